@@ -1,0 +1,92 @@
+/**
+ * The one table of failures (completions §2): what a code means over HTTP and gRPC, and the title its problem carries.
+ * gRPC numbers: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
+ */
+export const ERRORS = {
+  malformed: { status: 400, grpc: 3, title: 'Malformed request' },
+  invalid: { status: 400, grpc: 3, title: 'Validation failed' },
+  bad_expression: { status: 400, grpc: 3, title: 'Invalid expression' },
+  bad_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
+  unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
+  forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
+  destination_forbidden: { status: 403, grpc: 7, title: 'Destination forbidden' },
+  not_found: { status: 404, grpc: 5, title: 'Not found' },
+  method_not_allowed: { status: 405, grpc: 12, title: 'Method not allowed' },
+  destination_timeout: { status: 408, grpc: 4, title: 'Destination timed out' },
+  conflict: { status: 409, grpc: 6, title: 'Conflict' },
+  too_large: { status: 413, grpc: 8, title: 'Body too large' },
+  unsupported_media_type: { status: 415, grpc: 3, title: 'Unsupported media type' },
+  unprocessable: { status: 422, grpc: 9, title: 'Unprocessable' },
+  rate_limited: { status: 429, grpc: 8, title: 'Too many requests' },
+  internal: { status: 500, grpc: 13, title: 'Internal error' },
+  destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
+  overloaded: { status: 503, grpc: 14, title: 'Overloaded' },
+  unavailable: { status: 504, grpc: 14, title: 'Service unavailable' },
+} as const
+
+export type ErrorCode = keyof typeof ERRORS
+
+/** Sentences by property path, e.g. `{ 'data.number': ['must pass the Luhn check'] }`. */
+export type FieldErrors = Readonly<Record<string, readonly string[]>>
+
+/** The error body of every answer from 400 up (completions §2). */
+export interface Problem {
+  readonly title: string
+  readonly status: number
+  readonly detail: string
+  readonly instance?: string
+  readonly errors?: FieldErrors
+}
+
+interface AppErrorOptions {
+  readonly errors?: FieldErrors
+  readonly cause?: unknown
+  /** Seconds a client should wait, printed as `Retry-After`. */
+  readonly retryAfter?: number
+  /** Methods a 405 allows. */
+  readonly allow?: readonly string[]
+}
+
+const INTERNAL_DETAIL =
+  'The service failed to answer. Retry; if it persists, ask the operator to look up the trace id.'
+
+/**
+ * The one error class. `detail` says what was asked, what is wrong and what to do; ids in quotes; never a token's
+ * data, a key or a body. The cause goes to the log only.
+ */
+export class AppError extends Error {
+  readonly code: ErrorCode
+  readonly errors: FieldErrors | undefined
+  readonly retryAfter: number | undefined
+  readonly allow: readonly string[] | undefined
+
+  constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
+    super(detail, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'AppError'
+    this.code = code
+    this.errors = options.errors
+    this.retryAfter = options.retryAfter
+    this.allow = options.allow
+  }
+
+  get status(): number {
+    return ERRORS[this.code].status
+  }
+
+  /** Any thrown thing as an AppError; what is not ours becomes `internal` with a fixed sentence. */
+  static from(thrown: unknown): AppError {
+    if (thrown instanceof AppError) return thrown
+    return new AppError('internal', INTERNAL_DETAIL, { cause: thrown })
+  }
+
+  toProblem(): Problem {
+    const { title, status } = ERRORS[this.code]
+    return { title, status, detail: this.message, ...(this.errors ? { errors: this.errors } : {}) }
+  }
+}
+
+/** A validation failure at one or more property paths. */
+export const invalid = (
+  errors: FieldErrors,
+  detail = 'One or more members of the request are not valid; see "errors".',
+): AppError => new AppError('invalid', detail, { errors })

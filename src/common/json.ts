@@ -1,0 +1,65 @@
+/** Any JSON value. */
+export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json }
+
+export const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** True when arrays and objects nest deeper than `limit`. Iterative: a hostile depth costs no stack. */
+export const deeperThan = (value: unknown, limit: number): boolean => {
+  let level: unknown[] = [value]
+  for (let depth = 0; level.length > 0; depth++) {
+    if (depth > limit) return true
+    const next: unknown[] = []
+    for (const item of level) {
+      if (typeof item !== 'object' || item === null) continue
+      for (const child of Object.values(item))
+        if (typeof child === 'object' && child !== null) next.push(child)
+    }
+    level = next
+  }
+  return false
+}
+
+/** JSON merge patch (RFC 7386): a new value, `target` untouched. */
+export const mergePatch = (target: unknown, patch: unknown): unknown => {
+  if (!isObject(patch)) return patch
+  const result: Record<string, unknown> = Object.create(null)
+  if (isObject(target)) Object.assign(result, target)
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) delete result[key]
+    else result[key] = mergePatch(result[key], value)
+  }
+  return { ...result }
+}
+
+const unescapePointer = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')
+
+/** The parts of a JSON pointer (RFC 6901); `''` is the whole value. */
+export const pointerParts = (pointer: string): string[] =>
+  pointer === '' ? [] : pointer.slice(1).split('/').map(unescapePointer)
+
+/** The value at a JSON pointer, or undefined. Own members only. */
+export const valueAt = (value: unknown, pointer: string): unknown => {
+  let current = value
+  for (const part of pointerParts(pointer)) {
+    if (typeof current !== 'object' || current === null || !Object.hasOwn(current, part)) return undefined
+    current = (current as Record<string, unknown>)[part]
+  }
+  return current
+}
+
+/** A copy of `value` without the member at `pointer`; the value itself when there is none. */
+export const without = (value: unknown, pointer: string): unknown => {
+  const [head, ...rest] = pointerParts(pointer)
+  if (head === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, head))
+    return value
+  const copy: Record<string, unknown> | unknown[] = Array.isArray(value) ? [...value] : { ...value }
+  const members = copy as Record<string, unknown>
+  if (rest.length === 0) delete members[head]
+  else
+    members[head] = without(
+      members[head],
+      `/${rest.map((part) => part.replaceAll('~', '~0').replaceAll('/', '~1')).join('/')}`,
+    )
+  return copy
+}

@@ -1,0 +1,38 @@
+import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Labels are names of ours only (routes, stages, types); never an id, a path, a host or a value of a caller. */
+export const createMetrics = () => {
+  const registry = new Registry()
+  const registers = [registry]
+  collectDefaultMetrics({ register: registry, prefix: 'sidevault_' })
+  return {
+    registry,
+    requests: new Counter({
+      name: 'sidevault_requests_total',
+      help: 'Requests answered, by operation (or "proxy") and status code.',
+      labelNames: ['operation', 'status'] as const,
+      registers,
+    }),
+    stage: new Histogram({
+      name: 'sidevault_stage_seconds',
+      help: 'Time spent in one stage of a request.',
+      labelNames: ['stage'] as const,
+      buckets: [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30],
+      registers,
+    }),
+    disclosed: new Counter({
+      name: 'sidevault_tokens_disclosed_total',
+      help: 'Tokens whose data was disclosed, by token type, purpose (read, use) and disclosure (redact, mask, reveal).',
+      labelNames: ['type', 'purpose', 'disclosure'] as const,
+      registers,
+    }),
+    up: new Gauge({
+      name: 'sidevault_process_up',
+      help: '1 while a process of the service answers, by process name.',
+      labelNames: ['name'] as const,
+      registers,
+    }),
+  }
+}
+
+export type Metrics = ReturnType<typeof createMetrics>

@@ -1,0 +1,38 @@
+import type { Json } from '../common/json.ts'
+import type { Filter } from '../sdk/index.ts'
+
+/** What a token id in an expression stands for; `undefined` when the id is unknown. */
+export type Resolve = (id: string) => { readonly data: Json; readonly token: Json } | undefined
+
+/** A parsed text of a detokenization: literal pieces and expressions in order. */
+export interface Template {
+  /** Token ids that its expressions name, each once. */
+  readonly ids: readonly string[]
+  /** True when the text is exactly one expression: the result then keeps the value's own type. */
+  readonly single: boolean
+  /** Values are never evaluated again. Throws `bad_expression`. */
+  evaluate(resolve: Resolve): Json
+  /** The result as text: objects as JSON, null as empty. */
+  render(resolve: Resolve): string
+}
+
+/** A stored expression (mask, fingerprint, search index, alias) over named variables. */
+export interface StoredExpression {
+  /** `undefined` variables read as null. Throws `bad_expression`. */
+  evaluate(variables: Readonly<Record<string, Json>>): Json
+  render(variables: Readonly<Record<string, Json>>): string
+}
+
+/** The `{{ }}` language (completions §6). Pure; compiled texts are cached, bounded. */
+export interface Expressions {
+  /** Throws `bad_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault. */
+  parse(text: string): Template
+  /** Lenient about argument commas, as completions §6 says of masks. */
+  parseStored(text: string): StoredExpression
+  /** Every string inside is an expression; the shape stays. */
+  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>): Json
+  readonly filters: ReadonlyMap<string, Filter>
+}
+
+/** True when the text may hold an expression. */
+export const mayHoldExpression = (text: string): boolean => text.includes('{{')

@@ -1,0 +1,31 @@
+import type { KeyRow } from '../store/types.ts'
+
+/** What a seal is bound to; opening under any other binding fails (DESIGN §7.2). */
+export interface SealContext {
+  readonly tenantId: string
+  readonly tokenId: string
+  readonly type: string
+  readonly version: number
+  readonly part: 'sealed' | 'ephemeral'
+}
+
+/** The keys of one tenant, unwrapped. All methods are synchronous once the ring is loaded. */
+export interface TenantKeys {
+  /** AES-256-GCM under the newest data key: format byte, key version, salt/nonce, ciphertext, tag. */
+  seal(plaintext: Buffer, context: SealContext): Buffer
+  /** Throws one indistinguishable error for every failure. */
+  open(sealed: Buffer, context: SealContext): Buffer
+  /** Base58 of HMAC-SHA256 over type and value: equal values of a type are equal, across tenants nothing is. */
+  fingerprint(type: string, value: string): string
+  /** 16-byte blind index term of a search index value. */
+  term(value: string): Buffer
+}
+
+export interface Keys {
+  /** Loads (and caches, bounded) a tenant's ring. Unknown tenants: `not_found`. */
+  tenant(tenantId: string): Promise<TenantKeys>
+  /** Fresh wrapped keys for a new tenant, to be stored with it. */
+  newTenantKeys(tenantId: string, now: number): readonly KeyRow[]
+  /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */
+  mac(purpose: 'api-key' | 'audit', data: string | Buffer): string
+}

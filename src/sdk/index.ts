@@ -1,0 +1,24 @@
+import type { TSchema } from 'typebox'
+import type { Operation } from './operation.ts'
+import type { Plugin } from './plugin.ts'
+
+export { isoTime } from '../common/clock.ts'
+export { AppError, invalid } from '../common/errors.ts'
+export { newId, newKey, UUID_PATTERN } from '../common/ids.ts'
+export type { Json } from '../common/json.ts'
+export { isObject } from '../common/json.ts'
+export { Secret } from '../common/secret.ts'
+export type * from './access.ts'
+export type * from './collection.ts'
+export type * from './operation.ts'
+export type * from './plugin.ts'
+export type * from './token-type.ts'
+export type * from './vault.ts'
+
+/** A plugin module exports its plugin under the name `plugin`. */
+export const definePlugin = (plugin: Plugin): Plugin => plugin
+
+/** Keeps the input and output types of a declaration while it is written. */
+export const defineOperation = <I extends TSchema, O extends TSchema>(
+  operation: Operation<I, O>,
+): Operation<I, O> => operation

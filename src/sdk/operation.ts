@@ -1,0 +1,53 @@
+import type { Static, TSchema } from 'typebox'
+import type { Log } from '../common/log.ts'
+import type { Caller, Permission } from './access.ts'
+
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
+
+/** What one invocation knows and may do. */
+export interface Call {
+  readonly caller: Caller
+  readonly traceId: string
+  readonly signal: AbortSignal
+  /** ms since the epoch, read once per call. */
+  readonly now: number
+  readonly log: Log
+}
+
+/** The audit record of an operation: which kind of entity, what was done. `entity_id` is the output's or input's `id`. */
+export interface AuditDeclaration {
+  readonly entity: string
+  readonly verb: string
+  /** Log message, ≤ 250 characters, e.g. "Application created". Default: title-cased entity and verb. */
+  readonly message?: string
+}
+
+/**
+ * One declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
+ *
+ * Schemas are typebox objects; every property carries `field: <n>`, its proto field number, never reused
+ * (see `field()`). Input members come from the path (`{name}`), and else from the query (GET, DELETE) or the body.
+ */
+export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSchema> {
+  /** `Service.Method`, e.g. `Applications.Create`. */
+  readonly rpc: string
+  readonly http: `${Method} /${string}`
+  readonly summary: string
+  readonly description?: string
+  /** A permission the caller must hold somewhere (token permissions: on at least one container), or a wider class. */
+  readonly permission: Permission | 'any key' | 'none'
+  readonly audit: AuditDeclaration | 'none'
+  readonly input: I
+  readonly output: O
+  /** The input member that is the whole request body (as in google.api.http). Default: members one by one. */
+  readonly body?: string
+  /** Request body content types besides application/json. */
+  readonly consumes?: readonly string[]
+  /** The output member that is the whole response body, e.g. a bare array. */
+  readonly responseBody?: string
+  /** Default 200; 204 sends no body; 201 carries `Location` built by `location`. */
+  readonly status?: 200 | 201 | 202 | 204
+  /** Path of the created entity, relative to the base URL. */
+  readonly location?: (output: Static<O>) => string
+  run(input: Static<I>, call: Call): Promise<Static<O>>
+}

@@ -1,0 +1,92 @@
+import type { TSchema } from 'typebox'
+import type { Clock } from '../common/clock.ts'
+import type { Json } from '../common/json.ts'
+import type { Log } from '../common/log.ts'
+import type { Secret } from '../common/secret.ts'
+import type { Credential } from './access.ts'
+import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
+import type { Operation } from './operation.ts'
+import type { TokenType } from './token-type.ts'
+import type { Vault } from './vault.ts'
+
+/** A filter of the expression language. Null in, null out is handled outside; throw `AppError('bad_expression')` when impossible. */
+export type Filter = (value: Json, ...args: Json[]) => Json
+
+export interface Tenant {
+  readonly id: string
+  readonly owner_id: string
+  readonly name: string
+  readonly settings: { readonly fingerprint_tokens?: string; readonly deduplicate_tokens?: string }
+  readonly created_by?: string
+  /** ms since the epoch, as the other times of this record. */
+  readonly created_at: number
+  readonly modified_by?: string
+  readonly modified_at?: number
+}
+
+export interface Tenants {
+  get(id: string): Promise<Tenant | undefined>
+}
+
+export interface PermissionInfo {
+  readonly type: string
+  readonly description: string
+  readonly application_types: readonly ('public' | 'private' | 'management')[]
+}
+
+/** What plugins offer to kernel and gateway; each port has at most one provider. */
+export interface Ports {
+  /** Finds the owner of an API key by the key's keyed hash; unknown, deleted and replaced keys are undefined. */
+  readonly credentials: {
+    authenticate(keyHash: string): Promise<Credential | undefined>
+    /** Collections whose change counters decide how long an answer may be cached. */
+    readonly collections: readonly string[]
+    /** Makes the first management application of a tenant. `keyHash` is all that is stored of its key. */
+    install(tenantId: string, keyHash: string): Promise<void>
+  }
+}
+
+/** What the kernel hands to a plugin. Services may be used from `start` on, not inside `setup`. */
+export interface Kernel {
+  /** This plugin's own configuration, valid by its schema; `{}` when it declares none. */
+  readonly config: unknown
+  readonly log: Log
+  readonly clock: Clock
+  readonly vault: Vault
+  readonly tenants: Tenants
+  /** Records of a collection that this plugin declares. */
+  records<C extends Collection>(collection: C): Records<RecordOf<C>>
+  /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */
+  commit(mutations: readonly Mutation[]): Promise<void>
+  /** Keyed hash of an API key: what is stored and looked up in place of the key. */
+  hashKey(key: Secret<string>): string
+  tokenTypes(): readonly TokenType[]
+  /** Every permission that operations of any plugin name, with the application types that may hold it. */
+  permissions(): readonly PermissionInfo[]
+}
+
+/** What a plugin brings. Checked as a whole with those of all others before anything starts. */
+export interface Contribution {
+  // biome-ignore lint/suspicious/noExplicitAny: operations of differing schemas meet in one list
+  readonly operations?: readonly Operation<any, any>[]
+  readonly tokenTypes?: readonly TokenType[]
+  readonly filters?: Readonly<Record<string, Filter>>
+  readonly collections?: readonly Collection[]
+  readonly permissions?: readonly PermissionInfo[]
+  readonly ports?: Partial<Ports>
+  start?(signal: AbortSignal): Promise<void> | void
+  stop?(): Promise<void> | void
+  /** Rejects when the plugin cannot do its work; shown in /readyz. */
+  health?(): Promise<void>
+}
+
+export interface Plugin {
+  readonly api: 1
+  /** `[a-z][a-z0-9-]*`, unique. */
+  readonly name: string
+  readonly version: string
+  /** Names of plugins that must be present; they start before this one. */
+  readonly requires?: readonly string[]
+  readonly config?: TSchema
+  setup(kernel: Kernel): Contribution | Promise<Contribution>
+}

@@ -1,0 +1,40 @@
+import type { TSchema } from 'typebox'
+import type { Json } from '../common/json.ts'
+
+/** A fault in a token's data: where (JSON pointer below `data`, '' for the whole) and what is wrong, without the value. */
+export interface Fault {
+  readonly at: string
+  readonly message: string
+}
+
+/** Named checks that a declarative plugin may use. */
+export type NamedCheck = 'luhn' | 'aba' | 'iban'
+
+/**
+ * One kind of token (completions §5, DESIGN §4). All functions are pure and synchronous. The kernel checks the
+ * declaration at start: container syntax, expressions that parse, pointers, and that the mask shows no `never` field.
+ */
+export interface TokenType {
+  /** `[a-z0-9_]{1,50}`; also the `entity_type` of its log records. */
+  readonly name: string
+  /** Display name, e.g. "Card". */
+  readonly title: string
+  /** JSON Schema of `data`. */
+  readonly data: TSchema | Readonly<Record<string, unknown>>
+  /** Brings accepted spellings to one form, after the schema, before `check`. */
+  readonly normalize?: (data: Json) => Json
+  readonly check?: (data: Json) => readonly Fault[]
+  readonly checks?: readonly { readonly check: NamedCheck; readonly at: string }[]
+  /** Default container, e.g. `/pci/high/`. */
+  readonly container: string
+  /** An expression, or a JSON value whose strings are expressions, over `data`. None: masked means no data. */
+  readonly mask?: Json
+  /** Default fingerprint expression over `data` and `metadata`. */
+  readonly fingerprint?: string
+  /** Default search index expressions over `data`. */
+  readonly searchIndexes?: readonly string[]
+  /** JSON pointers that the API never returns, not even under reveal; code and proxies may use them. */
+  readonly never?: readonly string[]
+  /** Members removed for good some time after creation, e.g. a card's cvc. */
+  readonly ephemeral?: readonly { readonly at: string; readonly seconds: number }[]
+}

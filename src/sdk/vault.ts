@@ -1,0 +1,123 @@
+import type { Json } from '../common/json.ts'
+import type { Caller, TokenPermission } from './access.ts'
+
+/** Body of a create (interface, "Token (request definition)"; completions §5). Members are validated by the vault. */
+export interface TokenInput {
+  readonly id?: string | null
+  readonly type?: string | null
+  readonly data: Json
+  readonly mask?: Json
+  readonly metadata?: Readonly<Record<string, string>> | null
+  readonly search_indexes?: readonly string[] | null
+  readonly fingerprint_expression?: string | null
+  readonly containers?: readonly string[] | null
+  readonly deduplicate_token?: boolean | null
+  readonly expires_at?: string | null
+}
+
+/** Body of a PATCH: absent members stay, `data`, `mask`, `metadata` merge by RFC 7386, the rest is replaced. */
+export type TokenPatch = Partial<
+  Pick<
+    TokenInput,
+    | 'data'
+    | 'mask'
+    | 'metadata'
+    | 'search_indexes'
+    | 'fingerprint_expression'
+    | 'containers'
+    | 'deduplicate_token'
+    | 'expires_at'
+  >
+>
+
+/** A token as the API shows it to one caller: `data` follows the disclosure; unset members are absent. */
+export interface Token {
+  readonly id: string
+  readonly tenant_id: string
+  readonly type: string
+  readonly data?: Json
+  /** The stored mask expression. */
+  readonly mask?: Json
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly search_indexes?: readonly string[]
+  readonly fingerprint?: string
+  readonly fingerprint_expression?: string
+  readonly containers: readonly string[]
+  readonly privacy: {
+    readonly classification: string
+    readonly impact_level: string
+    readonly restriction_policy: string
+  }
+  readonly expires_at?: string
+  readonly created_by: string
+  readonly created_at: string
+  readonly modified_by?: string
+  readonly modified_at?: string
+}
+
+export interface TokenFilter {
+  readonly ids?: readonly string[]
+  readonly types?: readonly string[]
+  readonly containers?: readonly string[]
+  readonly fingerprints?: readonly string[]
+  readonly metadata?: Readonly<Record<string, string>>
+  /** The query language of completions §5 "Search". */
+  readonly query?: string
+}
+
+/** Offset pages are 1-based; `start` is the opaque `next` of the page before. Sizes 1–100. */
+export type PageRequest =
+  | { readonly kind: 'offset'; readonly page: number; readonly size: number }
+  | { readonly kind: 'cursor'; readonly start?: string; readonly size: number }
+
+export interface TokenPage {
+  readonly data: readonly Token[]
+  readonly total: number
+  /** Cursor of the next page; absent at the end. */
+  readonly next?: string
+}
+
+/** Where a disclosure happens and on whose behalf; written to the audit journal. */
+export interface UseContext {
+  readonly caller: Caller
+  readonly traceId: string
+  readonly now: number
+}
+
+/**
+ * The tokens of a tenant under a caller's grants (completions §4–5). Every method checks permission per container,
+ * writes one audit record per token before anything is returned, and never tells another tenant's id from a free one.
+ * Errors: `invalid`, `forbidden`, `not_found`, `conflict`, `unavailable`.
+ */
+export interface Vault {
+  /** All or nothing, in order. */
+  create(inputs: readonly TokenInput[], context: UseContext): Promise<readonly Token[]>
+  get(id: string, context: UseContext): Promise<Token>
+  /** `permission` is what the caller must hold for a token to be listed: token:read or token:search. */
+  list(
+    filter: TokenFilter,
+    page: PageRequest,
+    context: UseContext,
+    permission?: TokenPermission,
+  ): Promise<TokenPage>
+  update(id: string, patch: TokenPatch, context: UseContext): Promise<Token>
+  delete(id: string, context: UseContext): Promise<void>
+  /** Interface "Tokenize": the same shape, strings and definitions replaced. */
+  tokenize(body: Json, context: UseContext): Promise<Json>
+  /** completions §5 "/detokenize": any JSON holding expressions; each value disclosed by its `token:read` rule. */
+  detokenize(body: Json, context: UseContext): Promise<Json>
+  /**
+   * Values for a body of expressions on its way out (`token:use`; completions §6–7). One batched read serves all ids.
+   * Unknown ids are `bad_expression`. The audit records are in the journal when this resolves.
+   */
+  use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
+}
+
+/** A token whose `data` was disclosed by its rule: plaintext, masked, or null when redacted. */
+export interface UsedToken {
+  readonly id: string
+  readonly type: string
+  readonly data: Json
+  readonly metadata: Readonly<Record<string, string>>
+  readonly container: string
+}
