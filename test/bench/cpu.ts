@@ -1,0 +1,32 @@
+import { readFileSync } from 'node:fs'
+
+/** Clock ticks a second of /proc/<pid>/stat on Linux. */
+const TICKS = 100
+
+/** CPU seconds (user and system) that a process has used; 0 when it is gone. */
+export const cpuSeconds = (pid: number): number => {
+  try {
+    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+    return (Number(fields[11]) + Number(fields[12])) / TICKS
+  } catch {
+    return 0
+  }
+}
+
+/** Resident memory in MiB. */
+export const residentMiB = (pid: number): number => {
+  try {
+    return Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
+}
+
+/** CPU seconds of each named process during `run`. */
+export const cpuDuring = async <T>(pids: Readonly<Record<string, number>>, run: () => Promise<T>) => {
+  const before = Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)] as const)
+  const result = await run()
+  const used = Object.fromEntries(before.map(([name, seconds]) => [name, cpuSeconds(pids[name]!) - seconds]))
+  return { result, used }
+}

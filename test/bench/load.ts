@@ -1,0 +1,105 @@
+import { connect, type Socket } from 'node:net'
+
+/** One measured stretch of load. Latencies in milliseconds. */
+export interface LoadResult {
+  readonly requests: number
+  readonly failures: number
+  readonly seconds: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+}
+
+export interface LoadOptions {
+  readonly host: string
+  readonly port: number
+  /** Complete HTTP/1.1 requests; each connection takes them in turn. */
+  readonly requests: readonly Buffer[]
+  readonly concurrency: number
+  readonly seconds: number
+}
+
+/** A complete HTTP/1.1 request with the headers given and a right Content-Length. */
+export const httpRequest = (
+  method: string,
+  path: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): Buffer => {
+  const lines = Object.entries({
+    host: 'bench',
+    'content-length': String(Buffer.byteLength(body)),
+    ...headers,
+  }).map(([name, value]) => `${name}: ${value}\r\n`)
+  return Buffer.from(`${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n${body}`)
+}
+
+const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
+
+/** Where the first answer in `data` ends, and its status; undefined while it is incomplete. Answers carry a length. */
+const answerEnd = (data: Buffer): { end: number; status: number } | undefined => {
+  const head = data.indexOf('\r\n\r\n')
+  if (head < 0) return undefined
+  const text = data.latin1Slice(0, head)
+  const status = Number(text.slice(9, 12))
+  const length = CONTENT_LENGTH.exec(text)
+  if (length === null && status !== 204)
+    throw new Error('the load generator needs answers with Content-Length')
+  const end = head + 4 + Number(length?.[1] ?? 0)
+  return data.length >= end ? { end, status } : undefined
+}
+
+/**
+ * Closed-loop load over keep-alive connections: each sends its next request when the answer to the last is complete.
+ * Written on bare sockets because it shares two cores with what it measures; a client library costs more than Envoy does.
+ */
+export const load = async (options: LoadOptions): Promise<LoadResult> => {
+  const latencies: number[] = []
+  let failures = 0
+  let turn = 0
+  const started = performance.now()
+  const until = started + options.seconds * 1000
+
+  const drive = () =>
+    new Promise<void>((resolve, reject) => {
+      const socket: Socket = connect(options.port, options.host)
+      let pending: Buffer = Buffer.alloc(0)
+      let sentAt = 0
+      const next = () => {
+        if (performance.now() >= until) {
+          socket.destroy()
+          resolve()
+          return
+        }
+        sentAt = performance.now()
+        socket.write(options.requests[turn++ % options.requests.length]!)
+      }
+      socket.setNoDelay(true)
+      socket.on('connect', next)
+      socket.on('data', (chunk) => {
+        pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
+        const answer = answerEnd(pending)
+        if (answer === undefined) return
+        pending = pending.subarray(answer.end)
+        latencies.push(performance.now() - sentAt)
+        if (answer.status >= 400) failures++
+        next()
+      })
+      socket.on('error', reject)
+      socket.on('close', () => resolve())
+    })
+
+  await Promise.all(Array.from({ length: options.concurrency }, drive))
+  const seconds = (performance.now() - started) / 1000
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) =>
+    latencies[Math.min(latencies.length - 1, Math.floor(latencies.length * share))] ?? 0
+  return {
+    requests: latencies.length,
+    failures,
+    seconds,
+    perSecond: latencies.length / seconds,
+    p50: at(0.5),
+    p99: at(0.99),
+  }
+}
