@@ -6,8 +6,8 @@ export const isObject = (value: unknown): value is Record<string, unknown> =>
 
 /** True when arrays and objects nest deeper than `limit`. Iterative: a hostile depth costs no stack. */
 export const deeperThan = (value: unknown, limit: number): boolean => {
-  let level: unknown[] = [value]
-  for (let depth = 0; level.length > 0; depth++) {
+  let level: unknown[] = typeof value === 'object' && value !== null ? [value] : []
+  for (let depth = 1; level.length > 0; depth++) {
     if (depth > limit) return true
     const next: unknown[] = []
     for (const item of level) {
