@@ -40,7 +40,7 @@ const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
 const answerEnd = (data: Buffer): { end: number; status: number } | undefined => {
   const head = data.indexOf('\r\n\r\n')
   if (head < 0) return undefined
-  const text = data.latin1Slice(0, head)
+  const text = data.toString('latin1', 0, head)
   const status = Number(text.slice(9, 12))
   const length = CONTENT_LENGTH.exec(text)
   if (length === null && status !== 204)

@@ -1,0 +1,164 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('../..', import.meta.url))
+
+/** A port that was free a moment ago. */
+export const freePort = async (): Promise<number> => {
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  server.close()
+  await once(server, 'close')
+  return port
+}
+
+/** An answer with its body both as text and, where it is JSON, parsed. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any
+}
+
+export interface Sidevault {
+  readonly url: string
+  readonly port: number
+  readonly dataDir: string
+  /** Key of the first tenant's management application. */
+  readonly managementKey: string
+  readonly process: ChildProcess
+  readonly pid: number
+  /** Everything printed so far. */
+  readonly stdout: () => string
+  readonly stderr: () => string
+  call(
+    method: string,
+    path: string,
+    options?: { key?: string; body?: unknown; headers?: Record<string, string> },
+  ): Promise<Answer>
+  /** A private application with these permissions (or rules); its key. */
+  application(grants: { permissions?: string[]; rules?: unknown[] }, type?: string): Promise<string>
+  /** SIGTERM, then waits for the end; the exit code. */
+  stop(): Promise<number | null>
+  /** SIGKILL of the supervisor and waits for it. */
+  kill(): Promise<void>
+}
+
+export interface SidevaultOptions {
+  readonly env?: Readonly<Record<string, string>>
+  /** Starts on an existing data directory, e.g. after a kill. */
+  readonly dataDir?: string
+  readonly port?: number
+}
+
+const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
+
+/** Starts the whole program as `npm start` does after its bootstrap, and waits until /readyz says yes. */
+export const startSidevault = async (options: SidevaultOptions = {}): Promise<Sidevault> => {
+  const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sidevault-test-'))
+  const port = options.port ?? (await freePort())
+  const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
+  const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), 'start'], {
+    cwd: root,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      ...(process.env.ENVOY_BIN ? { ENVOY_BIN: process.env.ENVOY_BIN } : {}),
+      SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
+      SIDEVAULT_DATA_DIR: dataDir,
+      SIDEVAULT_BOOTSTRAP_KEY: managementKey,
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let stdout = ''
+  let stderr = ''
+  child.stdout?.on('data', (chunk) => {
+    stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    stderr += chunk
+  })
+  const exited = once(child, 'exit')
+  const url = `http://127.0.0.1:${port}`
+
+  const call: Sidevault['call'] = async (method, path, { key, body, headers = {} } = {}) => {
+    const answer = await fetch(url + path, {
+      method,
+      headers: {
+        ...(key === undefined ? {} : { 'svc-api-key': key }),
+        ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await answer.text()
+    let json: unknown
+    try {
+      json = JSON.parse(text)
+    } catch {
+      json = undefined
+    }
+    return { status: answer.status, headers: answer.headers, text, json }
+  }
+
+  const deadline = Date.now() + 60_000
+  for (;;) {
+    if (child.exitCode !== null)
+      throw new Error(`sidevault ended with ${child.exitCode}:\n${stdout}\n${stderr}`)
+    if (Date.now() > deadline) {
+      child.kill('SIGKILL')
+      throw new Error(`sidevault is not ready after 60 s:\n${stdout}\n${stderr}`)
+    }
+    const ready = await call('GET', '/readyz').catch(() => undefined)
+    if (ready?.status === 200) break
+    await new Promise((resolve) => setTimeout(resolve, 50))
+  }
+
+  return {
+    url,
+    port,
+    dataDir,
+    managementKey,
+    process: child,
+    pid: child.pid!,
+    stdout: () => stdout,
+    stderr: () => stderr,
+    call,
+    application: async (grants, type = 'private') => {
+      const answer = await call('POST', '/applications', {
+        key: managementKey,
+        body: { name: 'test', type, ...grants },
+      })
+      if (answer.status !== 201) throw new Error(`cannot create an application: ${answer.text}`)
+      return answer.json.key
+    },
+    stop: async () => {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      if (options.dataDir === undefined) rmSync(dataDir, { recursive: true, force: true })
+      return code
+    },
+    kill: async () => {
+      child.kill('SIGKILL')
+      await exited
+    },
+  }
+}
+
+/** Every `token:*` permission. */
+export const ALL_TOKEN_PERMISSIONS = [
+  'token:create',
+  'token:read',
+  'token:update',
+  'token:delete',
+  'token:use',
+  'token:search',
+]
