@@ -1,0 +1,118 @@
+import { spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+
+/** Every process below `pid`, by /proc. */
+const descendants = (pid: number): number[] => {
+  const parents = new Map<number, number[]>()
+  for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
+    try {
+      const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+      const parent = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
+      parents.set(parent, [...(parents.get(parent) ?? []), Number(name)])
+    } catch {
+      // gone meanwhile
+    }
+  }
+  const below = (one: number): number[] =>
+    (parents.get(one) ?? []).flatMap((child) => [child, ...below(child)])
+  return below(pid)
+}
+
+t.test(
+  'after kill -9 of every process each acknowledged write is there, none is half there, and every disclosure has its record',
+  { timeout: 180_000 },
+  async (t) => {
+    const first = await startSidevault()
+    const { dataDir, port } = first
+    t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+    const key = await first.application({ permissions: ALL_TOKEN_PERMISSIONS })
+    const shown = (await first.call('POST', '/tokens', { key, body: { data: 'the shown one' } })).json.id
+
+    const acknowledged: string[] = []
+    const disclosed: string[] = []
+    let running = true
+    const writer = async (lane: number) => {
+      for (let i = 0; running; i++) {
+        const answer = await first
+          .call('POST', '/tokens', {
+            key,
+            body: { data: `${lane}/${i}`, metadata: { lane: String(lane), i: String(i) } },
+          })
+          .catch(() => undefined)
+        if (answer?.status === 201) acknowledged.push(answer.json.id)
+      }
+    }
+    const reader = async () => {
+      while (running) {
+        const answer = await first
+          .call('POST', '/proxy', {
+            key,
+            headers: {
+              'svc-proxy-url': 'https://demo.sidevault.test',
+              'svc-trace-id': `use-${disclosed.length}`,
+            },
+            body: { v: `{{ ${shown} }}` },
+          })
+          .catch(() => undefined)
+        if (answer?.status === 200) disclosed.push(answer.headers.get('svc-trace-id') ?? '')
+      }
+    }
+    const lanes = [...Array.from({ length: 8 }, (_, lane) => writer(lane)), reader()]
+    await new Promise((resolve) => setTimeout(resolve, 1500))
+    const all = [first.pid, ...descendants(first.pid)]
+    for (const pid of all) {
+      try {
+        process.kill(pid, 'SIGKILL')
+      } catch {
+        // gone meanwhile
+      }
+    }
+    running = false
+    await Promise.all(lanes)
+    t.ok(acknowledged.length > 50, `${acknowledged.length} writes were acknowledged before the kill`)
+    t.ok(disclosed.length > 5, `${disclosed.length} disclosures were answered before the kill`)
+
+    const second = await startSidevault({ dataDir, port })
+    t.teardown(() => second.stop())
+    let present = 0
+    for (const id of acknowledged) {
+      const answer = await second.call('POST', '/detokenize', { key, body: [`{{ ${id} }}`] })
+      if (answer.status === 200) present++
+    }
+    t.equal(present, acknowledged.length, 'every acknowledged token is there')
+    let seen = 0
+    for (let start = ''; ; ) {
+      const page = await second.call(
+        'GET',
+        `/v2/tokens?size=100${start === '' ? '' : `&start=${encodeURIComponent(start)}`}`,
+        { key },
+      )
+      t.equal(page.status, 200)
+      for (const token of page.json.data)
+        if (token.id !== shown && token.metadata?.lane === undefined) t.fail(`${token.id} is half there`)
+      seen += page.json.data.length
+      if (page.json.pagination.next === undefined) break
+      start = page.json.pagination.next
+    }
+    t.ok(seen >= acknowledged.length, `${seen} tokens listed`)
+
+    const journal = readdirSync(join(dataDir, 'audit'))
+      .filter((name) => name.endsWith('.jsonl'))
+      .map((name) => readFileSync(join(dataDir, 'audit', name), 'utf8'))
+      .join('')
+    for (const trace of disclosed)
+      if (!journal.includes(`"${trace}"`)) t.fail(`no record of disclosure ${trace}`)
+
+    const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+      env: { ...process.env, SIDEVAULT_DATA_DIR: dataDir },
+      encoding: 'utf8',
+    })
+    t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+  },
+)
