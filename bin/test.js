@@ -1,0 +1,113 @@
+import { spawn } from 'node:child_process'
+import { readdirSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
+import { join, relative, sep } from 'node:path'
+
+/** @typedef {{ name: string, file: string, args: string[] }} Job */
+/** @typedef {{ passed: number, failed: number, skipped: number, output: string, seconds: number }} Outcome */
+
+/** A file that takes longer is stuck. */
+const LIMIT = 300_000
+
+/** These start whole programs; begun first, they do not leave one job running alone at the end. */
+const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin']
+
+/**
+ * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.
+ * @param {string} tap
+ */
+export const countTap = (tap) => {
+  const counts = { passed: 0, failed: 0, skipped: 0 }
+  for (const line of tap.split('\n')) {
+    const point = /^(not )?ok\b(.*)$/.exec(line)
+    if (!point) continue
+    if (/# (skip|todo)/i.test(point[2] ?? '')) counts.skipped++
+    else if (point[1]) counts.failed++
+    else counts.passed++
+  }
+  return counts
+}
+
+/**
+ * @param {string} root
+ * @param {Job} job
+ * @returns {Promise<Outcome>}
+ */
+const perform = (root, { file, args, name }) =>
+  new Promise((resolve) => {
+    const began = Date.now()
+    let stdout = ''
+    let stderr = ''
+    const child = spawn(file, args, {
+      cwd: root,
+      env: { ...process.env, TAP_TIMEOUT: '120', NODE_COMPILE_CACHE: join(root, '.cache', 'compiled') },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT)
+    child.stdout.on('data', (chunk) => {
+      stdout += chunk
+    })
+    child.stderr.on('data', (chunk) => {
+      stderr += chunk
+    })
+    child.on('error', (error) => {
+      stderr += error.message
+    })
+    child.on('close', (code, signal) => {
+      clearTimeout(limit)
+      const counts = name.endsWith('.test.ts') ? countTap(stdout) : { passed: 0, failed: 0, skipped: 0 }
+      if (code !== 0 && counts.failed === 0) counts.failed = 1
+      if (code === 0 && counts.passed + counts.failed + counts.skipped === 0) {
+        if (name.endsWith('.test.ts')) counts.failed = 1
+        else counts.passed = 1
+      }
+      const end = signal ? `\nended by ${signal}` : ''
+      resolve({ ...counts, output: stdout + stderr + end, seconds: (Date.now() - began) / 1000 })
+    })
+  })
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} only
+ * @returns {Job[]}
+ */
+const testJobs = (root, only) => {
+  const slow = (/** @type {string} */ name) => SLOW.some((directory) => name.startsWith(`${directory}/`))
+  return readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((name) => only.length === 0 || only.some((part) => name.includes(part)))
+    .sort((a, b) => Number(slow(b)) - Number(slow(a)) || a.localeCompare(b))
+    .map((name) => ({ name, file: process.execPath, args: [name] }))
+}
+
+/**
+ * Lint, types and every test file, two at a time. The last line on standard output is `N passed, N failed`;
+ * the exit code is 1 when anything failed.
+ * @param {string} root the project
+ * @param {readonly string[]} only parts of file names: only these test files, no lint and no type check
+ */
+export const test = async (root, only = []) => {
+  const script = (/** @type {string} */ name) => join(root, 'node_modules', '.bin', name)
+  const checks = [
+    { name: 'lint and format', file: script('biome'), args: ['ci', '--error-on-warnings', '.'] },
+    { name: 'types', file: script('tsc'), args: ['-p', '.'] },
+  ]
+  const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]
+  const total = { passed: 0, failed: 0, skipped: 0 }
+  const work = async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift()) {
+      const outcome = await perform(root, job)
+      total.passed += outcome.passed
+      total.failed += outcome.failed
+      total.skipped += outcome.skipped
+      const verdict = outcome.failed > 0 ? 'FAIL' : 'ok  '
+      if (outcome.failed > 0) process.stdout.write(`\n${outcome.output.trimEnd()}\n`)
+      process.stdout.write(`${verdict} ${job.name} (${outcome.seconds.toFixed(1)} s)\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
+  if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)
+  process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
+  process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`)
+}
