@@ -1,0 +1,28 @@
+import { Type } from 'typebox'
+import { definePlugin } from '#sdk'
+
+/** Accounts at banks of the United States (completions §5, "Types"). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'bank',
+  version: '1.0.0',
+  setup: () => ({
+    tokenTypes: [
+      {
+        name: 'bank',
+        title: 'Bank account',
+        data: Type.Object({
+          routing_number: Type.String({ pattern: '^[0-9]{9}$' }),
+          account_number: Type.String({ pattern: '^[0-9]{1,17}$' }),
+        }),
+        checks: [{ check: 'aba', at: '/routing_number' }],
+        container: '/bank/high/',
+        mask: {
+          routing_number: '{{ data.routing_number }}',
+          account_number: '{{ data.account_number | reveal_last: 4 }}',
+        },
+        fingerprint: '{{ data.account_number }}|{{ data.routing_number }}',
+      },
+    ],
+  }),
+})

@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import { definePlugin } from '#sdk'
+import { card } from './card.ts'
+
+const Config = Type.Object({
+  /** How long a card's cvc is kept (completions §5: 1 h). */
+  cvc_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, default: 3600 })),
+})
+
+/** Payment cards (completions §5, "Types"). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'card',
+  version: '1.0.0',
+  config: Config,
+  setup: (kernel) => {
+    const config = kernel.config as Type.Static<typeof Config>
+    return { tokenTypes: [card(config.cvc_seconds ?? 3600)] }
+  },
+})

@@ -1,0 +1,33 @@
+import { Type } from 'typebox'
+import { definePlugin, type NamedCheck, type TokenType } from '#sdk'
+
+/** A string of digits with a check, fingerprinted as it is, its last four shown. */
+const digits = (
+  name: string,
+  title: string,
+  pattern: string,
+  container: string,
+  check?: NamedCheck,
+): TokenType => ({
+  name,
+  title,
+  data: Type.String({ pattern }),
+  ...(check === undefined ? {} : { checks: [{ check, at: '' }] }),
+  container,
+  mask: '{{ data | reveal_last: 4 }}',
+  fingerprint: '{{ data }}',
+})
+
+/** Single numbers of cards and bank accounts (completions §5, "Types"). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'payment-numbers',
+  version: '1.0.0',
+  setup: () => ({
+    tokenTypes: [
+      digits('card_number', 'Card number', '^[0-9]{13,19}$', '/pci/high/', 'luhn'),
+      digits('us_bank_account_number', 'US bank account number', '^[0-9]{3,17}$', '/bank/high/'),
+      digits('us_bank_routing_number', 'US bank routing number', '^[0-9]{9}$', '/bank/low/', 'aba'),
+    ],
+  }),
+})

@@ -1,0 +1,13 @@
+import { Type } from 'typebox'
+import type { TokenType } from '#sdk'
+
+/** Nine digits, kept as written: with or without dashes is one fingerprint, and both spellings are found. */
+export const identityNumber = (name: string, title: string, pattern: string): TokenType => ({
+  name,
+  title,
+  data: Type.String({ pattern }),
+  container: '/pii/high/',
+  mask: '{{ data | reveal_last: 4 }}',
+  fingerprint: "{{ data | remove: '-' }}",
+  searchIndexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
+})

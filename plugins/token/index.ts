@@ -1,0 +1,20 @@
+import { Type } from 'typebox'
+import { definePlugin } from '#sdk'
+
+/** Plain data: any JSON value (completions §5, "Types"). What a token is when its request names no type. */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'token',
+  version: '1.0.0',
+  setup: () => ({
+    tokenTypes: [
+      {
+        name: 'token',
+        title: 'Token',
+        data: Type.Unknown(),
+        container: '/general/high/',
+        fingerprint: '{{ data | stringify }}',
+      },
+    ],
+  }),
+})

@@ -1,0 +1,62 @@
+import { type TSchema, Type } from 'typebox'
+import { field } from './schemas.ts'
+
+/** Bounds of `size` on every list but logs (completions §3). */
+export const PAGE_SIZE = { default: 20, maximum: 100 } as const
+
+/** Characters of a cursor. */
+const START_LENGTH = 500
+
+const size = Type.Optional(
+  Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default, field: 2 }),
+)
+
+/** Query members of an offset list; fields 1 and 2 of its input. */
+export const offsetQuery = {
+  page: Type.Optional(Type.Integer({ minimum: 1, default: 1, field: 1 })),
+  size,
+}
+
+/** Query members of a cursor list; fields 1 and 2 of its input. */
+export const cursorQuery = {
+  start: Type.Optional(Type.String({ maxLength: START_LENGTH, field: 1 })),
+  size,
+}
+
+/** The Pagination object of both kinds of list; a cursor list has no `page_number`, its last page no `next`. */
+export const Pagination = Type.Object({
+  total_items: Type.Integer({ field: 1 }),
+  page_number: Type.Optional(Type.Integer({ field: 2 })),
+  page_size: Type.Integer({ field: 3 }),
+  total_pages: Type.Integer({ field: 4 }),
+  next: Type.Optional(Type.String({ field: 5 })),
+})
+
+/** Output `{ pagination, data }` of a list of `item`. */
+export const listOf = <T extends TSchema>(item: T) =>
+  Type.Object({
+    pagination: field(1, Pagination),
+    data: Type.Array(item, { field: 2 }),
+  })
+
+/** One page of an offset list as it is answered. */
+export const offsetPage = <T>(data: readonly T[], total: number, page: number, size: number) => ({
+  pagination: {
+    total_items: total,
+    page_number: page,
+    page_size: size,
+    total_pages: Math.ceil(total / size),
+  },
+  data: [...data],
+})
+
+/** One page of a cursor list as it is answered. */
+export const cursorPage = <T>(data: readonly T[], total: number, size: number, next: string | undefined) => ({
+  pagination: {
+    total_items: total,
+    page_size: size,
+    total_pages: Math.ceil(total / size),
+    ...(next === undefined ? {} : { next }),
+  },
+  data: [...data],
+})

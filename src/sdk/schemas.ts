@@ -1,0 +1,18 @@
+import { type TSchema, Type } from 'typebox'
+
+/** A schema that serves in several places, as the property with proto field number `number` of one of them. */
+export const field = <T extends TSchema>(number: number, schema: T): T =>
+  Object.defineProperties(
+    {},
+    {
+      ...Object.getOwnPropertyDescriptors(schema),
+      field: { value: number, enumerable: true },
+    },
+  ) as T
+
+/** An optional member that may also be sent as null, which means the same as leaving it out. */
+export const orNull = <T extends TSchema>(number: number, schema: T) =>
+  Type.Optional(Type.Union([schema, Type.Null()], { field: number }))
+
+/** The output of a 204. */
+export const Nothing = Type.Object({})
