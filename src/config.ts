@@ -1,0 +1,174 @@
+import { resolve } from 'node:path'
+import { stringify } from 'yaml'
+import { Secret } from './common/secret.ts'
+import { ConfigError, type ConfigFault } from './config/fault.ts'
+import {
+  isLoopback,
+  parseBlock,
+  parseListen,
+  parsePorts,
+  parsePrefix,
+  parseResolver,
+  readable,
+  SettingError,
+} from './config/parse.ts'
+import { readSettings } from './config/read.ts'
+import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
+
+export { ConfigError, type ConfigFault } from './config/fault.ts'
+
+/** The checked configuration (DESIGN §2). Paths are absolute, times in the unit of their name. */
+export interface Config {
+  readonly listen: { readonly host: string; readonly port: number }
+  /** True when only this machine can reach `listen`. */
+  readonly loopback: boolean
+  /** What relative paths and plugin folders are relative to. */
+  readonly baseDir: string
+  readonly dataDir: string
+  readonly bootstrapKey: Secret<string> | undefined
+  /** Upper case, the first one canonical. */
+  readonly headerPrefixes: readonly [string, ...string[]]
+  /** Path of the SQLite file. */
+  readonly store: string
+  /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
+  readonly masterKey: Secret<string> | undefined
+  readonly plugins: readonly string[]
+  readonly pluginConfig: Readonly<Record<string, unknown>>
+  readonly egress: {
+    readonly allow: readonly string[]
+    readonly ports: readonly number[] | '*'
+    readonly http: boolean
+    readonly ca: string | undefined
+    readonly resolvers: readonly { readonly address: string; readonly port: number }[]
+  }
+  readonly tls: { readonly certificate: string; readonly key: string } | undefined
+  readonly workers: number
+  readonly logLevel: string
+  readonly bodyLimit: number
+  readonly proxyBodyLimit: number
+  readonly destinationTimeoutMs: number
+  readonly cvcSeconds: number
+  readonly auditSync: boolean
+  readonly drainMs: number
+  /** Things that look like mistakes but stop nothing. */
+  readonly warnings: readonly string[]
+}
+
+export interface ConfigArguments {
+  /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
+  readonly file?: string | undefined
+  /** What relative paths are relative to. Default: the working directory. */
+  readonly cwd?: string
+}
+
+/** Environment and file, merged and checked. Throws ConfigError with every fault at once. */
+export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): Config => {
+  const cwd = args.cwd ?? process.cwd()
+  const read = readSettings(env, args.file ?? (env.SIDEVAULT_CONFIG || undefined), cwd)
+  const { settings } = read
+  const faults: ConfigFault[] = [...read.faults]
+  const warnings = [...read.warnings]
+  const fault = (name: SettingName, problem: string, remedy: string) =>
+    faults.push({ name: variableOf(name), problem, remedy })
+
+  const parsed = <T>(name: SettingName, parse: () => T): T | undefined => {
+    try {
+      return parse()
+    } catch (error) {
+      if (!(error instanceof SettingError)) throw error
+      fault(name, error.message, error.remedy)
+      return undefined
+    }
+  }
+  const each = <T>(name: SettingName, items: readonly string[], parse: (item: string) => T): readonly T[] =>
+    items.flatMap((item) => parsed(name, () => [parse(item)]) ?? [])
+  const file = (name: 'egress_ca' | 'tls_cert' | 'tls_key') => {
+    const path = settings[name]
+    return path === undefined ? undefined : parsed(name, () => readable(resolve(cwd, path)))
+  }
+
+  const listen = parsed('listen', () => parseListen(settings.listen ?? '127.0.0.1:8080'))
+  const loopback = listen === undefined || isLoopback(listen.host)
+  const certificate = file('tls_cert')
+  const key = file('tls_key')
+  if (settings.tls_cert !== undefined && settings.tls_key === undefined)
+    fault(
+      'tls_key',
+      'a certificate is set without its key.',
+      'Set both SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY.',
+    )
+  if (settings.tls_key !== undefined && settings.tls_cert === undefined)
+    fault(
+      'tls_cert',
+      'a key is set without its certificate.',
+      'Set both SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY.',
+    )
+  const plain = settings.tls_cert === undefined && settings.tls_key === undefined
+  if (!loopback && plain && settings.insecure_listen !== true)
+    fault(
+      'listen',
+      `"${settings.listen}" is reachable from other machines, and no certificate is set: keys and card numbers would travel in clear.`,
+      'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true where something in front ends TLS.',
+    )
+
+  if (settings.store?.startsWith('postgres'))
+    fault('store', 'PostgreSQL is not in this version yet.', 'Leave it unset: SQLite in the data directory.')
+  else if (settings.store !== undefined && settings.store !== 'sqlite')
+    fault('store', 'this is not a store.', 'Leave it unset, or write sqlite.')
+  if (settings.redis_url !== undefined)
+    fault('redis_url', 'Redis is not in this version yet.', 'Leave it unset: state is kept in the process.')
+
+  const prefixes = each('header_prefixes', settings.header_prefixes ?? ['SVC'], parsePrefix)
+  const [canonical, ...others] = new Set(prefixes)
+  if (canonical === undefined && settings.header_prefixes?.length === 0)
+    fault('header_prefixes', 'the list is empty.', 'Name at least one prefix, e.g. SVC.')
+  const egress = {
+    allow: each('egress_allow', settings.egress_allow ?? [], parseBlock),
+    ports: parsed('egress_ports', () => parsePorts(settings.egress_ports ?? ['443'])) ?? [],
+    http: settings.egress_http ?? false,
+    ca: file('egress_ca'),
+    resolvers: each('egress_dns', settings.egress_dns ?? [], parseResolver),
+  }
+  if (settings.bootstrap_key !== undefined && settings.bootstrap_key.length < 24)
+    warnings.push('SIDEVAULT_BOOTSTRAP_KEY has fewer than 24 characters: it can be guessed.')
+  if (listen === undefined || canonical === undefined || faults.length > 0) throw new ConfigError(faults)
+
+  const secret = (text: string | undefined) => (text === undefined ? undefined : new Secret(text))
+  const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')
+  return {
+    listen,
+    loopback,
+    baseDir: cwd,
+    dataDir,
+    bootstrapKey: secret(settings.bootstrap_key),
+    headerPrefixes: [canonical, ...others],
+    store: resolve(dataDir, 'sidevault.db'),
+    masterKey: secret(
+      settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
+    ),
+    plugins: settings.plugins ?? ['*'],
+    pluginConfig: settings.plugin_config ?? {},
+    egress,
+    tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
+    workers: settings.workers ?? 1,
+    logLevel: settings.log_level ?? 'info',
+    bodyLimit: settings.body_limit ?? 1024 * 1024,
+    proxyBodyLimit: settings.proxy_body_limit ?? 8 * 1024 * 1024,
+    destinationTimeoutMs: (settings.destination_timeout ?? 25) * 1000,
+    cvcSeconds: settings.cvc_seconds ?? 3600,
+    auditSync: settings.audit_sync ?? false,
+    drainMs: (settings.drain_seconds ?? 30) * 1000,
+    warnings,
+  }
+}
+
+/** The configuration as YAML for people; secrets and plugin configurations print as `[secret]`. */
+export const printConfig = (config: Config): string => {
+  const { warnings: _, pluginConfig, ...shown } = config
+  const plugins = Object.fromEntries(Object.keys(pluginConfig).map((name) => [name, '[secret]']))
+  return stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
+}
+
+/** One line for each setting, for help texts: variable and description. */
+export const describeSettings = (): readonly { readonly variable: string; readonly description: string }[] =>
+  settingNames.map((name) => ({ variable: variableOf(name), description: settingOf(name).description }))

@@ -1,0 +1,88 @@
+import { accessSync, constants, statSync } from 'node:fs'
+import ipaddr from 'ipaddr.js'
+
+/** What is wrong with one setting; the message never holds a secret. */
+export class SettingError extends Error {
+  readonly remedy: string
+
+  constructor(problem: string, remedy: string) {
+    super(problem)
+    this.remedy = remedy
+  }
+}
+
+const port = (text: string): number | undefined => {
+  if (!/^\d{1,5}$/.test(text)) return undefined
+  const value = Number(text)
+  return value <= 65_535 ? value : undefined
+}
+
+/** `127.0.0.1:8080`, `[::1]:8080`, `localhost:8080`; port 0 picks a free one. */
+export const parseListen = (text: string): { readonly host: string; readonly port: number } => {
+  const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:[\]]+)):(\d+)$/.exec(text)
+  const host = match?.[2] === 'localhost' ? '127.0.0.1' : (match?.[1] ?? match?.[2])
+  const number = port(match?.[3] ?? '')
+  if (host === undefined || number === undefined || !ipaddr.isValid(host))
+    throw new SettingError(
+      `"${text}" is not an address and a port.`,
+      'Write e.g. 127.0.0.1:8080, [::1]:8080 or 0.0.0.0:8080.',
+    )
+  return { host, port: number }
+}
+
+export const isLoopback = (host: string): boolean => ipaddr.process(host).range() === 'loopback'
+
+/** A CIDR block in its usual spelling; a bare address is a block of one. */
+export const parseBlock = (text: string): string => {
+  try {
+    if (!text.includes('/')) {
+      const address = ipaddr.parse(text)
+      return `${address.toString()}/${address.kind() === 'ipv4' ? 32 : 128}`
+    }
+    const [address, length] = ipaddr.parseCIDR(text)
+    return `${address.toString()}/${length}`
+  } catch {
+    throw new SettingError(`"${text}" is not a CIDR block.`, 'Write blocks such as 10.1.0.0/16 or fd00::/8.')
+  }
+}
+
+export const parsePorts = (items: readonly string[]): readonly number[] | '*' => {
+  if (items.length === 1 && items[0] === '*') return '*'
+  return items.map((item) => {
+    const value = port(item)
+    if (value === undefined || value === 0)
+      throw new SettingError(`"${item}" is not a port.`, 'Write ports such as 443,8443, or * alone for all.')
+    return value
+  })
+}
+
+/** `10.0.0.2`, `10.0.0.2:53` or `[fd00::2]:53`. */
+export const parseResolver = (text: string): { readonly address: string; readonly port: number } => {
+  const bare = ipaddr.isValid(text)
+  const match = /^\[?([^[\]]+?)\]?:(\d+)$/.exec(text)
+  const address = bare ? text : match?.[1]
+  const number = bare ? 53 : port(match?.[2] ?? '')
+  if (address === undefined || number === undefined || number === 0 || !ipaddr.isValid(address))
+    throw new SettingError(`"${text}" is not a name server.`, 'Write e.g. 10.0.0.2 or 10.0.0.2:53.')
+  return { address, port: number }
+}
+
+export const parsePrefix = (text: string): string => {
+  if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$/.test(text))
+    throw new SettingError(
+      `"${text}" cannot be a header prefix.`,
+      'Use 1 to 32 letters, digits and inner dashes, e.g. SVC.',
+    )
+  return text.toUpperCase()
+}
+
+/** The path of a file that this process can read. */
+export const readable = (path: string): string => {
+  try {
+    if (!statSync(path).isFile()) throw new Error('not a file')
+    accessSync(path, constants.R_OK)
+    return path
+  } catch {
+    throw new SettingError(`the file "${path}" cannot be read.`, 'Name a PEM file that this user can read.')
+  }
+}

@@ -1,0 +1,103 @@
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import Value from 'typebox/value'
+import { parse as parseYaml } from 'yaml'
+import { isObject } from '../common/json.ts'
+import type { ConfigFault } from './fault.ts'
+import {
+  type SettingName,
+  type Settings,
+  settingNames,
+  settingOf,
+  settingsSchema,
+  variableOf,
+} from './schema.ts'
+
+/** Variables with our prefix that are not settings. */
+const OTHERS = new Set(['SIDEVAULT_CONFIG'])
+
+interface Read {
+  readonly settings: Settings
+  readonly faults: readonly ConfigFault[]
+  readonly warnings: readonly string[]
+}
+
+const fromText = (text: string, type: string): unknown => {
+  if (type === 'boolean')
+    return { true: true, false: false, '1': true, '0': false }[text.toLowerCase()] ?? text
+  if (type === 'integer') return /^\d{1,15}$/.test(text) ? Number(text) : text
+  if (type === 'array')
+    return text
+      .split(',')
+      .map((item) => item.trim())
+      .filter((item) => item !== '')
+  if (type !== 'object') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> => {
+  const fault = (problem: string, remedy: string) => {
+    faults.push({ name: 'SIDEVAULT_CONFIG', problem, remedy })
+    return {}
+  }
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    return fault(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
+  }
+  try {
+    const content: unknown = parseYaml(text) // YAML 1.2 holds JSON
+    if (content === null || content === undefined) return {}
+    if (isObject(content)) return content
+  } catch {
+    // the parser's message quotes the text, which may hold secrets
+  }
+  return fault(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
+}
+
+/** A list given as text in a file, and numbers in lists, are taken as a variable would be. */
+const fromFile = (value: unknown, name: SettingName): unknown => {
+  const { type } = settingOf(name)
+  if (type === 'array' && (typeof value === 'string' || typeof value === 'number'))
+    return fromText(String(value), type)
+  if (type === 'array' && Array.isArray(value))
+    return value.map((item) => (typeof item === 'number' ? String(item) : item))
+  return value
+}
+
+/**
+ * Merges the file named by SIDEVAULT_CONFIG (members as in the schema) with the environment, which wins, and checks
+ * both against the schema. An empty variable counts as unset. Settings with a fault are left out.
+ */
+export const readSettings = (env: NodeJS.ProcessEnv, file: string | undefined, cwd: string): Read => {
+  const faults: ConfigFault[] = []
+  const warnings: string[] = []
+  const merged: Record<string, unknown> = {}
+  const content = file ? readFile(resolve(cwd, file), faults) : {}
+  const known = new Set<string>(settingNames)
+  for (const name of Object.keys(content))
+    if (!known.has(name)) warnings.push(`"${name}" in the configuration file is no setting; it is ignored.`)
+  const variables = new Set(settingNames.map(variableOf))
+  for (const name of Object.keys(env))
+    if (name.startsWith('SIDEVAULT_') && !variables.has(name) && !OTHERS.has(name))
+      warnings.push(`${name} is no setting; it is ignored.`)
+  for (const name of settingNames) {
+    const text = env[variableOf(name)]
+    const given = content[name]
+    if (text) merged[name] = fromText(text, settingOf(name).type)
+    else if (given !== undefined && given !== null) merged[name] = fromFile(given, name)
+    else continue
+    if (Value.Check(settingsSchema.properties[name], merged[name])) continue
+    const { description, secret } = settingOf(name)
+    const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? given)} is not valid.`
+    faults.push({ name: variableOf(name), problem, remedy: `Expected: ${description}` })
+    delete merged[name]
+  }
+  return { settings: merged as Settings, faults, warnings }
+}

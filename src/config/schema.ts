@@ -1,0 +1,96 @@
+import { type Static, Type } from 'typebox'
+
+const list = (description: string) => Type.Array(Type.String({ minLength: 1 }), { description })
+
+/**
+ * Every setting as a configuration file holds it. The variable of a member is `SIDEVAULT_` and its name in capitals;
+ * in a variable a list is separated by commas and an object is JSON. `secret`: never printed.
+ */
+export const settingsSchema = Type.Partial(
+  Type.Object({
+    listen: Type.String({ description: 'Address of the edge, e.g. 127.0.0.1:8080 or [::1]:8080.' }),
+    data_dir: Type.String({ minLength: 1, description: 'Database, key file, audit journal, sockets.' }),
+    bootstrap_key: Type.String({
+      pattern: '^[!-~]{8,200}$',
+      secret: true,
+      description: 'Key of the first management application: 8–200 printable characters without spaces.',
+    }),
+    header_prefixes: list('Header brands, the first one canonical, e.g. SVC.'),
+    store: Type.String({ description: 'sqlite, a file in the data directory.' }),
+    redis_url: Type.String({ secret: true, description: 'Shared state between replicas; leave it unset.' }),
+    master_key: Type.String({
+      pattern: '^(file|env|passphrase):[^]+$',
+      secret: true,
+      description: 'Where the root key comes from: file:<path>, env:<variable> or passphrase:<text>.',
+    }),
+    plugins: list('"*" for every folder of plugins/, folders, npm names, JSON files.'),
+    plugin_config: Type.Record(Type.String(), Type.Unknown(), {
+      secret: true,
+      description: 'Configuration of plugins, an object by plugin name.',
+    }),
+    egress_allow: list('Private CIDR blocks that destinations may resolve to, e.g. 10.1.0.0/16.'),
+    egress_ports: list('Ports of destinations, e.g. 443,8443, or * for all.'),
+    egress_http: Type.Boolean({ description: 'Whether http:// destinations are allowed: true or false.' }),
+    egress_ca: Type.String({
+      minLength: 1,
+      description: 'PEM file with authorities trusted for destinations.',
+    }),
+    egress_dns: list('Name servers for destinations instead of the system ones, e.g. 10.0.0.2:53.'),
+    tls_cert: Type.String({ minLength: 1, description: 'PEM file with the certificate chain of the edge.' }),
+    tls_key: Type.String({ minLength: 1, description: 'PEM file with the private key of the edge.' }),
+    insecure_listen: Type.Boolean({ description: 'Plain HTTP beyond loopback: true or false.' }),
+    workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
+    log_level: Type.String({
+      pattern: '^(trace|debug|info|warn|error|fatal)$',
+      description: 'trace, debug, info, warn, error or fatal.',
+    }),
+    body_limit: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      description: 'Bytes of a management request body, 1024 to 67108864.',
+    }),
+    proxy_body_limit: Type.Integer({
+      minimum: 1024,
+      maximum: 64 * 1024 * 1024,
+      description: 'Bytes of a proxied request body, 1024 to 67108864.',
+    }),
+    destination_timeout: Type.Integer({
+      minimum: 1,
+      maximum: 600,
+      description: 'Seconds a destination may take to begin its answer, 1 to 600.',
+    }),
+    cvc_seconds: Type.Integer({
+      minimum: 1,
+      maximum: 86_400,
+      description: "Seconds a card's cvc is kept, 1 to 86400.",
+    }),
+    audit_sync: Type.Boolean({
+      description: 'Sync every audit record to disk before a disclosure: true or false.',
+    }),
+    drain_seconds: Type.Integer({
+      minimum: 0,
+      maximum: 600,
+      description: 'Seconds that requests in flight get to end when stopping, 0 to 600.',
+    }),
+  }),
+)
+
+export type Settings = Static<typeof settingsSchema>
+export type SettingName = keyof Settings
+
+export const settingNames = Object.keys(settingsSchema.properties) as readonly SettingName[]
+
+export const variableOf = (name: string): string => `SIDEVAULT_${name.toUpperCase()}`
+
+/** What the schema says of one setting. */
+export const settingOf = (
+  name: SettingName,
+): { readonly type: string; readonly description: string; readonly secret: boolean } => {
+  const schema: { readonly type?: string; readonly description?: string; readonly secret?: boolean } =
+    settingsSchema.properties[name]
+  return {
+    type: schema.type ?? 'string',
+    description: schema.description ?? '',
+    secret: schema.secret ?? false,
+  }
+}
