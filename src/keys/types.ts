@@ -22,8 +22,11 @@ export interface TenantKeys {
 }
 
 export interface Keys {
-  /** Loads (and caches, bounded) a tenant's ring. Unknown tenants: `not_found`. */
-  tenant(tenantId: string): Promise<TenantKeys>
+  /**
+   * Loads (and caches, bounded) a tenant's ring. Unknown tenants: `not_found`. `opening` are sealed values that are
+   * about to be opened: when one names a key version that the cached ring lacks, the ring is read again first.
+   */
+  tenant(tenantId: string, opening?: readonly Buffer[]): Promise<TenantKeys>
   /** Fresh wrapped keys for a new tenant, to be stored with it. */
   newTenantKeys(tenantId: string, now: number): readonly KeyRow[]
   /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */

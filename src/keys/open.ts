@@ -1,0 +1,132 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Clock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Secret } from '../common/secret.ts'
+import type { KeyRow, KeyStore } from '../store/types.ts'
+import { type Ring, ringOf } from './ring.ts'
+import { versionOf } from './seal.ts'
+import type { Keys } from './types.ts'
+import { createWrapper, subkey, type Wrapper } from './wrap.ts'
+
+/** `check` only tells whether the root key is the right one. */
+const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
+
+const RINGS = 1000
+/** A ring is read again after this many ms, so that rotated and destroyed keys are noticed by every process. */
+const RING_AGE = 60_000
+/** A value that names an unknown key version makes a ring be read again at most this often (ms). */
+const RELOAD_AGE = 1_000
+
+export interface KeysDeps {
+  readonly keys: KeyStore
+  readonly clock: Clock
+}
+
+export interface KeysOptions {
+  readonly rootKey: Secret<Buffer>
+  /** Make the service's own keys when the store holds none. */
+  readonly create: boolean
+}
+
+/** The service's own keys, unwrapped; made first when there are none and `create` allows. Nothing else is written. */
+const serviceKeys = async (
+  { keys, clock }: KeysDeps,
+  wrapper: Wrapper,
+  create: boolean,
+): Promise<ReadonlyMap<string, KeyObject>> => {
+  let rows = await keys.keys('')
+  if (rows.length === 0) {
+    if (!create)
+      throw new AppError(
+        'unavailable',
+        'The store holds no keys yet. Start the admin role first, with the same store and root key: it makes them.',
+      )
+    const now = clock.now()
+    // False means that another process was first: its keys count, not ours.
+    await keys.add(
+      SERVICE_PURPOSES.map((purpose) => wrapper.fresh({ tenant_id: '', purpose, version: 1 }, now)),
+    )
+    rows = await keys.keys('')
+  }
+  const unwrapped = new Map<string, KeyObject>()
+  for (const purpose of SERVICE_PURPOSES) {
+    const row = rows.find((candidate) => candidate.purpose === purpose)
+    if (row === undefined)
+      throw new AppError(
+        'invalid',
+        `The store has lost the service's key "${purpose}". Restore the store from a backup; nothing was changed.`,
+      )
+    const key = wrapper.unwrap(row)
+    if (key === undefined)
+      throw new AppError(
+        'invalid',
+        purpose === 'check'
+          ? 'The root key is not the one this store was made with. Set SIDEVAULT_MASTER_KEY (or the key file of the data directory) to the original root key; nothing was changed.'
+          : `The service's key "${purpose}" was altered in the store. Restore the store from a backup; nothing was changed.`,
+      )
+    unwrapped.set(purpose, createSecretKey(purpose === 'check' ? key : subkey(key, purpose)))
+    key.fill(0)
+  }
+  return unwrapped
+}
+
+/** A cache of rings: bounded, one load at a time for each tenant. */
+const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
+  const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
+  const loading = new Map<string, Promise<Ring>>()
+
+  const load = async (tenantId: string): Promise<Ring> => {
+    const at = clock.now()
+    const rows = tenantId === '' ? [] : await keys.keys(tenantId)
+    if (rows.length === 0) {
+      rings.delete(tenantId)
+      throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+    }
+    const ring = ringOf(rows, wrapper)
+    if (ring === undefined)
+      throw new AppError(
+        'internal',
+        `The keys of tenant "${tenantId}" do not open. Ask the operator to check the store and the root key.`,
+      )
+    rings.set(tenantId, { ring, at })
+    return ring
+  }
+
+  return async (tenantId: string, opening: readonly Buffer[]): Promise<Ring> => {
+    const cached = rings.get(tenantId)
+    if (cached !== undefined) {
+      const age = clock.now() - cached.at
+      const unknown =
+        cached.ring.missed ||
+        opening.some((sealed) => {
+          const version = versionOf(sealed)
+          return version !== undefined && !cached.ring.holds(version)
+        })
+      if (age < (unknown ? RELOAD_AGE : RING_AGE)) return cached.ring
+    }
+    let promise = loading.get(tenantId)
+    if (promise === undefined) {
+      promise = load(tenantId).finally(() => loading.delete(tenantId))
+      loading.set(tenantId, promise)
+    }
+    return promise
+  }
+}
+
+/**
+ * The keys of the service and of its tenants (DESIGN §7.1–2). Rejects with a sentence and changes nothing when the root
+ * key is not the store's, or a key row is gone or altered (`invalid`), or there are none and none may be made
+ * (`unavailable`). Several processes may open the same store at once.
+ */
+export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
+  const wrapper = createWrapper(options.rootKey.reveal())
+  const service = await serviceKeys(deps, wrapper, options.create)
+  const ring = ringCache(deps, wrapper)
+  return {
+    tenant: (tenantId, opening = []) => ring(tenantId, opening),
+    newTenantKeys: (tenantId, now): readonly KeyRow[] =>
+      ['data', 'mac'].map((purpose) => wrapper.fresh({ tenant_id: tenantId, purpose, version: 1 }, now)),
+    mac: (purpose, data) => createHmac('sha256', service.get(purpose)!).update(data).digest('hex'),
+  }
+}

@@ -1,0 +1,71 @@
+import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import bs58 from 'bs58'
+import type { KeyRow } from '../store/types.ts'
+import { lengthPrefixed } from './bytes.ts'
+import { open, seal } from './seal.ts'
+import type { SealContext, TenantKeys } from './types.ts'
+import { subkey, type Wrapper } from './wrap.ts'
+
+const TERM = 16
+
+/** The unwrapped keys of one tenant. Key material lives in private KeyObjects, which print nothing. */
+export class Ring implements TenantKeys {
+  readonly #data: ReadonlyMap<number, KeyObject>
+  readonly #newest: number
+  readonly #fingerprint: KeyObject
+  readonly #term: KeyObject
+  #missed = false
+
+  constructor(data: ReadonlyMap<number, KeyObject>, macKey: Buffer) {
+    this.#data = data
+    this.#newest = Math.max(...data.keys())
+    this.#fingerprint = createSecretKey(subkey(macKey, 'fingerprint'))
+    this.#term = createSecretKey(subkey(macKey, 'search term'))
+  }
+
+  seal(plaintext: Buffer, context: SealContext): Buffer {
+    return seal(this.#data.get(this.#newest)!, this.#newest, plaintext, context)
+  }
+
+  open(sealed: Buffer, context: SealContext): Buffer {
+    return open((version) => this.#keyOf(version), sealed, context)
+  }
+
+  fingerprint(type: string, value: string): string {
+    return bs58.encode(createHmac('sha256', this.#fingerprint).update(lengthPrefixed(type, value)).digest())
+  }
+
+  term(value: string): Buffer {
+    return createHmac('sha256', this.#term).update(lengthPrefixed(value)).digest().subarray(0, TERM)
+  }
+
+  /** True when the ring holds this version of the data key. */
+  holds(version: number): boolean {
+    return this.#data.has(version)
+  }
+
+  /** True once a value named a version that the ring does not hold: another process may have rotated. */
+  get missed(): boolean {
+    return this.#missed
+  }
+
+  #keyOf(version: number): KeyObject | undefined {
+    const key = this.#data.get(version)
+    if (key === undefined) this.#missed = true
+    return key
+  }
+}
+
+/** The ring of a tenant's rows, or undefined when one does not unwrap or the needed purposes are not all there. */
+export const ringOf = (rows: readonly KeyRow[], wrapper: Wrapper): Ring | undefined => {
+  const data = new Map<number, KeyObject>()
+  let mac: { readonly version: number; readonly key: Buffer } | undefined
+  for (const row of rows) {
+    if (row.purpose !== 'data' && row.purpose !== 'mac') continue
+    const key = wrapper.unwrap(row)
+    if (key === undefined) return undefined
+    if (row.purpose === 'data') data.set(row.version, createSecretKey(key))
+    else if (mac === undefined || row.version > mac.version) mac = { version: row.version, key }
+  }
+  return data.size === 0 || mac === undefined ? undefined : new Ring(data, mac.key)
+}

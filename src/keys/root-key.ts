@@ -1,0 +1,138 @@
+import { randomBytes, scrypt } from 'node:crypto'
+import { join, resolve } from 'node:path'
+import { AppError } from '../common/errors.ts'
+import { Secret } from '../common/secret.ts'
+import { createSecretFile, readSecretFile } from './secret-file.ts'
+
+const KEY = 32
+const SALT = 16
+const SHORTEST_PASSPHRASE = 12
+
+/** About 128 MiB and a third of a second for each guess: the highest of OWASP's scrypt settings (RFC 7914). */
+const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 2 ** 20 } as const
+
+export interface RootKeyOptions {
+  readonly dataDir: string
+  /** Make the key (or salt) file when there is none: only right while no data under another key exists. */
+  readonly create: boolean
+  readonly env: Readonly<Record<string, string | undefined>>
+}
+
+/** 32 bytes written as 64 hex digits or as base64 (either alphabet), white space around them ignored. */
+const parseKey = (text: string): Buffer | undefined => {
+  const trimmed = text.trim()
+  if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
+  if (/^[A-Za-z0-9+/_-]{43}=?$/.test(trimmed)) return Buffer.from(trimmed, 'base64')
+  return undefined
+}
+
+const notAKey = (where: string): AppError =>
+  new AppError(
+    'invalid',
+    `${where} does not hold a root key: 32 bytes as base64 or 64 hex digits are needed. One is made by: openssl rand -base64 32`,
+  )
+
+const fromFile = async (path: string): Promise<Buffer> => {
+  const text = await readSecretFile(path)
+  if (text === undefined)
+    throw new AppError(
+      'invalid',
+      `The root key file "${path}" does not exist. Restore it from a backup; for a new store make one: (umask 077; openssl rand -base64 32 > '${path}')`,
+    )
+  const key = parseKey(text)
+  if (key === undefined) throw notAKey(`The file "${path}"`)
+  return key
+}
+
+const fromDataDir = async ({ dataDir, create }: RootKeyOptions): Promise<Buffer> => {
+  const path = join(dataDir, 'root.key')
+  if (create && (await readSecretFile(path)) === undefined)
+    await createSecretFile(path, `${randomBytes(KEY).toString('base64')}\n`)
+  return fromFile(path)
+}
+
+const variable = (name: string, env: RootKeyOptions['env']): string => {
+  const value = env[name]
+  if (value === undefined || value === '')
+    throw new AppError(
+      'invalid',
+      `SIDEVAULT_MASTER_KEY names the environment variable "${name}", which is not set. Set it, or choose another source.`,
+    )
+  return value
+}
+
+const saltOf = async ({ dataDir, create }: RootKeyOptions): Promise<Buffer> => {
+  const path = join(dataDir, 'root.salt')
+  let text = await readSecretFile(path)
+  if (text === undefined && create)
+    text = await createSecretFile(path, `${randomBytes(SALT).toString('base64')}\n`)
+  if (text === undefined)
+    throw new AppError(
+      'invalid',
+      `The salt file "${path}" does not exist, and the passphrase is of no use without it. Restore it from a backup.`,
+    )
+  const salt = Buffer.from(text, 'base64')
+  if (salt.length !== SALT)
+    throw new AppError('invalid', `The salt file "${path}" is damaged. Restore it from a backup.`)
+  return salt
+}
+
+const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<Buffer> => {
+  const passphrase = (given.startsWith('env:') ? variable(given.slice(4), options.env) : given).normalize(
+    'NFKC',
+  )
+  if (passphrase.length < SHORTEST_PASSPHRASE)
+    throw new AppError(
+      'invalid',
+      `The passphrase of the root key is too short: at least ${SHORTEST_PASSPHRASE} characters are needed.`,
+    )
+  const salt = await saltOf(options)
+  return new Promise((done, fail) => {
+    scrypt(passphrase, salt, KEY, SCRYPT, (error, key) =>
+      error
+        ? fail(
+            new AppError(
+              'invalid',
+              'The passphrase could not be turned into a key: 128 MiB of memory are needed.',
+              {
+                cause: error,
+              },
+            ),
+          )
+        : done(key),
+    )
+  })
+}
+
+/**
+ * The root key (32 bytes), from where `source` (SIDEVAULT_MASTER_KEY) says:
+ *
+ * - undefined: `<dataDir>/root.key`, 0600, base64; made when absent and `create` allows
+ * - `file:<path>`: the same form; never made
+ * - `env:<NAME>`: an environment variable
+ * - `passphrase:<text>` or `passphrase:env:<NAME>`: scrypt (RFC 7914) of the text in NFKC over `<dataDir>/root.salt`,
+ *   16 random bytes made as the key file is; not secret, but without it the passphrase gives no key. A replica that
+ *   shares the store needs a copy of it.
+ *
+ * Every failure is `invalid` (AppError) with a remedy and without key material.
+ */
+export const loadRootKey = async (
+  source: string | undefined,
+  options: RootKeyOptions,
+): Promise<Secret<Buffer>> => {
+  if (source === undefined || source === '') return new Secret(await fromDataDir(options))
+  const colon = source.indexOf(':')
+  const scheme = source.slice(0, colon)
+  const rest = source.slice(colon + 1)
+  if (scheme === 'file' && rest !== '') return new Secret(await fromFile(resolve(rest)))
+  if (scheme === 'env' && rest !== '') {
+    const key = parseKey(variable(rest, options.env))
+    if (key === undefined) throw notAKey(`The environment variable "${rest}"`)
+    return new Secret(key)
+  }
+  if (scheme === 'passphrase' && rest !== '') return new Secret(await fromPassphrase(rest, options))
+  throw new AppError(
+    'invalid',
+    'SIDEVAULT_MASTER_KEY must be file:<path>, env:<NAME>, passphrase:<text> or passphrase:env:<NAME>; without it the key file of the data directory is used.',
+  )
+}

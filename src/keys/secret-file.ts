@@ -1,0 +1,93 @@
+import { randomBytes } from 'node:crypto'
+import { link, mkdir, open, rm } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { AppError } from '../common/errors.ts'
+
+/** Larger files are no key: a bound for paths such as /dev/zero. */
+const LARGEST = 4096
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown error'
+
+const failure = (what: string, path: string, thrown: unknown): AppError =>
+  new AppError(
+    'invalid',
+    `${what} "${path}" (${codeOf(thrown)}). Check that the path and its permissions are right.`,
+    {
+      cause: thrown,
+    },
+  )
+
+/**
+ * The text of a file that only its owner may read, or undefined when there is none. `invalid` (AppError) when group or
+ * others may read or write it, or it is no small regular file. The text is never part of an error.
+ */
+export const readSecretFile = async (path: string): Promise<string | undefined> => {
+  try {
+    const file = await open(path, 'r')
+    try {
+      const { mode, size } = await file.stat()
+      if ((mode & 0o170000) !== 0o100000 || size > LARGEST)
+        throw new AppError(
+          'invalid',
+          `"${path}" is not a key file: it must be a regular file of at most ${LARGEST} bytes.`,
+        )
+      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+        throw new AppError(
+          'invalid',
+          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (for a mounted secret, set its mode to 0400).`,
+        )
+      return await file.readFile('utf8')
+    } finally {
+      await file.close()
+    }
+  } catch (thrown) {
+    if (thrown instanceof AppError) throw thrown
+    if (codeOf(thrown) === 'ENOENT') return undefined
+    throw failure('Could not read the key file', path, thrown)
+  }
+}
+
+const syncDirectory = async (path: string): Promise<void> => {
+  const directory = await open(path, 'r')
+  try {
+    await directory.sync()
+  } finally {
+    await directory.close()
+  }
+}
+
+/**
+ * Makes a file (0600) with this text unless there is one, and answers the text that the file then holds. On disk when
+ * resolved. The file appears whole (a synced twin is linked to the name), so that of several starters at once one
+ * wins, and none reads a half-written key.
+ */
+export const createSecretFile = async (path: string, text: string): Promise<string> => {
+  const twin = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
+  try {
+    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+    try {
+      const file = await open(twin, 'wx', 0o600)
+      try {
+        await file.writeFile(text)
+        await file.sync()
+      } finally {
+        await file.close()
+      }
+      await link(twin, path)
+    } finally {
+      await rm(twin, { force: true })
+    }
+    await syncDirectory(dirname(path))
+    return text
+  } catch (thrown) {
+    if (codeOf(thrown) !== 'EEXIST') throw failure('Could not make the key file', path, thrown)
+  }
+  const winner = await readSecretFile(path)
+  if (winner === undefined)
+    throw new AppError(
+      'invalid',
+      `The key file "${path}" was removed while the service started. Start again.`,
+    )
+  return winner
+}

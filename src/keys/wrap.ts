@@ -1,0 +1,74 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import type { KeyRow } from '../store/types.ts'
+import { lengthPrefixed } from './bytes.ts'
+
+const FORMAT = 1
+const ROOT_ID = 8
+const NONCE = 12
+const TAG = 16
+const KEY = 32
+const SIZE = 1 + ROOT_ID + NONCE + KEY + TAG
+
+/** A key of its own for each use, from one secret: HKDF-SHA256 (RFC 5869), no salt, the use as `info`. */
+export const subkey = (secret: Buffer, use: string, size = KEY): Buffer =>
+  Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), `sidevault ${use}`, size))
+
+/** Which key a row holds. */
+export type KeyName = Pick<KeyRow, 'tenant_id' | 'purpose' | 'version'>
+
+/** Wraps and unwraps 256-bit keys under the root key. */
+export interface Wrapper {
+  /** A fresh random key as a row: format, root key id, nonce, AES-256-GCM ciphertext, tag. */
+  fresh(name: KeyName, now: number): KeyRow
+  /** The key of a row, or undefined when the root key, the row's name or its bytes are not those it was made with. */
+  unwrap(row: KeyRow): Buffer | undefined
+}
+
+const bindingOf = (name: KeyName, head: Buffer): Buffer =>
+  Buffer.concat([head, lengthPrefixed('wrap', name.tenant_id, name.purpose, String(name.version))])
+
+/**
+ * Envelope encryption of keys (DESIGN §7.2). Tenant, purpose and version are associated data, so a row copied to
+ * another name does not open. Wraps are few (one for each key ever made), so random nonces stay far below the bound
+ * of 2^32 for a key (NIST SP 800-38D §8.3). The root key itself only ever derives.
+ */
+export const createWrapper = (rootKey: Buffer): Wrapper => {
+  const wrapKey: KeyObject = createSecretKey(subkey(rootKey, 'wrap'))
+  const rootId = subkey(rootKey, 'root key id', ROOT_ID)
+  const head = Buffer.concat([Buffer.of(FORMAT), rootId])
+  return {
+    fresh: ({ tenant_id, purpose, version }, now) => {
+      const name = { tenant_id, purpose, version }
+      const nonce = randomBytes(NONCE)
+      const cipher = createCipheriv('aes-256-gcm', wrapKey, nonce, { authTagLength: TAG })
+      cipher.setAAD(bindingOf(name, head))
+      const key = randomBytes(KEY)
+      const sealed = cipher.update(key)
+      cipher.final()
+      key.fill(0)
+      return { ...name, wrapped: Buffer.concat([head, nonce, sealed, cipher.getAuthTag()]), created_at: now }
+    },
+    unwrap: (row) => {
+      const { wrapped } = row
+      if (wrapped.length !== SIZE || !wrapped.subarray(0, head.length).equals(head)) return undefined
+      const nonce = wrapped.subarray(head.length, head.length + NONCE)
+      const decipher = createDecipheriv('aes-256-gcm', wrapKey, nonce, { authTagLength: TAG })
+      decipher.setAAD(bindingOf(row, head))
+      decipher.setAuthTag(wrapped.subarray(SIZE - TAG))
+      try {
+        const key = decipher.update(wrapped.subarray(head.length + NONCE, SIZE - TAG))
+        decipher.final()
+        return key
+      } catch {
+        return undefined
+      }
+    },
+  }
+}

@@ -1,0 +1,28 @@
+import fc from 'fast-check'
+import t from 'tap'
+import { lengthPrefixed, pooledRandom } from '../../src/keys/bytes.ts'
+
+t.test('different lists of parts never give the same bytes', async (t) => {
+  const parts = fc.array(fc.string({ unit: 'binary', maxLength: 6 }), { maxLength: 4 })
+  fc.assert(
+    fc.property(parts, parts, (one, other) => {
+      const same = one.length === other.length && one.every((part, index) => part === other[index])
+      return lengthPrefixed(...one).equals(lengthPrefixed(...other)) === same
+    }),
+    { numRuns: 2000 },
+  )
+  t.notSame(lengthPrefixed('ab', 'c'), lengthPrefixed('a', 'bc'))
+  t.notSame(lengthPrefixed('', 'a'), lengthPrefixed('a', ''))
+  t.notSame(lengthPrefixed('\ud800'), lengthPrefixed('\ud801'), 'lone surrogates stay apart')
+  t.notSame(lengthPrefixed('\ud800'), lengthPrefixed('\ufffd'))
+})
+
+t.test('pooled random bytes are handed out once', async (t) => {
+  const seen = new Set<string>()
+  for (let index = 0; index < 1000; index++) seen.add(pooledRandom(28).toString('hex'))
+  t.equal(seen.size, 1000)
+  const one = pooledRandom(28)
+  const copy = Buffer.from(one)
+  for (let index = 0; index < 1000; index++) pooledRandom(28)
+  t.same(one, copy, 'later draws do not touch it')
+})

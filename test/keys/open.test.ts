@@ -1,0 +1,271 @@
+import { randomBytes } from 'node:crypto'
+import { inspect } from 'node:util'
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import { Secret } from '../../src/common/secret.ts'
+import { openKeys } from '../../src/keys/open.ts'
+import { createWrapper } from '../../src/keys/wrap.ts'
+import type { KeyRow, KeyStore } from '../../src/store/types.ts'
+import { addTenant, keyStore } from './kit.ts'
+
+const context = { tokenId: 'token-1', type: 'card', version: 1, part: 'sealed' } as const
+const clockAt = (now: number) => ({
+  time: now,
+  now(): number {
+    return this.time
+  },
+})
+const newRoot = () => new Secret(randomBytes(32))
+
+const problemOf = async (promise: Promise<unknown>): Promise<string> => {
+  try {
+    await promise
+  } catch (thrown) {
+    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
+  }
+  return 'no failure'
+}
+
+/** A store that counts its reads and can answer with other rows. */
+const watched = (inner: KeyStore) => {
+  const state = { reads: 0, rows: (rows: readonly KeyRow[]): readonly KeyRow[] => rows }
+  const store: KeyStore = {
+    keys: async (tenantId) => {
+      state.reads++
+      return state.rows(await inner.keys(tenantId))
+    },
+    add: (rows) => inner.add(rows),
+  }
+  return Object.assign(state, { store })
+}
+
+t.test("a tenant's keys seal, open and digest the same after a restart", async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  const clock = clockAt(1000)
+  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
+  await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 1000))
+  const ring = await keys.tenant('tenant-1')
+  const sealed = ring.seal(Buffer.from('secret'), { tenantId: 'tenant-1', ...context })
+
+  const again = await openKeys({ keys: store.keys, clock }, { rootKey, create: false })
+  const ringAgain = await again.tenant('tenant-1')
+  t.equal(ringAgain.open(sealed, { tenantId: 'tenant-1', ...context }).toString(), 'secret')
+  t.equal(ringAgain.fingerprint('card', '4242'), ring.fingerprint('card', '4242'))
+  t.same(ringAgain.term('4242'), ring.term('4242'))
+  t.equal(again.mac('api-key', 'key_1'), keys.mac('api-key', 'key_1'))
+  t.equal(again.mac('audit', Buffer.from('line')), keys.mac('audit', 'line'))
+})
+
+t.test('digests differ by tenant, type and purpose, and have their promised forms', async (t) => {
+  const store = await keyStore(t)
+  const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
+  for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, keys.newTenantKeys(id, 0))
+  const [one, two] = [await keys.tenant('tenant-1'), await keys.tenant('tenant-2')]
+  const prints = [
+    one.fingerprint('card', '4242'),
+    one.fingerprint('bank', '4242'),
+    two.fingerprint('card', '4242'),
+    one.fingerprint('card4', '242'),
+  ]
+  t.equal(new Set(prints).size, prints.length)
+  for (const print of prints) t.match(print, /^[1-9A-HJ-NP-Za-km-z]{40,44}$/)
+  t.equal(one.term('4242').length, 16)
+  t.notSame(one.term('4242'), two.term('4242'))
+  t.notSame(one.term('4242'), one.term('4243'))
+  t.match(keys.mac('audit', 'x'), /^[0-9a-f]{64}$/)
+  t.not(keys.mac('audit', 'x'), keys.mac('api-key', 'x'))
+  const sealed = one.seal(Buffer.from('secret'), { tenantId: 'tenant-1', ...context })
+  t.throws(() => two.open(sealed, { tenantId: 'tenant-1', ...context }), { code: 'internal' })
+})
+
+t.test('a wrong root key is refused, whatever `create` says, and nothing is changed', async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
+  const before = await store.keys.keys('')
+  for (const create of [true, false]) {
+    const problem = await problemOf(
+      openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create }),
+    )
+    t.match(problem, /^invalid: The root key is not the one this store was made with/)
+  }
+  t.same(await store.keys.keys(''), before)
+  await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: false })
+})
+
+t.test('an empty store is refused where keys may not be made', async (t) => {
+  const store = await keyStore(t)
+  const deps = { keys: store.keys, clock: clockAt(0) }
+  t.match(
+    await problemOf(openKeys(deps, { rootKey: newRoot(), create: false })),
+    /^unavailable: .*no keys yet/,
+  )
+  t.same(await store.keys.keys(''), [])
+})
+
+t.test('starters racing on an empty store end with the same keys', async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  const all = await Promise.all(
+    Array.from({ length: 8 }, () =>
+      openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true }),
+    ),
+  )
+  t.equal(new Set(all.map((keys) => keys.mac('api-key', 'key_1'))).size, 1)
+  t.equal((await store.keys.keys('')).length, 3)
+})
+
+t.test('altered, lost and swapped key rows do not open', async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  const clock = clockAt(0)
+  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
+  for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, keys.newTenantKeys(id, 0))
+  const other = await store.keys.keys('tenant-2')
+  const wrappedOf = (rows: readonly KeyRow[], purpose: string) =>
+    rows.find((row) => row.purpose === purpose)!.wrapped
+  const replace = (rows: readonly KeyRow[], purpose: string, wrapped: Buffer) =>
+    rows.map((row) => (row.purpose === purpose ? { ...row, wrapped } : row))
+  const flip = (bytes: Buffer, at: number) => {
+    const copy = Buffer.from(bytes)
+    copy[at]! ^= 1
+    return copy
+  }
+
+  const tampering: Readonly<Record<string, (rows: readonly KeyRow[]) => readonly KeyRow[]>> = {
+    "another tenant's key": (rows) => replace(rows, 'data', wrappedOf(other, 'data')),
+    "another purpose's key": (rows) => replace(rows, 'data', wrappedOf(rows, 'mac')),
+    'another version': (rows) => rows.map((row) => ({ ...row, version: 2 })),
+    'no data key': (rows) => rows.filter((row) => row.purpose !== 'data'),
+    'no mac key': (rows) => rows.filter((row) => row.purpose !== 'mac'),
+    'cut short': (rows) => replace(rows, 'mac', wrappedOf(rows, 'mac').subarray(0, -1)),
+  }
+  for (const [name, tamper] of Object.entries(tampering)) {
+    const view = watched(store.keys)
+    const reopened = await openKeys({ keys: view.store, clock }, { rootKey, create: false })
+    view.rows = tamper
+    t.match(
+      await problemOf(reopened.tenant('tenant-1')),
+      /^internal: The keys of tenant "tenant-1" do not open/,
+      name,
+    )
+  }
+  const row = (await store.keys.keys('tenant-1'))[0]!
+  const wrapper = createWrapper(rootKey.reveal())
+  t.equal(wrapper.unwrap(row)?.length, 32)
+  for (let at = 0; at < row.wrapped.length; at++)
+    if (wrapper.unwrap({ ...row, wrapped: flip(row.wrapped, at) }) !== undefined) t.fail(`byte ${at}`)
+
+  for (const [purpose, message] of [
+    ['audit', /key "audit" was altered/],
+    ['check', /root key is not the one/],
+  ] as const) {
+    const view = watched(store.keys)
+    view.rows = (rows) => replace(rows, purpose, flip(wrappedOf(rows, purpose), 30))
+    t.match(await problemOf(openKeys({ keys: view.store, clock }, { rootKey, create: true })), message)
+    view.rows = (rows) => rows.filter((candidate) => candidate.purpose !== purpose)
+    t.match(
+      await problemOf(openKeys({ keys: view.store, clock }, { rootKey, create: true })),
+      new RegExp(`has lost the service's key "${purpose}"`),
+    )
+  }
+})
+
+t.test("unknown tenants are not found, the service's own id included", async (t) => {
+  const store = await keyStore(t)
+  const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
+  t.match(await problemOf(keys.tenant('tenant-9')), /^not_found: .*"tenant-9"/)
+  t.match(await problemOf(keys.tenant('')), /^not_found/)
+})
+
+t.test('loads at once share a read, later ones none until the ring is old', async (t) => {
+  const store = await keyStore(t)
+  const view = watched(store.keys)
+  const clock = clockAt(0)
+  const keys = await openKeys({ keys: view.store, clock }, { rootKey: newRoot(), create: true })
+  await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))
+  view.reads = 0
+  const rings = await Promise.all(Array.from({ length: 50 }, () => keys.tenant('tenant-1')))
+  t.equal(new Set(rings).size, 1)
+  t.equal(view.reads, 1)
+  clock.time = 59_999
+  await keys.tenant('tenant-1')
+  t.equal(view.reads, 1)
+  clock.time = 60_000
+  await keys.tenant('tenant-1')
+  t.equal(view.reads, 2)
+  view.rows = () => []
+  clock.time = 120_000
+  t.match(await problemOf(keys.tenant('tenant-1')), /^not_found/, 'destroyed keys are forgotten')
+})
+
+t.test('a failed load is not kept', async (t) => {
+  const store = await keyStore(t)
+  const view = watched(store.keys)
+  const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
+  await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))
+  view.rows = () => {
+    throw new AppError('unavailable', 'The store does not answer.')
+  }
+  t.match(await problemOf(keys.tenant('tenant-1')), /^unavailable/)
+  view.rows = (rows) => rows
+  t.ok(await keys.tenant('tenant-1'))
+})
+
+t.test('a key version that another process made is read once, also after a failed open', async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  const clock = clockAt(0)
+  const view = watched(store.keys)
+  const keys = await openKeys({ keys: view.store, clock }, { rootKey, create: true })
+  await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))
+  const old = await keys.tenant('tenant-1')
+  const under = { tenantId: 'tenant-1', ...context }
+  const first = old.seal(Buffer.from('first'), under)
+
+  const rotated = createWrapper(rootKey.reveal()).fresh(
+    { tenant_id: 'tenant-1', purpose: 'data', version: 2 },
+    1,
+  )
+  t.ok(await store.keys.add([rotated]))
+  const elsewhere = await openKeys({ keys: store.keys, clock }, { rootKey, create: false })
+  const sealed = (await elsewhere.tenant('tenant-1')).seal(Buffer.from('second'), under)
+  t.equal(sealed.readUInt32BE(1), 2, 'the newest key seals')
+
+  view.reads = 0
+  clock.time = 1_000
+  const fresh = await keys.tenant('tenant-1', [first, sealed])
+  t.equal(view.reads, 1)
+  t.equal(fresh.open(sealed, under).toString(), 'second')
+  t.equal(fresh.open(first, under).toString(), 'first')
+
+  const unknown = Buffer.from(sealed)
+  unknown.writeUInt32BE(9, 1)
+  await keys.tenant('tenant-1', [unknown])
+  t.equal(view.reads, 1, 'a forged version costs no read within a second of the last')
+  t.throws(() => fresh.open(unknown, under), { code: 'internal' })
+  clock.time = 2_000
+  t.not(await keys.tenant('tenant-1'), fresh, 'a failed open has the next load read again')
+  t.equal(view.reads, 2)
+})
+
+t.test('nothing of a key is printed', async (t) => {
+  const store = await keyStore(t)
+  const rootKey = newRoot()
+  const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
+  await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))
+  const ring = await keys.tenant('tenant-1')
+  const wrapper = createWrapper(rootKey.reveal())
+  const material: Buffer[] = [rootKey.reveal()]
+  for (const row of [...(await store.keys.keys('')), ...(await store.keys.keys('tenant-1'))])
+    material.push(wrapper.unwrap(row)!)
+  for (const thing of [keys, ring, wrapper, rootKey]) {
+    const printed = `${inspect(thing, { depth: 9, showHidden: true })} ${JSON.stringify(thing)} ${thing}`
+    for (const key of material)
+      for (const form of ['hex', 'base64', 'latin1'] as const) t.notOk(printed.includes(key.toString(form)))
+    t.notMatch(printed, /Buffer\(32\)|<Buffer/)
+  }
+  const stored = Buffer.concat((await store.keys.keys('tenant-1')).map((row) => row.wrapped))
+  for (const key of material) t.notOk(stored.includes(key))
+})

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { randomBytes, scryptSync } from 'node:crypto'
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import { loadRootKey } from '../../src/keys/root-key.ts'
+
+const run = promisify(execFile)
+
+const problemOf = async (promise: Promise<unknown>): Promise<string> => {
+  try {
+    await promise
+  } catch (thrown) {
+    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
+  }
+  return 'no failure'
+}
+
+t.test('the first start makes a key file for its owner only; later starts read it', async (t) => {
+  const dataDir = join(t.testdir(), 'data', 'deeper')
+  const first = await loadRootKey(undefined, { dataDir, create: true, env: {} })
+  const path = join(dataDir, 'root.key')
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  t.equal(statSync(dataDir).mode & 0o777, 0o700)
+  t.match(readFileSync(path, 'utf8'), /^[A-Za-z0-9+/]{43}=\n$/)
+  t.equal(first.reveal().length, 32)
+  for (const create of [true, false]) {
+    const again = await loadRootKey(undefined, { dataDir, create, env: {} })
+    t.same(again.reveal(), first.reveal())
+  }
+  t.same(readdirSync(dataDir), ['root.key'], 'nothing else is left behind')
+})
+
+t.test('without permission to create, a missing key file is refused and not made', async (t) => {
+  const dataDir = t.testdir()
+  const problem = await problemOf(loadRootKey(undefined, { dataDir, create: false, env: {} }))
+  t.match(problem, /^invalid: The root key file ".*root\.key" does not exist\. Restore it/)
+  t.same(readdirSync(dataDir), [])
+})
+
+t.test('racing starters in several processes agree on one key', async (t) => {
+  const dataDir = join(t.testdir(), 'data')
+  const module = new URL('../../src/keys/root-key.ts', import.meta.url)
+  const code = `const { loadRootKey } = await import(${JSON.stringify(module)})
+    const keys = await Promise.all([1, 2, 3, 4].map(() =>
+      loadRootKey(undefined, { dataDir: ${JSON.stringify(dataDir)}, create: true, env: {} })))
+    for (const key of keys) console.log(key.reveal().toString('hex'))`
+  const starters = Array.from({ length: 4 }, () =>
+    run(process.execPath, ['--input-type=module', '--eval', code]),
+  )
+  const keys = (await Promise.all(starters)).flatMap(({ stdout }) => stdout.trim().split('\n'))
+  t.equal(keys.length, 16)
+  t.equal(new Set(keys).size, 1)
+  t.same(readdirSync(dataDir), ['root.key'])
+})
+
+t.test('a key file that others may read is refused with the command that mends it', async (t) => {
+  const dataDir = t.testdir({ 'root.key': randomBytes(32).toString('base64') })
+  const path = join(dataDir, 'root.key')
+  for (const mode of [0o644, 0o640, 0o604, 0o660]) {
+    chmodSync(path, mode)
+    const problem = await problemOf(loadRootKey(undefined, { dataDir, create: true, env: {} }))
+    t.match(problem, /open to other users/)
+    t.ok(problem.includes(`chmod 600 '${path}'`))
+  }
+  chmodSync(path, 0o400)
+  t.equal((await loadRootKey(undefined, { dataDir, create: true, env: {} })).reveal().length, 32)
+})
+
+t.test('keys are read as base64, base64url or hex from a file or the environment', async (t) => {
+  const key = Buffer.concat([Buffer.from([0xfb, 0xff]), randomBytes(30)])
+  const dataDir = t.testdir()
+  const path = join(dataDir, 'elsewhere')
+  for (const text of [
+    key.toString('base64'),
+    key.toString('base64url'),
+    `  ${key.toString('hex')}\n`,
+    key.toString('hex').toUpperCase(),
+  ]) {
+    writeFileSync(path, text, { mode: 0o600 })
+    const options = { dataDir, create: false, env: { THE_KEY: text } }
+    t.same((await loadRootKey(`file:${path}`, options)).reveal(), key)
+    t.same((await loadRootKey('env:THE_KEY', options)).reveal(), key)
+  }
+})
+
+t.test('what is no key is refused with a remedy that shows nothing of it', async (t) => {
+  const dataDir = t.testdir()
+  mkdirSync(join(dataDir, 'folder'), { mode: 0o700 })
+  const marker = 'Kx9MarkerKx9'
+  writeFileSync(join(dataDir, 'bad'), marker, { mode: 0o600 })
+  writeFileSync(join(dataDir, 'large'), marker.repeat(1000), { mode: 0o600 })
+  const env = { BAD: marker, EMPTY: '', SHORT: 'Kx9' }
+  const cases: readonly (readonly [string, RegExp])[] = [
+    [`file:${join(dataDir, 'bad')}`, /does not hold a root key: 32 bytes.*openssl rand/],
+    [`file:${join(dataDir, 'large')}`, /not a key file/],
+    [`file:${join(dataDir, 'folder')}`, /not a key file/],
+    ['file:/dev/zero', /not a key file/],
+    [`file:${join(dataDir, 'none')}`, /does not exist.*umask 077/],
+    [`file:${join(dataDir, 'bad', 'below')}`, /ENOTDIR/],
+    ['env:BAD', /variable "BAD" does not hold a root key/],
+    ['env:NONE', /"NONE", which is not set/],
+    ['env:EMPTY', /"EMPTY", which is not set/],
+    ['passphrase:Kx9', /too short: at least 12/],
+    ['passphrase:env:SHORT', /too short: at least 12/],
+    ['passphrase:env:NONE', /"NONE", which is not set/],
+    [`passphrase:${marker}`, /root\.salt" does not exist/],
+    [marker, /must be file:<path>, env:<NAME>, passphrase:<text>/],
+    [`vault:${marker}`, /must be file:<path>/],
+    ['file:', /must be file:<path>/],
+  ]
+  for (const [source, expected] of cases) {
+    const problem = await problemOf(loadRootKey(source, { dataDir, create: false, env }))
+    t.match(problem, expected, source.slice(0, 12))
+    t.match(problem, /^invalid: /)
+    t.notOk(problem.includes('Kx9'), 'shows nothing of the key')
+  }
+})
+
+t.test('a passphrase gives the same key with its salt file, and another with another', async (t) => {
+  const dataDir = t.testdir()
+  const source = 'passphrase:env:PHRASE'
+  const env = { PHRASE: 'correct horse battery staple é' }
+  const key = (await loadRootKey(source, { dataDir, create: true, env })).reveal()
+  const salt = Buffer.from(readFileSync(join(dataDir, 'root.salt'), 'utf8'), 'base64')
+  t.equal(statSync(join(dataDir, 'root.salt')).mode & 0o777, 0o600)
+  const expected = scryptSync(env.PHRASE.normalize('NFC'), salt, 32, {
+    N: 131072,
+    r: 8,
+    p: 1,
+    maxmem: 2 ** 28,
+  })
+  t.same(key, expected)
+  const decomposed = `passphrase:${env.PHRASE.normalize('NFD')}`
+  t.same((await loadRootKey(decomposed, { dataDir, create: false, env })).reveal(), key, 'any Unicode form')
+  const other = t.testdir({ other: {} })
+  const otherKey = await loadRootKey(source, { dataDir: join(other, 'other'), create: true, env })
+  t.notSame(otherKey.reveal(), key)
+  writeFileSync(join(dataDir, 'root.salt'), 'AAAA', { mode: 0o600 })
+  t.match(await problemOf(loadRootKey(source, { dataDir, create: true, env })), /salt file .* is damaged/)
+})

@@ -1,0 +1,127 @@
+import { createDecipheriv, createHmac, createSecretKey } from 'node:crypto'
+import fc from 'fast-check'
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import { open, seal, versionOf } from '../../src/keys/seal.ts'
+import type { SealContext } from '../../src/keys/types.ts'
+
+const rawKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
+const dataKey = createSecretKey(rawKey)
+const keyOf = (version: number) => (version === 7 ? dataKey : undefined)
+const context: SealContext = {
+  tenantId: '0f9a8f4e-1f6c-4a6e-8d5a-3f0c6d2b7e11',
+  tokenId: 'token-1',
+  type: 'card',
+  version: 3,
+  part: 'sealed',
+}
+const text = Buffer.from('{"data":{"number":"4242424242424242"}}')
+
+const failureOf = (sealed: Buffer, under: SealContext): string => {
+  try {
+    open(keyOf, sealed, under)
+  } catch (thrown) {
+    return thrown instanceof AppError ? `${thrown.code} ${thrown.message}` : 'another error'
+  }
+  return 'opened'
+}
+const SAME_FAILURE = failureOf(Buffer.alloc(0), context)
+
+t.test('what was sealed opens under the same binding, and is not readable', async (t) => {
+  fc.assert(
+    fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
+      const sealed = seal(dataKey, 7, Buffer.from(bytes), context)
+      return open(keyOf, sealed, context).equals(bytes) && sealed.length === bytes.length + 49
+    }),
+    { numRuns: 200 },
+  )
+  t.notOk(seal(dataKey, 7, text, context).includes('4242'))
+})
+
+/** The format written out from its description, apart from the code that makes it. */
+t.test('the format is fixed: a value sealed by an earlier release opens', async (t) => {
+  const sealed = Buffer.from(
+    '0100000007a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbffe665d06f2608baf4cce29f98ef227cdf57f89f0991144dc368f9167a05e9eaa586985c81b71134dc2ba762509cb15552e0ec6e9f2f',
+    'hex',
+  )
+  t.equal(open(keyOf, sealed, context).toString(), text.toString())
+  const random = Buffer.from(Array.from({ length: 28 }, (_, index) => 0xa0 + index))
+  t.same(
+    seal(dataKey, 7, text, context, () => random),
+    sealed,
+    'and is made the same way',
+  )
+
+  const part = (value: string) => {
+    const head = Buffer.alloc(5)
+    head.writeUInt32BE(Buffer.byteLength(value), 1)
+    return Buffer.concat([head, Buffer.from(value)])
+  }
+  const salt = sealed.subarray(5, 21)
+  const key = createHmac('sha256', rawKey)
+    .update(Buffer.concat([Buffer.from([0, 0, 0, 1]), Buffer.from('sidevault seal\0'), salt]))
+    .update(Buffer.from([0, 0, 1, 0]))
+    .digest()
+  const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(21, 33))
+  decipher.setAAD(
+    Buffer.concat([
+      Buffer.from([1, 0, 0, 0, 7]),
+      ...['seal', context.tenantId, 'token-1', 'card', '3', 'sealed'].map(part),
+    ]),
+  )
+  decipher.setAuthTag(sealed.subarray(-16))
+  const plain = Buffer.concat([decipher.update(sealed.subarray(33, -16)), decipher.final()])
+  t.equal(plain.toString(), text.toString())
+})
+
+t.test('any flipped bit, cut or added byte fails, always with the same words', async (t) => {
+  const sealed = seal(dataKey, 7, text, context)
+  for (let bit = 0; bit < sealed.length * 8; bit++) {
+    const altered = Buffer.from(sealed)
+    altered[bit >> 3]! ^= 1 << (bit & 7)
+    if (failureOf(altered, context) !== SAME_FAILURE) t.fail(`bit ${bit}`)
+  }
+  for (let length = 0; length < sealed.length; length++)
+    if (failureOf(sealed.subarray(0, length), context) !== SAME_FAILURE) t.fail(`cut to ${length}`)
+  t.equal(failureOf(Buffer.concat([sealed, Buffer.of(0)]), context), SAME_FAILURE)
+  t.match(SAME_FAILURE, /^internal A stored value could not be opened/)
+  t.equal(failureOf(sealed, context), 'opened')
+})
+
+t.test('another tenant, id, type, version, part or key version fails', async (t) => {
+  const sealed = seal(dataKey, 7, text, context)
+  const others: readonly Partial<SealContext>[] = [
+    { tenantId: '0f9a8f4e-1f6c-4a6e-8d5a-3f0c6d2b7e12' },
+    { tokenId: 'token-2' },
+    { type: 'bank' },
+    { version: 4 },
+    { part: 'ephemeral' },
+    { tokenId: 'token-1card', type: '' },
+    { tokenId: 'token-', type: '1card' },
+  ]
+  for (const other of others) t.equal(failureOf(sealed, { ...context, ...other }), SAME_FAILURE)
+  t.equal(failureOf(seal(dataKey, 8, text, context), context), SAME_FAILURE, 'unknown key version')
+  t.equal(versionOf(sealed), 7)
+  t.equal(versionOf(sealed.subarray(0, 48)), undefined)
+  const contexts = fc.record({
+    tenantId: fc.string(),
+    tokenId: fc.string({ unit: 'binary' }),
+    type: fc.string(),
+    version: fc.nat(),
+    part: fc.constantFrom('sealed' as const, 'ephemeral' as const),
+  })
+  fc.assert(
+    fc.property(contexts, contexts, (one, other) => {
+      const same = (Object.keys(one) as (keyof SealContext)[]).every((name) => one[name] === other[name])
+      return (failureOf(seal(dataKey, 7, text, one), other) === 'opened') === same
+    }),
+    { numRuns: 300 },
+  )
+})
+
+t.test('the same plaintext twice gives different bytes, with nothing in common', async (t) => {
+  const [one, other] = [seal(dataKey, 7, text, context), seal(dataKey, 7, text, context)]
+  t.notSame(one.subarray(5, 21), other.subarray(5, 21), 'salt')
+  t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
+  t.notSame(one.subarray(33), other.subarray(33), 'ciphertext')
+})
