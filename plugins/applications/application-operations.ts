@@ -1,0 +1,148 @@
+import { Type } from 'typebox'
+import {
+  AppError,
+  type Call,
+  defineOperation,
+  invalid,
+  type Kernel,
+  listOf,
+  Nothing,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+} from '#sdk'
+import { applicationAnswer } from './answers.ts'
+import type { Change, Directory } from './directory.ts'
+import { parseExpiry } from './expiry.ts'
+import { checkGrants } from './grants.ts'
+import { ApplicationCreate, ApplicationId, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
+
+/** Who makes a change, and when. */
+export const changeOf = (call: Call): Change => ({
+  tenantId: call.caller.tenantId,
+  actorId: call.caller.actorId,
+  now: call.now,
+})
+
+const strings = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
+
+/** Calls on applications (completions §4). */
+export const applicationOperations = (kernel: Kernel, directory: Directory) => [
+  defineOperation({
+    rpc: 'Applications.Create',
+    http: 'POST /applications',
+    summary: 'Create an application',
+    permission: 'application:create',
+    audit: { entity: 'application', verb: 'create' },
+    input: ApplicationCreate,
+    output: ApplicationOutput,
+    status: 201,
+    location: (application) => `/applications/${application.id}`,
+    run: async (input, call) => {
+      const change = changeOf(call)
+      const grants = checkGrants(input, input.type, kernel.permissions())
+      const expiry =
+        typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
+      const { application, key } = await directory.create(
+        { name: input.name, type: input.type, ...grants, ...expiry },
+        input.create_key ?? true,
+        change,
+      )
+      return applicationAnswer(change.tenantId, application, key)
+    },
+  }),
+  defineOperation({
+    rpc: 'Applications.List',
+    http: 'GET /applications',
+    summary: 'List applications',
+    permission: 'application:read',
+    audit: 'none',
+    input: Type.Object({ ...offsetQuery, id: strings(3), type: strings(4) }),
+    output: listOf(ApplicationOutput),
+    run: async (input, call) => {
+      const { tenantId } = call.caller
+      const page = input.page ?? 1
+      const size = input.size ?? PAGE_SIZE.default
+      const found = await directory.applications().find(tenantId, {
+        page,
+        size,
+        ...(input.id?.length ? { ids: input.id } : {}),
+        ...(input.type?.length ? { where: { type: input.type } } : {}),
+      })
+      const answers = found.items.map((application) => applicationAnswer(tenantId, application))
+      return offsetPage(answers, found.total, page, size)
+    },
+  }),
+  defineOperation({
+    rpc: 'Applications.GetByKey',
+    http: 'GET /applications/key',
+    summary: 'Get the application of the calling key',
+    permission: 'any key',
+    audit: 'none',
+    input: Type.Object({}),
+    output: ApplicationOutput,
+    run: async (_input, { caller }) => {
+      if (caller.applicationId === undefined)
+        throw new AppError('not_found', 'This call was made without a key, so it has no application.')
+      return applicationAnswer(caller.tenantId, await directory.get(caller.tenantId, caller.applicationId))
+    },
+  }),
+  defineOperation({
+    rpc: 'Applications.Get',
+    http: 'GET /applications/{id}',
+    summary: 'Get an application',
+    permission: 'application:read',
+    audit: 'none',
+    input: ApplicationId,
+    output: ApplicationOutput,
+    run: async ({ id }, { caller }) =>
+      applicationAnswer(caller.tenantId, await directory.get(caller.tenantId, id)),
+  }),
+  defineOperation({
+    rpc: 'Applications.Update',
+    http: 'PUT /applications/{id}',
+    summary: 'Replace name, permissions and rules of an application',
+    permission: 'application:update',
+    audit: { entity: 'application', verb: 'update' },
+    input: ApplicationUpdate,
+    output: ApplicationOutput,
+    run: async (input, call) => {
+      const { tenantId, actorId, now } = changeOf(call)
+      await directory.get(tenantId, input.id)
+      const updated = await directory.applications().update(tenantId, input.id, (current) => {
+        if (typeof input.type === 'string' && input.type !== current.type)
+          throw invalid({ type: ['cannot change; create another application instead'] })
+        const grants = checkGrants(input, current.type, kernel.permissions())
+        return { ...current, name: input.name, ...grants, modified_by: actorId, modified_at: now }
+      })
+      return applicationAnswer(tenantId, updated ?? (await directory.get(tenantId, input.id)))
+    },
+  }),
+  defineOperation({
+    rpc: 'Applications.Delete',
+    http: 'DELETE /applications/{id}',
+    summary: 'Delete an application and its keys',
+    permission: 'application:delete',
+    audit: { entity: 'application', verb: 'delete' },
+    input: ApplicationId,
+    output: Nothing,
+    status: 204,
+    run: async ({ id }, { caller }) => {
+      await directory.delete(caller.tenantId, id)
+      return {}
+    },
+  }),
+  defineOperation({
+    rpc: 'Applications.Regenerate',
+    http: 'POST /applications/{id}/regenerate',
+    summary: 'Replace the only key of an application by a new one',
+    permission: 'application:update',
+    audit: { entity: 'application', verb: 'update', message: 'Application key regenerated' },
+    input: ApplicationId,
+    output: ApplicationOutput,
+    run: async ({ id }, call) => {
+      const { application, key } = await directory.regenerate(id, changeOf(call))
+      return applicationAnswer(call.caller.tenantId, application, key)
+    },
+  }),
+]

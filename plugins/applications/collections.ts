@@ -1,0 +1,40 @@
+import { type Static, Type } from 'typebox'
+import { ApplicationTypes, StoredRule } from './schemas.ts'
+
+/** An application as it is stored; times in ms since the epoch. */
+export const Applications = {
+  name: 'applications',
+  schema: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    type: ApplicationTypes,
+    permissions: Type.Array(Type.String()),
+    rules: Type.Array(StoredRule),
+    /** How many keys it ever had: the version of the next one is one more. */
+    keys_made: Type.Integer(),
+    expires_at: Type.Optional(Type.Integer()),
+    created_by: Type.String(),
+    created_at: Type.Integer(),
+    modified_by: Type.Optional(Type.String()),
+    modified_at: Type.Optional(Type.Integer()),
+  }),
+  indexes: ['type'],
+} as const
+
+/** A key of an application. Of the key itself only the keyed hash is kept. */
+export const ApplicationKeys = {
+  name: 'application_keys',
+  schema: Type.Object({
+    id: Type.String(),
+    application_id: Type.String(),
+    key_hash: Type.String(),
+    version: Type.Integer(),
+    created_by: Type.String(),
+    created_at: Type.Integer(),
+  }),
+  indexes: ['application_id'],
+  lookups: ['key_hash'],
+} as const
+
+export type ApplicationRecord = Static<(typeof Applications)['schema']>
+export type KeyRecord = Static<(typeof ApplicationKeys)['schema']>

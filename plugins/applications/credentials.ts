@@ -1,0 +1,70 @@
+import { AppError, type Kernel, newId, type Ports } from '#sdk'
+import { ApplicationKeys, Applications } from './collections.ts'
+import type { Directory } from './directory.ts'
+
+/** The port by which the kernel finds the application behind a key. */
+export const credentials = (kernel: Kernel, directory: Directory): Ports['credentials'] => {
+  const { applications, keys } = directory
+
+  const installed = async (tenantId: string, keyHash: string): Promise<boolean> => {
+    const found = await keys().lookup('key_hash', keyHash)
+    if (found !== undefined && found.tenantId !== tenantId)
+      throw new AppError('conflict', 'The bootstrap key is in use by another tenant. Choose another one.')
+    return found !== undefined
+  }
+
+  return {
+    collections: [Applications.name, ApplicationKeys.name],
+
+    authenticate: async (keyHash) => {
+      const found = await keys().lookup('key_hash', keyHash)
+      if (found === undefined) return undefined
+      const { tenantId, record: key } = found
+      const application = await applications().get(tenantId, key.application_id)
+      if (application === undefined) return undefined
+      return {
+        caller: {
+          tenantId,
+          actorId: application.id,
+          actorType: 'application',
+          applicationId: application.id,
+          applicationType: application.type,
+          grants: { permissions: application.permissions, rules: application.rules },
+        },
+        ...(application.expires_at === undefined ? {} : { expiresAt: application.expires_at }),
+      }
+    },
+
+    install: async (tenantId, keyHash) => {
+      if (await installed(tenantId, keyHash)) return
+      const id = newId()
+      const created = { created_by: id, created_at: kernel.clock.now() }
+      try {
+        await kernel.commit([
+          applications().inserting(tenantId, {
+            id,
+            name: 'Bootstrap',
+            type: 'management',
+            permissions: kernel
+              .permissions()
+              .filter((permission) => permission.application_types.includes('management'))
+              .map((permission) => permission.type),
+            rules: [],
+            keys_made: 1,
+            ...created,
+          }),
+          keys().inserting(tenantId, {
+            id: newId(),
+            application_id: id,
+            key_hash: keyHash,
+            version: 1,
+            ...created,
+          }),
+        ])
+      } catch (error) {
+        // Another process may have installed the same key meanwhile.
+        if (!(await installed(tenantId, keyHash))) throw error
+      }
+    },
+  }
+}

@@ -1,0 +1,191 @@
+import { AppError, type Kernel, type Mutation, newId, newKey, type Records, Secret } from '#sdk'
+import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
+
+/** Keys at a time: enough to rotate without downtime (completions §4). */
+const MAX_KEYS = 3
+
+/** Each lost attempt means that another change of the same application was made meanwhile. */
+const ATTEMPTS = 200
+
+/** Who changes something, and when. */
+export interface Change {
+  readonly tenantId: string
+  readonly actorId: string
+  readonly now: number
+}
+
+/** A key just made: the only moment at which its text exists. */
+export interface IssuedKey {
+  readonly record: KeyRecord
+  readonly key: string
+}
+
+interface Plan<T> {
+  readonly mutations: readonly Mutation[]
+  readonly record?: ApplicationRecord
+  readonly answer: T
+}
+
+const noApplication = (id: string) =>
+  new AppError('not_found', `Application "${id.slice(0, 100)}" does not exist.`)
+
+const noKey = (id: string) =>
+  new AppError('not_found', `Key "${id.slice(0, 100)}" of this application does not exist.`)
+
+/**
+ * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so
+ * that checks made on what was read (how many keys there are, that the application exists) still hold when it commits.
+ */
+export const createDirectory = (kernel: Kernel) => {
+  // Services of the kernel may be asked for once the plugin is set up, not before.
+  const applications = (): Records<ApplicationRecord> => kernel.records(Applications)
+  const keys = (): Records<KeyRecord> => kernel.records(ApplicationKeys)
+
+  const keysOf = async (tenantId: string, applicationId: string) =>
+    (await keys().find(tenantId, { where: { application_id: applicationId } })).items
+
+  const issue = (application: ApplicationRecord, change: Change): IssuedKey => {
+    const key = newKey()
+    const record = {
+      id: newId(),
+      application_id: application.id,
+      key_hash: kernel.hashKey(new Secret(key)),
+      version: application.keys_made + 1,
+      created_by: change.actorId,
+      created_at: change.now,
+    }
+    return { record, key }
+  }
+
+  /** Carries out what `plan` makes of an application and its keys, anew when either changed meanwhile. */
+  const alter = async <T>(
+    tenantId: string,
+    id: string,
+    plan: (application: ApplicationRecord, keys: readonly KeyRecord[]) => Plan<T>,
+  ): Promise<T> => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const current = await applications().read(tenantId, id)
+      if (current === undefined) throw noApplication(id)
+      const { mutations, record, answer } = plan(current.record, await keysOf(tenantId, id))
+      const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
+      try {
+        await kernel.commit([replacing, ...mutations])
+        return answer
+      } catch (error) {
+        if (!(error instanceof AppError && error.code === 'conflict')) throw error
+      }
+    }
+    throw new AppError('overloaded', `Application "${id}" is being changed too often. Try again.`, {
+      retryAfter: 1,
+    })
+  }
+
+  const get = async (tenantId: string, id: string): Promise<ApplicationRecord> => {
+    const application = await applications().get(tenantId, id)
+    if (application === undefined) throw noApplication(id)
+    return application
+  }
+
+  const getKey = async (tenantId: string, applicationId: string, id: string): Promise<KeyRecord> => {
+    await get(tenantId, applicationId)
+    const key = await keys().get(tenantId, id)
+    if (key?.application_id !== applicationId) throw noKey(id)
+    return key
+  }
+
+  return {
+    applications,
+    keys,
+    get,
+    getKey,
+
+    listKeys: async (tenantId: string, applicationId: string): Promise<readonly KeyRecord[]> => {
+      await get(tenantId, applicationId)
+      return keysOf(tenantId, applicationId)
+    },
+
+    /** Application and first key, both or neither. */
+    create: async (
+      application: Omit<ApplicationRecord, 'id' | 'keys_made' | 'created_by' | 'created_at'>,
+      withKey: boolean,
+      change: Change,
+    ): Promise<{ application: ApplicationRecord; key?: string }> => {
+      const record: ApplicationRecord = {
+        ...application,
+        id: newId(),
+        keys_made: 0,
+        created_by: change.actorId,
+        created_at: change.now,
+      }
+      if (!withKey) {
+        await applications().insert(change.tenantId, record)
+        return { application: record }
+      }
+      const { record: keyRecord, key } = issue(record, change)
+      const made = { ...record, keys_made: 1 }
+      await kernel.commit([
+        applications().inserting(change.tenantId, made),
+        keys().inserting(change.tenantId, keyRecord),
+      ])
+      return { application: made, key }
+    },
+
+    /** With all its keys. */
+    delete: (tenantId: string, id: string): Promise<void> =>
+      alter(tenantId, id, (_application, held) => ({
+        mutations: [
+          ...held.map((key) => keys().deleting(tenantId, key.id)),
+          applications().deleting(tenantId, id),
+        ],
+        answer: undefined,
+      })),
+
+    addKey: (id: string, change: Change): Promise<IssuedKey> =>
+      alter(change.tenantId, id, (application, held) => {
+        if (held.length >= MAX_KEYS)
+          throw new AppError(
+            'unprocessable',
+            `Application "${id}" has ${held.length} keys, the most it may have. Delete one first.`,
+          )
+        const issued = issue(application, change)
+        return {
+          record: { ...application, keys_made: issued.record.version },
+          mutations: [keys().inserting(change.tenantId, issued.record)],
+          answer: issued,
+        }
+      }),
+
+    deleteKey: (tenantId: string, applicationId: string, id: string): Promise<void> =>
+      alter(tenantId, applicationId, (_application, held) => {
+        if (!held.some((key) => key.id === id)) throw noKey(id)
+        return { mutations: [keys().deleting(tenantId, id)], answer: undefined }
+      }),
+
+    /** One new key in place of the one there is. */
+    regenerate: (id: string, change: Change): Promise<{ application: ApplicationRecord; key: string }> =>
+      alter(change.tenantId, id, (application, held) => {
+        if (held.length > 1)
+          throw new AppError(
+            'unprocessable',
+            `Application "${id}" has ${held.length} keys, so there is no telling which one to replace. Create and delete keys at /applications/${id}/keys.`,
+          )
+        const { record: keyRecord, key } = issue(application, change)
+        const record = {
+          ...application,
+          keys_made: keyRecord.version,
+          modified_by: change.actorId,
+          modified_at: change.now,
+        }
+        return {
+          record,
+          mutations: [
+            ...held.map((old) => keys().deleting(change.tenantId, old.id)),
+            keys().inserting(change.tenantId, keyRecord),
+          ],
+          answer: { application: record, key },
+        }
+      }),
+  }
+}
+
+export type Directory = ReturnType<typeof createDirectory>

@@ -1,0 +1,28 @@
+import { definePlugin } from '#sdk'
+import { applicationOperations } from './application-operations.ts'
+import { ApplicationKeys, Applications } from './collections.ts'
+import { credentials } from './credentials.ts'
+import { createDirectory } from './directory.ts'
+import { keyOperations } from './key-operations.ts'
+import { permissionOperations } from './permission-operations.ts'
+import { permissions } from './permissions.ts'
+
+/** Applications, their keys and what they may do (completions §4); finds the application behind each key. */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'applications',
+  version: '1.0.0',
+  setup: (kernel) => {
+    const directory = createDirectory(kernel)
+    return {
+      operations: [
+        ...applicationOperations(kernel, directory),
+        ...keyOperations(directory),
+        ...permissionOperations(kernel),
+      ],
+      collections: [Applications, ApplicationKeys],
+      permissions,
+      ports: { credentials: credentials(kernel, directory) },
+    }
+  },
+})

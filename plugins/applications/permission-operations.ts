@@ -1,0 +1,30 @@
+import { Type } from 'typebox'
+import { defineOperation, field, type Kernel } from '#sdk'
+import { ApplicationTypes } from './schemas.ts'
+
+const Permission = Type.Object({
+  type: Type.String({ field: 1 }),
+  description: Type.String({ field: 2 }),
+  application_types: Type.Array(ApplicationTypes, { field: 3 }),
+})
+
+export const permissionOperations = (kernel: Kernel) => [
+  defineOperation({
+    rpc: 'Permissions.List',
+    http: 'GET /permissions',
+    summary: 'List the permissions that applications may hold',
+    permission: 'any key',
+    audit: 'none',
+    input: Type.Object({
+      application_type: Type.Optional(field(1, ApplicationTypes)),
+    }),
+    output: Type.Object({ permissions: Type.Array(Permission, { field: 1 }) }),
+    responseBody: 'permissions',
+    run: async ({ application_type: type }) => ({
+      permissions: kernel
+        .permissions()
+        .filter((permission) => type === undefined || permission.application_types.includes(type))
+        .map((permission) => ({ ...permission, application_types: [...permission.application_types] })),
+    }),
+  }),
+]

@@ -1,0 +1,83 @@
+import { Type } from 'typebox'
+import { field, orNull } from '#sdk'
+
+export const ApplicationTypes = Type.Enum(['public', 'private', 'management'])
+
+const Transform = Type.Enum(['redact', 'mask', 'reveal'], { field: 5 })
+
+const rulePermissions = Type.Array(Type.String(), { minItems: 1, maxItems: 50, field: 6 })
+
+/** An access rule as a caller sends it (completions §4). Whether `container` or `conditions` may stand is checked apart. */
+export const RuleInput = Type.Object({
+  description: Type.String({ minLength: 1, maxLength: 1000, field: 1 }),
+  priority: Type.Integer({ minimum: 1, maximum: 2_147_483_647, field: 2 }),
+  container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
+  conditions: orNull(4, Type.Array(Type.Unknown())),
+  transform: Transform,
+  permissions: rulePermissions,
+})
+
+/** An access rule as it is stored and answered. */
+export const StoredRule = Type.Object({
+  description: Type.String({ field: 1 }),
+  priority: Type.Integer({ field: 2 }),
+  container: Type.String({ field: 3 }),
+  transform: Transform,
+  permissions: Type.Array(Type.String(), { field: 6 }),
+})
+
+const name = Type.String({ minLength: 1, maxLength: 200, field: 2 })
+const permissions = orNull(4, Type.Array(Type.String(), { maxItems: 100 }))
+const rules = orNull(5, Type.Array(RuleInput, { maxItems: 100 }))
+
+export const ApplicationCreate = Type.Object({
+  name,
+  type: field(3, ApplicationTypes),
+  permissions,
+  rules,
+  create_key: orNull(6, Type.Boolean({ default: true })),
+  expires_at: orNull(7, Type.String({ description: 'ISO 8601; its keys stop working then.' })),
+})
+
+/** `type` may be sent, but not changed. */
+export const ApplicationUpdate = Type.Object({
+  id: Type.String({ field: 1 }),
+  name,
+  type: orNull(3, Type.String()),
+  permissions,
+  rules,
+})
+
+export const ApplicationId = Type.Object({ id: Type.String({ field: 1 }) })
+
+export const ApplicationOutput = Type.Object({
+  id: Type.String({ field: 1 }),
+  tenant_id: Type.String({ field: 2 }),
+  name: Type.String({ field: 3 }),
+  type: field(4, ApplicationTypes),
+  permissions: Type.Array(Type.String(), { field: 5 }),
+  rules: Type.Array(StoredRule, { field: 6 }),
+  key: Type.Optional(
+    Type.String({ field: 7, description: 'The new key; shown by this one answer and never again.' }),
+  ),
+  expires_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
+  created_by: Type.String({ field: 9 }),
+  created_at: Type.String({ format: 'date-time', field: 10 }),
+  modified_by: Type.Optional(Type.String({ field: 11 })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
+})
+
+const keyMembers = {
+  id: Type.String({ field: 1 }),
+  version: Type.String({ field: 3, description: 'Counts the keys that the application ever had.' }),
+  created_by: Type.String({ field: 4 }),
+  created_at: Type.String({ format: 'date-time', field: 5 }),
+}
+
+export const KeyOutput = Type.Object(keyMembers)
+
+export const NewKeyOutput = Type.Object({
+  ...keyMembers,
+  key: Type.String({ field: 2, description: 'The key; shown by this one answer and never again.' }),
+  application_id: Type.String({ field: 6 }),
+})

@@ -1,0 +1,34 @@
+import { Type } from 'typebox'
+import { defineOperation, type Json, type Kernel } from '#sdk'
+import { contextOf } from './context.ts'
+
+const AnyBody = Type.Object({ body: Type.Unknown({ field: 1 }) })
+const AnyResult = Type.Object({ result: Type.Unknown({ field: 1 }) })
+
+/** Calls whose body and answer are any JSON of one shape. */
+export const bulkOperations = (kernel: Kernel) => [
+  defineOperation({
+    rpc: 'Tokens.Tokenize',
+    http: 'POST /tokenize',
+    summary: 'Replace the strings and token definitions of any JSON by tokens, all or none',
+    permission: 'token:create',
+    audit: 'none',
+    input: AnyBody,
+    body: 'body',
+    output: AnyResult,
+    responseBody: 'result',
+    run: async ({ body }, call) => ({ result: await kernel.vault.tokenize(body as Json, contextOf(call)) }),
+  }),
+  defineOperation({
+    rpc: 'Tokens.Detokenize',
+    http: 'POST /detokenize',
+    summary: 'Replace the expressions of any JSON by the data of their tokens',
+    permission: 'token:read',
+    audit: 'none',
+    input: AnyBody,
+    body: 'body',
+    output: AnyResult,
+    responseBody: 'result',
+    run: async ({ body }, call) => ({ result: await kernel.vault.detokenize(body as Json, contextOf(call)) }),
+  }),
+]

@@ -1,0 +1,146 @@
+import { type Static, Type } from 'typebox'
+import {
+  type Call,
+  cursorPage,
+  cursorQuery,
+  defineOperation,
+  type Kernel,
+  listOf,
+  offsetPage,
+  offsetQuery,
+  orNull,
+  PAGE_SIZE,
+  type TokenFilter,
+  type TokenPermission,
+} from '#sdk'
+import { contextOf } from './context.ts'
+import { TokenOutput } from './schemas.ts'
+
+const names = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
+
+/** Written `metadata.color=red`, `metadata[color]=red` or `metadata={"color":"red"}` in a query (completions §3). */
+const metadata = Type.Optional(Type.Record(Type.String(), Type.String(), { field: 5 }))
+
+const TokenList = listOf(TokenOutput)
+
+const size = orNull(2, Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default }))
+const query = orNull(3, Type.String({ description: 'The search query, e.g. `data:6789 AND type:card`.' }))
+
+const OffsetSearch = Type.Object({
+  page: orNull(1, Type.Integer({ minimum: 1, default: 1 })),
+  size,
+  query,
+})
+
+const CursorSearch = Type.Object({ start: orNull(1, Type.String({ maxLength: 500 })), size, query })
+
+type Nullable<T> = T | null | undefined
+
+/** The listings of a kernel's tokens as answers: pages by number, pages by cursor. */
+const listings = (kernel: Kernel) => ({
+  offset: async (
+    filter: TokenFilter,
+    input: { page?: Nullable<number>; size?: Nullable<number> },
+    call: Call,
+    permission: TokenPermission,
+  ): Promise<Static<typeof TokenList>> => {
+    const page = input.page ?? 1
+    const size = input.size ?? PAGE_SIZE.default
+    const found = await kernel.vault.list(filter, { kind: 'offset', page, size }, contextOf(call), permission)
+    return offsetPage(found.data, found.total, page, size)
+  },
+  cursor: async (
+    filter: TokenFilter,
+    input: { start?: Nullable<string>; size?: Nullable<number> },
+    call: Call,
+    permission: TokenPermission,
+  ): Promise<Static<typeof TokenList>> => {
+    const size = input.size ?? PAGE_SIZE.default
+    const start = input.start ? { start: input.start } : {}
+    const request = { kind: 'cursor', ...start, size } as const
+    const found = await kernel.vault.list(filter, request, contextOf(call), permission)
+    return cursorPage(found.data, found.total, size, found.next)
+  },
+})
+
+/** A filter without the members that are absent or empty: an empty filter filters nothing. */
+const filterOf = (
+  filter: {
+    [Member in keyof TokenFilter]?: TokenFilter[Member] | undefined
+  },
+): TokenFilter =>
+  Object.fromEntries(
+    Object.entries(filter).filter(([, value]) => value !== undefined && Object.keys(value).length > 0),
+  )
+
+/** Lists and searches of tokens. */
+export const listOperations = (kernel: Kernel) => {
+  const list = listings(kernel)
+  return [
+    defineOperation({
+      rpc: 'Tokens.List',
+      http: 'GET /tokens',
+      summary: 'List tokens by page number',
+      permission: 'token:read',
+      audit: 'none',
+      input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), metadata }),
+      output: TokenList,
+      run: (input, call) =>
+        list.offset(
+          filterOf({ ids: input.id, types: input.type, metadata: input.metadata }),
+          input,
+          call,
+          'token:read',
+        ),
+    }),
+    defineOperation({
+      rpc: 'Tokens.ListByCursor',
+      http: 'GET /v2/tokens',
+      summary: 'List tokens by cursor, newest first',
+      permission: 'token:read',
+      audit: 'none',
+      input: Type.Object({
+        ...cursorQuery,
+        container: names(3),
+        type: names(4),
+        metadata,
+        fingerprint: names(6),
+      }),
+      output: TokenList,
+      run: (input, call) =>
+        list.cursor(
+          filterOf({
+            containers: input.container,
+            types: input.type,
+            fingerprints: input.fingerprint,
+            metadata: input.metadata,
+          }),
+          input,
+          call,
+          'token:read',
+        ),
+    }),
+    defineOperation({
+      rpc: 'Tokens.Search',
+      http: 'POST /tokens/search',
+      summary: 'Search tokens by page number',
+      permission: 'token:search',
+      audit: 'none',
+      input: OffsetSearch,
+      output: TokenList,
+      run: (input, call) =>
+        list.offset(filterOf({ query: input.query ?? undefined }), input, call, 'token:search'),
+    }),
+    defineOperation({
+      rpc: 'Tokens.SearchByCursor',
+      http: 'POST /v2/tokens/search',
+      summary: 'Search tokens by cursor, newest first',
+      permission: 'token:search',
+      audit: 'none',
+      input: CursorSearch,
+      output: TokenList,
+      run: (input, call) =>
+        list.cursor(filterOf({ query: input.query ?? undefined }), input, call, 'token:search'),
+    }),
+  ]
+}

@@ -1,0 +1,58 @@
+import { defineOperation, type Kernel, Nothing, type TokenInput, type TokenPatch } from '#sdk'
+import { contextOf } from './context.ts'
+import { TokenCreate, TokenId, TokenOutput, TokenPatchInput } from './schemas.ts'
+
+/** Calls on one token. */
+export const recordOperations = (kernel: Kernel) => [
+  defineOperation({
+    rpc: 'Tokens.Create',
+    http: 'POST /tokens',
+    summary: 'Create a token',
+    permission: 'token:create',
+    audit: 'none',
+    input: TokenCreate,
+    output: TokenOutput,
+    status: 201,
+    location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
+    run: async (input, call) => {
+      const [token] = await kernel.vault.create([input as TokenInput], contextOf(call))
+      return token!
+    },
+  }),
+  defineOperation({
+    rpc: 'Tokens.Get',
+    http: 'GET /tokens/{id}',
+    summary: 'Get a token',
+    permission: 'token:read',
+    audit: 'none',
+    input: TokenId,
+    output: TokenOutput,
+    run: ({ id }, call) => kernel.vault.get(id, contextOf(call)),
+  }),
+  defineOperation({
+    rpc: 'Tokens.Update',
+    http: 'PATCH /tokens/{id}',
+    summary: 'Update a token',
+    description: '`data`, `mask` and `metadata` are merged (RFC 7386); the other members are replaced.',
+    permission: 'token:update',
+    audit: 'none',
+    consumes: ['application/merge-patch+json'],
+    input: TokenPatchInput,
+    output: TokenOutput,
+    run: ({ id, ...patch }, call) => kernel.vault.update(id, patch as TokenPatch, contextOf(call)),
+  }),
+  defineOperation({
+    rpc: 'Tokens.Delete',
+    http: 'DELETE /tokens/{id}',
+    summary: 'Delete a token and its data for good',
+    permission: 'token:delete',
+    audit: 'none',
+    input: TokenId,
+    output: Nothing,
+    status: 204,
+    run: async ({ id }, call) => {
+      await kernel.vault.delete(id, contextOf(call))
+      return {}
+    },
+  }),
+]
