@@ -107,15 +107,12 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     input: ApplicationUpdate,
     output: ApplicationOutput,
     run: async (input, call) => {
-      const { tenantId, actorId, now } = changeOf(call)
-      await directory.get(tenantId, input.id)
-      const updated = await directory.applications().update(tenantId, input.id, (current) => {
+      const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })
-        const grants = checkGrants(input, current.type, kernel.permissions())
-        return { ...current, name: input.name, ...grants, modified_by: actorId, modified_at: now }
+        return { name: input.name, ...checkGrants(input, current.type, kernel.permissions()) }
       })
-      return applicationAnswer(tenantId, updated ?? (await directory.get(tenantId, input.id)))
+      return applicationAnswer(call.caller.tenantId, application)
     },
   }),
   defineOperation({

@@ -130,6 +130,21 @@ export const createDirectory = (kernel: Kernel) => {
       return { application: made, key }
     },
 
+    update: (
+      id: string,
+      change: Change,
+      members: (current: ApplicationRecord) => Partial<ApplicationRecord>,
+    ): Promise<ApplicationRecord> =>
+      alter(change.tenantId, id, (current) => {
+        const record = {
+          ...current,
+          ...members(current),
+          modified_by: change.actorId,
+          modified_at: change.now,
+        }
+        return { record, mutations: [], answer: record }
+      }),
+
     /** With all its keys. */
     delete: (tenantId: string, id: string): Promise<void> =>
       alter(tenantId, id, (_application, held) => ({

@@ -1,0 +1,120 @@
+import t from 'tap'
+import { AppError, type ApplicationType } from '#sdk'
+import { parseExpiry } from '../../plugins/applications/expiry.ts'
+import { checkGrants } from '../../plugins/applications/grants.ts'
+import { permissions as own } from '../../plugins/applications/permissions.ts'
+import { permissions as ofTenants } from '../../plugins/tenants/permissions.ts'
+import { permissions as ofTokens } from '../../plugins/tokens/permissions.ts'
+
+const known = [...own, ...ofTenants, ...ofTokens]
+
+const rule = {
+  description: 'cards',
+  priority: 1,
+  container: '/PCI/High/',
+  transform: 'mask' as const,
+  permissions: ['token:read'],
+}
+
+const faultsOf = (run: () => unknown): Readonly<Record<string, readonly string[]>> => {
+  try {
+    run()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid') return error.errors ?? {}
+    throw error
+  }
+  return {}
+}
+
+t.test('each permission is for the application types that completions §4 names, and no other', async (t) => {
+  const allowed: Record<ApplicationType, RegExp> = {
+    public: /^token:(create|update)$/,
+    private: /^token:(create|read|update|delete|use|search)$/,
+    management: /^(tenant|application|log|report|proxy|reactor):/,
+  }
+  for (const [type, pattern] of Object.entries(allowed) as [ApplicationType, RegExp][])
+    for (const { type: permission } of known) {
+      const faults = faultsOf(() => checkGrants({ permissions: [permission] }, type, known))
+      t.equal('permissions' in faults, !pattern.test(permission), `${type} and ${permission}`)
+    }
+})
+
+t.test('a permission is declared once', async (t) => {
+  const names = known.map((permission) => permission.type)
+  t.same(names, [...new Set(names)])
+})
+
+t.test('the permissions of the interface can all be granted', async (t) => {
+  const interfaces =
+    'token:create token:read token:delete token:use tenant:read tenant:update tenant:delete report:read log:read proxy:create proxy:read proxy:update proxy:delete reactor:create reactor:read reactor:update reactor:delete'
+  for (const name of interfaces.split(' '))
+    t.ok(
+      known.some(({ type }) => type === name),
+      name,
+    )
+})
+
+t.test('neither permissions nor rules is a fault', async (t) => {
+  t.ok(faultsOf(() => checkGrants({}, 'private', known)).permissions)
+  t.ok(faultsOf(() => checkGrants({ permissions: [], rules: [] }, 'private', known)).permissions)
+  t.ok(faultsOf(() => checkGrants({ permissions: null, rules: null }, 'private', known)).permissions)
+})
+
+t.test('an unknown permission is a fault, and a permission named twice is held once', async (t) => {
+  t.ok(faultsOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
+  const grants = checkGrants({ permissions: ['token:read', 'token:read'] }, 'private', known)
+  t.same(grants, { permissions: ['token:read'], rules: [] })
+})
+
+t.test('a rule is stored with its container in lower case', async (t) => {
+  t.same(checkGrants({ rules: [rule] }, 'private', known).rules, [{ ...rule, container: '/pci/high/' }])
+})
+
+t.test('faults of rules name the rule and the member', async (t) => {
+  const rules = [
+    rule,
+    rule,
+    { ...rule, priority: 2, container: null },
+    { ...rule, priority: 3, container: null, conditions: [{ attribute: 'id' }] },
+    { ...rule, priority: 4, conditions: [{ attribute: 'id' }] },
+    { ...rule, priority: 5, permissions: ['token:delete', 'proxy:read', 'nonsense'] },
+  ]
+  const faults = faultsOf(() => checkGrants({ rules }, 'private', known))
+  t.same(Object.keys(faults).sort(), [
+    'rules[1].priority',
+    'rules[2].container',
+    'rules[3].conditions',
+    'rules[4].conditions',
+    'rules[5].permissions',
+  ])
+  t.equal(faults['rules[5].permissions']?.length, 2)
+})
+
+t.test('a public application cannot be given by a rule what it cannot be given outright', async (t) => {
+  t.ok(faultsOf(() => checkGrants({ rules: [rule] }, 'public', known))['rules[0].permissions'])
+})
+
+t.test('a management application has no rules', async (t) => {
+  const input = { permissions: ['log:read'], rules: [{ ...rule, permissions: ['log:read'] }] }
+  t.ok(faultsOf(() => checkGrants(input, 'management', known)).rules)
+})
+
+t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
+  const noon = Date.UTC(2030, 0, 31, 12)
+  for (const text of [
+    '2030-01-31T12:00:00Z',
+    '2030-01-31T12:00:00.000Z',
+    '2030-01-31T12:00:00',
+    '2030-01-31T12:00',
+    '2030-01-31T13:00:00+01:00',
+    '2030-01-31t12:00:00z',
+  ])
+    t.equal(parseExpiry(text, 0), noon, text)
+  t.equal(parseExpiry('2030-01-31', 0), Date.UTC(2030, 0, 31))
+})
+
+t.test('an expiry that is no date-time, or not ahead, is a fault', async (t) => {
+  for (const text of ['', 'soon', '2030-02-31T00:00:00Z', '2030-13-01', '2030-01-31T25:00:00Z', '1893456000'])
+    t.ok(faultsOf(() => parseExpiry(text, 0)).expires_at, text)
+  t.ok(faultsOf(() => parseExpiry('2030-01-31', Date.UTC(2030, 0, 31))).expires_at)
+})
