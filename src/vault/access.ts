@@ -1,0 +1,89 @@
+import type { AccessRule, Condition, Disclosure, Grants, TokenPermission } from '../sdk/index.ts'
+import type { Visibility } from '../store/types.ts'
+import { parseScope } from './containers.ts'
+
+/** The parts of a token that rules look at. `id` is `''` while a token to be created has none. */
+export interface Located {
+  readonly id: string
+  readonly container: string
+}
+
+export type Decision = Disclosure | 'denied'
+
+interface CompiledRule {
+  readonly conditions: readonly Condition[]
+  readonly rule: AccessRule
+}
+
+/** What a plain permission discloses (completions §4). */
+const implied = (permission: TokenPermission): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
+
+/** Undefined for a condition that can hold for nothing: malformed ones fail closed. */
+const normalized = ({ attribute, operator, value }: Condition): Condition | undefined => {
+  if (typeof value !== 'string' || value === '') return undefined
+  if (operator !== 'equals' && operator !== 'starts_with') return undefined
+  if (attribute === 'id') return { attribute, operator, value }
+  if (attribute !== 'container') return undefined
+  if (operator === 'starts_with') return { attribute, operator, value: value.toLowerCase() }
+  const scope = parseScope(value)
+  return scope === undefined ? undefined : { attribute, operator, value: scope }
+}
+
+/** A rule's container and conditions as one list, all of which must hold; undefined when nothing can match. */
+const conditionsOf = ({ container, conditions = [] }: AccessRule): readonly Condition[] | undefined => {
+  const all: Condition[] = []
+  if (container !== undefined && container !== null) {
+    const scope = parseScope(container)
+    if (scope === undefined) return undefined
+    all.push({ attribute: 'container', operator: 'starts_with', value: scope })
+  }
+  for (const condition of conditions ?? []) {
+    const usable = normalized(condition)
+    if (!usable) return undefined
+    all.push(usable)
+  }
+  return all.length === 0 ? undefined : all
+}
+
+/** Grants live as long as the cached credential they came with, so their rules are put in order once. */
+const compiled = new WeakMap<Grants, readonly CompiledRule[]>()
+
+const rulesOf = (grants: Grants): readonly CompiledRule[] => {
+  const known = compiled.get(grants)
+  if (known) return known
+  const rules = grants.rules
+    .flatMap((rule) => {
+      const conditions = conditionsOf(rule)
+      return conditions ? [{ rule, conditions }] : []
+    })
+    .sort((a, b) => a.rule.priority - b.rule.priority)
+  compiled.set(grants, rules)
+  return rules
+}
+
+const holds = ({ attribute, operator, value }: Condition, token: Located): boolean =>
+  operator === 'equals' ? token[attribute] === value : token[attribute].startsWith(value)
+
+const DISCLOSURES: readonly string[] = ['redact', 'mask', 'reveal'] satisfies Disclosure[]
+
+/**
+ * How `grants` let a caller use `permission` on a token (completions §4): the first rule by ascending priority that
+ * matches the token and grants the permission decides; then plain permissions, with their implied disclosure; else denied.
+ */
+export const decide = (grants: Grants, permission: TokenPermission, token: Located): Decision => {
+  for (const { rule, conditions } of rulesOf(grants)) {
+    if (!rule.permissions.includes(permission)) continue
+    if (!conditions.every((condition) => holds(condition, token))) continue
+    return DISCLOSURES.includes(rule.transform) ? rule.transform : 'denied'
+  }
+  return grants.permissions.includes(permission) ? implied(permission) : 'denied'
+}
+
+/** The tokens that `grants` let a caller list with `permission`; `'none'` when it is granted nowhere. */
+export const visibility = (grants: Grants, permission: TokenPermission): Visibility | 'none' => {
+  if (grants.permissions.includes(permission)) return 'all'
+  const alternatives = rulesOf(grants)
+    .filter(({ rule }) => rule.permissions.includes(permission))
+    .map(({ conditions }) => conditions)
+  return alternatives.length === 0 ? 'none' : alternatives
+}

@@ -1,0 +1,45 @@
+import { AppError, invalid } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { Expressions } from '../expressions/types.ts'
+import { isTokenId } from './token-input.ts'
+
+/** Ids that an alias expression is asked for at once. */
+const CANDIDATES = 8
+/** Leaves of data shorter than this may occur in an id by chance. */
+const SHORTEST_LEAF = 6
+
+const bare = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
+
+/** Strings and numbers inside `data` that are long enough to be recognized. */
+const leavesOf = (data: Json, leaves: string[] = []): string[] => {
+  if (typeof data === 'string' || typeof data === 'number') {
+    const text = bare(String(data))
+    if (text.length >= SHORTEST_LEAF) leaves.push(text)
+  } else if (typeof data === 'object' && data !== null)
+    for (const member of Object.values(data)) leavesOf(member, leaves)
+  return leaves
+}
+
+/** True when a chosen id is the data itself: ids are stored and logged in clear. */
+export const isItsData = (id: string, data: Json): boolean => leavesOf(data).includes(bare(id))
+
+/**
+ * Ids that an alias expression yields for `data`, each once, in order; none when it yields no usable one. Ids that hold
+ * a value of the data are left out: an expression without an alias filter would store plaintext.
+ */
+export const aliasCandidates = (expressions: Expressions, text: string, data: Json): readonly string[] => {
+  const expression = expressions.parseStored(text)
+  const leaves = leavesOf(data)
+  const candidates = new Set<string>()
+  try {
+    for (let i = 0; i < CANDIDATES; i++) {
+      const id = expression.render({ data })
+      if (isTokenId(id) && !leaves.some((leaf) => bare(id).includes(leaf))) candidates.add(id)
+    }
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_expression')
+      throw invalid({ id: ['cannot be evaluated over the data'] })
+    throw error
+  }
+  return [...candidates]
+}

@@ -1,0 +1,225 @@
+import { setImmediate } from 'node:timers/promises'
+import type { AuditRecord } from '../audit/types.ts'
+import { AppError, invalid } from '../common/errors.ts'
+import { newId } from '../common/ids.ts'
+import type { TenantKeys } from '../keys/types.ts'
+import type { Disclosure, Tenant, Token, TokenInput, UseContext } from '../sdk/index.ts'
+import type { Created, NewToken } from '../store/types.ts'
+import { decide } from './access.ts'
+import { aliasCandidates, isItsData } from './alias.ts'
+import { deniedRecord, doneRecord } from './audit-records.ts'
+import { checkMask, type Derived, derive } from './derive.ts'
+import { createFaults } from './faults.ts'
+import { type IdPlan, idAttempts } from './ids.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { presentOrOutline, type ShownRow } from './present.ts'
+import { type Opened, openToken, sealToken, splitEphemeral } from './seal.ts'
+import { type Draft, parseDraft } from './token-input.ts'
+
+/** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
+export type Outcome = {
+  readonly row: ShownRow
+  readonly opened: Opened
+} & (
+  | { readonly kind: 'created'; readonly disclosure: Disclosure }
+  | { readonly kind: 'duplicate'; readonly disclosure: Disclosure | 'denied' }
+)
+
+/** A draft with all that its row needs but the id. */
+interface Prepared {
+  readonly draft: Draft
+  readonly disclosure: Disclosure
+  readonly opened: Opened
+  readonly derived: Derived
+  readonly deduplicate: boolean
+  readonly plan: IdPlan
+}
+
+/** Tokens sealed between two turns of the event loop. */
+const TURN = 200
+
+export const isOn = (setting: string | undefined): boolean => setting === 'true'
+
+const planId = (parts: Parts, draft: Draft): IdPlan => {
+  const { id, data } = draft
+  if (id.kind === 'none') return { kind: 'fixed', id: newId() }
+  if (id.kind === 'alias')
+    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data) }
+  if (isItsData(id.text, data)) throw invalid({ id: ['must not be the data that the token stands for'] })
+  return { kind: 'fixed', id: id.text }
+}
+
+/** The disclosure that `token:create` gives on each destination; one that is denied refuses them all. */
+const authorize = async (
+  parts: Parts,
+  drafts: readonly Draft[],
+  context: UseContext,
+  now: number,
+): Promise<readonly Disclosure[]> => {
+  const disclosures: Disclosure[] = []
+  for (const { id, type, container } of drafts) {
+    const subject = { id: id.kind === 'given' ? id.text : '', type: type.name, container }
+    const decision = decide(context.caller.grants, 'token:create', subject)
+    if (decision === 'denied') {
+      await parts.journal.append([deniedRecord(parts, subject, 'create', context, now)])
+      throw new AppError(
+        'forbidden',
+        `Creating a token in the container "${container}" is not permitted. Use a key that holds token:create there.`,
+      )
+    }
+    disclosures.push(decision)
+  }
+  return disclosures
+}
+
+const prepare = (
+  parts: Parts,
+  ring: TenantKeys,
+  settings: Tenant['settings'],
+  draft: Draft,
+  disclosure: Disclosure,
+  now: number,
+): Prepared => {
+  const opened: Opened = {
+    ...splitEphemeral(draft.type, draft.data, ({ seconds }) => now + seconds * 1000),
+    ...(draft.mask === undefined ? {} : { mask: draft.mask }),
+    ...(draft.searchIndexes === undefined ? {} : { searchIndexes: draft.searchIndexes }),
+    ...(draft.fingerprintExpression === undefined
+      ? {}
+      : { fingerprintExpression: draft.fingerprintExpression }),
+  }
+  checkMask(parts, draft.type, opened)
+  const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)
+  const fingerprinted =
+    deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
+  const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted)
+  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft) }
+}
+
+const newToken = (
+  { draft, opened, derived, deduplicate }: Prepared,
+  id: string,
+  ring: TenantKeys,
+  { caller }: UseContext,
+  now: number,
+): NewToken => ({
+  tenant_id: caller.tenantId,
+  id,
+  type: draft.type.name,
+  container: draft.container,
+  ...sealToken(ring, opened, { tenantId: caller.tenantId, tokenId: id, type: draft.type.name, version: 1 }),
+  metadata: draft.metadata ?? null,
+  fingerprint: derived.fingerprint,
+  expires_at: draft.expiresAt ?? null,
+  created_by: caller.actorId,
+  created_at: now,
+  terms: derived.terms,
+  deduplicate: deduplicate && derived.fingerprint !== null,
+  fallbackIds: [],
+})
+
+/** Stores all drafts or none, in order. */
+const store = async (
+  parts: Parts,
+  ring: TenantKeys,
+  prepared: readonly Prepared[],
+  context: UseContext,
+  now: number,
+): Promise<{ readonly tokens: readonly NewToken[]; readonly created: readonly Created[] }> => {
+  const plans = prepared.map(({ plan }) => plan)
+  let taken: unknown
+  for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
+    const tokens: NewToken[] = []
+    for (const [i, item] of prepared.entries()) {
+      if (i > 0 && i % TURN === 0) await setImmediate()
+      tokens.push(newToken(item, ids[i] as string, ring, context, now))
+    }
+    try {
+      return { tokens, created: await parts.tokens.create(tokens, now) }
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'conflict') throw error
+      taken = error
+    }
+  }
+  throw taken
+}
+
+const outcomeOf = (
+  ring: TenantKeys,
+  { opened, disclosure }: Prepared,
+  token: NewToken,
+  created: Created,
+  context: UseContext,
+  now: number,
+): Outcome => {
+  if (created.kind === 'created') {
+    const row = { ...token, id: created.id, modified_by: null, modified_at: null }
+    return { kind: 'created', row, opened, disclosure }
+  }
+  const row = created.token
+  return {
+    kind: 'duplicate',
+    row,
+    opened: openToken(ring, row, now),
+    disclosure: decide(context.caller.grants, 'token:read', row),
+  }
+}
+
+/** A duplicate is a read of the existing token, granted or not. */
+const recordOf = (
+  parts: Parts,
+  { kind, row, disclosure }: Outcome,
+  context: UseContext,
+  now: number,
+): AuditRecord => {
+  if (kind === 'created') return doneRecord(parts, row, 'create', context, now)
+  const record = disclosure === 'denied' ? deniedRecord : doneRecord
+  return record(parts, row, 'read', context, now)
+}
+
+/** Validated definitions → stored tokens with their audit records written, in order, all or nothing. */
+export const storeDrafts = async (
+  parts: Parts,
+  drafts: readonly Draft[],
+  context: UseContext,
+): Promise<readonly Outcome[]> => {
+  if (drafts.length === 0) return []
+  const now = timeOf(parts, context)
+  const disclosures = await authorize(parts, drafts, context, now)
+  const { tenantId } = context.caller
+  const [ring, tenant] = await Promise.all([
+    parts.keys.tenant(tenantId),
+    parts.tenants.get(tenantId),
+    parts.journal.health(),
+  ])
+  const settings = tenant?.settings ?? {}
+  const prepared: Prepared[] = []
+  for (const [i, draft] of drafts.entries()) {
+    if (i > 0 && i % TURN === 0) await setImmediate()
+    prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now))
+  }
+  const { tokens, created } = await store(parts, ring, prepared, context, now)
+  const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))
+  const opening = duplicates.length > 0 ? await parts.keys.tenant(tenantId, duplicates) : ring
+  const outcomes = prepared.map((item, i) =>
+    outcomeOf(opening, item, tokens[i] as NewToken, created[i] as Created, context, now),
+  )
+  await parts.journal.append(outcomes.map((outcome) => recordOf(parts, outcome, context, now)))
+  return outcomes
+}
+
+/** `Vault.create`. */
+export const createTokens = async (
+  parts: Parts,
+  inputs: readonly TokenInput[],
+  context: UseContext,
+): Promise<readonly Token[]> => {
+  if (inputs.length > parts.limits.tokens)
+    throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
+  const faults = createFaults()
+  const rules = { ...parts, faults, depth: parts.limits.depth, now: timeOf(parts, context) }
+  const drafts = inputs.map((input, i) => parseDraft(input, rules, inputs.length > 1 ? String(i) : ''))
+  faults.check()
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context)
+  return outcomes.map(({ row, opened, disclosure }) => presentOrOutline(parts, row, opened, disclosure))
+}

@@ -1,0 +1,66 @@
+import { AppError, invalid } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { TenantKeys } from '../keys/types.ts'
+import { maskedData } from './disclosure.ts'
+import type { Parts } from './parts.ts'
+import type { Opened } from './seal.ts'
+import type { CompiledType } from './token-types.ts'
+
+export interface Derived {
+  readonly fingerprint: string | null
+  /** Blind index terms, each once. */
+  readonly terms: readonly Buffer[]
+}
+
+/** Runs an expression over a token's own data; where it cannot be evaluated, `path` is at fault. */
+const evaluating = <T>(path: string, evaluate: () => T): T => {
+  try {
+    return evaluate()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_expression')
+      throw invalid({ [path]: ['cannot be evaluated over the data'] }, undefined)
+    throw error
+  }
+}
+
+/**
+ * Fingerprint and search terms of a token, over its data without ephemeral members (a digest of them would outlive
+ * them). An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
+ * equal to each other. Throws `invalid`.
+ */
+export const derive = (
+  { expressions }: Pick<Parts, 'expressions'>,
+  ring: TenantKeys,
+  type: CompiledType,
+  opened: Opened,
+  metadata: Readonly<Record<string, string>> | null,
+  fingerprinted: boolean,
+): Derived => {
+  const { data } = opened
+  const terms = new Map<string, Buffer>()
+  const indexes = opened.searchIndexes ?? type.searchIndexes
+  indexes.forEach((index, i) => {
+    const value = evaluating(`search_indexes[${i}]`, () => expressions.parseStored(index).render({ data }))
+    if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
+  })
+  const text = fingerprinted
+    ? evaluating('fingerprint_expression', () =>
+        expressions
+          .parseStored(opened.fingerprintExpression ?? type.fingerprint)
+          .render({ data, metadata: (metadata ?? {}) satisfies Json }),
+      )
+    : ''
+  return {
+    fingerprint: text === '' ? null : ring.fingerprint(type.name, text),
+    terms: [...terms.values()],
+  }
+}
+
+/** Refuses (`invalid`) a mask of a token's own that fails over its data, so that later reads do not. */
+export const checkMask = (
+  { expressions }: Pick<Parts, 'expressions'>,
+  type: CompiledType,
+  opened: Opened,
+): void => {
+  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened))
+}

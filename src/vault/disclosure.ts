@@ -1,0 +1,41 @@
+import type { Json } from '../common/json.ts'
+import { without } from '../common/json.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Disclosure } from '../sdk/index.ts'
+import { type Opened, wholeData } from './seal.ts'
+import type { CompiledType } from './token-types.ts'
+
+const withoutNever = (type: CompiledType, data: Json): Json =>
+  type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
+
+/** The mask in force: the token's own, else its type's. */
+export const maskOf = (type: CompiledType | undefined, opened: Opened): Json | undefined =>
+  opened.mask ?? type?.mask
+
+/** The mask evaluated over the data, undefined when there is no mask. Throws `bad_expression`. */
+export const maskedData = (
+  expressions: Expressions,
+  type: CompiledType,
+  opened: Opened,
+): Json | undefined => {
+  const mask = maskOf(type, opened)
+  if (mask === undefined) return undefined
+  return expressions.evaluateMask(mask, { data: withoutNever(type, wholeData(opened)) })
+}
+
+/**
+ * What a caller sees of a token's data (completions §4); undefined: nothing. `purpose` `use` (code and proxies) keeps
+ * the members that the API never returns. A type that is not installed discloses nothing: what it hides is unknown.
+ */
+export const disclosedData = (
+  expressions: Expressions,
+  type: CompiledType | undefined,
+  opened: Opened,
+  disclosure: Disclosure,
+  purpose: 'show' | 'use',
+): Json | undefined => {
+  if (type === undefined || disclosure === 'redact') return undefined
+  if (disclosure === 'mask') return maskedData(expressions, type, opened)
+  const data = wholeData(opened)
+  return purpose === 'use' ? data : withoutNever(type, data)
+}

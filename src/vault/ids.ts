@@ -1,0 +1,34 @@
+import { newId } from '../common/ids.ts'
+import type { Parts } from './parts.ts'
+
+/** How one token of a batch gets its id: chosen, made, or one of several aliases. */
+export type IdPlan =
+  | { readonly kind: 'fixed'; readonly id: string }
+  | { readonly kind: 'alias'; readonly candidates: readonly string[] }
+
+/** Attempts to store a batch that holds aliases, before they give way to UUIDs. */
+const ALIAS_ATTEMPTS = 3
+
+/**
+ * The ids a batch is tried with, in turn. Seals are bound to the id, so an alias is chosen before the write: free ones
+ * by a read, then, should another create take one in between, others, and at last UUIDs (completions §5).
+ */
+export const idAttempts = async function* (
+  parts: Pick<Parts, 'tokens'>,
+  tenantId: string,
+  plans: readonly IdPlan[],
+  now: number,
+): AsyncGenerator<readonly string[]> {
+  const aliases = plans.flatMap((plan) => (plan.kind === 'alias' ? plan.candidates : []))
+  for (let attempt = 0; attempt < (aliases.length > 0 ? ALIAS_ATTEMPTS : 0); attempt++) {
+    const rows = await parts.tokens.read(tenantId, aliases, now)
+    const taken = new Set(rows.map(({ id }) => id))
+    const choose = (candidates: readonly string[]): string => {
+      const free = candidates.slice(attempt).find((id) => !taken.has(id)) ?? newId()
+      taken.add(free)
+      return free
+    }
+    yield plans.map((plan) => (plan.kind === 'fixed' ? plan.id : choose(plan.candidates)))
+  }
+  yield plans.map((plan) => (plan.kind === 'fixed' ? plan.id : newId()))
+}

@@ -1,0 +1,84 @@
+import { AppError, invalid } from '../common/errors.ts'
+import type {
+  Disclosure,
+  PageRequest,
+  TokenFilter,
+  TokenPage,
+  TokenPermission,
+  UseContext,
+} from '../sdk/index.ts'
+import type { TokenListQuery, TokenRow } from '../store/types.ts'
+import { decide, visibility } from './access.ts'
+import { deniedRecord, doneRecord } from './audit-records.ts'
+import { readCursor, writeCursor } from './cursor.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { present, shownData } from './present.ts'
+import { openToken } from './seal.ts'
+import { filterNode } from './search/filter.ts'
+
+const SIZE = 100
+
+const checkPage = (page: PageRequest): void => {
+  if (!Number.isInteger(page.size) || page.size < 1 || page.size > SIZE)
+    throw invalid({ size: [`must be a whole number from 1 to ${SIZE}`] })
+  if (page.kind === 'offset' && (!Number.isInteger(page.page) || page.page < 1))
+    throw invalid({ page: ['must be a whole number from 1 on'] })
+}
+
+/** Offsets beyond any table are as good as this one, and stay exact numbers. */
+const offsetOf = (page: number, size: number): number => Math.min((page - 1) * size, 2 ** 50)
+
+/**
+ * `Vault.list`: what the caller may see, newest first, each token disclosed by its own rule. A token whose data is shown
+ * has a `read` record.
+ */
+export const listTokens = async (
+  parts: Parts,
+  filter: TokenFilter,
+  page: PageRequest,
+  context: UseContext,
+  permission: TokenPermission,
+): Promise<TokenPage> => {
+  const { tenantId, grants } = context.caller
+  const now = timeOf(parts, context)
+  const visible = visibility(grants, permission)
+  if (visible === 'none') {
+    await parts.journal.append([deniedRecord(parts, { id: '', type: 'token' }, 'read', context, now)])
+    throw new AppError('forbidden', `Listing tokens needs the permission "${permission}".`)
+  }
+  checkPage(page)
+  const ring = await parts.keys.tenant(tenantId)
+  const where = filterNode(filter, (value) => ring.term(value))
+  const matching = { tenantId, now, visibility: visible, ...(where ? { where } : {}) }
+  const cursor = page.kind === 'cursor'
+  const query: TokenListQuery = cursor
+    ? {
+        ...matching,
+        size: page.size + 1,
+        ...(page.start === undefined ? {} : { beforeSeq: readCursor(ring, tenantId, page.start) }),
+      }
+    : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
+  const [found, total] = await Promise.all([parts.tokens.list(query), parts.tokens.count(matching)])
+  const rows = found.slice(0, page.size)
+
+  const opening = await parts.keys.tenant(
+    tenantId,
+    rows.map(({ sealed }) => sealed),
+  )
+  const shown: { readonly row: TokenRow; readonly disclosure: Disclosure }[] = []
+  const data = rows.flatMap((row) => {
+    const disclosure = decide(grants, permission, row)
+    if (disclosure === 'denied') return []
+    const opened = openToken(opening, row, now)
+    const value = shownData(parts, row.type, opened, disclosure)
+    if (value !== undefined) shown.push({ row, disclosure })
+    return [present(parts, row, opened, value)]
+  })
+  if (shown.length > 0)
+    await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))
+  for (const { row, disclosure } of shown)
+    parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
+  const last = rows.at(-1)
+  const more = cursor && found.length > page.size && last !== undefined
+  return { data, total, ...(more ? { next: writeCursor(ring, tenantId, last.seq) } : {}) }
+}

@@ -1,0 +1,42 @@
+import type { Journal } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import type { Metrics } from '../common/metrics.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Keys } from '../keys/types.ts'
+import type { Tenants, TokenType, UseContext } from '../sdk/index.ts'
+import type { TokenStore } from '../store/types.ts'
+import type { TokenTypes } from './token-types.ts'
+
+/** What the vault stands on. */
+export interface VaultDeps {
+  readonly tokens: TokenStore
+  readonly keys: Keys
+  readonly expressions: Expressions
+  readonly tokenTypes: () => ReadonlyMap<string, TokenType>
+  readonly tenants: Tenants
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly metrics: Metrics
+}
+
+/** Bounds of one call. */
+export interface VaultLimits {
+  /** Tokens that one call creates or reads. */
+  readonly tokens: number
+  /** Nesting of arrays and objects. */
+  readonly depth: number
+  /** Characters that one detokenization may insert. */
+  readonly detokenized: number
+}
+
+export const DEFAULT_LIMITS: VaultLimits = { tokens: 10_000, depth: 64, detokenized: 16 * 1024 * 1024 }
+
+/** The dependencies as the vault's own files use them. */
+export interface Parts extends Omit<VaultDeps, 'tokenTypes'> {
+  readonly types: TokenTypes
+  readonly limits: VaultLimits
+}
+
+/** A call may wait between its arrival and its work: what expired meanwhile is expired. */
+export const timeOf = (parts: Pick<Parts, 'clock'>, context: UseContext): number =>
+  Math.max(context.now, parts.clock.now())

@@ -1,0 +1,66 @@
+import type { Clock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import type { TokenStore } from '../store/types.ts'
+
+export interface Purge {
+  start(): void
+  /** Waits for a round that is under way. */
+  stop(): Promise<void>
+  /** One round; how many tokens and ephemeral members were removed. Rejects when the store does. */
+  run(): Promise<number>
+}
+
+/** Rows of one transaction: small, so that writers do not wait behind it. */
+const BATCH = 500
+/** Batches of one round. */
+const ROUNDS = 200
+
+/**
+ * Removes expired tokens and ephemeral members (a card's cvc) from the store. They are unreachable from their instant
+ * on; this makes the data gone for good, within about `intervalMs`.
+ */
+export const createPurge = (
+  deps: { readonly vaultTokens: TokenStore; readonly clock: Clock; readonly log: Log },
+  { intervalMs }: { readonly intervalMs: number },
+): Purge => {
+  let timer: NodeJS.Timeout | undefined
+  let running: Promise<number> | undefined
+  let stopping = false
+
+  const round = async (): Promise<number> => {
+    let total = 0
+    for (let i = 0; i < ROUNDS && !stopping; i++) {
+      const removed = await deps.vaultTokens.purge(deps.clock.now(), BATCH)
+      total += removed
+      if (removed < BATCH) break
+    }
+    return total
+  }
+  const run = (): Promise<number> => {
+    running ??= round().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const tick = (): void => {
+    run().then(
+      (removed) => {
+        if (removed > 0) deps.log.info({ removed }, 'expired tokens removed')
+      },
+      (err: unknown) => deps.log.error({ err }, 'expired tokens could not be removed'),
+    )
+  }
+  return {
+    run,
+    start: () => {
+      stopping = false
+      timer ??= setInterval(tick, intervalMs).unref()
+    },
+    stop: async () => {
+      stopping = true
+      clearInterval(timer)
+      timer = undefined
+      await running?.catch(() => undefined)
+    },
+  }
+}

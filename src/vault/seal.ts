@@ -1,0 +1,137 @@
+import { AppError } from '../common/errors.ts'
+import { type Json, pointerParts, valueAt, without } from '../common/json.ts'
+import type { SealContext, TenantKeys } from '../keys/types.ts'
+import type { TokenRow } from '../store/types.ts'
+import type { CompiledType } from './token-types.ts'
+
+/** What a token holds, opened. Only in memory, only for the time of a call. */
+export interface Opened {
+  /** Without ephemeral members. */
+  readonly data: Json
+  /** Ephemeral members that are still there, by JSON pointer. */
+  readonly ephemeral: ReadonlyMap<string, Ephemeral>
+  readonly mask?: Json
+  readonly searchIndexes?: readonly string[]
+  readonly fingerprintExpression?: string
+}
+
+export interface Ephemeral {
+  readonly value: Json
+  /** ms since the epoch; gone from then on. */
+  readonly until: number
+}
+
+interface SealedBody {
+  readonly data: Json
+  readonly mask?: Json
+  readonly search_indexes?: readonly string[]
+  readonly fingerprint_expression?: string
+}
+
+type Bound = Pick<SealContext, 'tenantId' | 'tokenId' | 'type' | 'version'>
+
+export interface Seals {
+  readonly sealed: Buffer
+  readonly ephemeral: Buffer | null
+  readonly ephemeral_until: number | null
+}
+
+/** A copy of `value` with `member` at `pointer`; its parents exist. */
+const withMember = (value: Json, pointer: string, member: Json): Json => {
+  const insert = (current: Json, parts: readonly string[]): Json => {
+    const [head, ...rest] = parts
+    if (head === undefined) return member
+    if (typeof current !== 'object' || current === null) return current
+    const inner = Object.hasOwn(current, head) ? (current as Record<string, Json>)[head] : undefined
+    const entries = { ...(current as Record<string, Json>) }
+    const changed = rest.length === 0 ? member : insert(inner ?? {}, rest)
+    Object.defineProperty(entries, head, {
+      value: changed,
+      enumerable: true,
+      writable: true,
+      configurable: true,
+    })
+    return Array.isArray(current) ? Object.assign([...current], entries) : entries
+  }
+  return insert(value, pointerParts(pointer))
+}
+
+/** The data with its ephemeral members back in place. */
+export const wholeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
+  let data = opened.data
+  for (const [at, { value }] of opened.ephemeral) data = withMember(data, at, value)
+  return data
+}
+
+/**
+ * Takes a type's ephemeral members out of `data`. `untilOf` says when each is gone; undefined: it is gone already.
+ */
+export const splitEphemeral = (
+  type: CompiledType,
+  data: Json,
+  untilOf: (member: { readonly at: string; readonly seconds: number }) => number | undefined,
+): Pick<Opened, 'data' | 'ephemeral'> => {
+  const ephemeral = new Map<string, Ephemeral>()
+  let rest = data
+  for (const member of type.ephemeral) {
+    const value = valueAt(data, member.at)
+    if (value === undefined) continue
+    rest = without(rest, member.at) as Json
+    const until = untilOf(member)
+    if (until !== undefined) ephemeral.set(member.at, { value: value as Json, until })
+  }
+  return { data: rest, ephemeral }
+}
+
+/** Both seals of a token's next version. The ephemeral one is due when the last of its members is. */
+export const sealToken = (ring: TenantKeys, opened: Opened, bound: Bound): Seals => {
+  const body: SealedBody = {
+    data: opened.data,
+    ...(opened.mask === undefined ? {} : { mask: opened.mask }),
+    ...(opened.searchIndexes === undefined ? {} : { search_indexes: opened.searchIndexes }),
+    ...(opened.fingerprintExpression === undefined
+      ? {}
+      : { fingerprint_expression: opened.fingerprintExpression }),
+  }
+  const sealed = ring.seal(Buffer.from(JSON.stringify(body)), { ...bound, part: 'sealed' })
+  if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null }
+  const members = Buffer.from(JSON.stringify([...opened.ephemeral]))
+  return {
+    sealed,
+    ephemeral: ring.seal(members, { ...bound, part: 'ephemeral' }),
+    ephemeral_until: Math.max(...[...opened.ephemeral.values()].map(({ until }) => until)),
+  }
+}
+
+/** Opens a row as of `now`: ephemeral members that are due are left out, also when the purge is late. */
+export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened => {
+  const bound: Bound = {
+    tenantId: row.tenant_id,
+    tokenId: row.id,
+    type: row.type,
+    version: row.version,
+  }
+  try {
+    const body: SealedBody = JSON.parse(ring.open(row.sealed, { ...bound, part: 'sealed' }).toString())
+    const due = row.ephemeral_until === null || row.ephemeral_until <= now
+    const members: [string, Ephemeral][] =
+      row.ephemeral === null || due
+        ? []
+        : JSON.parse(ring.open(row.ephemeral, { ...bound, part: 'ephemeral' }).toString())
+    return {
+      data: body.data,
+      ephemeral: new Map(members.filter(([, { until }]) => until > now)),
+      ...(body.mask === undefined ? {} : { mask: body.mask }),
+      ...(body.search_indexes === undefined ? {} : { searchIndexes: body.search_indexes }),
+      ...(body.fingerprint_expression === undefined
+        ? {}
+        : { fingerprintExpression: body.fingerprint_expression }),
+    }
+  } catch (cause) {
+    throw new AppError(
+      'internal',
+      'A stored token could not be opened. Ask the operator to look up the trace id.',
+      { cause },
+    )
+  }
+}

@@ -1,0 +1,246 @@
+import { AppError } from '../common/errors.ts'
+import { deeperThan, isObject, type Json } from '../common/json.ts'
+import type { Expressions } from '../expressions/types.ts'
+import { parseContainer } from './containers.ts'
+import { parseInstant } from './expiry.ts'
+import { type Faults, memberPath, pointerPath } from './faults.ts'
+import type { CompiledType, TokenTypes } from './token-types.ts'
+
+/** Bounds of a token's members (completions §5). */
+const LIMITS = {
+  id: { minimum: 3, maximum: 400 },
+  type: 50,
+  expression: 400,
+  searchIndexes: 10,
+  metadata: { entries: 50, value: 500 },
+  maskExpressions: 250,
+} as const
+
+const METADATA_KEY = /^[\w.-]{1,200}$/
+/** Characters a chosen id may not hold; blanks at its ends would be lost where ids are trimmed. */
+const ID_FORBIDDEN = /[#/\\+?[\]|&=%<>{}^\p{Cc}]|^\s|\s$/u
+
+/** A create request, or the merged outcome of a PATCH, found valid. */
+export interface Draft {
+  readonly id: { readonly kind: 'none' } | { readonly kind: 'given' | 'alias'; readonly text: string }
+  readonly type: CompiledType
+  readonly data: Json
+  readonly mask?: Json
+  readonly metadata?: Readonly<Record<string, string>>
+  readonly searchIndexes?: readonly string[]
+  readonly fingerprintExpression?: string
+  readonly container: string
+  readonly deduplicate?: boolean
+  /** ms since the epoch. */
+  readonly expiresAt?: number
+}
+
+export interface InputRules {
+  readonly types: TokenTypes
+  readonly expressions: Expressions
+  readonly faults: Faults
+  readonly depth: number
+  readonly now: number
+}
+
+export const isTokenId = (id: string): boolean =>
+  id.length >= LIMITS.id.minimum &&
+  id.length <= LIMITS.id.maximum &&
+  id.isWellFormed() &&
+  !ID_FORBIDDEN.test(id)
+
+const absent = (value: unknown): value is null | undefined => value === undefined || value === null
+
+/** Says what is wrong with an expression, without its text. */
+const expressionFault = (expressions: Expressions, text: unknown): string | undefined => {
+  if (typeof text !== 'string') return 'must be a string'
+  if (text.length > LIMITS.expression) return `must not be longer than ${LIMITS.expression} characters`
+  try {
+    expressions.parseStored(text)
+    return undefined
+  } catch (error) {
+    if (error instanceof AppError) return 'must be a valid expression'
+    throw error
+  }
+}
+
+/** Validates the members of `raw`; their faults are added to `rules.faults` under `base`, and the answer is undefined. */
+export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | undefined => {
+  const { faults, expressions } = rules
+  let valid = true
+  const fault = (name: string, sentence: string) => {
+    valid = false
+    faults.add(base === '' ? name : `${base}.${name}`, sentence)
+  }
+  if (!isObject(raw)) {
+    faults.add(base, 'must be an object')
+    return undefined
+  }
+  if (deeperThan(raw, rules.depth)) {
+    fault('data', `must not nest deeper than ${rules.depth}`)
+    return undefined
+  }
+
+  const idOf = (): Draft['id'] => {
+    const { id } = raw
+    if (absent(id)) return { kind: 'none' }
+    if (typeof id === 'string' && id.includes('{{')) {
+      const sentence = expressionFault(expressions, id)
+      if (sentence) fault('id', sentence)
+      return { kind: 'alias', text: id }
+    }
+    if (typeof id === 'string' && isTokenId(id)) return { kind: 'given', text: id }
+    const { minimum, maximum } = LIMITS.id
+    fault(
+      'id',
+      `must be a string of ${minimum} to ${maximum} characters without # / \\ + ? [ ] | & = % < > { } ^`,
+    )
+    return { kind: 'none' }
+  }
+
+  const typeOf = (): CompiledType | undefined => {
+    const { type: name } = raw
+    const type = absent(name)
+      ? rules.types.get('token')
+      : typeof name === 'string' && name.length <= LIMITS.type
+        ? rules.types.get(name)
+        : undefined
+    if (!type) fault('type', 'must be the name of a known token type')
+    return type
+  }
+
+  const dataOf = (type: CompiledType | undefined): Json => {
+    if (!Object.hasOwn(raw, 'data') || raw.data === undefined) {
+      fault('data', 'is required')
+      return null
+    }
+    if (!type) return null
+    const outcome = type.accept(raw.data as Json)
+    if ('data' in outcome) return outcome.data
+    for (const { at, message } of outcome.faults) fault(pointerPath('data', at), message)
+    return null
+  }
+
+  const maskOf = (): Json | undefined => {
+    const { mask } = raw
+    if (absent(mask)) return undefined
+    if (typeof mask !== 'string' && !isObject(mask)) {
+      fault('mask', 'must be a string or an object of expressions')
+      return undefined
+    }
+    let count = 0
+    const walk = (value: unknown, path: string): void => {
+      if (typeof value === 'string') {
+        count += 1
+        const sentence = count > LIMITS.maskExpressions ? undefined : expressionFault(expressions, value)
+        if (sentence) fault(path, sentence)
+      } else if (typeof value === 'object' && value !== null)
+        for (const [name, member] of Object.entries(value)) walk(member, memberPath(path, name))
+    }
+    walk(mask, 'mask')
+    if (count > LIMITS.maskExpressions)
+      fault('mask', `must not hold more than ${LIMITS.maskExpressions} expressions`)
+    return mask as Json
+  }
+
+  const metadataOf = (): Record<string, string> | undefined => {
+    const { metadata } = raw
+    if (absent(metadata)) return undefined
+    if (!isObject(metadata)) {
+      fault('metadata', 'must be an object of strings')
+      return undefined
+    }
+    const entries = Object.entries(metadata)
+    if (entries.length > LIMITS.metadata.entries) {
+      fault('metadata', `must not have more than ${LIMITS.metadata.entries} entries`)
+      return undefined
+    }
+    for (const [key, value] of entries) {
+      if (!METADATA_KEY.test(key))
+        fault('metadata', 'must have keys of 1 to 200 letters, digits and the characters _ . -')
+      else if (typeof value !== 'string' || value.length > LIMITS.metadata.value || value.includes('\0'))
+        fault(
+          memberPath('metadata', key),
+          `must be a string of at most ${LIMITS.metadata.value} characters without NUL`,
+        )
+    }
+    return Object.fromEntries(entries) as Record<string, string>
+  }
+
+  const indexesOf = (): string[] | undefined => {
+    const { search_indexes: indexes } = raw
+    if (absent(indexes)) return undefined
+    if (!Array.isArray(indexes) || indexes.length > LIMITS.searchIndexes) {
+      fault('search_indexes', `must be an array of at most ${LIMITS.searchIndexes} expressions`)
+      return undefined
+    }
+    indexes.forEach((index: unknown, i) => {
+      const sentence = expressionFault(expressions, index)
+      if (sentence) fault(`search_indexes[${i}]`, sentence)
+    })
+    return indexes as string[]
+  }
+
+  const fingerprintOf = (): string | undefined => {
+    const { fingerprint_expression: expression } = raw
+    if (absent(expression)) return undefined
+    const sentence = expression === '' ? 'must not be empty' : expressionFault(expressions, expression)
+    if (sentence) fault('fingerprint_expression', sentence)
+    return expression as string
+  }
+
+  const containerOf = (type: CompiledType | undefined): string => {
+    const { containers } = raw
+    const otherwise = type?.container ?? ''
+    if (absent(containers)) return otherwise
+    if (!Array.isArray(containers) || containers.length > 1) {
+      fault('containers', 'must be an array of one container')
+      return otherwise
+    }
+    if (containers.length === 0) return otherwise
+    const container = parseContainer(containers[0])
+    if (container === undefined)
+      fault('containers[0]', 'must be a path such as /pci/high/ of letters, digits, - and _')
+    return container ?? otherwise
+  }
+
+  const expiryOf = (): number | undefined => {
+    const { expires_at: text } = raw
+    if (absent(text)) return undefined
+    const instant = typeof text === 'string' ? parseInstant(text) : undefined
+    if (!instant) fault('expires_at', 'must be an ISO 8601 date-time')
+    else if (instant.from <= rules.now) fault('expires_at', 'must lie in the future')
+    return instant?.from
+  }
+
+  const deduplicateOf = (): boolean | undefined => {
+    const { deduplicate_token: flag } = raw
+    if (absent(flag)) return undefined
+    if (typeof flag !== 'boolean') fault('deduplicate_token', 'must be true or false')
+    return flag === true
+  }
+
+  const id = idOf()
+  const type = typeOf()
+  const data = dataOf(type)
+  const mask = maskOf()
+  const metadata = metadataOf()
+  const searchIndexes = indexesOf()
+  const fingerprintExpression = fingerprintOf()
+  const container = containerOf(type)
+  const deduplicate = deduplicateOf()
+  const expiresAt = expiryOf()
+  if (!valid || !type) return undefined
+  return {
+    id,
+    type,
+    data,
+    container,
+    ...(mask === undefined ? {} : { mask }),
+    ...(metadata === undefined ? {} : { metadata }),
+    ...(searchIndexes === undefined ? {} : { searchIndexes }),
+    ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
+    ...(deduplicate === undefined ? {} : { deduplicate }),
+    ...(expiresAt === undefined ? {} : { expiresAt }),
+  }
+}

@@ -1,0 +1,107 @@
+import type { ErrorObject } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import formats from 'ajv-formats'
+import { type Json, valueAt } from '../common/json.ts'
+import type { Fault, TokenType } from '../sdk/index.ts'
+import { NAMED_CHECKS } from './named-checks.ts'
+
+/** Used by types that declare no fingerprint of their own (completions §5 "Types"). */
+const DEFAULT_FINGERPRINT = '{{ data | stringify }}'
+
+/** Legacy `privacy` of a token (completions §5). */
+export interface Privacy {
+  readonly classification: string
+  readonly impact_level: string
+  readonly restriction_policy: string
+}
+
+/** A token type, ready to validate data. */
+export interface CompiledType {
+  readonly name: string
+  readonly title: string
+  readonly container: string
+  readonly mask: Json | undefined
+  readonly fingerprint: string
+  readonly searchIndexes: readonly string[]
+  readonly never: readonly string[]
+  readonly ephemeral: readonly { readonly at: string; readonly seconds: number }[]
+  readonly privacy: Privacy
+  /** Schema, then normalizing, then checks; the data to store, or its faults. */
+  accept(data: Json): { readonly data: Json } | { readonly faults: readonly Fault[] }
+}
+
+export interface TokenTypes {
+  get(name: string): CompiledType | undefined
+}
+
+/** Faults of one value that are told. */
+const FAULT_LIMIT = 10
+
+const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** Ajv's messages quote the schema, never the value. */
+const faultOf = (error: ErrorObject): Fault => {
+  const missing: unknown = error.keyword === 'required' ? error.params.missingProperty : undefined
+  if (typeof missing === 'string')
+    return { at: `${error.instancePath}/${escapePart(missing)}`, message: 'is required' }
+  return { at: error.instancePath, message: error.message ?? 'is not valid' }
+}
+
+/** Classification and impact level are the first two names of the default container. */
+const privacyOf = (type: TokenType): Privacy => {
+  const [classification = 'general', impact = 'high'] = type.container
+    .split('/')
+    .filter((part) => part !== '')
+  return {
+    classification,
+    impact_level: impact,
+    restriction_policy: type.mask === undefined ? 'redact' : 'mask',
+  }
+}
+
+const compile = (type: TokenType): CompiledType => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false })
+  formats.default(ajv)
+  const validate = ajv.compile(type.data)
+  const check = (data: Json): Fault[] => {
+    const faults = [...(type.check?.(data) ?? [])]
+    for (const { check: name, at } of type.checks ?? []) {
+      const value = valueAt(data, at)
+      if (value === undefined || value === null) continue
+      const { passes, message } = NAMED_CHECKS[name]
+      if (typeof value === 'object' || !passes(String(value))) faults.push({ at, message })
+    }
+    return faults
+  }
+  return {
+    name: type.name,
+    title: type.title,
+    container: type.container.toLowerCase(),
+    mask: type.mask,
+    fingerprint: type.fingerprint ?? DEFAULT_FINGERPRINT,
+    searchIndexes: type.searchIndexes ?? [],
+    never: type.never ?? [],
+    ephemeral: type.ephemeral ?? [],
+    privacy: privacyOf(type),
+    accept: (data) => {
+      if (!validate(data)) return { faults: (validate.errors ?? []).slice(0, FAULT_LIMIT).map(faultOf) }
+      const stored = type.normalize ? type.normalize(data) : data
+      const faults = check(stored)
+      return faults.length > 0 ? { faults: faults.slice(0, FAULT_LIMIT) } : { data: stored }
+    },
+  }
+}
+
+/** Token types by name, each compiled on first use. */
+export const createTokenTypes = (types: () => ReadonlyMap<string, TokenType>): TokenTypes => {
+  const compiled = new WeakMap<TokenType, CompiledType>()
+  return {
+    get: (name) => {
+      const type = types().get(name)
+      if (!type) return undefined
+      const known = compiled.get(type) ?? compile(type)
+      compiled.set(type, known)
+      return known
+    },
+  }
+}

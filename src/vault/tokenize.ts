@@ -1,0 +1,101 @@
+import { AppError, invalid } from '../common/errors.ts'
+import { deeperThan, isObject, type Json } from '../common/json.ts'
+import type { UseContext } from '../sdk/index.ts'
+import { type Outcome, storeDrafts } from './create.ts'
+import { maskedData } from './disclosure.ts'
+import { createFaults, memberPath } from './faults.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { presentOrOutline } from './present.ts'
+import { type Draft, parseDraft } from './token-input.ts'
+
+/** Members of a token definition (completions §5). */
+const MEMBERS: ReadonlySet<string> = new Set([
+  'id',
+  'type',
+  'data',
+  'mask',
+  'metadata',
+  'search_indexes',
+  'fingerprint_expression',
+  'containers',
+  'deduplicate_token',
+  'expires_at',
+])
+
+/**
+ * An object is a definition when it has `data` and, besides it, either a `type` or nothing but members of a definition;
+ * any other object is a composite whose members are tokenized (see README.md).
+ */
+export const isDefinition = (value: Json): boolean =>
+  isObject(value) &&
+  Object.hasOwn(value, 'data') &&
+  (typeof value.type === 'string' || Object.keys(value).every((name) => MEMBERS.has(name)))
+
+/** A place of the body whose value becomes a token: a plain string (answered by its id) or a definition. */
+interface Place {
+  readonly kind: 'string' | 'definition'
+  readonly definition: Json
+  readonly path: string
+}
+
+/** What the answer has at a place, by the order in which places were met. */
+type Answer = (index: number) => Json
+
+/** Walks the body; returns the builder of the answer's shape. */
+const collect = (body: Json, places: Place[], limit: number, path = ''): ((answer: Answer) => Json) => {
+  const take = (kind: Place['kind'], definition: Json) => {
+    const index = places.push({ kind, definition, path }) - 1
+    if (places.length > limit)
+      throw invalid({ '': [`must not hold more than ${limit} values to tokenize; split it`] })
+    return (answer: Answer): Json => answer(index)
+  }
+  if (typeof body === 'string') return take('string', { data: body })
+  if (typeof body !== 'object' || body === null) return () => body
+  if (isDefinition(body)) return take('definition', body)
+  if (Array.isArray(body)) {
+    const items = body.map((item: Json, i) => collect(item, places, limit, `${path}[${i}]`))
+    return (answer) => items.map((build) => build(answer))
+  }
+  const members = Object.entries(body).map(
+    ([name, value]) => [name, collect(value, places, limit, memberPath(path, name))] as const,
+  )
+  return (answer) => Object.fromEntries(members.map(([name, build]) => [name, build(answer)]))
+}
+
+/** The masked values, which a card that is the whole body shows as `mask` too; undefined when they cannot be made. */
+const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome): Json | undefined => {
+  const type = parts.types.get(row.type)
+  if (!type || (disclosure !== 'mask' && disclosure !== 'reveal')) return undefined
+  try {
+    return maskedData(parts.expressions, type, opened)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'bad_expression') return undefined
+    throw error
+  }
+}
+
+/** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
+const recordOf = (parts: Parts, outcome: Outcome, whole: boolean): Json => {
+  const { row, opened, disclosure } = outcome
+  const { mask: _expression, ...record } = presentOrOutline(parts, row, opened, disclosure)
+  const mask = whole ? maskedValues(parts, outcome) : undefined
+  return { ...record, ...(mask === undefined ? {} : { mask }) } as unknown as Json
+}
+
+/** `Vault.tokenize`. */
+export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext): Promise<Json> => {
+  const { depth, tokens } = parts.limits
+  if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
+  const places: Place[] = []
+  const build = collect(body, places, tokens)
+  const faults = createFaults()
+  const rules = { ...parts, faults, depth, now: timeOf(parts, context) }
+  const drafts = places.map(({ definition, path }) => parseDraft(definition, rules, path))
+  faults.check()
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context)
+  return build((index) => {
+    const outcome = outcomes[index] as Outcome
+    const place = places[index] as Place
+    return place.kind === 'string' ? outcome.row.id : recordOf(parts, outcome, place.path === '')
+  })
+}

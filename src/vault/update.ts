@@ -1,0 +1,163 @@
+import { AppError, invalid } from '../common/errors.ts'
+import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
+import type { Token, TokenPatch, UseContext } from '../sdk/index.ts'
+import type { TokenRow } from '../store/types.ts'
+import { decide } from './access.ts'
+import { deniedRecord, doneRecord } from './audit-records.ts'
+import { isOn } from './create.ts'
+import { checkMask, derive } from './derive.ts'
+import { maskOf } from './disclosure.ts'
+import { createFaults } from './faults.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { present, presentOrOutline, shownData } from './present.ts'
+import { findToken, notFound, refuse } from './read.ts'
+import { type Opened, openToken, sealToken, splitEphemeral, wholeData } from './seal.ts'
+import { type Draft, parseDraft } from './token-input.ts'
+import type { CompiledType } from './token-types.ts'
+
+/** Times an update is tried again when other writers were faster. */
+const ATTEMPTS = 10
+
+/** A member that is replaced: the patch's when it has one, else the current one. */
+const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>
+  patch[name] === undefined ? current : patch[name]
+
+/** The token as the patch leaves it, in the form of a create request, found valid. Throws `invalid`. */
+const merge = (
+  parts: Parts,
+  type: CompiledType,
+  row: TokenRow,
+  opened: Opened,
+  patch: TokenPatch,
+  now: number,
+): Draft => {
+  if (patch.data === null) throw invalid({ data: ['must not be removed'] })
+  const merged = {
+    type: row.type,
+    data: patch.data === undefined ? wholeData(opened) : mergePatch(wholeData(opened), patch.data),
+    mask:
+      patch.mask === undefined || patch.mask === null
+        ? replaced(patch, 'mask', opened.mask)
+        : mergePatch(maskOf(type, opened), patch.mask),
+    metadata:
+      patch.metadata === undefined || patch.metadata === null
+        ? replaced(patch, 'metadata', row.metadata)
+        : mergePatch(row.metadata, patch.metadata),
+    search_indexes: replaced(patch, 'search_indexes', opened.searchIndexes),
+    fingerprint_expression: replaced(patch, 'fingerprint_expression', opened.fingerprintExpression),
+    containers: replaced(patch, 'containers', [row.container]),
+    expires_at: patch.expires_at,
+    deduplicate_token: patch.deduplicate_token,
+  }
+  const faults = createFaults()
+  const draft = parseDraft(merged, { ...parts, faults, depth: parts.limits.depth + 1, now })
+  faults.check()
+  return draft as Draft
+}
+
+/** Ephemeral members that the patch gives start anew; the others keep their time. */
+const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =>
+  splitEphemeral(draft.type, draft.data, ({ at, seconds }) =>
+    valueAt(patch.data, at) === undefined && opened.ephemeral.has(at)
+      ? opened.ephemeral.get(at)?.until
+      : now + seconds * 1000,
+  )
+
+/** The update would have made a duplicate: the existing token, as far as the caller may read it. */
+const answerDuplicate = async (
+  parts: Parts,
+  existing: TokenRow,
+  context: UseContext,
+  now: number,
+): Promise<Token> => {
+  const disclosure = decide(context.caller.grants, 'token:read', existing)
+  const record = disclosure === 'denied' ? deniedRecord : doneRecord
+  await parts.journal.append([record(parts, existing, 'read', context, now)])
+  const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
+  return presentOrOutline(parts, existing, openToken(ring, existing, now), disclosure)
+}
+
+/** One try; undefined when another writer was faster. */
+const attempt = async (
+  parts: Parts,
+  id: string,
+  patch: TokenPatch,
+  context: UseContext,
+): Promise<Token | undefined> => {
+  const { caller } = context
+  const { row, disclosure } = await findToken(parts, id, 'token:update', 'update', context)
+  const type = parts.types.get(row.type)
+  if (!type) throw new AppError('unprocessable', "The plugin of this token's type is not installed.")
+  const now = timeOf(parts, context)
+  const [ring, tenant] = await Promise.all([
+    parts.keys.tenant(caller.tenantId, [row.sealed]),
+    parts.tenants.get(caller.tenantId),
+    parts.journal.health(),
+  ])
+  const before = openToken(ring, row, now)
+  const draft = merge(parts, type, row, before, patch, now)
+  const moved = { id, container: draft.container }
+  const answered =
+    draft.container === row.container ? disclosure : decide(caller.grants, 'token:update', moved)
+  if (answered === 'denied') return refuse(parts, row, 'update', context)
+
+  const opened: Opened = {
+    ...resplit(draft, before, patch, now),
+    ...(draft.mask === undefined ? {} : { mask: draft.mask }),
+    ...(draft.searchIndexes === undefined ? {} : { searchIndexes: draft.searchIndexes }),
+    ...(draft.fingerprintExpression === undefined
+      ? {}
+      : { fingerprintExpression: draft.fingerprintExpression }),
+  }
+  checkMask(parts, type, opened)
+  const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
+  const fingerprinted =
+    deduplicate ||
+    draft.fingerprintExpression !== undefined ||
+    isOn(tenant?.settings.fingerprint_tokens) ||
+    (row.fingerprint !== null && patch.fingerprint_expression !== null)
+  const metadata = draft.metadata ?? null
+  const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted)
+  const { version, ...unversioned } = row
+  const bound = { tenantId: row.tenant_id, tokenId: id, type: row.type, version: version + 1 }
+  const next = {
+    ...unversioned,
+    ...sealToken(ring, opened, bound),
+    container: draft.container,
+    metadata,
+    fingerprint,
+    expires_at: patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null),
+    modified_by: caller.actorId,
+    modified_at: now,
+  }
+  const update = { row: next, version, terms, deduplicate: deduplicate && fingerprint !== null }
+  const updated = await parts.tokens.update(update, now)
+  if (updated.kind === 'stale') return undefined
+  if (updated.kind === 'gone') throw notFound(id)
+  if (updated.kind === 'duplicate') return answerDuplicate(parts, updated.token, context, now)
+  const data: Json | undefined = shownData(parts, row.type, opened, answered)
+  await parts.journal.append([
+    doneRecord(parts, next, 'update', context, now),
+    ...(answered === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
+  ])
+  return present(parts, next, opened, data)
+}
+
+/**
+ * `Vault.update`: merges into what is stored at that moment and writes only over the version it read, so that no
+ * concurrent change is lost (completions §5).
+ */
+export const updateToken = async (
+  parts: Parts,
+  id: string,
+  patch: TokenPatch,
+  context: UseContext,
+): Promise<Token> => {
+  if (deeperThan(patch, parts.limits.depth))
+    throw invalid({ data: [`must not nest deeper than ${parts.limits.depth}`] })
+  for (let tries = 0; tries < ATTEMPTS; tries++) {
+    const token = await attempt(parts, id, patch, context)
+    if (token) return token
+  }
+  throw new AppError('conflict', 'The token is being changed by others at this moment. Try again.')
+}

@@ -1,0 +1,83 @@
+import { AppError } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { Disclosure, TokenPermission, UseContext, UsedToken } from '../sdk/index.ts'
+import type { TokenRow } from '../store/types.ts'
+import { decide } from './access.ts'
+import { doneRecord } from './audit-records.ts'
+import { disclosedData } from './disclosure.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { refuse } from './read.ts'
+import { type Opened, openToken } from './seal.ts'
+
+/** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
+export interface Resolved {
+  readonly row: TokenRow
+  readonly opened: Opened
+  readonly disclosure: Disclosure
+  readonly data: Json
+}
+
+const unknownToken = (): AppError =>
+  new AppError(
+    'bad_expression',
+    'An expression names a token that does not exist or has expired. Check its token ids.',
+  )
+
+/**
+ * All tokens that expressions name, in one batched read, their audit records written. All or nothing: an unknown id is
+ * `bad_expression`, a token the caller has no grant for `forbidden`.
+ */
+export const resolveTokens = async (
+  parts: Parts,
+  ids: readonly string[],
+  permission: Extract<TokenPermission, 'token:read' | 'token:use'>,
+  context: UseContext,
+): Promise<ReadonlyMap<string, Resolved>> => {
+  const wanted = [...new Set(ids)]
+  if (wanted.length === 0) return new Map()
+  if (wanted.length > parts.limits.tokens)
+    throw new AppError('bad_expression', `More than ${parts.limits.tokens} tokens in one body. Split it.`)
+  const now = timeOf(parts, context)
+  const { tenantId, grants } = context.caller
+  const rows = await parts.tokens.read(tenantId, wanted, now)
+  if (rows.length < wanted.length) throw unknownToken()
+  const ring = await parts.keys.tenant(
+    tenantId,
+    rows.map(({ sealed }) => sealed),
+  )
+  const purpose = permission === 'token:use' ? 'use' : 'read'
+  const resolved = new Map<string, Resolved>()
+  for (const row of rows) {
+    const disclosure = decide(grants, permission, row)
+    if (disclosure === 'denied') return refuse(parts, row, purpose, context)
+    const type = parts.types.get(row.type)
+    if (!type)
+      throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
+    const opened = openToken(ring, row, now)
+    const data = disclosedData(
+      parts.expressions,
+      type,
+      opened,
+      disclosure,
+      purpose === 'use' ? 'use' : 'show',
+    )
+    resolved.set(row.id, { row, opened, disclosure, data: data ?? null })
+  }
+  await parts.journal.append(rows.map((row) => doneRecord(parts, row, purpose, context, now)))
+  for (const { row, disclosure } of resolved.values())
+    parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
+  return resolved
+}
+
+/** `Vault.use`. */
+export const useTokens = async (
+  parts: Parts,
+  ids: readonly string[],
+  context: UseContext,
+): Promise<ReadonlyMap<string, UsedToken>> => {
+  const resolved = await resolveTokens(parts, ids, 'token:use', context)
+  const used = new Map<string, UsedToken>()
+  for (const [id, { row, data }] of resolved)
+    used.set(id, { id, type: row.type, data, metadata: row.metadata ?? {}, container: row.container })
+  return used
+}

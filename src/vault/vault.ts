@@ -1,0 +1,33 @@
+import type { Vault } from '../sdk/index.ts'
+import { createTokens } from './create.ts'
+import { detokenizeBody } from './detokenize.ts'
+import { listTokens } from './list.ts'
+import { DEFAULT_LIMITS, type Parts, type VaultDeps, type VaultLimits } from './parts.ts'
+import { deleteToken, getToken } from './read.ts'
+import { createTokenTypes } from './token-types.ts'
+import { tokenizeBody } from './tokenize.ts'
+import { updateToken } from './update.ts'
+import { useTokens } from './use.ts'
+
+/** The tokens of all tenants, each call bound to its caller's (see `Vault`). */
+export const createVault = (
+  { tokenTypes, ...deps }: VaultDeps,
+  options: { readonly limits?: Partial<VaultLimits> } = {},
+): Vault => {
+  const parts: Parts = {
+    ...deps,
+    types: createTokenTypes(tokenTypes),
+    limits: { ...DEFAULT_LIMITS, ...options.limits },
+  }
+  return {
+    create: (inputs, context) => createTokens(parts, inputs, context),
+    get: (id, context) => getToken(parts, id, context),
+    list: (filter, page, context, permission = 'token:read') =>
+      listTokens(parts, filter, page, context, permission),
+    update: (id, patch, context) => updateToken(parts, id, patch, context),
+    delete: (id, context) => deleteToken(parts, id, context),
+    tokenize: (body, context) => tokenizeBody(parts, body, context),
+    detokenize: (body, context) => detokenizeBody(parts, body, context),
+    use: (ids, context) => useTokens(parts, ids, context),
+  }
+}
