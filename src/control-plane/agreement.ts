@@ -1,0 +1,38 @@
+/**
+ * What Envoy's configuration and the gateway agree on. The routing identity of a request lives in Envoy's dynamic
+ * metadata under this namespace, which no client can set (DESIGN §7.5).
+ */
+export const METADATA = 'sidevault.proxy'
+
+/** Which cluster a released request goes to. Absent: the request is held and goes nowhere. */
+export type Upstream = 'https' | 'http' | 'demo'
+
+/** What the gateway may write into the namespace. Members of several answers are merged by Envoy. */
+export interface ExchangeMetadata {
+  /** The request is in the gateway's hands: whatever its path now says, it never falls through to our own API. */
+  readonly active?: true
+  /** Given with the last answer only, the one that carries the replaced body: the gate (envoy/README.md). */
+  readonly upstream?: Upstream
+  /** Lower-case brand whose spelling the answer's headers use. */
+  readonly brand?: string
+  /** The local reply is the gateway's own and is left as it is. */
+  readonly reply?: true
+}
+
+/** The five methods that `/proxy` takes (interface "Ephemeral proxy"). */
+export const PROXY_METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
+
+/** Header names of a brand in lower case, as they travel inside Envoy (completions §1). */
+export const brandHeaders = (brand: string) =>
+  ({
+    apiKey: `${brand}-api-key`,
+    proxyKey: `${brand}-proxy-key`,
+    proxyUrl: `${brand}-proxy-url`,
+    idempotencyKey: `${brand}-idempotency-key`,
+    traceId: `${brand}-trace-id`,
+    destinationStatus: `${brand}-proxy-destination-status`,
+  }) as const
+
+/** A trace id of 1–200 such characters is echoed as it came; anything else is replaced (completions §1). */
+export const TRACE_ID_PATTERN = '^[!-~]([ -~]*[!-~])?$'
+export const TRACE_ID_LENGTH = 200

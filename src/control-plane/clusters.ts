@@ -1,0 +1,201 @@
+/** The far ends of Envoy: gateway processes, the admin process, destinations. */
+import { brandHeaders } from './agreement.ts'
+import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
+import { restoreForwardedProto } from './header-copies.ts'
+import type { Settings } from './options.ts'
+import { CLUSTERS } from './route-names.ts'
+
+const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
+const CARES = 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig'
+const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
+const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
+const CODEC = 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'
+const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
+
+const KEEP_ALIVE = '60s'
+
+const sockets = (name: string, paths: readonly string[]) => ({
+  cluster_name: name,
+  endpoints: [
+    {
+      lb_endpoints: paths.map((path) => ({ endpoint: { address: { pipe: { path } } } })),
+    },
+  ],
+})
+
+const gateway = ({ gatewaySockets }: Settings) => ({
+  name: CLUSTERS.gateway,
+  type: 'STATIC',
+  connect_timeout: '0.5s',
+  lb_policy: 'LEAST_REQUEST',
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      explicit_http_config: {
+        http2_protocol_options: {
+          max_concurrent_streams: 1000,
+          initial_stream_window_size: 1_048_576,
+          initial_connection_window_size: 16_777_216,
+          connection_keepalive: { interval: '15s', timeout: '3s' },
+        },
+      },
+    },
+  },
+  circuit_breakers: {
+    thresholds: [{ max_connections: 256, max_pending_requests: 8192, max_requests: 8192 }],
+  },
+  load_assignment: sockets(CLUSTERS.gateway, gatewaySockets),
+})
+
+const api = ({ apiSocket }: Settings) => ({
+  name: CLUSTERS.api,
+  type: 'STATIC',
+  connect_timeout: '0.5s',
+  circuit_breakers: {
+    thresholds: [{ max_connections: 1024, max_pending_requests: 4096, max_requests: 8192 }],
+  },
+  load_assignment: sockets(CLUSTERS.api, [apiSocket]),
+})
+
+/** No endpoints: what is routed here goes nowhere. */
+const nowhere = {
+  name: CLUSTERS.nowhere,
+  type: 'STATIC',
+  connect_timeout: '0.1s',
+  load_assignment: { cluster_name: CLUSTERS.nowhere },
+}
+
+/** The DNS cache that the forward proxy's filter and clusters share; its address filter is the first egress guard. */
+export const dnsCache = ({ egress }: Settings) => ({
+  name: 'egress',
+  dns_lookup_family: 'V4_PREFERRED',
+  dns_query_timeout: '4s',
+  dns_min_refresh_rate: '5s',
+  dns_refresh_rate: '60s',
+  dns_failure_refresh_rate: { base_interval: '1s', max_interval: '5s' },
+  host_ttl: '60s',
+  max_hosts: 16384,
+  dns_cache_circuit_breaker: { max_pending_requests: 1024 },
+  typed_dns_resolver_config: {
+    name: 'envoy.network.dns_resolver.cares',
+    typed_config: {
+      '@type': CARES,
+      ...(egress.resolvers
+        ? {
+            resolvers: egress.resolvers.map(({ address, port }) => ({
+              socket_address: { address, port_value: port },
+            })),
+            use_resolvers_as_fallback: false,
+          }
+        : {}),
+      dns_resolver_options: { no_default_search_domain: true },
+      query_timeout_seconds: 2,
+      query_tries: 2,
+    },
+  },
+  resolved_address_filter: resolvedAddressFilter(deniedRanges(egress.allow)),
+})
+
+/** Says what the destination answered, in the place of anything it may have said about it itself. */
+const headerMutation = (brands: readonly string[]) => ({
+  name: 'envoy.filters.http.header_mutation',
+  typed_config: {
+    '@type': MUTATION,
+    mutations: {
+      request_mutations: restoreForwardedProto,
+      response_mutations: brands.map((brand) => ({
+        append: {
+          header: { key: brandHeaders(brand).destinationStatus, value: '%RESP(:STATUS)%' },
+          append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+        },
+      })),
+    },
+  },
+})
+
+const codec = { name: 'envoy.filters.http.upstream_codec', typed_config: { '@type': CODEC } }
+
+const tls = (authority: string, serverName?: string) => ({
+  name: 'envoy.transport_sockets.tls',
+  typed_config: {
+    '@type': TLS,
+    ...(serverName === undefined ? {} : { sni: serverName }),
+    common_tls_context: {
+      tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+      validation_context: {
+        trusted_ca: { filename: authority },
+        ...(serverName === undefined
+          ? {}
+          : {
+              match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: serverName } }],
+            }),
+      },
+    },
+  },
+})
+
+const LIMITS = {
+  thresholds: [{ max_connections: 8192, max_pending_requests: 8192, max_requests: 16384 }],
+}
+
+const destination = (settings: Settings, scheme: 'https' | 'http') => ({
+  name: CLUSTERS[scheme],
+  lb_policy: 'CLUSTER_PROVIDED',
+  connect_timeout: '5s',
+  per_connection_buffer_limit_bytes: 1_048_576,
+  circuit_breakers: LIMITS,
+  cluster_type: {
+    name: 'envoy.clusters.dynamic_forward_proxy',
+    typed_config: {
+      '@type': CLUSTER,
+      dns_cache_config: dnsCache(settings),
+      ...(scheme === 'http' ? { allow_insecure_cluster_options: true } : {}),
+    },
+  },
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      common_http_protocol_options: { idle_timeout: KEEP_ALIVE },
+      ...(scheme === 'https'
+        ? {
+            upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },
+            auto_config: { http_protocol_options: {}, http2_protocol_options: {} },
+          }
+        : { explicit_http_config: { http_protocol_options: {} } }),
+      http_filters: [
+        dialedAddressFilter(deniedRanges(settings.egress.allow), {
+          addresses: settings.ownAddresses,
+          port: settings.listen.port,
+        }),
+        headerMutation(settings.brands),
+        codec,
+      ],
+    },
+  },
+  ...(scheme === 'https' ? { transport_socket: tls(settings.egress.trustBundle) } : {}),
+})
+
+const demo = (settings: Settings, { socket, authority, host }: NonNullable<Settings['demo']>) => ({
+  name: CLUSTERS.demo,
+  type: 'STATIC',
+  connect_timeout: '1s',
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      explicit_http_config: { http_protocol_options: {} },
+      http_filters: [headerMutation(settings.brands), codec],
+    },
+  },
+  load_assignment: sockets(CLUSTERS.demo, [socket]),
+  transport_socket: tls(authority, host),
+})
+
+/** `static_resources.clusters`. */
+export const clusters = (settings: Settings) => [
+  gateway(settings),
+  api(settings),
+  nowhere,
+  destination(settings, 'https'),
+  ...(settings.egress.http ? [destination(settings, 'http')] : []),
+  ...(settings.demo ? [demo(settings, settings.demo)] : []),
+]

@@ -1,0 +1,36 @@
+/**
+ * Envoy takes `connection` off and makes up an `x-forwarded-proto` before the gateway sees a request. These copies,
+ * made first and never forwarded, keep what the caller really sent.
+ */
+export const CONNECTION_COPY = 'x-sidevault-connection'
+const FORWARDED_PROTO = 'x-forwarded-proto'
+const FORWARDED_PROTO_COPY = 'x-sidevault-forwarded-proto'
+
+const EARLY =
+  'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation'
+
+/** Replaces `to` by the value of `from`; without one `to` is gone. */
+const copy = (from: string, to: string) => [
+  { remove: to },
+  {
+    append: {
+      header: { key: to, value: `%REQ(${from})%` },
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    },
+  },
+]
+
+/** For `HttpConnectionManager.early_header_mutation_extensions`. */
+export const headerCopies = {
+  name: 'envoy.http.early_header_mutation.header_mutation',
+  typed_config: {
+    '@type': EARLY,
+    mutations: [...copy('connection', CONNECTION_COPY), ...copy(FORWARDED_PROTO, FORWARDED_PROTO_COPY)],
+  },
+}
+
+/** Last mutations before a destination: the router needs an `x-forwarded-proto`, the destination gets the caller's. */
+export const restoreForwardedProto = [
+  ...copy(FORWARDED_PROTO_COPY, FORWARDED_PROTO),
+  { remove: FORWARDED_PROTO_COPY },
+]

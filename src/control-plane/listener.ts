@@ -1,0 +1,144 @@
+/** The one port that is reachable: management API and `/proxy` (DESIGN §2). */
+import { brandHeaders, METADATA } from './agreement.ts'
+import { dnsCache } from './clusters.ts'
+import { headerCopies } from './header-copies.ts'
+import { localReplies } from './local-replies.ts'
+import { duration, type Settings } from './options.ts'
+import { CLUSTERS } from './route-names.ts'
+import { routes } from './routes.ts'
+
+const HCM =
+  'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
+const EXT_PROC = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor'
+const FORWARD = 'type.googleapis.com/envoy.extensions.filters.http.dynamic_forward_proxy.v3.FilterConfig'
+const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
+const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router'
+const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext'
+const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StderrAccessLog'
+
+/** `x-envoy-*` of a caller would steer our router: retries, time limits. None reaches a later filter. */
+const withoutEnvoyHeaders = {
+  name: 'envoy.filters.http.header_mutation',
+  typed_config: {
+    '@type': MUTATION,
+    mutations: { request_mutations: [{ remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } }] },
+  },
+}
+
+const gateway = ({ gatewayTimeoutMs }: Settings) => ({
+  name: 'envoy.filters.http.ext_proc',
+  typed_config: {
+    '@type': EXT_PROC,
+    grpc_service: { envoy_grpc: { cluster_name: CLUSTERS.gateway, skip_envoy_headers: true } },
+    failure_mode_allow: false,
+    status_on_error: { code: 'GatewayTimeout' },
+    message_timeout: duration(gatewayTimeoutMs),
+    processing_mode: {
+      request_header_mode: 'SEND',
+      request_body_mode: 'BUFFERED',
+      request_trailer_mode: 'SKIP',
+      response_header_mode: 'SKIP',
+      response_body_mode: 'NONE',
+      response_trailer_mode: 'SKIP',
+    },
+    mutation_rules: { allow_all_routing: true, allow_envoy: false, disallow_is_error: true },
+    metadata_options: { receiving_namespaces: { untyped: [METADATA] } },
+  },
+})
+
+/** No paths, queries, headers or hosts (completions §12). */
+const accessLog = (brand: string) => ({
+  name: 'envoy.access_loggers.stderr',
+  typed_config: {
+    '@type': STDERR,
+    log_format: {
+      json_format: {
+        process: 'envoy',
+        time: '%START_TIME%',
+        route: '%ROUTE_NAME%',
+        status: '%RESPONSE_CODE%',
+        flags: '%RESPONSE_FLAGS%',
+        details: '%RESPONSE_CODE_DETAILS%',
+        trace_id: `%REQ(${brandHeaders(brand).traceId}):200%`,
+        ms: '%DURATION%',
+      },
+    },
+  },
+})
+
+const connectionManager = (settings: Settings) => ({
+  name: 'envoy.filters.network.http_connection_manager',
+  typed_config: {
+    '@type': HCM,
+    stat_prefix: 'edge',
+    codec_type: 'AUTO',
+    // What a caller says in x-forwarded-for is neither believed nor changed.
+    use_remote_address: false,
+    skip_xff_append: true,
+    generate_request_id: false,
+    // Byte fidelity: the gateway refuses what must not be in a path (completions §7).
+    normalize_path: false,
+    merge_slashes: false,
+    path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
+    server_header_transformation: 'PASS_THROUGH',
+    scheme_header_transformation: { match_upstream: true },
+    max_request_headers_kb: 60,
+    request_headers_timeout: '10s',
+    request_timeout: duration(settings.requestTimeoutMs),
+    stream_idle_timeout: '300s',
+    common_http_protocol_options: {
+      idle_timeout: '300s',
+      max_headers_count: 100,
+      headers_with_underscores_action: 'ALLOW',
+    },
+    http2_protocol_options: {
+      max_concurrent_streams: 100,
+      initial_stream_window_size: 65_536,
+      initial_connection_window_size: 1_048_576,
+    },
+    early_header_mutation_extensions: [headerCopies],
+    ...(settings.accessLog ? { access_log: [accessLog(settings.brands[0])] } : {}),
+    local_reply_config: localReplies(settings),
+    route_config: routes(settings),
+    http_filters: [
+      withoutEnvoyHeaders,
+      gateway(settings),
+      {
+        name: 'envoy.filters.http.dynamic_forward_proxy',
+        typed_config: { '@type': FORWARD, dns_cache_config: dnsCache(settings) },
+      },
+      {
+        name: 'envoy.filters.http.router',
+        typed_config: { '@type': ROUTER, suppress_envoy_headers: true },
+      },
+    ],
+  },
+})
+
+const transportSocket = ({ certificate, key }: NonNullable<Settings['tls']>) => ({
+  name: 'envoy.transport_sockets.tls',
+  typed_config: {
+    '@type': TLS,
+    common_tls_context: {
+      alpn_protocols: ['h2', 'http/1.1'],
+      tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+      tls_certificates: [{ certificate_chain: { filename: certificate }, private_key: { filename: key } }],
+    },
+  },
+})
+
+/** `static_resources.listeners[0]`. */
+export const listener = (settings: Settings) => ({
+  name: 'edge',
+  address: {
+    socket_address: { address: settings.listen.host, port_value: settings.listen.port },
+  },
+  enable_reuse_port: false,
+  per_connection_buffer_limit_bytes: 1_048_576,
+  filter_chains: [
+    {
+      ...(settings.tls ? { transport_socket: transportSocket(settings.tls) } : {}),
+      filters: [connectionManager(settings)],
+    },
+  ],
+})

@@ -1,0 +1,204 @@
+/**
+ * Envoy's own failures in the shapes of completions §2: `{ "proxy_error": … }` inside the proxy, the bare error
+ * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
+ */
+import { ERRORS, type ErrorCode } from '../common/errors.ts'
+import { brandHeaders, METADATA, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from './agreement.ts'
+import type { Settings } from './options.ts'
+import { ROUTES } from './route-names.ts'
+
+type Filter = Readonly<Record<string, unknown>>
+
+const CEL = 'type.googleapis.com/envoy.extensions.access_loggers.filters.cel.v3.ExpressionFilter'
+
+const cel = (expression: string): Filter => ({
+  extension_filter: {
+    name: 'envoy.access_loggers.extension_filters.cel',
+    typed_config: { '@type': CEL, expression },
+  },
+})
+const flags = (...list: string[]): Filter => ({ response_flag_filter: { flags: list } })
+const status = (op: 'EQ' | 'GE', value: number): Filter => ({
+  status_code_filter: {
+    comparison: { op, value: { default_value: value, runtime_key: `sidevault.${value}` } },
+  },
+})
+const all = (...filters: Filter[]): Filter =>
+  filters.length === 1 ? (filters[0] as Filter) : { and_filter: { filters } }
+const any = (...filters: Filter[]): Filter =>
+  filters.length === 1 ? (filters[0] as Filter) : { or_filter: { filters } }
+const metadata = (key: string, value: object): Filter => ({
+  metadata_filter: {
+    match_if_key_not_found: false,
+    matcher: { filter: METADATA, path: [{ key }], value },
+  },
+})
+const present = (name: string): Filter => ({ header_filter: { header: { name, present_match: true } } })
+const anyOf = (member: string, starts: readonly string[]) =>
+  starts.map((start) => `${member}.startsWith('${start}')`).join(' || ')
+
+const DETAILS = 'response.code_details'
+const GATEWAY_FAULTS = [
+  'ext_proc_error',
+  'spurious_message',
+  'header_mutation',
+  'mismatch_between',
+  'unhandled_message',
+]
+
+interface Rule {
+  readonly when: Filter
+  readonly title: string
+  /** Absent: Envoy's own. */
+  readonly status?: number
+  readonly detail: string
+}
+
+const rule = (when: Filter, code: ErrorCode, detail: string): Rule => ({
+  when,
+  title: ERRORS[code].title,
+  status: ERRORS[code].status,
+  detail,
+})
+
+const FORBIDDEN =
+  'The destination has an address that this gateway does not call. Ask its operator to allow the network it is in.'
+const HELD = 'The gateway could not finish the request, and nothing of it was forwarded. Retry.'
+const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending]
+
+const SHARED: readonly Rule[] = [
+  rule(
+    any(flags('UO', 'OM', 'DO'), status('EQ', 503)),
+    'overloaded',
+    'The gateway handles as many requests as it can. Retry later.',
+  ),
+  rule(
+    any(flags('SI', 'DT'), status('EQ', 408)),
+    'destination_timeout',
+    'The request was not complete in time. Send it again, faster.',
+  ),
+  rule(status('EQ', 413), 'too_large', 'The body is larger than this service takes. Send a smaller one.'),
+  {
+    when: status('EQ', 431),
+    title: 'Headers too large',
+    detail: 'The request has too many or too large headers. Send fewer.',
+  },
+  rule(status('GE', 500), 'unavailable', 'A part of the service does not answer. Retry.'),
+  {
+    when: status('GE', 400),
+    title: ERRORS.malformed.title,
+    detail: 'The request is not valid HTTP for this service. Check its request line and headers.',
+  },
+]
+
+const upgrade: Rule = {
+  when: cel(`${DETAILS} == 'upgrade_failed'`),
+  title: ERRORS.malformed.title,
+  status: ERRORS.malformed.status,
+  detail: 'Protocol upgrades are not supported. Send the request without an "upgrade" header.',
+}
+
+const PROXY: readonly Rule[] = [
+  rule(cel(`${DETAILS}.contains('address_denied')`), 'destination_forbidden', FORBIDDEN),
+  rule(cel(`${DETAILS}.startsWith('rbac_access_denied')`), 'destination_forbidden', FORBIDDEN),
+  rule(cel(anyOf(DETAILS, GATEWAY_FAULTS)), 'unavailable', HELD),
+  rule(
+    all(flags('UH'), cel(GATEWAY_ROUTES.map((name) => `xds.route_name == '${name}'`).join(' || '))),
+    'unavailable',
+    HELD,
+  ),
+  rule(
+    cel(`xds.route_name == '${ROUTES.method}'`),
+    'method_not_allowed',
+    'The proxy takes GET, POST, PUT, PATCH and DELETE. Use one of them.',
+  ),
+  rule(
+    flags('UT', 'UMSDR'),
+    'destination_timeout',
+    'The destination did not answer in time. It may have received the request.',
+  ),
+  rule(
+    flags('DF'),
+    'destination_unreachable',
+    "The destination's host name could not be resolved. Check the URL, or retry later.",
+  ),
+  rule(
+    flags('UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
+    'destination_unreachable',
+    'The destination could not be reached, its certificate was not valid, or it broke off. Check the URL, or retry later.',
+  ),
+  upgrade,
+  ...SHARED,
+]
+
+const API: readonly Rule[] = [
+  rule(
+    cel(`xds.route_name == '${ROUTES.connect}'`),
+    'method_not_allowed',
+    'CONNECT is not supported. Send the request itself.',
+  ),
+  rule(
+    flags('UT', 'UMSDR', 'UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
+    'unavailable',
+    'A part of the service does not answer. Retry.',
+  ),
+  upgrade,
+  ...SHARED,
+]
+
+const inProxy = any(metadata('active', { bool_match: true }), {
+  header_filter: { header: { name: ':path', string_match: { safe_regex: { regex: '/proxy([/?].*)?' } } } },
+})
+
+/** The request spoke this brand: as the gateway found, or, before it could, by the headers it carries. */
+const speaks = (brand: string): Filter => {
+  const { apiKey, proxyKey, proxyUrl, traceId } = brandHeaders(brand)
+  return any(
+    metadata('brand', { string_match: { exact: brand } }),
+    ...[apiKey, proxyKey, proxyUrl, traceId].map(present),
+  )
+}
+
+const traceHeaders = (brand: string) => {
+  const key = brandHeaders(brand).traceId
+  const sent = `request.headers['${key}']`
+  const valid = `${sent}.size() <= ${TRACE_ID_LENGTH} && ${sent}.matches('${TRACE_ID_PATTERN}')`
+  return [
+    { header: { key, value: '%UNIQUE_ID%' }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+    {
+      header: { key, value: `%CEL('${key}' in request.headers && ${valid} ? ${sent} : '')%` },
+      append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+    },
+  ]
+}
+
+const body = ({ title, detail }: Rule, wrap: boolean) => {
+  const problem = { title, status: '%RESPONSE_CODE%', detail }
+  return {
+    json_format: wrap ? { proxy_error: problem } : problem,
+    content_type: 'application/json; charset=utf-8',
+  }
+}
+
+/** `HttpConnectionManager.local_reply_config`. */
+export const localReplies = ({ brands }: Settings) => {
+  const [canonical, ...others] = brands
+  const family = (rules: readonly Rule[], wrap: boolean, brand: string, when: readonly Filter[]) =>
+    rules.map((one) => ({
+      filter: all(...when, one.when),
+      ...(one.status === undefined ? {} : { status_code: one.status }),
+      headers_to_add: traceHeaders(brand),
+      body_format_override: body(one, wrap),
+    }))
+  const brandFilters: readonly (readonly [string, readonly Filter[]])[] = [
+    ...(others.length === 0 ? [] : [canonical, ...others].map((brand) => [brand, [speaks(brand)]] as const)),
+    [canonical, []],
+  ]
+  return {
+    mappers: [
+      { filter: metadata('reply', { bool_match: true }) },
+      ...brandFilters.flatMap(([brand, when]) => family(PROXY, true, brand, [...when, inProxy])),
+      ...brandFilters.flatMap(([brand, when]) => family(API, false, brand, when)),
+    ],
+  }
+}

@@ -1,0 +1,90 @@
+import { networkInterfaces } from 'node:os'
+
+/** What the bootstrap is made from. Paths may be relative: Envoy and the service share a working directory. */
+export interface BootstrapOptions {
+  readonly listen: { readonly host: string; readonly port: number }
+  /** PEM files of the listener's certificate; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
+  readonly tls?: { readonly certificate: string; readonly key: string }
+  /** One unix socket per gateway process. */
+  readonly gatewaySockets: readonly string[]
+  /** Unix socket of the admin process: every path but `/proxy`. */
+  readonly apiSocket: string
+  /** Unix socket of Envoy's own administration interface. */
+  readonly envoyAdminSocket: string
+  /** Header brands, first canonical, any letter case. */
+  readonly brands: readonly string[]
+  readonly egress: {
+    /** CIDR blocks outside the public internet that destinations may have. */
+    readonly allow: readonly string[]
+    readonly http: boolean
+    /** PEM file of the authorities trusted for destinations (`writeTrustBundle`). */
+    readonly trustBundle: string
+    /** Milliseconds until the destination's answer begins, before 408. Default 25,000. */
+    readonly timeoutMs?: number
+    /** Addresses of this machine, refused together with the listener's port. Default: those of its interfaces. */
+    readonly ownAddresses?: readonly string[]
+    /** Name servers instead of the system's. */
+    readonly resolvers?: readonly { readonly address: string; readonly port: number }[]
+  }
+  /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
+  readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }
+  /** Bytes of a proxied body. Default 8 MiB. */
+  readonly bodyLimit?: number
+  /** Milliseconds a gateway process may take for one answer, before 504. Default 15,000. */
+  readonly gatewayTimeoutMs?: number
+  /** Milliseconds the admin process may take, before 504. Default 60,000. */
+  readonly apiTimeoutMs?: number
+  /** Milliseconds a caller may take to send its request, before 408. Default 120,000. */
+  readonly requestTimeoutMs?: number
+  /** JSON lines of route, status, flags, trace id and time on standard error. Default false. */
+  readonly accessLog?: boolean
+}
+
+export interface Settings extends BootstrapOptions {
+  readonly brands: readonly [string, ...string[]]
+  readonly bodyLimit: number
+  readonly gatewayTimeoutMs: number
+  readonly apiTimeoutMs: number
+  readonly requestTimeoutMs: number
+  readonly destinationTimeoutMs: number
+  readonly ownAddresses: readonly string[]
+}
+
+const BRAND = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
+const SOCKET_PATH_BYTES = 107
+
+const machineAddresses = (): readonly string[] => [
+  '127.0.0.0/8',
+  '::1',
+  ...Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .filter(({ internal }) => !internal)
+    .map(({ address }) => address.replace(/%.*$/, '')),
+]
+
+/** Options with their defaults. Throws an Error naming what is wrong: a brand, a socket path. */
+export const settle = (options: BootstrapOptions): Settings => {
+  const [canonical, ...others] = [...new Set(options.brands.map((brand) => brand.toLowerCase()))]
+  if (canonical === undefined) throw new Error('at least one header prefix is needed')
+  for (const brand of [canonical, ...others])
+    if (!BRAND.test(brand)) throw new Error(`"${brand}" cannot be a header prefix`)
+  if (options.gatewaySockets.length === 0) throw new Error('at least one gateway socket is needed')
+  const sockets = [...options.gatewaySockets, options.apiSocket, options.envoyAdminSocket]
+  if (options.demo) sockets.push(options.demo.socket)
+  for (const socket of sockets)
+    if (Buffer.byteLength(socket) > SOCKET_PATH_BYTES)
+      throw new Error(`the socket path "${socket}" is longer than ${SOCKET_PATH_BYTES} bytes`)
+  return {
+    ...options,
+    brands: [canonical, ...others],
+    bodyLimit: options.bodyLimit ?? 8 * 1024 * 1024,
+    gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,
+    apiTimeoutMs: options.apiTimeoutMs ?? 60_000,
+    requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
+    destinationTimeoutMs: options.egress.timeoutMs ?? 25_000,
+    ownAddresses: options.egress.ownAddresses ?? machineAddresses(),
+  }
+}
+
+/** Milliseconds as protobuf's JSON duration. */
+export const duration = (ms: number): string => `${ms / 1000}s`

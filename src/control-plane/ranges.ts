@@ -1,0 +1,78 @@
+/** Sets of addresses as CIDR blocks, over bare integers so that subtraction is exact. */
+import ipaddr from 'ipaddr.js'
+
+/** One block: `prefixLength` leading bits of `address` (an IPv4 or IPv6 address in text form). */
+export interface Cidr {
+  readonly address: string
+  readonly prefixLength: number
+}
+
+interface Block {
+  readonly bits: 32 | 128
+  readonly first: bigint
+  readonly prefixLength: number
+}
+
+const toInteger = (bytes: readonly number[]): bigint =>
+  bytes.reduce((sum, byte) => (sum << 8n) | BigInt(byte), 0n)
+
+const toAddress = ({ bits, first }: Block): string => {
+  const bytes: number[] = []
+  for (let shift = bits - 8; shift >= 0; shift -= 8) bytes.push(Number((first >> BigInt(shift)) & 0xffn))
+  return ipaddr.fromByteArray(bytes).toString()
+}
+
+const toBlock = ({ address, prefixLength }: Cidr): Block => {
+  const bytes = ipaddr.parse(address).toByteArray()
+  const bits = bytes.length === 4 ? 32 : 128
+  const host = BigInt(bits - prefixLength)
+  return { bits, first: (toInteger(bytes) >> host) << host, prefixLength }
+}
+
+const contains = (outer: Block, inner: Block): boolean => {
+  if (outer.bits !== inner.bits || outer.prefixLength > inner.prefixLength) return false
+  const host = BigInt(outer.bits - outer.prefixLength)
+  return outer.first >> host === inner.first >> host
+}
+
+const halves = ({ bits, first, prefixLength }: Block): readonly [Block, Block] => {
+  const half = 1n << BigInt(bits - prefixLength - 1)
+  const next = prefixLength + 1
+  return [
+    { bits, first, prefixLength: next },
+    { bits, first: first + half, prefixLength: next },
+  ]
+}
+
+const subtractOne = (block: Block, hole: Block): Block[] => {
+  if (contains(hole, block)) return []
+  if (!contains(block, hole)) return [block]
+  return halves(block).flatMap((half) => subtractOne(half, hole))
+}
+
+/** Parses `10.1.0.0/16`, `fd00::/8` or a bare address (one host). Throws an Error that names the text. */
+export const parseCidr = (text: string): Cidr => {
+  const [address = '', length, ...rest] = text.trim().split('/')
+  const known = ipaddr.IPv4.isValidFourPartDecimal(address) || ipaddr.IPv6.isValid(address)
+  if (!known || address.includes('%') || rest.length > 0)
+    throw new Error(`"${text}" is not an address or a CIDR block`)
+  const bits = ipaddr.parse(address).kind() === 'ipv4' ? 32 : 128
+  const prefixLength = length === undefined ? bits : Number(length)
+  if ((length !== undefined && !/^\d{1,3}$/.test(length)) || prefixLength > bits)
+    throw new Error(`"${text}" has a prefix length that is not between 0 and ${bits}`)
+  return { address: ipaddr.parse(address).toString(), prefixLength }
+}
+
+/** `blocks` without any address of `holes`, as the fewest blocks that say so. */
+export const subtract = (blocks: readonly Cidr[], holes: readonly Cidr[]): Cidr[] => {
+  let left = blocks.map(toBlock)
+  for (const hole of holes.map(toBlock)) left = left.flatMap((block) => subtractOne(block, hole))
+  return left.map((block) => ({ address: toAddress(block), prefixLength: block.prefixLength }))
+}
+
+/** True when one of the blocks holds the address. An IPv4-mapped IPv6 address is not its IPv4 address. */
+export const holds = (blocks: readonly Cidr[], address: string): boolean => {
+  const bits = ipaddr.parse(address).kind() === 'ipv4' ? 32 : 128
+  const single = toBlock({ address, prefixLength: bits })
+  return blocks.some((block) => contains(toBlock(block), single))
+}

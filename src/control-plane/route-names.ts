@@ -1,0 +1,17 @@
+/** Names of the routes: what the access log shows, and what local replies are told apart by. */
+export const ROUTES = {
+  hold: 'proxy_hold',
+  pending: 'proxy_pending',
+  method: 'proxy_method',
+  connect: 'connect',
+  api: 'api',
+} as const
+
+export const CLUSTERS = {
+  gateway: 'gateway',
+  api: 'api',
+  nowhere: 'nowhere',
+  https: 'destination_https',
+  http: 'destination_http',
+  demo: 'destination_demo',
+} as const

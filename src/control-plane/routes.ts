@@ -1,0 +1,112 @@
+/** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
+import { brandHeaders, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import { duration, type Settings } from './options.ts'
+import { CLUSTERS, ROUTES } from './route-names.ts'
+
+const PER_ROUTE = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute'
+
+const withoutGateway = {
+  typed_per_filter_config: { 'envoy.filters.http.ext_proc': { '@type': PER_ROUTE, disabled: true } },
+}
+
+const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
+
+/** A stream that stands still this long, in both directions, is given up; server-sent events may be quiet for minutes. */
+const QUIET_MS = 300_000
+
+const released = (settings: Settings, upstream: Upstream, brand: string) => {
+  const own = brandHeaders(brand)
+  const foreign = settings.brands
+    .filter((other) => other !== brand)
+    .map((other) => brandHeaders(other).destinationStatus)
+  return {
+    name: `proxy_${upstream}`,
+    match: {
+      prefix: '/',
+      dynamic_metadata: [
+        metadata('upstream', { string_match: { exact: upstream } }),
+        metadata('brand', { string_match: { exact: brand } }),
+      ],
+    },
+    request_body_buffer_limit: settings.bodyLimit,
+    response_headers_to_remove: [...settings.brands.map((each) => brandHeaders(each).traceId), ...foreign],
+    response_headers_to_add: [
+      {
+        header: { key: own.traceId, value: `%REQ(${own.traceId})%` },
+        append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+      },
+    ],
+    route: {
+      cluster: CLUSTERS[upstream],
+      // The whole response may take as long as it likes; its start may not.
+      timeout: '0s',
+      idle_timeout: duration(QUIET_MS),
+      retry_policy: {
+        num_retries: 0,
+        per_try_timeout: duration(settings.destinationTimeoutMs),
+      },
+    },
+  }
+}
+
+/** `RouteConfiguration` of the edge listener. */
+export const routes = (settings: Settings) => {
+  const upstreams: Upstream[] = ['https']
+  if (settings.egress.http) upstreams.push('http')
+  if (settings.demo) upstreams.push('demo')
+  return {
+    name: 'edge',
+    virtual_hosts: [
+      {
+        name: 'all',
+        domains: ['*'],
+        routes: [
+          ...settings.brands.flatMap((brand) =>
+            upstreams.map((upstream) => released(settings, upstream, brand)),
+          ),
+          {
+            name: ROUTES.hold,
+            match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
+            request_body_buffer_limit: settings.bodyLimit,
+            route: { cluster: CLUSTERS.nowhere },
+          },
+          {
+            name: ROUTES.method,
+            match: {
+              path_separated_prefix: '/proxy',
+              headers: [
+                {
+                  name: ':method',
+                  string_match: { safe_regex: { regex: PROXY_METHODS.join('|') } },
+                  invert_match: true,
+                },
+              ],
+            },
+            response_headers_to_add: [{ header: { key: 'allow', value: PROXY_METHODS.join(', ') } }],
+            direct_response: { status: 405 },
+            ...withoutGateway,
+          },
+          {
+            name: ROUTES.pending,
+            match: { path_separated_prefix: '/proxy' },
+            request_body_buffer_limit: settings.bodyLimit,
+            route: { cluster: CLUSTERS.nowhere },
+          },
+          {
+            name: ROUTES.connect,
+            match: { connect_matcher: {} },
+            response_headers_to_add: [{ header: { key: 'allow', value: PROXY_METHODS.join(', ') } }],
+            direct_response: { status: 405 },
+            ...withoutGateway,
+          },
+          {
+            name: ROUTES.api,
+            match: { prefix: '/' },
+            route: { cluster: CLUSTERS.api, timeout: duration(settings.apiTimeoutMs) },
+            ...withoutGateway,
+          },
+        ],
+      },
+    ],
+  }
+}

@@ -1,0 +1,112 @@
+/** Request headers: brands, trace ids, and what is taken off before a request is forwarded (completions §1, §7). */
+import { AppError } from '../common/errors.ts'
+import { newId } from '../common/ids.ts'
+import { brandHeaders, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../control-plane/agreement.ts'
+import { CONNECTION_COPY } from '../control-plane/header-copies.ts'
+
+/** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
+export type Head = ReadonlyMap<string, readonly string[]>
+
+export interface Edits {
+  readonly set: ReadonlyMap<string, string>
+  readonly remove: readonly string[]
+}
+
+export interface BrandRules {
+  /** Lower case, canonical first. */
+  readonly brands: readonly [string, ...string[]]
+  /** Query parameters that hold a proxy key. */
+  readonly keyParameters: readonly string[]
+}
+
+const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
+const FORWARDED_NAME = /^[a-z0-9_-]+$/
+
+/** RFC 9110 §7.6.1, and the names of older practice. */
+const HOP_BY_HOP = new Set([
+  'connection',
+  'keep-alive',
+  'proxy-authenticate',
+  'proxy-authorization',
+  'proxy-connection',
+  'te',
+  'trailer',
+  'transfer-encoding',
+  'upgrade',
+  'http2-settings',
+])
+
+/** What no `connection` header may take off: the message would no longer be the caller's, or no longer be framed. */
+const KEPT = new Set(['host', 'content-length', 'content-type', 'content-encoding'])
+
+/** Throws an Error when there is no prefix. */
+export const brandRules = (prefixes: readonly string[]): BrandRules => {
+  const [canonical, ...others] = [...new Set(prefixes.map((prefix) => prefix.toLowerCase()))]
+  if (canonical === undefined) throw new Error('at least one header prefix is needed')
+  const brands = [canonical, ...others] as const
+  return { brands, keyParameters: brands.map((brand) => brandHeaders(brand).proxyKey) }
+}
+
+/** The one value of a header; undefined when absent or empty. Throws `malformed` when there are several. */
+export const single = (head: Head, name: string): string | undefined => {
+  const values = head.get(name)
+  if (values === undefined) return undefined
+  if (values.length > 1) throw new AppError('malformed', `The header "${name}" was sent more than once.`)
+  return values[0] === '' ? undefined : values[0]
+}
+
+/** The value of one kind of header in the first brand that has it. */
+export const branded = (
+  head: Head,
+  { brands }: BrandRules,
+  kind: 'apiKey' | 'proxyKey' | 'proxyUrl',
+): string | undefined => {
+  for (const brand of brands) {
+    const value = single(head, brandHeaders(brand)[kind])
+    if (value !== undefined) return value
+  }
+  return undefined
+}
+
+/** The brand whose headers the request carries, the canonical one when it carries none. */
+export const brandOf = (head: Head, { brands }: BrandRules): string => {
+  for (const kind of ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const)
+    for (const brand of brands) if (head.has(brandHeaders(brand)[kind])) return brand
+  return brands[0]
+}
+
+/** The caller's trace id when it can be echoed, else a new one. */
+export const traceIdOf = (head: Head, brand: string): string => {
+  const values = head.get(brandHeaders(brand).traceId)
+  const sent = values?.length === 1 ? (values[0] as string) : ''
+  return sent.length <= TRACE_ID_LENGTH && TRACE_ID.test(sent) ? sent : newId()
+}
+
+/** Names that the caller's `connection` header makes hop-by-hop. */
+const nominated = (head: Head): ReadonlySet<string> =>
+  new Set(
+    (head.get(CONNECTION_COPY) ?? [])
+      .flatMap((value) => value.split(','))
+      .map((name) => name.trim().toLowerCase())
+      .filter((name) => name !== '' && !name.startsWith(':') && !KEPT.has(name)),
+  )
+
+/** Names that must not reach the destination. */
+export const strippedNames = (head: Head, { brands }: BrandRules): string[] => {
+  const own = new Set<string>(
+    brands.flatMap((brand) => {
+      const { apiKey, proxyKey, proxyUrl, idempotencyKey } = brandHeaders(brand)
+      return [apiKey, proxyKey, proxyUrl, idempotencyKey]
+    }),
+  )
+  const dropped = nominated(head)
+  return [...head.keys()].filter(
+    (name) =>
+      !name.startsWith(':') &&
+      (own.has(name) ||
+        name === CONNECTION_COPY ||
+        HOP_BY_HOP.has(name) ||
+        dropped.has(name) ||
+        !FORWARDED_NAME.test(name)),
+  )
+}

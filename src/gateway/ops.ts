@@ -1,0 +1,45 @@
+import { chmod, rm } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { Metrics } from '../common/metrics.ts'
+
+export interface OpsDeps {
+  readonly metrics: Metrics
+  /** Rejects when the process cannot do its work. */
+  readonly health: () => Promise<void>
+}
+
+/**
+ * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
+ * array of metrics) and `GET /healthz` (200 `{ "status": "ok" }`, or 503). Resolves when it listens.
+ */
+export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {
+  const answer = async (url: string | undefined): Promise<readonly [number, unknown]> => {
+    if (url === '/metrics.json') return [200, await deps.metrics.registry.getMetricsAsJSON()]
+    if (url !== '/healthz') return [404, { status: 'unknown' }]
+    return deps.health().then(
+      () => [200, { status: 'ok' }] as const,
+      () => [503, { status: 'failing' }] as const,
+    )
+  }
+  const server = createServer(async (request, response) => {
+    const [status, body] =
+      request.method === 'GET'
+        ? await answer(request.url).catch(() => [500, { status: 'failing' }] as const)
+        : ([405, { status: 'unknown' }] as const)
+    response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+    response.end(JSON.stringify(body))
+  })
+  await rm(socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, resolve)
+  })
+  await chmod(socketPath, 0o600)
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

@@ -1,0 +1,103 @@
+import { chmod, rm } from 'node:fs/promises'
+import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
+import { parseCidr } from '../control-plane/ranges.ts'
+import { createAdmission } from './admission.ts'
+import { createExchange, type ExchangeDeps } from './exchange.ts'
+import { brandRules } from './headers.ts'
+import { loadProcessMethod } from './messages.ts'
+import { type ProcessStream, serveStream } from './stream.ts'
+
+export type GatewayDeps = Omit<ExchangeDeps, 'admission'>
+
+export interface GatewayOptions {
+  /** Unix socket to listen on; a left-over one is replaced. */
+  readonly socketPath: string
+  /** Header brands, first canonical. */
+  readonly prefixes: readonly string[]
+  readonly egress: {
+    readonly allow: readonly string[]
+    readonly ports: '*' | readonly number[]
+    readonly http: boolean
+  }
+  /** Host of the demo destination, when it runs. */
+  readonly demoHost?: string
+  readonly limits?: {
+    /** Bytes of a body, also after decoding. Default 8 MiB. */
+    readonly bodyBytes?: number
+    /** Requests worked on at once. Default 512. */
+    readonly running?: number
+    /** Bytes of bodies worked on at once. Default 256 MiB. */
+    readonly runningBytes?: number
+    /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
+    readonly stepMs?: number
+  }
+}
+
+export interface Gateway {
+  /** Stops taking requests, lets those in hand finish for `graceMs` (default 5,000), then breaks them off. */
+  close(graceMs?: number): Promise<void>
+}
+
+const MIB = 1024 * 1024
+
+/**
+ * Node's http2 kills a connection whose peer resets many streams, and Envoy resets one for every request it is done
+ * with. grpc-js passes these on to `http2.createServer`.
+ */
+const UNLIMITED_RESETS = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000 }
+
+/** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
+export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
+  const { limits = {} } = options
+  const bodyLimit = limits.bodyBytes ?? 8 * MIB
+  const admission = createAdmission({
+    running: limits.running ?? 512,
+    bytes: limits.runningBytes ?? 256 * MIB,
+  })
+  const exchangeDeps: ExchangeDeps = { ...deps, admission }
+  const exchangeOptions = {
+    brands: brandRules(options.prefixes),
+    destinations: {
+      allow: options.egress.allow.map(parseCidr),
+      ports: options.egress.ports,
+      http: options.egress.http,
+      ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
+    },
+    stepMs: limits.stepMs ?? 10_000,
+    bodyLimit,
+  }
+  const server = new Server({
+    'grpc.max_receive_message_length': bodyLimit + MIB,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': 10_000,
+  })
+  raiseResetLimit(server)
+  server.addService(loadProcessMethod() as ServiceDefinition, {
+    Process: (call: ProcessStream) =>
+      serveStream(call, (signal) => createExchange(exchangeDeps, exchangeOptions, signal), deps.log),
+  })
+  await rm(options.socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(`unix:${options.socketPath}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    )
+  })
+  await chmod(options.socketPath, 0o600)
+  return {
+    close: (graceMs = 5_000) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => server.forceShutdown(), graceMs)
+        server.tryShutdown(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+      }),
+  }
+}
+
+const raiseResetLimit = (server: Server): void => {
+  const internals = server as unknown as { commonServerOptions?: Record<string, unknown> }
+  if (internals.commonServerOptions === undefined)
+    throw new Error('this version of grpc-js does not let the stream reset limit be raised')
+  Object.assign(internals.commonServerOptions, UNLIMITED_RESETS)
+}

@@ -1,0 +1,73 @@
+import { createSocket } from 'node:dgram'
+import { once } from 'node:events'
+import packet, { type Answer } from 'dns-packet'
+
+/** Addresses of a name; `fail` answers SERVFAIL, `silent` nothing at all. Unknown names get NXDOMAIN. */
+export interface Script {
+  readonly a?: readonly string[]
+  readonly aaaa?: readonly string[]
+  /** Seconds. Default 1. */
+  readonly ttl?: number
+  readonly fail?: true
+  readonly silent?: true
+}
+
+export interface DnsServer {
+  readonly port: number
+  /** Names asked for, in order, with their type. */
+  readonly asked: string[]
+  /** What a name answers from now on; a function is asked each time with the count of questions so far. */
+  set(name: string, script: Script | ((count: number) => Script)): void
+  close(): Promise<void>
+}
+
+const RCODE = { noError: 0, serverFailure: 2, noSuchName: 3 }
+
+/** A scripted name server on UDP 127.0.0.1. */
+export const startDns = async (): Promise<DnsServer> => {
+  const names = new Map<string, Script | ((count: number) => Script)>()
+  const counts = new Map<string, number>()
+  const asked: string[] = []
+  const socket = createSocket('udp4')
+  socket.on('message', (message, from) => {
+    const query = packet.decode(message)
+    const question = query.questions?.[0]
+    if (question === undefined) return
+    const name = question.name.toLowerCase()
+    asked.push(`${name} ${question.type}`)
+    const key = `${name} ${question.type}`
+    const count = counts.get(key) ?? 0
+    counts.set(key, count + 1)
+    const entry = names.get(name)
+    const script = typeof entry === 'function' ? entry(count) : entry
+    if (script?.silent) return
+    const ttl = script?.ttl ?? 1
+    const answers: Answer[] = []
+    if (question.type === 'A')
+      for (const data of script?.a ?? []) answers.push({ type: 'A', name: question.name, ttl, data })
+    if (question.type === 'AAAA')
+      for (const data of script?.aaaa ?? []) answers.push({ type: 'AAAA', name: question.name, ttl, data })
+    const code = script === undefined ? RCODE.noSuchName : script.fail ? RCODE.serverFailure : RCODE.noError
+    socket.send(
+      packet.encode({
+        type: 'response',
+        ...(query.id === undefined ? {} : { id: query.id }),
+        flags: packet.RECURSION_DESIRED | packet.RECURSION_AVAILABLE | code,
+        questions: [question],
+        answers,
+      }),
+      from.port,
+      from.address,
+    )
+  })
+  socket.bind(0, '127.0.0.1')
+  await once(socket, 'listening')
+  return {
+    port: socket.address().port,
+    asked,
+    set: (name, script) => {
+      names.set(name.toLowerCase(), script)
+    },
+    close: () => new Promise((resolve) => socket.close(() => resolve())),
+  }
+}

@@ -1,0 +1,276 @@
+import { once } from 'node:events'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request as httpRequest, type Server } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AppError } from '../../src/common/errors.ts'
+import type { Log } from '../../src/common/log.ts'
+import { createMetrics } from '../../src/common/metrics.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+
+import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
+import type { Caller, UseContext, UsedToken } from '../../src/sdk/index.ts'
+import { type Authority, createAuthority } from './authority.ts'
+import { type Destination, startDestination } from './destination.ts'
+import { type DnsServer, startDns } from './dns.ts'
+import { type RunningEnvoy, startEnvoy } from './envoy.ts'
+
+/** Keys that the far side knows, by what they may do. */
+export const KEYS = {
+  private: 'key_private',
+  rules: 'key_rules',
+  idle: 'key_idle',
+  public: 'key_public',
+  management: 'key_management',
+} as const
+
+const grants = (permissions: string[]) => ({ permissions, rules: [] })
+const caller = (
+  actorId: string,
+  applicationType: Caller['applicationType'],
+  given: Caller['grants'],
+): Caller => ({
+  tenantId: 'tenant',
+  actorId,
+  actorType: 'application',
+  applicationId: actorId,
+  ...(applicationType === undefined ? {} : { applicationType }),
+  grants: given,
+})
+
+const CALLERS = new Map<string, Caller>([
+  [KEYS.private, caller('private', 'private', grants(['token:use']))],
+  [
+    KEYS.rules,
+    caller('rules', 'private', {
+      permissions: [],
+      rules: [
+        {
+          description: 'use',
+          priority: 1,
+          container: '/pci/',
+          transform: 'reveal',
+          permissions: ['token:use'],
+        },
+      ],
+    }),
+  ],
+  [KEYS.idle, caller('idle', 'private', grants(['token:read']))],
+  [KEYS.public, caller('public', 'public', grants(['token:use']))],
+  [KEYS.management, caller('management', 'management', grants(['token:use']))],
+])
+
+/** A vault's far side: tokens by id; `slow` never resolves, `down` rejects. */
+export const TOKENS: Readonly<Record<string, UsedToken>> = Object.fromEntries(
+  Object.entries({
+    card: { number: '4242424242424242', cvc: '123' },
+    name: 'Ada "the first" Lovelace',
+    expression: '{{ card }}',
+    long: 'x'.repeat(100_000),
+  }).map(([id, data]) => [
+    id,
+    { id, type: 'token', data, metadata: { color: 'red' }, container: '/general/high/' },
+  ]),
+)
+
+export const silentLog = (): Log => {
+  const log = {} as Record<string, unknown>
+  for (const level of ['trace', 'debug', 'info', 'warn', 'error', 'fatal']) log[level] = () => {}
+  log.child = () => log
+  return log as unknown as Log
+}
+
+export interface FarSide {
+  readonly deps: GatewayDeps
+  /** Each `vault.use` that happened. */
+  readonly uses: { readonly ids: readonly string[]; readonly context: UseContext }[]
+}
+
+/** Authenticator and vault as the gateway knows them, over the tables above. */
+export const createFarSide = (log: Log = silentLog()): FarSide => {
+  const uses: FarSide['uses'] = []
+  return {
+    uses,
+    deps: {
+      log,
+      clock: { now: () => Date.now() },
+      metrics: createMetrics(),
+      expressions: createExpressions(),
+      authenticator: {
+        authenticate: async (key) => {
+          const found = key === undefined ? undefined : CALLERS.get(key)
+          if (found === undefined) throw new AppError('unauthenticated', 'The key is not known.')
+          return found
+        },
+      },
+      vault: {
+        use: async (ids: readonly string[], context: UseContext) => {
+          if (ids.includes('slow')) await new Promise(() => {})
+          if (ids.includes('down')) throw new Error('the disk is full of 4242424242424242')
+          if (ids.includes('denied')) throw new AppError('forbidden', 'Token "denied" may not be used.')
+          const found = new Map<string, UsedToken>()
+          for (const id of ids) {
+            const token = TOKENS[id]
+            if (token === undefined) throw new AppError('bad_expression', `No token has the id "${id}".`)
+            found.set(id, token)
+          }
+          uses.push({ ids, context })
+          return found
+        },
+      } as unknown as GatewayDeps['vault'],
+    },
+  }
+}
+
+/** An answer, body whole. */
+export interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any
+}
+
+export interface CallOptions {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string | readonly string[]>>
+  readonly body?: string | Buffer
+  /** Destination; sent as SVC-PROXY-URL. */
+  readonly to?: string
+  /** API key; default the private application's, null for none. */
+  readonly key?: string | null
+}
+
+/** HTTP/1.1 through a port, with exactly the headers given. */
+export const call = (port: number, path: string, options: CallOptions = {}): Promise<Answered> =>
+  new Promise((resolve, reject) => {
+    const { method = 'POST', body, to, key = KEYS.private } = options
+    const request = httpRequest(
+      {
+        host: '127.0.0.1',
+        port,
+        path,
+        method,
+        headers: {
+          ...(key === null ? {} : { 'svc-api-key': key }),
+          ...(to === undefined ? {} : { 'svc-proxy-url': to }),
+          ...(body === undefined || method === 'POST' ? {} : { 'content-length': Buffer.byteLength(body) }),
+          ...(options.headers as Record<string, string>),
+        },
+      },
+      (response) => {
+        const chunks: Buffer[] = []
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          let json: unknown
+          try {
+            json = JSON.parse(text)
+          } catch {}
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, text, json })
+        })
+      },
+    )
+    request.on('error', reject)
+    request.end(body)
+  })
+
+export interface World {
+  readonly directory: string
+  readonly envoy: RunningEnvoy
+  readonly port: number
+  readonly dns: DnsServer
+  readonly authority: Authority
+  /** `dest.test`, HTTP/1.1 over TLS. */
+  readonly destination: Destination
+  readonly far: FarSide
+  /** Paths that the API's stand-in was asked for. */
+  readonly apiPaths: string[]
+  /** URL of a name at the destination's port. */
+  url(path?: string, host?: string): string
+  post(path: string, options?: CallOptions): Promise<Answered>
+  close(): Promise<void>
+}
+
+export interface WorldOptions {
+  readonly bootstrap?: Partial<Omit<BootstrapOptions, 'egress'>> & {
+    readonly egress?: Partial<BootstrapOptions['egress']>
+  }
+  readonly gateway?: Partial<GatewayOptions>
+  /** false: no gateway is started; the socket is `gateway.sock` in the directory. */
+  readonly withGateway?: boolean
+  readonly protocol?: 'h1' | 'h2'
+  readonly log?: Log
+}
+
+const NAMES = ['dest.test', '*.dest.test', 'mixed.test', '127.0.0.1']
+
+/** Envoy, gateway, name server, a TLS destination of a private authority, and a stand-in for the API. */
+export const startWorld = async (options: WorldOptions = {}): Promise<World> => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-egress-'))
+  const authority = await createAuthority()
+  const dns = await startDns()
+  const destination = await startDestination(await authority.issue(NAMES), {
+    protocol: options.protocol ?? 'h1',
+  })
+  dns.set('dest.test', { a: ['127.0.0.1'] })
+  writeFileSync(join(directory, 'trust.pem'), authority.pem)
+  const far = createFarSide(options.log)
+  const apiPaths: string[] = []
+  const api = createServer((request, response) => {
+    apiPaths.push(`${request.method} ${request.url}`)
+    response.end('api')
+  })
+  api.listen(join(directory, 'api.sock'))
+  await once(api, 'listening')
+  const egress = { allow: ['127.0.0.1/32'], http: false, ...options.bootstrap?.egress }
+  const gateway =
+    options.withGateway === false
+      ? undefined
+      : await startGateway(far.deps, {
+          socketPath: join(directory, 'gateway.sock'),
+          prefixes: ['SVC', 'BT'],
+          egress: { allow: egress.allow, http: egress.http, ports: '*' },
+          ...options.gateway,
+        })
+  const envoy = await startEnvoy(directory, {
+    gatewaySockets: ['gateway.sock'],
+    apiSocket: 'api.sock',
+    brands: ['SVC', 'BT'],
+    ...options.bootstrap,
+    egress: {
+      ownAddresses: [],
+      trustBundle: 'trust.pem',
+      resolvers: [{ address: '127.0.0.1', port: dns.port }],
+      ...egress,
+    },
+  })
+  return {
+    directory,
+    envoy,
+    port: envoy.port,
+    dns,
+    authority,
+    destination,
+    far,
+    apiPaths,
+    url: (path = '', host = 'dest.test') => `https://${host}:${destination.port}${path}`,
+    post: (path, callOptions) => call(envoy.port, path, callOptions),
+    async close() {
+      await envoy.stop()
+      await gateway?.close(100)
+      await destination.close()
+      await dns.close()
+      await closeServer(api)
+      rmSync(directory, { recursive: true, force: true })
+    },
+  }
+}
+
+const closeServer = (server: Server) =>
+  new Promise<void>((resolve) => {
+    server.close(() => resolve())
+    server.closeAllConnections()
+  })
