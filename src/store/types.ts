@@ -193,6 +193,8 @@ export interface LogStore {
   ingest(rows: readonly LogRow[]): Promise<void>
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
+  /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
+  journals?(): Promise<readonly string[]>
   /** Oldest first; for tests and verification. */
   find(tenantId: string, entityId?: string): Promise<readonly LogRow[]>
 }

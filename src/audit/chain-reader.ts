@@ -1,0 +1,122 @@
+import { type FileHandle, open } from 'node:fs/promises'
+import { type ChainLine, type Mac, readLine } from './line.ts'
+import { readLines, type Segment } from './segments.ts'
+
+/** Where a chain is not as it was written. `line` counts from 1 in the file; `seq` is the record expected there. */
+export interface ChainFault {
+  readonly file: string
+  readonly line: number
+  readonly seq: number
+  readonly reason: string
+}
+
+/** A place in a chain: behind `seq`, whose hash is `hash`, at a byte of a segment. */
+export interface ChainPlace {
+  readonly segment: number
+  readonly offset: number
+  readonly line: number
+  readonly seq: number
+  readonly hash: string
+}
+
+export interface ChainPiece {
+  readonly lines: readonly ChainLine[]
+  readonly place: ChainPlace
+  readonly fault?: ChainFault
+  /** Bytes of an unfinished line at the end of the chain. */
+  readonly rest: number
+}
+
+const faultAt = (place: ChainPlace, file: string, reason: string): ChainFault => ({
+  file,
+  line: place.line + 1,
+  seq: place.seq + 1,
+  reason,
+})
+
+/** Segment numbers must run on without a gap; the fault names the first file that is missing or doubled. */
+export const gapIn = (segments: readonly Segment[], place: ChainPlace): ChainFault | undefined => {
+  for (const [index, segment] of segments.entries())
+    if (segment.number !== index + 1)
+      return {
+        file: segment.file,
+        line: 1,
+        seq: place.seq + 1,
+        reason: `the file numbered ${index + 1} is missing`,
+      }
+  return undefined
+}
+
+/** Follows `lines` from `place`; stops at the first line that is not the next of the chain. */
+const follow = (
+  mac: Mac,
+  file: string,
+  from: ChainPlace,
+  lines: readonly Buffer[],
+  limit: number,
+): { readonly read: readonly ChainLine[]; readonly place: ChainPlace; readonly fault?: ChainFault } => {
+  const read: ChainLine[] = []
+  let place = from
+  for (const bytes of lines) {
+    if (read.length >= limit) break
+    const line = readLine(mac, place.hash, bytes)
+    if (line === undefined)
+      return { read, place, fault: faultAt(place, file, 'the line is not what was written here') }
+    if (line.seq !== place.seq + 1)
+      return { read, place, fault: faultAt(place, file, 'the sequence number does not follow') }
+    read.push(line)
+    place = {
+      segment: place.segment,
+      offset: place.offset + bytes.length + 1,
+      line: place.line + 1,
+      seq: line.seq,
+      hash: line.hash,
+    }
+  }
+  return { read, place }
+}
+
+/**
+ * The next verified lines behind `place`, at most `limit` and at most a chunk of one file; none at the end of the
+ * chain. `settle` is called with the open file before its lines are answered (to sync it).
+ */
+export const nextPiece = async (
+  mac: Mac,
+  segments: readonly Segment[],
+  from: ChainPlace,
+  limit: number,
+  settle: (file: FileHandle) => Promise<void> = async () => {},
+): Promise<ChainPiece> => {
+  let place = from
+  for (;;) {
+    const segment = segments.find(({ number }) => number === place.segment)
+    if (segment === undefined)
+      return {
+        lines: [],
+        place,
+        rest: 0,
+        fault: faultAt(place, `number ${place.segment}`, 'the file is missing'),
+      }
+    const file = await open(segment.path, 'r')
+    try {
+      const { lines, rest } = await readLines(file, place.offset)
+      const { read, place: after, fault } = follow(mac, segment.file, place, lines, limit)
+      if (fault !== undefined || read.length > 0) {
+        if (read.length > 0) await settle(file)
+        return { lines: read, place: after, rest: 0, ...(fault === undefined ? {} : { fault }) }
+      }
+      if (segment === segments.at(-1)) {
+        const { size } = await file.stat()
+        return size < place.offset
+          ? { lines: [], place, rest: 0, fault: faultAt(place, segment.file, 'the file was cut') }
+          : { lines: [], place, rest }
+      }
+      // A later file exists, so this one had its last line before the list was made.
+      if (rest > 0)
+        return { lines: [], place, rest, fault: faultAt(place, segment.file, 'the line is not finished') }
+    } finally {
+      await file.close()
+    }
+    place = { ...place, segment: place.segment + 1, offset: 0, line: 0 }
+  }
+}

@@ -1,0 +1,223 @@
+import { closeSync, constants, fdatasync } from 'node:fs'
+import { access, mkdir } from 'node:fs/promises'
+import { promisify } from 'node:util'
+import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import { LONGEST_LINE, type Mac, writeLine } from './line.ts'
+import { lockJournal } from './lock.ts'
+import { type Recovered, recover } from './recover.ts'
+import { JOURNAL_NAME } from './segments.ts'
+import type { AuditRecord, Journal } from './types.ts'
+
+const SEGMENT_BYTES = 64 * 2 ** 20
+
+const sync = promisify(fdatasync)
+
+export interface JournalDeps {
+  /** Keyed digest of the chain: `keys.mac('audit', …)`. */
+  readonly mac: Mac
+  readonly log: Log
+}
+
+export interface JournalOptions {
+  readonly directory: string
+  /** Name of the process; one live writer each. `[a-z0-9_-]`, at most 50 characters. */
+  readonly name: string
+  /** Acknowledge when the disk has the records (survives power loss), not when the kernel has them. Default false. */
+  readonly sync?: boolean
+  /** A file is continued by the next one when it would grow past this. Default 64 MiB. */
+  readonly segmentBytes?: number
+}
+
+/** One `append` on its way. */
+interface Call {
+  readonly records: readonly AuditRecord[]
+  resolve(): void
+  reject(error: AppError): void
+}
+
+const cannotWrite = (name: string, cause: unknown): AppError =>
+  cause instanceof AppError
+    ? cause
+    : new AppError(
+        'unavailable',
+        `The audit journal "${name}" cannot be written, so nothing is disclosed. Check the disk space and permissions of the data directory.`,
+        { cause },
+      )
+
+class ChainedJournal implements Journal {
+  readonly #deps: JournalDeps
+  readonly #options: JournalOptions
+  readonly #unlock: () => void
+  readonly #file: Recovered['file']
+  #seq: number
+  #hash: string
+  #pending: Call[] = []
+  /** Written, waiting for a sync that began after their write. */
+  #unsynced: Call[] = []
+  #syncing: Promise<void> | undefined
+  #failure: AppError | undefined
+  /** A failure that only a restart mends. */
+  #broken: AppError | undefined
+  #closed = false
+
+  constructor(deps: JournalDeps, options: JournalOptions, recovered: Recovered, unlock: () => void) {
+    this.#deps = deps
+    this.#options = options
+    this.#unlock = unlock
+    this.#file = recovered.file
+    this.#seq = recovered.seq
+    this.#hash = recovered.hash
+  }
+
+  append(records: readonly AuditRecord[]): Promise<void> {
+    if (this.#closed)
+      return Promise.reject(cannotWrite(this.#options.name, new Error('the journal is closed')))
+    return new Promise((resolve, reject) => {
+      // The check phase comes after all I/O callbacks of a turn: their records share one write.
+      if (this.#pending.length === 0) setImmediate(() => this.#flush())
+      this.#pending.push({ records, resolve, reject })
+    })
+  }
+
+  async health(): Promise<void> {
+    if (this.#closed) throw cannotWrite(this.#options.name, new Error('the journal is closed'))
+    if (this.#broken !== undefined) throw this.#broken
+    try {
+      await access(this.#options.directory, constants.W_OK)
+      // Without traffic nothing else would notice that the disk has room again.
+      if (this.#failure !== undefined) this.#file.probe()
+      else this.#file.check()
+      this.#failure = undefined
+    } catch (thrown) {
+      throw this.#fail(thrown)
+    }
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return
+    this.#closed = true
+    this.#flush()
+    await this.#syncing
+    try {
+      await sync(this.#file.fd)
+    } finally {
+      for (const fd of [...this.#file.takeRetired(), this.#file.fd]) closeSync(fd)
+      this.#unlock()
+    }
+  }
+
+  #fail(cause: unknown): AppError {
+    const error = cannotWrite(this.#options.name, cause)
+    if (this.#failure === undefined)
+      this.#deps.log.error({ err: error, journal: this.#options.name }, 'audit journal cannot be written')
+    this.#failure = error
+    if (this.#file.foreign) this.#broken = error
+    return error
+  }
+
+  #flush(): void {
+    const calls = this.#pending
+    this.#pending = []
+    if (calls.length === 0) return
+    if (this.#broken !== undefined) {
+      for (const call of calls) call.reject(this.#broken)
+      return
+    }
+    const texts: string[] = []
+    const ends: { readonly end: number; readonly seq: number; readonly hash: string }[] = []
+    const encoded: { readonly call: Call; readonly end: number }[] = []
+    let at = { end: 0, seq: this.#seq, hash: this.#hash }
+    for (const call of calls) {
+      const start = { at, lines: texts.length }
+      try {
+        for (const record of call.records) {
+          const { line, hash } = writeLine(this.#deps.mac, at.hash, at.seq + 1, record)
+          const bytes = Buffer.byteLength(line)
+          if (bytes > LONGEST_LINE)
+            throw new AppError('internal', 'An audit record is longer than any may be.')
+          at = { end: at.end + bytes, seq: at.seq + 1, hash }
+          texts.push(line)
+          ends.push(at)
+        }
+        encoded.push({ call, end: at.end })
+      } catch (thrown) {
+        // A record that cannot be encoded fails its own call only; the chain goes on without it.
+        at = start.at
+        texts.length = start.lines
+        ends.length = start.lines
+        call.reject(AppError.from(thrown))
+      }
+    }
+    const { bytes, error } = at.end === 0 ? { bytes: 0 } : this.#file.write(Buffer.from(texts.join('')))
+    const last = error === undefined ? at : ends.findLast(({ end }) => end <= bytes)
+    if (last !== undefined) {
+      this.#seq = last.seq
+      this.#hash = last.hash
+    }
+    const failure = error === undefined ? undefined : this.#fail(error)
+    if (failure === undefined && at.end > 0 && this.#options.sync !== true) this.#failure = undefined
+    const written: Call[] = []
+    for (const { call, end } of encoded) {
+      if (failure === undefined || end <= bytes) written.push(call)
+      else call.reject(failure)
+    }
+    this.#settle(written)
+  }
+
+  /** Acknowledges written calls, at once or after a sync of theirs. */
+  #settle(calls: readonly Call[]): void {
+    if (this.#options.sync === true) {
+      this.#unsynced.push(...calls)
+      if (this.#unsynced.length > 0) this.#syncing ??= this.#syncAll()
+      return
+    }
+    for (const fd of this.#file.takeRetired()) closeSync(fd)
+    for (const call of calls) call.resolve()
+  }
+
+  /** One sync at a time serves all that was written before it began. */
+  async #syncAll(): Promise<void> {
+    while (this.#unsynced.length > 0) {
+      const calls = this.#unsynced
+      this.#unsynced = []
+      const retired = this.#file.takeRetired()
+      try {
+        await Promise.all([...retired, this.#file.fd].map((fd) => sync(fd)))
+        this.#failure = undefined
+        for (const call of calls) call.resolve()
+      } catch (thrown) {
+        // What a failed sync leaves on disk is unknown, and the next one may wrongly succeed.
+        this.#broken = this.#fail(thrown)
+        for (const call of calls) call.reject(this.#broken)
+      } finally {
+        for (const fd of retired) closeSync(fd)
+      }
+    }
+    this.#syncing = undefined
+  }
+}
+
+/**
+ * Opens the journal of a process, or makes it: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one
+ * record a line, each line's hash over the one before (DESIGN §7.3). Continues where the last run ended. Rejects with
+ * `unavailable` when another live process writes it, when its last record was altered, or when it cannot be written.
+ */
+export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<Journal> => {
+  const { directory, name } = options
+  if (!JOURNAL_NAME.test(name))
+    throw new AppError('invalid', `"${name}" cannot name an audit journal: use a-z, 0-9, "_" and "-".`)
+  try {
+    await mkdir(directory, { recursive: true, mode: 0o700 })
+    const unlock = lockJournal(directory, name)
+    try {
+      const recovered = await recover(deps, directory, name, options.segmentBytes ?? SEGMENT_BYTES)
+      return new ChainedJournal(deps, options, recovered, unlock)
+    } catch (thrown) {
+      unlock()
+      throw thrown
+    }
+  } catch (thrown) {
+    throw cannotWrite(name, thrown)
+  }
+}

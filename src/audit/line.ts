@@ -1,0 +1,71 @@
+import type { AuditRecord } from './types.ts'
+
+/** A keyed digest in hex; the service's `audit` key (see Keys.mac). */
+export type Mac = (data: string | Buffer) => string
+
+/** A line never grows past this; what is longer was not written by a journal. */
+export const LONGEST_LINE = 16_384
+
+const LONGEST_MESSAGE = 250
+const HASH = 64
+/** `,"hash":"…"}` */
+const TAIL = 9 + HASH + 2
+
+/** The hash before the first record: it names the journal, so one journal's file does not pass for another's. */
+export const genesis = (mac: Mac, name: string): string => mac(`sidevault journal ${name}`)
+
+/** At most 250 characters, no half of a surrogate pair at the cut. */
+const shorten = (message: string): string =>
+  message.length <= LONGEST_MESSAGE
+    ? message
+    : message.slice(0, LONGEST_MESSAGE).replace(/[\ud800-\udbff]$/, '')
+
+/** The next line of a chain, with its newline, and its hash: `mac(previous hash + the line up to its own hash)`. */
+export const writeLine = (
+  mac: Mac,
+  previous: string,
+  seq: number,
+  record: AuditRecord,
+): { readonly line: string; readonly hash: string } => {
+  // Member by member: nothing else that an object carries may reach the journal.
+  const body = `{"seq":${seq},"record":${JSON.stringify({
+    tenant_id: record.tenant_id,
+    entity_type: record.entity_type,
+    entity_id: record.entity_id,
+    operation: record.operation,
+    actor_id: record.actor_id,
+    actor_type: record.actor_type,
+    message: shorten(record.message),
+    trace_id: record.trace_id,
+    created_at: record.created_at,
+  } satisfies AuditRecord)}`
+  const hash = mac(previous + body)
+  return { line: `${body},"hash":"${hash}"}\n`, hash }
+}
+
+export interface ChainLine {
+  readonly seq: number
+  readonly record: AuditRecord
+  readonly hash: string
+}
+
+/** The hash a line claims, or undefined when it is not in the form. */
+export const claimedHash = (line: Buffer): string | undefined =>
+  /^,"hash":"([0-9a-f]{64})"\}$/.exec(line.subarray(Math.max(0, line.length - TAIL)).toString('latin1'))?.[1]
+
+/** The sequence number a line claims, or undefined when it is not in the form. */
+export const claimedSeq = (line: Buffer): number | undefined => {
+  const match = /^\{"seq":([1-9]\d{0,15}),/.exec(line.subarray(0, 40).toString('latin1'))
+  return match === null ? undefined : Number(match[1])
+}
+
+/** A line (without its newline) that follows `previous` in the chain; undefined when any byte is not as written. */
+export const readLine = (mac: Mac, previous: string, line: Buffer): ChainLine | undefined => {
+  const hash = claimedHash(line)
+  if (hash === undefined) return undefined
+  const body = line.subarray(0, line.length - TAIL)
+  if (mac(Buffer.concat([Buffer.from(previous), body])) !== hash) return undefined
+  // Only a journal can have made these bytes, so they are in its form.
+  const { seq, record } = JSON.parse(`${body.toString('utf8')}}`) as Omit<ChainLine, 'hash'>
+  return { seq, record, hash }
+}

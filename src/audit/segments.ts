@@ -1,0 +1,109 @@
+import { type FileHandle, open, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { LONGEST_LINE } from './line.ts'
+
+const CHUNK = 262_144
+const NEWLINE = 0x0a
+
+/** Names of journals: also names of processes and of files. */
+export const JOURNAL_NAME = /^[a-z0-9][a-z0-9_-]{0,49}$/
+
+/** One file of a journal's chain: `<name>.<number>.jsonl`, numbers from 1 without gaps. */
+export interface Segment {
+  readonly name: string
+  readonly number: number
+  readonly file: string
+  readonly path: string
+}
+
+export const segmentOf = (directory: string, name: string, number: number): Segment => {
+  const file = `${name}.${String(number).padStart(6, '0')}.jsonl`
+  return { name, number, file, path: join(directory, file) }
+}
+
+/** The segments of every journal in a directory, in order; an absent directory has none. Other files are passed over. */
+export const listSegments = async (directory: string): Promise<ReadonlyMap<string, readonly Segment[]>> => {
+  let files: string[]
+  try {
+    files = await readdir(directory)
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return new Map()
+    throw thrown
+  }
+  const journals = new Map<string, Segment[]>()
+  for (const file of files) {
+    const match = /^(.+)\.(\d{6,})\.jsonl$/.exec(file)
+    if (match === null || !JOURNAL_NAME.test(match[1]!)) continue
+    const segment = segmentOf(directory, match[1]!, Number(match[2]))
+    const of = journals.get(segment.name)
+    if (of === undefined) journals.set(segment.name, [segment])
+    else of.push(segment)
+  }
+  for (const segments of journals.values()) segments.sort((one, other) => one.number - other.number)
+  return journals
+}
+
+/** Whole lines of a piece of a file, without their newlines. */
+export interface Lines {
+  readonly lines: readonly Buffer[]
+  /** Where the next piece begins: behind the last newline. */
+  readonly next: number
+  /** Bytes behind `next` that no newline ends; only meaningful at the end of the file. */
+  readonly rest: number
+}
+
+/**
+ * The lines that begin at `offset`, as many as fit into one chunk; none at the end of the file, nor where what follows
+ * is longer than any line that a journal writes (a chunk holds several of the longest).
+ */
+export const readLines = async (file: FileHandle, offset: number): Promise<Lines> => {
+  const chunk = Buffer.allocUnsafe(CHUNK)
+  const { bytesRead } = await file.read(chunk, 0, CHUNK, offset)
+  const lines: Buffer[] = []
+  let start = 0
+  for (;;) {
+    const end = chunk.subarray(0, bytesRead).indexOf(NEWLINE, start)
+    if (end === -1) break
+    lines.push(chunk.subarray(start, end))
+    start = end + 1
+  }
+  return { lines, next: offset + start, rest: bytesRead - start }
+}
+
+/** The end of a segment: its last two whole lines, where they end, and the file's size; bytes between are a torn write. */
+export interface Tail {
+  readonly last: Buffer | undefined
+  readonly before: Buffer | undefined
+  readonly end: number
+  readonly size: number
+}
+
+const tailOf = (bytes: Buffer, from: number, size: number): Tail | undefined => {
+  const whole = from === 0
+  const end = bytes.lastIndexOf(NEWLINE)
+  if (end === -1) return whole ? { last: undefined, before: undefined, end: 0, size } : undefined
+  const start = end === 0 ? -1 : bytes.lastIndexOf(NEWLINE, end - 1)
+  if (start === -1 && !whole) return undefined
+  const last = bytes.subarray(start + 1, end)
+  if (start === -1) return { last, before: undefined, end: end + 1, size }
+  const earlier = start === 0 ? -1 : bytes.lastIndexOf(NEWLINE, start - 1)
+  if (earlier === -1 && !whole) return undefined
+  return { last, before: bytes.subarray(earlier + 1, start), end: from + end + 1, size }
+}
+
+/** Reads backwards as far as it must: a power loss may leave a long run of zeros behind the last line. */
+export const readTail = async (segment: Segment): Promise<Tail> => {
+  const file = await open(segment.path, 'r')
+  try {
+    const { size } = await file.stat()
+    for (let reach = 4 * LONGEST_LINE; ; reach *= 4) {
+      const from = Math.max(0, size - reach)
+      const bytes = Buffer.alloc(size - from)
+      await file.read(bytes, 0, bytes.length, from)
+      const tail = tailOf(bytes, from, size)
+      if (tail !== undefined) return tail
+    }
+  } finally {
+    await file.close()
+  }
+}
