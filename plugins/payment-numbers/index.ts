@@ -14,7 +14,8 @@ const digits = (
   data: Type.String({ pattern }),
   ...(check === undefined ? {} : { checks: [{ check, at: '' }] }),
   container,
-  mask: '{{ data | reveal_last: 4 }}',
+  // `reveal` masks a number of four digits or fewer as a whole, `reveal_last` would show it.
+  mask: '{{ data | reveal: 0, 4 }}',
   fingerprint: '{{ data }}',
 })
 

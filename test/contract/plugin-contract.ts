@@ -1,0 +1,177 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Contribution, Json, Kernel, Operation, Plugin, TokenType } from '#sdk'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import { checkOperation } from '../../src/kernel/check-operation.ts'
+import { checkConfig, checkPlugins } from '../../src/kernel/check-plugin.ts'
+import { checkTokenType } from '../../src/kernel/check-token-type.ts'
+import { type Fault, faultsAt } from '../../src/kernel/faults.ts'
+import { createTokenTypes } from '../../src/vault/token-types.ts'
+import type { TokenTypeExamples } from './plugin-examples.ts'
+
+const expressions = createExpressions()
+
+/** A kernel whose services must not be used yet: reading any of them throws. */
+const closedKernel = (config: unknown): Kernel =>
+  new Proxy({ config } as unknown as Kernel, {
+    get: (target, name) => {
+      if (name === 'config') return target.config
+      throw new Error(`setup used kernel.${String(name)}`)
+    },
+  })
+
+/** What a plugin brings when set up with its default configuration. */
+export const contributionOf = async (plugin: Plugin): Promise<Contribution> => {
+  const faults: Fault[] = []
+  const config = checkConfig(plugin, undefined, faults)
+  if (faults.length > 0) throw new Error(`${plugin.name} has no default configuration`)
+  return plugin.setup(closedKernel(config))
+}
+
+const scalars = (value: Json): string[] =>
+  typeof value === 'object' && value !== null
+    ? Object.values(value).flatMap((item) => scalars(item as Json))
+    : [String(value)]
+
+const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples | undefined) => {
+  const compiled = createTokenTypes(() => new Map([[type.name, type]])).get(type.name)
+  if (compiled === undefined || examples === undefined) {
+    t.fail(`${type.name} has examples`)
+    return
+  }
+  const accept = (data: Json): Json => {
+    const outcome = compiled.accept(data)
+    if ('faults' in outcome) throw new Error(`refused: ${JSON.stringify(outcome.faults)}`)
+    return outcome.data
+  }
+  const render = (expression: string, data: Json) =>
+    expressions.parseStored(expression).render({ data, metadata: {} })
+
+  t.test('its declaration has no fault', async (t) => {
+    const faults: Fault[] = []
+    checkTokenType(type, expressions, faultsAt(type.name, faults))
+    t.same(faults, [])
+  })
+
+  t.test('it accepts its examples, and normalizing what is normal changes nothing', async (t) => {
+    t.ok(examples.valid.length > 0)
+    for (const { data, stored } of examples.valid) {
+      const before = structuredClone(data)
+      const accepted = accept(data)
+      t.strictSame(accepted, stored ?? data)
+      t.strictSame(accept(accepted), accepted)
+      t.strictSame(data, before, 'what was handed in is as it was')
+    }
+  })
+
+  t.test('it refuses what is not valid, at its place, without repeating the value', async (t) => {
+    for (const { data, at } of examples.invalid) {
+      const outcome = compiled.accept(data)
+      if (!('faults' in outcome)) {
+        t.fail(`accepted ${JSON.stringify(data)}`)
+        continue
+      }
+      t.ok(
+        outcome.faults.some((fault) => fault.at === at),
+        `fault at "${at}" for ${JSON.stringify(data)}`,
+      )
+      const told = JSON.stringify(outcome.faults)
+      for (const value of scalars(data)) if (value.length > 3) t.notOk(told.includes(value), told)
+    }
+  })
+
+  t.test('its mask shows what is meant to be seen and nothing else', async (t) => {
+    for (const { data, masked } of examples.valid)
+      t.strictSame(
+        type.mask === undefined ? undefined : expressions.evaluateMask(type.mask, { data: accept(data) }),
+        masked,
+      )
+  })
+
+  t.test('its fingerprint is the same for the same value, and another for another', async (t) => {
+    const groups = examples.fingerprints.map((group) =>
+      group.map((data) => render(compiled.fingerprint, accept(data))),
+    )
+    for (const group of groups) t.equal(new Set(group).size, 1)
+    t.equal(new Set(groups.map(([first]) => first)).size, groups.length)
+    for (const [text] of groups) t.ok(text, 'a fingerprint is made of something')
+  })
+
+  t.test('its search indexes give the terms that the value is found by', async (t) => {
+    for (const { data, indexes = [] } of examples.valid)
+      t.strictSame(
+        compiled.searchIndexes.map((expression) => render(expression, accept(data))),
+        indexes,
+      )
+  })
+}
+
+/** Import specifiers of a module's text. */
+const imports = (text: string): string[] => [...text.matchAll(/\bfrom '([^']+)'/g)].map((match) => match[1]!)
+
+export interface ContractInput {
+  readonly folder: string
+  readonly plugin: Plugin
+  /** Permissions that any plugin declares. */
+  readonly permissions: ReadonlySet<string>
+  readonly examples: Readonly<Record<string, TokenTypeExamples>>
+  /** Prints operations as OpenAPI. */
+  readonly openApi: (operations: readonly Operation[]) => unknown
+}
+
+/** What holds for every plugin, whoever wrote it. */
+export const pluginContract = (t: Test, input: ContractInput): void => {
+  const { folder, plugin, permissions, examples, openApi } = input
+
+  t.test(`plugin ${plugin.name}`, async (t) => {
+    t.test('its outer form has no fault', async (t) => {
+      const faults: Fault[] = []
+      checkPlugins([{ place: folder, value: plugin }], faults)
+      t.same(faults, [])
+    })
+
+    t.test('it imports #sdk, packages and its own files', async (t) => {
+      for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts')))
+        for (const specifier of imports(readFileSync(join(folder, file), 'utf8')))
+          t.ok(specifier === '#sdk' || /^(\.\/[\w-]+\.ts|[a-z@][\w@/-]*)$/.test(specifier), `${file}: ${specifier}`)
+    })
+
+    t.test('setup only declares: it uses no service, and twice gives the same', async (t) => {
+      const [first, second] = [await contributionOf(plugin), await contributionOf(plugin)]
+      t.same(JSON.stringify(first), JSON.stringify(second))
+      t.ok(Object.keys(first).length > 0, 'it brings something')
+    })
+
+    const { operations = [], tokenTypes = [], permissions: own = [] } = await contributionOf(plugin)
+
+    if (operations.length > 0) {
+      t.test('its operations have no fault, each field number once', async (t) => {
+        const faults: Fault[] = []
+        for (const operation of operations)
+          checkOperation(operation, permissions, faultsAt(operation.rpc, faults))
+        t.same(faults, [])
+      })
+
+      t.test('its operations can be printed as OpenAPI', async (t) => {
+        const printed = JSON.stringify(openApi(operations))
+        for (const operation of operations) {
+          const path = operation.http.slice(operation.http.indexOf(' ') + 1)
+          t.ok(printed.includes(`"${path}"`), operation.http)
+          t.ok(printed.includes(JSON.stringify(operation.summary)), operation.summary)
+        }
+      })
+    }
+
+    if (own.length > 0)
+      t.test('each of its permissions says what it allows and who may hold it', async (t) => {
+        for (const { type, description, application_types } of own) {
+          t.match(type, /^[a-z]+(:[a-z]+){1,2}$/)
+          t.ok(description.length > 5 && application_types.length > 0, type)
+        }
+      })
+
+    for (const type of tokenTypes)
+      t.test(`token type ${type.name}`, async (t) => tokenTypeContract(t, type, examples[type.name]))
+  })
+}
