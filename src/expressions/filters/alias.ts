@@ -1,0 +1,87 @@
+import { randomInt } from 'node:crypto'
+import { badFilter } from '../faults.ts'
+import { binLength } from './cards.ts'
+import { countArg, flagArg, type InnerFilter, textOf } from './filter.ts'
+
+const DIGITS = '0123456789'
+const LOWER = 'abcdefghijklmnopqrstuvwxyz'
+const UPPER = LOWER.toUpperCase()
+
+/** Aliases become ids, which have at most 400 characters (completions §5). */
+const LONGEST = 400
+
+const pick = (alphabet: string): string => alphabet.charAt(randomInt(alphabet.length))
+
+const sameKind = (character: string): string => {
+  if (/\p{Nd}/u.test(character)) return pick(DIGITS)
+  if (/\p{Lu}/u.test(character)) return pick(UPPER)
+  return /\p{L}/u.test(character) ? pick(LOWER) : character
+}
+
+/** The characters of a value with the shown part's length checked: an alias never shows the whole value. */
+const charactersOf = (value: unknown, shown: number, name: string): string[] => {
+  const characters = [...textOf(value, name)]
+  if (characters.length > LONGEST) throw badFilter(name, `takes at most ${LONGEST} characters.`)
+  if (shown > 0 && shown >= characters.length)
+    throw badFilter(name, 'would reveal the whole value; ask for fewer characters.')
+  return characters
+}
+
+/** Draws again while chance made the value itself, where any other outcome exists. */
+const differing = (value: string, draw: () => string): string => {
+  let alias = draw()
+  for (let tries = 0; alias === value && tries < 20; tries++) alias = draw()
+  return alias
+}
+
+const aliasOf =
+  (replace: (character: string) => string): InnerFilter =>
+  (value, args, name) => {
+    const first = countArg(args, 0, name, 0)
+    const last = countArg(args, 1, name, 0)
+    const characters = charactersOf(value, first + last, name)
+    return differing(characters.join(''), () =>
+      characters
+        .map((character, at) =>
+          at < first || at >= characters.length - last ? character : replace(character),
+        )
+        .join(''),
+    )
+  }
+
+/** The check digit for `digits` (ISO/IEC 7812-1, annex B). */
+const luhnDigit = (digits: readonly string[]): string => {
+  let sum = 0
+  for (const [at, digit] of [...digits].reverse().entries()) {
+    const doubled = Number(digit) * (at % 2 === 0 ? 2 : 1)
+    sum += doubled > 9 ? doubled - 9 : doubled
+  }
+  return String((10 - (sum % 10)) % 10)
+}
+
+/** `alias_card: reveal_bin='false', reveal_last4='false'`: blanks and dashes stay. Luhn-valid when nothing is revealed. */
+const aliasCard: InnerFilter = (value, args, name) => {
+  const characters = charactersOf(value, 0, name)
+  const digits = characters.filter((character) => character !== ' ' && character !== '-')
+  if (!digits.every((digit) => /^[0-9]$/.test(digit)) || digits.length < 8)
+    throw badFilter(
+      name,
+      'needs a card number: at least 8 digits, with blanks or dashes between them at most.',
+    )
+  const first = flagArg(args, 0, name) ? binLength(digits.length) : 0
+  const last = flagArg(args, 1, name) ? 4 : 0
+  if (first + last >= digits.length) throw badFilter(name, 'would reveal the whole number.')
+  return differing(characters.join(''), () => {
+    const drawn = digits.map((digit, at) => (at < first || at >= digits.length - last ? digit : pick(DIGITS)))
+    if (first + last === 0) drawn[drawn.length - 1] = luhnDigit(drawn.slice(0, -1))
+    let at = 0
+    return characters.map((character) => (/[0-9]/.test(character) ? drawn[at++] : character)).join('')
+  })
+}
+
+/** All draw from the system's cryptographic randomness. */
+export const aliasFilters: Readonly<Record<string, InnerFilter>> = {
+  alias_preserve_format: aliasOf(sameKind),
+  alias_preserve_length: aliasOf(() => pick(LOWER + DIGITS)),
+  alias_card: aliasCard,
+}

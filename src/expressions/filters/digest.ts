@@ -1,0 +1,32 @@
+import { createHmac } from 'node:crypto'
+import { badFilter } from '../faults.ts'
+import { Bytes } from '../values.ts'
+import { type InnerFilter, stringArg, textOf } from './filter.ts'
+
+const ALGORITHMS: Readonly<Record<string, string>> = {
+  sha1: 'sha1',
+  sha256: 'sha256',
+  sha384: 'sha384',
+  sha512: 'sha512',
+}
+
+const bytesOf = (value: unknown, name: string): Buffer =>
+  value instanceof Bytes ? value.buffer : Buffer.from(textOf(value, name))
+
+/** `hmac: algorithm='sha-256', key` (RFC 2104): bytes, for `to_base16` or `to_base64`; as a result, base64. */
+const hmac: InnerFilter = (value, args, name) => {
+  const given = stringArg(args, 0, name, 'sha-256').toLowerCase().replace(/[-_]/g, '')
+  const algorithm = Object.hasOwn(ALGORITHMS, given) ? ALGORITHMS[given] : undefined
+  if (algorithm === undefined)
+    throw badFilter(name, "knows the algorithms 'sha-1', 'sha-256', 'sha-384' and 'sha-512'.")
+  const key = stringArg(args, 1, name)
+  if (key === '') throw badFilter(name, 'needs a key as argument 2.')
+  return new Bytes(createHmac(algorithm, key).update(bytesOf(value, name)).digest())
+}
+
+export const digestFilters: Readonly<Record<string, InnerFilter>> = {
+  hmac,
+  /** Upper-case hexadecimal of bytes, or of a text's UTF-8. */
+  to_base16: (value, _args, name) => bytesOf(value, name).toString('hex').toUpperCase(),
+  to_base64: (value, _args, name) => bytesOf(value, name).toString('base64'),
+}

@@ -1,0 +1,96 @@
+import { AppError } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { Chain } from './engine.ts'
+import { badExpression } from './faults.ts'
+import { LIMITS } from './limits.ts'
+import { type ExpressionPiece, scanText } from './scan.ts'
+import type { Resolve, Template } from './types.ts'
+import { toJson, toText } from './values.ts'
+
+/** Compiles the filters of an expression over the variable `v`; cached by its caller. */
+export type ChainOf = (filters: string) => Chain
+
+type Head =
+  | { readonly kind: 'token'; readonly id: string; readonly whole: boolean }
+  | { readonly kind: 'constant'; readonly value: string | number }
+
+interface Compiled {
+  readonly head: Head
+  readonly chain: Chain | undefined
+}
+
+/** completions §5: what an id may not hold. */
+const NOT_IN_IDS = /[#/\\+?[\]|&=%<>{}^]/
+const LONGEST_ID = 400
+
+const NUMBER = /^-?\d+(\.\d+)?$/
+/** Aliases of card and account numbers are ids of digits only; from this length on, digits are taken for one. */
+const SHORTEST_DIGIT_ID = 9
+
+const unquote = (text: string): string => text.slice(1, -1).replace(/\\(['"\\])/g, '$1')
+
+const isQuoted = (head: string): boolean => {
+  const quote = head[0]
+  return (quote === "'" || quote === '"') && head.length > 1 && head.endsWith(quote)
+}
+
+const headOf = (head: string): Head => {
+  if (isQuoted(head)) return { kind: 'constant', value: unquote(head) }
+  if (NUMBER.test(head) && !(/^\d+$/.test(head) && head.length >= SHORTEST_DIGIT_ID))
+    return { kind: 'constant', value: Number(head) }
+  const whole = /^token\s*:/.exec(head)
+  const id = whole === null ? head : head.slice(whole[0].length).trim()
+  if (id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id))
+    throw badExpression('What stands first in an expression cannot be a token id. Write "{{ <token id> }}".')
+  return { kind: 'token', id, whole: whole !== null }
+}
+
+const compile = (piece: ExpressionPiece, chainOf: ChainOf): Compiled => ({
+  head: headOf(piece.head),
+  chain: piece.chain === '' ? undefined : chainOf(piece.chain),
+})
+
+const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve): Json => {
+  let value: Json
+  if (head.kind === 'constant') value = head.value
+  else {
+    const token = resolve(head.id)
+    if (token === undefined) throw badExpression(`There is no token "${head.id}".`)
+    value = head.whole ? token.token : token.data
+  }
+  return chain === undefined ? value : toJson(chain({ v: value }))
+}
+
+/** Parses a text of a detokenization by the head rule of completions §6. Throws `bad_expression`. */
+export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
+  const parts: (string | Compiled)[] = []
+  const ids = new Set<string>()
+  for (const piece of scanText(text)) {
+    if (piece.kind === 'literal') {
+      parts.push(text.slice(piece.start, piece.end))
+      continue
+    }
+    const expression = compile(piece, chainOf)
+    if (expression.head.kind === 'token') ids.add(expression.head.id)
+    parts.push(expression)
+  }
+  const [first] = parts
+  const only = parts.length === 1 && typeof first === 'object' ? first : undefined
+
+  const render = (resolve: Resolve): string => {
+    let result = ''
+    for (const part of parts) {
+      result += typeof part === 'string' ? part : toText(evaluateOne(part, resolve))
+      if (result.length > LIMITS.result)
+        throw new AppError('too_large', 'The values of the tokens named make the text too large. Name fewer.')
+    }
+    return result
+  }
+
+  return {
+    ids: [...ids],
+    single: only !== undefined,
+    evaluate: (resolve) => (only === undefined ? render(resolve) : evaluateOne(only, resolve)),
+    render,
+  }
+}
