@@ -1,0 +1,139 @@
+import { readFileSync } from 'node:fs'
+import { Command, CommanderError, Option } from 'commander'
+import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
+import { ROLES, type Role } from './supervisor/messages.ts'
+import { StartError } from './supervisor/start-error.ts'
+
+/** Signals that come within this time are one: npm passes on a Ctrl-C that the terminal has sent to all. */
+const SAME_SIGNAL_MS = 300
+
+/** Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. */
+const FAILURE = 1
+const USAGE = 2
+
+const version = (): string => {
+  const manifest: { readonly version: string } = JSON.parse(
+    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
+  )
+  return manifest.version
+}
+
+const start = async (options: { role: Role; config?: string }): Promise<void> => {
+  process.title = 'sidevault: supervisor'
+  const config = loadConfig(process.env, { file: options.config })
+  const { resolve } = await import('node:path')
+  const { startSupervisor } = await import('./supervisor/supervisor.ts')
+  const file = options.config ?? process.env.SIDEVAULT_CONFIG
+  const envoyBinary = process.env.ENVOY_BIN
+  if (!envoyBinary)
+    throw new StartError('ENVOY_BIN is not set. Start with "npm start", which finds or installs Envoy.')
+  const supervisor = startSupervisor(config, {
+    role: options.role,
+    configFile: file ? resolve(config.baseDir, file) : undefined,
+    envoyBinary,
+    env: process.env,
+    print: (text) => process.stdout.write(text),
+  })
+  let last = Number.NEGATIVE_INFINITY
+  const stop = () => {
+    const now = performance.now()
+    if (now - last > SAME_SIGNAL_MS) supervisor.stop()
+    last = now
+  }
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+  watchParent(stop)
+  await supervisor.ready
+  await supervisor.done
+}
+
+/** The bootstrap's own process, or npm, may be killed without a word to us. */
+const watchParent = (stop: () => void): void => {
+  if (process.channel) {
+    process.on('disconnect', stop)
+    process.channel.unref()
+  }
+  if (process.env.npm_lifecycle_event === undefined) return
+  const parent = process.ppid
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return
+    clearInterval(timer)
+    stop()
+  }, 1000)
+  timer.unref()
+}
+
+const settingsHelp = (): string => {
+  const width = Math.max(...describeSettings().map(({ variable }) => variable.length))
+  const lines = describeSettings().map(
+    ({ variable, description }) => `  ${variable.padEnd(width)}  ${description}`,
+  )
+  return `\nSettings (environment, or members of the file named by SIDEVAULT_CONFIG):\n${lines.join('\n')}`
+}
+
+const program = (): Command => {
+  const root = new Command('sidevault')
+    .description('Self-hosted tokenization vault and detokenizing egress gateway.')
+    .exitOverride()
+    .showHelpAfterError('(--help shows what there is)')
+  const file = new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+  root
+    .command('start')
+    .description('run the service until Ctrl-C')
+    .addOption(new Option('--role <role>', 'which parts run here').choices([...ROLES]).default('all'))
+    .addOption(file)
+    .addHelpText('after', settingsHelp())
+    .action(start)
+  root
+    .command('audit')
+    .description('the audit journal')
+    .command('verify')
+    .description('check the hash chain of every journal; exit code 1 when one is broken')
+    .addOption(file)
+    .action(async (options: { config?: string }) => {
+      const { verifyAudit } = await import('./roles/verify-audit.ts')
+      const config = loadConfig(process.env, { file: options.config })
+      if (!(await verifyAudit(config, (line) => process.stdout.write(`${line}\n`))))
+        process.exitCode = FAILURE
+    })
+  root
+    .command('config')
+    .description('the configuration')
+    .command('print')
+    .description('check the configuration and print it, without secrets')
+    .addOption(file)
+    .action((options: { config?: string }) => {
+      const config = loadConfig(process.env, { file: options.config })
+      for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
+      process.stdout.write(printConfig(config))
+    })
+  root
+    .command('version')
+    .description('print the version')
+    .action(() => {
+      process.stdout.write(`${version()}\n`)
+    })
+  root
+    .command('bench')
+    .description('measure this machine (test/bench/README.md); arguments go to the bench')
+    .allowUnknownOption()
+    .allowExcessArguments()
+    .action(async () => {
+      await import(new URL('../test/bench/run.ts', import.meta.url).href)
+    })
+  return root
+}
+
+/** The command line. Sets the exit code; faults of usage, configuration and start are sentences, not stacks. */
+export const main = async (argv: readonly string[]): Promise<void> => {
+  try {
+    await program().parseAsync(argv)
+  } catch (error) {
+    if (error instanceof CommanderError) {
+      process.exitCode = error.exitCode === 0 ? 0 : USAGE
+      return
+    }
+    if (!(error instanceof ConfigError || error instanceof StartError)) throw error
+    process.stderr.write(`sidevault: ${error.message}\n`)
+    process.exitCode = error instanceof ConfigError ? USAGE : FAILURE
+  }
+}

@@ -1,0 +1,75 @@
+import type { Config } from '../config.ts'
+import { DEMO_HOST } from './demo-certificate.ts'
+
+export interface Announced {
+  readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback'>
+  readonly listen: { readonly host: string; readonly port: number }
+  /** False when only a part of the service runs here, or the demo destination does not. */
+  readonly firstSteps: boolean
+  /** True on the start that made the first tenant. */
+  readonly installed: boolean
+  /** The bootstrap key in clear, only when it was generated on this start. */
+  readonly key: string | undefined
+}
+
+const ANY = new Set(['0.0.0.0', '::'])
+
+/** The URL that a program on this machine uses. */
+export const baseUrl = (listen: Announced['listen'], tls: boolean): string => {
+  const host = ANY.has(listen.host) ? (listen.host === '::' ? '::1' : '127.0.0.1') : listen.host
+  return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
+}
+
+/**
+ * Three lines for sh, bash, dash and zsh that need curl and sed only: make an application, store a card, send it
+ * through the proxy and see it arrive.
+ */
+export const firstStepLines = (
+  url: string,
+  options: { readonly key: string; readonly prefix: string; readonly tls: boolean },
+): readonly [string, string, string] => {
+  const curl = `curl -s${options.tls ? 'k' : ''} ${url}`
+  const json = "-H 'Content-Type: application/json'"
+  const keyHeader = (key: string) => `-H "${options.prefix}-API-KEY: ${key}"`
+  const field = (name: string) => `sed -n 's/.*"${name}":"\\([^"]*\\)".*/\\1/p'`
+  const application = `{"name":"First steps","type":"private","permissions":["token:create","token:read","token:use"]}`
+  const card = `{"type":"card","data":{"number":"4242424242424242","expiration_month":12,"expiration_year":2030,"cvc":"123"}}`
+  const body = String.raw`"{\"card\":\"{{ $TOKEN | json: '\$.number' }}\"}"`
+  return [
+    `KEY=$(${curl}/applications ${keyHeader(options.key)} ${json} -d '${application}' | ${field('key')})`,
+    `TOKEN=$(${curl}/tokens ${keyHeader('$KEY')} ${json} -d '${card}' | ${field('id')})`,
+    `${curl}/proxy ${keyHeader('$KEY')} -H '${options.prefix}-PROXY-URL: https://${DEMO_HOST}/pay' ${json} -d ${body}`,
+  ]
+}
+
+const keyLine = ({ installed, key }: Announced): string => {
+  if (key !== undefined) return `${key}   (shown this once: keep it)`
+  return installed ? 'the one in SIDEVAULT_BOOTSTRAP_KEY' : 'the one of the first start'
+}
+
+/** What `npm start` prints when everything answers. */
+export const announcement = (announced: Announced): string => {
+  const { config, listen } = announced
+  const url = baseUrl(listen, config.tls !== undefined)
+  const lines = [
+    '',
+    'Sidevault is ready.',
+    '',
+    `  listens on      ${url}   (documentation: ${url}/docs)`,
+    `  data directory  ${config.dataDir}`,
+    `  management key  ${keyLine(announced)}`,
+    '',
+  ]
+  if (!announced.firstSteps) return `${lines.join('\n')}\n`
+  const key = announced.key ?? '$SIDEVAULT_BOOTSTRAP_KEY'
+  lines.push(
+    'Paste these three lines into a shell: they store a card, send it through /proxy to a demo destination',
+    announced.key === undefined
+      ? 'and show what arrives there. Set SIDEVAULT_BOOTSTRAP_KEY to the management key in that shell first.'
+      : 'and show what arrives there.',
+    '',
+    ...firstStepLines(url, { key, prefix: config.headerPrefixes[0], tls: config.tls !== undefined }),
+    '',
+  )
+  return `${lines.join('\n')}\n`
+}

@@ -1,0 +1,69 @@
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import type { Role } from './messages.ts'
+import { StartError } from './start-error.ts'
+
+export interface DataDirectory {
+  /** Where sockets go, relative to the data directory. */
+  readonly runDir: string
+  release(): void
+}
+
+const describe = (error: unknown): string =>
+  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+
+/**
+ * An exclusive SQLite transaction as lock: the system ends it with the process, so there is nothing stale to clean up.
+ */
+const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
+  const owner = join(runDir, `${part}.pid`)
+  const database = new Database(join(runDir, `${part}.lock`), { timeout: 0 })
+  try {
+    database.exec('BEGIN EXCLUSIVE')
+  } catch {
+    database.close()
+    let pid = ''
+    try {
+      pid = ` (process ${readFileSync(owner, 'utf8').trim()})`
+    } catch {
+      // the owner has not written it yet
+    }
+    throw new StartError(
+      `Another Sidevault${pid} runs on the data directory "${dataDir}". Stop it, or set SIDEVAULT_DATA_DIR and SIDEVAULT_LISTEN for a second one.`,
+    )
+  }
+  writeFileSync(owner, `${process.pid}\n`)
+  return () => database.close()
+}
+
+/**
+ * Makes the data directory (0700) and takes it for one supervisor. Roles may share it when they do not overlap.
+ * Throws StartError when another supervisor has it or it cannot be written.
+ */
+export const openDataDirectory = (dataDir: string, role: Role): DataDirectory => {
+  const runDir = role === 'all' ? 'run' : `run-${role}`
+  const locks = join(dataDir, 'run')
+  try {
+    for (const directory of [dataDir, locks, join(dataDir, runDir)]) {
+      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      chmodSync(directory, 0o700)
+    }
+  } catch (error) {
+    throw new StartError(
+      `The data directory "${dataDir}" cannot be made or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns.`,
+    )
+  }
+  const releases: (() => void)[] = []
+  const release = () => {
+    for (const unlock of releases.splice(0)) unlock()
+  }
+  try {
+    for (const part of role === 'all' ? ['admin', 'gateway'] : [role])
+      releases.push(lock(locks, part, dataDir))
+  } catch (error) {
+    release()
+    throw error
+  }
+  return { runDir, release }
+}

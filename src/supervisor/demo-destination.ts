@@ -1,0 +1,56 @@
+import { readFile, rm } from 'node:fs/promises'
+import type { IncomingMessage } from 'node:http'
+import { createServer } from 'node:https'
+import type { DemoFiles } from './demo-certificate.ts'
+
+/** Above what the proxy lets through. */
+const LIMIT = 80 * 1024 * 1024
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > LIMIT) return '(too long to show)'
+    chunks.push(chunk)
+  }
+  const text = Buffer.concat(chunks).toString('utf8')
+  try {
+    return text === '' ? null : JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * The destination of the first steps: answers over TLS with what it received, `{ method, path, headers, body }`, and
+ * keeps nothing. Listens on a unix socket that only Envoy's static cluster leads to. Resolves when it listens.
+ */
+export const startDemoDestination = async (
+  socketPath: string,
+  files: DemoFiles,
+): Promise<{ close(): Promise<void> }> => {
+  const [cert, key] = await Promise.all([readFile(files.certificate), readFile(files.key)])
+  const server = createServer({ cert, key }, async (request, response) => {
+    try {
+      const { method, url: path, headers } = request
+      const body = await bodyOf(request)
+      response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
+      response.end(`${JSON.stringify({ method, path, headers, body }, null, 2)}\n`)
+    } catch {
+      response.destroy() // the caller went away in the middle of its request
+    }
+  })
+  await rm(socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, resolve)
+  })
+  return {
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve())
+        server.closeAllConnections()
+      }),
+  }
+}

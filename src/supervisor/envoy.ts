@@ -1,0 +1,120 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { request } from 'node:http'
+import { createInterface } from 'node:readline'
+import { setTimeout } from 'node:timers/promises'
+import type { Log } from '../common/log.ts'
+import type { ProcessKind } from './managed.ts'
+
+const POLL_MS = 20
+const ADMIN_TIMEOUT_MS = 2_000
+
+/** Levels of Envoy's log (spdlog names) as ours. */
+const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
+  critical: 'error',
+  error: 'error',
+  warning: 'warn',
+}
+
+/** Said at every start, about nothing that an operator could change. */
+const NOISE =
+  /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active/i
+
+/** Envoy's log lines, in the format of `ENVOY_LOG`, as lines of our log. */
+const relay = (child: ChildProcess, log: Log): void => {
+  if (!child.stderr) return
+  createInterface({ input: child.stderr }).on('line', (line) => {
+    if (line.trim() === '' || NOISE.test(line)) return
+    const [, level = 'info', logger, text = line] = /^(\w+)\t(\S+)\t(.*)$/.exec(line) ?? []
+    log[LEVELS[level] ?? 'info']({ logger }, text)
+  })
+}
+
+/** On Linux the kernel kills Envoy with us; elsewhere only the other processes do (`watchSupervisor`). */
+const deathSignal = (): readonly string[] => {
+  const prefix = ['--pdeathsig', 'KILL']
+  return spawnSync('setpriv', [...prefix, 'true'], { stdio: 'ignore' }).status === 0
+    ? ['setpriv', ...prefix]
+    : []
+}
+
+/** One call of Envoy's administration interface on its unix socket: status and body. */
+export const envoyAdmin = (
+  socketPath: string,
+  method: 'GET' | 'POST',
+  path: string,
+): Promise<{ readonly status: number; readonly body: string }> =>
+  new Promise((resolve, reject) => {
+    const call = request(
+      { socketPath, method, path, agent: false, timeout: ADMIN_TIMEOUT_MS },
+      (response) => {
+        let body = ''
+        response.setEncoding('utf8')
+        response.on('data', (chunk) => {
+          body += chunk
+        })
+        response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
+        response.on('error', reject)
+      },
+    )
+    call.on('timeout', () => call.destroy(new Error('Envoy does not answer')))
+    call.on('error', reject)
+    call.end()
+  })
+
+/** True when Envoy has its configuration and listens. */
+export const envoyIsLive = async (socketPath: string): Promise<boolean> => {
+  const answer = await envoyAdmin(socketPath, 'GET', '/ready').catch(() => undefined)
+  return answer?.status === 200
+}
+
+export interface EnvoyOptions {
+  readonly binary: string
+  /** Bootstrap file and administration socket, relative to the working directory. */
+  readonly configFile: string
+  readonly adminSocket: string
+  readonly log: Log
+}
+
+/** Envoy as a process that is kept alive. It has a session of its own, so that Ctrl-C reaches only the supervisor. */
+export const envoyKind = (options: EnvoyOptions): ProcessKind => {
+  const [file = options.binary, ...before] = [...deathSignal(), options.binary]
+  const args = [
+    ...before,
+    ...['--config-path', options.configFile],
+    ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l%t%n%t%v'],
+  ]
+  return {
+    name: 'envoy',
+    spawn: () => {
+      const child = spawn(file, args, {
+        env: { PATH: process.env.PATH },
+        stdio: ['ignore', 'ignore', 'pipe'],
+        detached: true,
+      })
+      relay(child, options.log)
+      return child
+    },
+    ready: async (_child, signal) => {
+      while (!(await envoyIsLive(options.adminSocket))) await setTimeout(POLL_MS, undefined, { signal })
+    },
+  }
+}
+
+/**
+ * Ends service without cutting anything off: no new connections, `connection: close` on what is answered, until
+ * nothing is in flight, Envoy is gone, or `signal` fires.
+ */
+export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promise<void> => {
+  const stats = '/stats?filter=%5Ehttp%5C.edge%5C.downstream_rq_active%24'
+  try {
+    await envoyAdmin(socketPath, 'POST', '/healthcheck/fail')
+    await envoyAdmin(socketPath, 'POST', '/drain_listeners')
+    while (!signal.aborted) {
+      const { body } = await envoyAdmin(socketPath, 'GET', stats)
+      if (Number(/downstream_rq_active: (\d+)/.exec(body)?.[1] ?? 0) === 0) return
+      await setTimeout(POLL_MS, undefined, { signal })
+    }
+  } catch {
+    // aborted, or Envoy is gone: nothing is left to wait for
+  }
+}

@@ -1,0 +1,104 @@
+import type { ChildProcess } from 'node:child_process'
+import type { Clock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+
+/** How one kind of process is born and known to answer. */
+export interface ProcessKind {
+  readonly name: string
+  spawn(): ChildProcess
+  /** Resolves when this child answers; rejects when it says that it cannot start. Gives up on `signal`. */
+  ready(child: ChildProcess, signal: AbortSignal): Promise<void>
+}
+
+/** A process that is kept alive. */
+export interface Managed {
+  readonly name: string
+  readonly child: ChildProcess | undefined
+  /** Resolves when it first answers; rejects when it ends before it ever did. */
+  readonly started: Promise<void>
+  /** Asks it to end by `ask`, kills it after `graceMs`; resolves when it is gone. It is not restarted. */
+  stop(ask: (child: ChildProcess) => void, graceMs: number): Promise<void>
+}
+
+/** Deaths within this time count towards the pause before the next birth. */
+const WINDOW = 10_000
+const FREE_RESTARTS = 4
+const LONGEST_PAUSE = 2_000
+
+/** Milliseconds to wait before a restart after `deaths` deaths within the window: the first few are free. */
+export const pauseAfter = (deaths: number): number =>
+  deaths <= FREE_RESTARTS ? 0 : Math.min(LONGEST_PAUSE, 100 * 2 ** (deaths - FREE_RESTARTS - 1))
+
+/** Starts a process and restarts it whenever it ends, at once, with growing pauses when it keeps dying. */
+export const manage = (
+  kind: ProcessKind,
+  deps: { readonly log: Log; readonly clock: Clock; readonly onSpawn?: (child: ChildProcess) => void },
+): Managed => {
+  const { name } = kind
+  let current: ChildProcess | undefined
+  let stopping = false
+  let everReady = false
+  let deaths: readonly number[] = []
+  let restart: NodeJS.Timeout | undefined
+  const { promise: started, resolve, reject } = Promise.withResolvers<void>()
+
+  const bear = () => {
+    const child = kind.spawn()
+    const attempt = new AbortController()
+    current = child
+    let failure: Error | undefined
+    kind.ready(child, attempt.signal).then(
+      () => {
+        if (everReady) deps.log.info({ name, pid: child.pid }, 'process is back')
+        everReady = true
+        resolve()
+      },
+      (error) => {
+        failure = error
+        if (!attempt.signal.aborted) child.kill('SIGKILL')
+      },
+    )
+    const ended = (code: number | null, signal: NodeJS.Signals | null) => {
+      attempt.abort()
+      current = undefined
+      if (stopping) return
+      if (!everReady) {
+        stopping = true
+        // a report of its own, if it made one, arrives before its end
+        reject(failure ?? new Error(`${name} ended before it was ready (${signal ?? `exit code ${code}`})`))
+        return
+      }
+      deps.log.warn({ name, code, signal }, 'process ended; restarting it')
+      const now = deps.clock.now()
+      deaths = [...deaths.filter((at) => at > now - WINDOW), now]
+      restart = setTimeout(bear, pauseAfter(deaths.length))
+    }
+    child.once('error', (error) => {
+      if (child.pid !== undefined) return
+      failure = error
+      ended(null, null)
+    })
+    child.once('exit', ended)
+    deps.onSpawn?.(child)
+  }
+  bear()
+
+  return {
+    name,
+    started,
+    get child() {
+      return current
+    },
+    stop: async (ask, graceMs) => {
+      stopping = true
+      clearTimeout(restart)
+      const child = current
+      if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
+      const gone = new Promise<void>((done) => child.once('exit', () => done()))
+      ask(child)
+      const kill = setTimeout(() => child.kill('SIGKILL'), graceMs)
+      await gone
+      clearTimeout(kill)
+    },
+  }
+}

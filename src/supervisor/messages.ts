@@ -1,0 +1,39 @@
+/** What the supervisor tells a process of ours at birth, as JSON in its arguments: never a secret. */
+export interface ProcessStart {
+  readonly kind: 'admin' | 'gateway'
+  /** Which parts this supervisor runs. */
+  readonly role: Role
+  /** Number of this gateway, from 0. */
+  readonly worker: number
+  /** What relative paths of the configuration are relative to. */
+  readonly baseDir: string
+  readonly configFile: string | undefined
+  /** Where sockets are, relative to the data directory, which is the working directory. */
+  readonly runDir: string
+  /** Where Envoy listens, with the port that was picked. */
+  readonly listen: { readonly host: string; readonly port: number }
+  readonly demo: boolean
+}
+
+export type Role = 'all' | 'gateway' | 'admin'
+
+export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
+
+/** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
+export type Order = { readonly kind: 'stop' } | { readonly kind: 'envoy'; readonly pid: number }
+
+/** Process → supervisor. */
+export type Report =
+  /** `installed`: this start made the first tenant; `key` is there when it was generated, and is nowhere else. */
+  | { readonly kind: 'ready'; readonly installed?: boolean; readonly key?: string }
+  /** It cannot start; the message is for people. */
+  | { readonly kind: 'failed'; readonly message: string }
+
+/** Socket paths, relative to the data directory: short enough for any path above it. */
+export const socketsIn = (runDir: string, workers: number) => ({
+  api: `${runDir}/api.sock`,
+  envoyAdmin: `${runDir}/envoy.sock`,
+  demo: `${runDir}/demo.sock`,
+  gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),
+  status: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}-status.sock`),
+})

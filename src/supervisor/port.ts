@@ -1,0 +1,40 @@
+import { once } from 'node:events'
+import { createServer } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
+import { StartError } from './start-error.ts'
+
+const ATTEMPTS = 6
+const PAUSE = 200
+
+const remedies: Readonly<Record<string, string>> = {
+  EADDRINUSE: 'is in use. Stop what listens there, or set SIDEVAULT_LISTEN to another port.',
+  EACCES: 'may not be used by this user. Set SIDEVAULT_LISTEN to a port from 1024 on.',
+  EADDRNOTAVAIL: 'is not an address of this machine. Set SIDEVAULT_LISTEN to one that is.',
+}
+
+/**
+ * Makes sure that Envoy can listen there (Envoy itself would share a port that is in use) and picks a port for 0.
+ * A port in use gets a second to become free: a supervisor killed just before may still be going.
+ */
+export const claimPort = async (listen: { readonly host: string; readonly port: number }) => {
+  for (let attempt = 1; ; attempt++) {
+    const server = createServer()
+    try {
+      server.listen({ host: listen.host, port: listen.port, exclusive: true })
+      await once(server, 'listening')
+      const address = server.address()
+      const port = typeof address === 'object' && address !== null ? address.port : listen.port
+      server.close()
+      await once(server, 'close')
+      return { host: listen.host, port }
+    } catch (error) {
+      const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+      if (code === 'EADDRINUSE' && attempt < ATTEMPTS) {
+        await setTimeout(PAUSE)
+        continue
+      }
+      const remedy = remedies[code] ?? `cannot be used (${code}). Set SIDEVAULT_LISTEN to another address.`
+      throw new StartError(`The address ${listen.host}:${listen.port} ${remedy}`)
+    }
+  }
+}

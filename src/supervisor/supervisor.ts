@@ -1,0 +1,153 @@
+import { setTimeout } from 'node:timers/promises'
+import { systemClock } from '../common/clock.ts'
+import { createLog } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import { announcement, baseUrl } from './announcement.ts'
+import { openDataDirectory } from './data-directory.ts'
+import { ensureDemoCertificate } from './demo-certificate.ts'
+import { drainEnvoy, envoyKind } from './envoy.ts'
+import { type Managed, manage } from './managed.ts'
+import { type ProcessStart, type Role, socketsIn } from './messages.ts'
+import { nodeKind, order } from './node-process.ts'
+import { claimPort } from './port.ts'
+import { probe } from './probe.ts'
+import { StartError } from './start-error.ts'
+import { writeBootstrap } from './write-bootstrap.ts'
+
+const READY_TIMEOUT_MS = 60_000
+const PROBE_MS = 25
+/** What a process gets to close its files after its last request. */
+const CLOSE_MS = 10_000
+
+export interface SupervisorOptions {
+  readonly role: Role
+  readonly configFile: string | undefined
+  readonly envoyBinary: string
+  readonly env: NodeJS.ProcessEnv
+  /** Shows text to the person who started the service. */
+  readonly print: (text: string) => void
+}
+
+export interface Supervisor {
+  /** Resolves when everything answers and the announcement is printed; rejects with StartError after all is stopped. */
+  readonly ready: Promise<void>
+  /** Resolves when everything is stopped. */
+  readonly done: Promise<void>
+  /** Drains and stops all processes; a second call stops waiting and kills what is left. */
+  stop(): void
+}
+
+const whenAborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })
+
+/**
+ * Runs the service: takes the data directory, starts admin, gateways and Envoy and keeps them alive until `stop`.
+ * The working directory becomes the data directory. Throws StartError when the data directory cannot be taken.
+ */
+export const startSupervisor = (config: Config, options: SupervisorOptions): Supervisor => {
+  const { role } = options
+  const { runDir, release } = openDataDirectory(config.dataDir, role)
+  process.chdir(config.dataDir)
+  const log = createLog('supervisor', config.logLevel)
+  const sockets = socketsIn(runDir, config.workers)
+  const impatient = new AbortController()
+  let stopping: Promise<void> | undefined
+  let envoy: Managed | undefined
+  let services: readonly Managed[] = []
+  const first: { installed: boolean; key: string | undefined } = { installed: false, key: undefined }
+
+  const end = async (one: Managed | undefined, ask: Parameters<Managed['stop']>[0]) => {
+    const child = one?.child
+    const kill = () => child?.kill('SIGKILL')
+    if (impatient.signal.aborted) kill()
+    else impatient.signal.addEventListener('abort', kill, { once: true })
+    await one?.stop(ask, CLOSE_MS)
+  }
+  const shutDown = async () => {
+    log.info('stopping')
+    const enough = AbortSignal.any([impatient.signal, AbortSignal.timeout(config.drainMs)])
+    if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
+    await end(envoy, (child) => child.kill('SIGTERM'))
+    await Promise.all(services.map((one) => end(one, (child) => order(child, { kind: 'stop' }))))
+    release()
+    log.info('stopped')
+  }
+  const { promise: done, resolve: finish } = Promise.withResolvers<void>()
+  const stop = () => {
+    if (stopping !== undefined) return impatient.abort()
+    stopping = shutDown()
+    stopping.then(finish, finish)
+  }
+
+  const tellEnvoy = (one: Managed) => {
+    const pid = envoy?.child?.pid
+    if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
+  }
+  const startService = (name: string, start: ProcessStart): Managed => {
+    const { SIDEVAULT_BOOTSTRAP_KEY: _, ...others } = options.env
+    const kind = nodeKind(name, {
+      start,
+      cwd: config.dataDir,
+      env: start.kind === 'admin' ? options.env : others,
+      onReady: (report) => {
+        first.installed ||= report.installed ?? false
+        first.key ??= report.key
+        tellEnvoy(one)
+      },
+    })
+    const one = manage(kind, { log, clock: systemClock })
+    return one
+  }
+
+  const begin = async () => {
+    for (const warning of config.warnings) log.warn(warning)
+    const listen = await claimPort(config.listen)
+    const demo = role === 'all' && config.loopback
+    const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
+    const bootstrap = await writeBootstrap(config, { listen, runDir, demoAuthority })
+    if (stopping !== undefined) return
+
+    const { baseDir, workers } = config
+    const common = { role, baseDir, configFile: options.configFile, runDir, listen, demo }
+    const admins = role === 'gateway' ? 0 : 1
+    const gateways = role === 'admin' ? 0 : workers
+    services = [
+      ...Array.from({ length: admins }, () => startService('admin', { ...common, kind: 'admin', worker: 0 })),
+      ...Array.from({ length: gateways }, (_, worker) =>
+        startService(`gateway-${worker}`, { ...common, kind: 'gateway', worker }),
+      ),
+    ]
+    envoy = manage(
+      envoyKind({
+        binary: options.envoyBinary,
+        configFile: bootstrap,
+        adminSocket: sockets.envoyAdmin,
+        log: createLog('envoy', config.logLevel),
+      }),
+      { log, clock: systemClock, onSpawn: () => queueMicrotask(() => services.forEach(tellEnvoy)) },
+    )
+    const url = baseUrl(listen, config.tls !== undefined)
+    const limit = AbortSignal.timeout(READY_TIMEOUT_MS)
+    const tooLate = whenAborted(AbortSignal.any([limit, impatient.signal]))
+    await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), done, tooLate])
+    while (role !== 'gateway' && stopping === undefined && (await probe(url)) !== 200)
+      await Promise.race([setTimeout(PROBE_MS), tooLate])
+    if (stopping !== undefined) return
+    log.info({ listen, role }, 'ready')
+    options.print(announcement({ config, listen, firstSteps: demo, ...first }))
+  }
+  const ready = begin().catch(async (error: unknown) => {
+    if (stopping !== undefined) return
+    impatient.abort()
+    stop()
+    await done
+    if (first.key !== undefined)
+      options.print(`The start failed after the management key was made (shown this once): ${first.key}\n`)
+    if (error instanceof StartError) throw error
+    const reason = error instanceof Error ? error.message : String(error)
+    throw new StartError(`The service did not become ready: ${reason}. See the log lines above.`)
+  })
+  return { ready, done, stop }
+}

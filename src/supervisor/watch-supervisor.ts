@@ -1,0 +1,32 @@
+import type { Order } from './messages.ts'
+
+/**
+ * For the processes below the supervisor: `stop` runs when it says so, or on SIGTERM. When it dies without a word, this
+ * process ends at once and takes Envoy with it, so that nothing is left behind.
+ */
+export const watchSupervisor = (stop: () => Promise<void>): void => {
+  let envoy: number | undefined
+  let stopping = false
+  const end = () => {
+    if (stopping) return
+    stopping = true
+    stop().then(
+      () => process.exit(0),
+      () => process.exit(1),
+    )
+  }
+  process.on('message', (message: Order) => {
+    if (message.kind === 'envoy') envoy = message.pid
+    else end()
+  })
+  process.on('disconnect', () => {
+    try {
+      if (envoy !== undefined) process.kill(envoy, 'SIGKILL')
+    } catch {
+      // it is gone already
+    }
+    process.exit(1)
+  })
+  process.on('SIGTERM', end)
+  process.on('SIGINT', () => {}) // the supervisor decides
+}

@@ -1,0 +1,221 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { inspect } from 'node:util'
+import t from 'tap'
+import { ConfigError, loadConfig, printConfig } from '../../src/config.ts'
+
+const faultsOf = (env: Record<string, string>, cwd = t.testdirName) => {
+  try {
+    loadConfig(env, { cwd })
+    return []
+  } catch (error) {
+    if (error instanceof ConfigError) return error.faults
+    throw error
+  }
+}
+
+t.test('an empty environment gives the documented defaults', async (t) => {
+  const config = loadConfig({}, { cwd: '/srv/vault' })
+  t.match(config, {
+    listen: { host: '127.0.0.1', port: 8080 },
+    loopback: true,
+    dataDir: '/srv/vault/.sidevault',
+    store: '/srv/vault/.sidevault/sidevault.db',
+    bootstrapKey: undefined,
+    headerPrefixes: ['SVC'],
+    masterKey: undefined,
+    plugins: ['*'],
+    egress: { allow: [], ports: [443], http: false, ca: undefined, resolvers: [] },
+    tls: undefined,
+    workers: 1,
+    bodyLimit: 1_048_576,
+    proxyBodyLimit: 8_388_608,
+    destinationTimeoutMs: 25_000,
+    cvcSeconds: 3600,
+    auditSync: false,
+    warnings: [],
+  })
+})
+
+t.test('every setting can be given as a variable', async (t) => {
+  const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k', 'ca.pem': 'a' })
+  const config = loadConfig(
+    {
+      SIDEVAULT_LISTEN: '[::]:9443',
+      SIDEVAULT_DATA_DIR: 'data dir',
+      SIDEVAULT_BOOTSTRAP_KEY: 'key_0123456789abcdef0123456789',
+      SIDEVAULT_HEADER_PREFIXES: 'svc, BT',
+      SIDEVAULT_STORE: 'sqlite',
+      SIDEVAULT_MASTER_KEY: 'file:root.key',
+      SIDEVAULT_PLUGINS: '*,./mine,@acme/loyalty',
+      SIDEVAULT_PLUGIN_CONFIG: '{"loyalty":{"limit":3}}',
+      SIDEVAULT_EGRESS_ALLOW: '10.1.0.0/16,fd00::/8,192.168.7.1',
+      SIDEVAULT_EGRESS_PORTS: '*',
+      SIDEVAULT_EGRESS_HTTP: 'true',
+      SIDEVAULT_EGRESS_CA: 'ca.pem',
+      SIDEVAULT_EGRESS_DNS: '10.0.0.2,[fd00::2]:5353',
+      SIDEVAULT_TLS_CERT: 'cert.pem',
+      SIDEVAULT_TLS_KEY: 'key.pem',
+      SIDEVAULT_WORKERS: '3',
+      SIDEVAULT_LOG_LEVEL: 'warn',
+      SIDEVAULT_BODY_LIMIT: '2048',
+      SIDEVAULT_PROXY_BODY_LIMIT: '4096',
+      SIDEVAULT_DESTINATION_TIMEOUT: '5',
+      SIDEVAULT_CVC_SECONDS: '60',
+      SIDEVAULT_AUDIT_SYNC: '1',
+      SIDEVAULT_DRAIN_SECONDS: '0',
+    },
+    { cwd: dir },
+  )
+  t.match(config, {
+    listen: { host: '::', port: 9443 },
+    loopback: false,
+    dataDir: join(dir, 'data dir'),
+    headerPrefixes: ['SVC', 'BT'],
+    plugins: ['*', './mine', '@acme/loyalty'],
+    pluginConfig: { loyalty: { limit: 3 } },
+    egress: {
+      allow: ['10.1.0.0/16', 'fd00::/8', '192.168.7.1/32'],
+      ports: '*',
+      http: true,
+      ca: join(dir, 'ca.pem'),
+      resolvers: [
+        { address: '10.0.0.2', port: 53 },
+        { address: 'fd00::2', port: 5353 },
+      ],
+    },
+    tls: { certificate: join(dir, 'cert.pem'), key: join(dir, 'key.pem') },
+    workers: 3,
+    logLevel: 'warn',
+    bodyLimit: 2048,
+    proxyBodyLimit: 4096,
+    destinationTimeoutMs: 5000,
+    cvcSeconds: 60,
+    auditSync: true,
+    drainMs: 0,
+    warnings: [],
+  })
+  t.equal(config.bootstrapKey?.reveal(), 'key_0123456789abcdef0123456789')
+  t.equal(config.masterKey?.reveal(), `file:${join(dir, 'root.key')}`, 'also after a change of directory')
+})
+
+const TABLE: readonly [variable: string, value: string, problem: RegExp][] = [
+  ['LISTEN', '8080', /address and a port/],
+  ['LISTEN', 'example.com:80', /address and a port/],
+  ['LISTEN', '127.0.0.1:65536', /address and a port/],
+  ['LISTEN', '0.0.0.0:8080', /other machines/],
+  ['LISTEN', '[::]:8080', /other machines/],
+  ['BOOTSTRAP_KEY', 'short', /not valid/],
+  ['BOOTSTRAP_KEY', 'with a blank inside it', /not valid/],
+  ['HEADER_PREFIXES', 'SVC,B T', /header prefix/],
+  ['HEADER_PREFIXES', ',', /empty/],
+  ['STORE', 'postgres://user:secret-word@db/x', /not in this version yet/],
+  ['STORE', 'mysql://user:secret-word@db/x', /not a store/],
+  ['REDIS_URL', 'redis://:secret-word@cache', /not in this version yet/],
+  ['MASTER_KEY', 'secret-word', /not valid/],
+  ['PLUGIN_CONFIG', '{"secret-word"', /not valid/],
+  ['EGRESS_ALLOW', '10.0.0.0/33', /CIDR/],
+  ['EGRESS_ALLOW', 'internal', /CIDR/],
+  ['EGRESS_PORTS', '443,https', /not a port/],
+  ['EGRESS_PORTS', '0', /not a port/],
+  ['EGRESS_HTTP', 'maybe', /not valid/],
+  ['EGRESS_CA', 'absent.pem', /cannot be read/],
+  ['EGRESS_DNS', 'resolver', /name server/],
+  ['WORKERS', '0', /not valid/],
+  ['WORKERS', 'two', /not valid/],
+  ['LOG_LEVEL', 'loud', /not valid/],
+  ['BODY_LIMIT', '-1', /not valid/],
+  ['DESTINATION_TIMEOUT', '1.5', /not valid/],
+]
+
+for (const [variable, value, problem] of TABLE)
+  t.test(`SIDEVAULT_${variable}=${value} is a fault with a remedy and without a secret`, async (t) => {
+    const faults = faultsOf({ [`SIDEVAULT_${variable}`]: value })
+    t.equal(faults.length, 1)
+    t.match(faults[0], { name: `SIDEVAULT_${variable}`, problem, remedy: /\w/ })
+    t.notMatch(JSON.stringify(faults), /secret-word/)
+  })
+
+t.test('a certificate and its key come together, in files that can be read', async (t) => {
+  const dir = t.testdir({ 'cert.pem': 'c' })
+  t.match(faultsOf({ SIDEVAULT_TLS_CERT: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_KEY' }])
+  t.match(faultsOf({ SIDEVAULT_TLS_KEY: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_CERT' }])
+  t.match(faultsOf({ SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'none.pem' }, dir), [
+    { name: 'SIDEVAULT_TLS_KEY', problem: /cannot be read/ },
+  ])
+})
+
+t.test('listening beyond loopback without TLS takes an explicit word', async (t) => {
+  const config = loadConfig({ SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true' })
+  t.match(config, { listen: { host: '0.0.0.0', port: 80 }, loopback: false })
+})
+
+t.test('all faults are listed at once, in one message', async (t) => {
+  const env = Object.fromEntries(TABLE.map(([variable, value]) => [`SIDEVAULT_${variable}`, value]))
+  const faults = faultsOf(env)
+  t.equal(new Set(faults.map(({ name }) => name)).size, Object.keys(env).length)
+  const { message } = new ConfigError(faults)
+  for (const { name } of faults) t.match(message, name)
+})
+
+t.test('a YAML or JSON file holds the same settings and the environment wins', async (t) => {
+  const dir = t.testdir({
+    'settings.yaml':
+      'listen: 127.0.0.1:7000\nworkers: 2\negress_ports: [443, 8443]\nheader_prefixes: SVC,BT\nplugin_config:\n  card: { a: 1 }\n',
+    'settings.json': '{ "listen": "127.0.0.1:7001", "log_level": "error" }',
+    'broken.yaml': 'listen: [secret-word',
+    'list.yaml': '- listen',
+  })
+  const yaml = loadConfig({ SIDEVAULT_CONFIG: 'settings.yaml', SIDEVAULT_WORKERS: '4' }, { cwd: dir })
+  t.match(yaml, {
+    listen: { port: 7000 },
+    workers: 4,
+    egress: { ports: [443, 8443] },
+    headerPrefixes: ['SVC', 'BT'],
+    pluginConfig: { card: { a: 1 } },
+  })
+  t.match(loadConfig({}, { cwd: dir, file: 'settings.json' }), { listen: { port: 7001 }, logLevel: 'error' })
+  for (const name of ['broken.yaml', 'list.yaml', 'absent.yaml', '.']) {
+    const faults = faultsOf({ SIDEVAULT_CONFIG: name }, dir)
+    t.match(faults, [{ name: 'SIDEVAULT_CONFIG' }], name)
+    t.notMatch(JSON.stringify(faults), /secret-word/)
+  }
+})
+
+t.test('unknown settings and guessable keys are warnings', async (t) => {
+  const dir = t.testdir({ 'settings.yaml': 'lissten: x\n' })
+  const { warnings } = loadConfig(
+    { SIDEVAULT_LISTENS: '1', SIDEVAULT_BOOTSTRAP_KEY: 'guess-me-1', SIDEVAULT_CONFIG: 'settings.yaml' },
+    { cwd: dir },
+  )
+  t.equal(warnings.length, 3)
+  t.match(warnings.join('\n'), /SIDEVAULT_LISTENS/)
+  t.match(warnings.join('\n'), /lissten/)
+  t.notMatch(warnings.join('\n'), /guess-me-1/)
+})
+
+t.test('an empty variable counts as unset', async (t) => {
+  t.match(loadConfig({ SIDEVAULT_LISTEN: '', SIDEVAULT_TLS_CERT: '', SIDEVAULT_WORKERS: '' }), {
+    listen: { port: 8080 },
+    tls: undefined,
+    workers: 1,
+  })
+})
+
+t.test('no printed form of the configuration shows a secret', async (t) => {
+  const dir = t.testdir()
+  mkdirSync(join(dir, 'x'))
+  writeFileSync(join(dir, 'c.yaml'), 'bootstrap_key: key_marker-aaaaaaaaaaaaaaaaaaaa\n')
+  const config = loadConfig(
+    {
+      SIDEVAULT_CONFIG: 'c.yaml',
+      SIDEVAULT_MASTER_KEY: 'passphrase:marker-bbbbbbbb',
+      SIDEVAULT_PLUGIN_CONFIG: '{"kms":{"token":"marker-cccc"}}',
+    },
+    { cwd: dir },
+  )
+  const { pluginConfig: _, ...rest } = config
+  for (const printed of [printConfig(config), JSON.stringify(rest), inspect(rest, { depth: 9 })])
+    t.notMatch(printed, /marker/)
+  t.match(printConfig(config), /kms/)
+})
