@@ -1,5 +1,16 @@
 import type { Log } from '../common/log.ts'
-import type { Caller, Contribution, Operation, PermissionInfo, Plugin, TokenType } from '../sdk/index.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type {
+  Caller,
+  Contribution,
+  Operation,
+  PermissionInfo,
+  Plugin,
+  Ports,
+  Tenants,
+  TokenType,
+  Vault,
+} from '../sdk/index.ts'
 
 /** A loaded plugin with what it brought. */
 export interface LoadedPlugin {
@@ -9,10 +20,12 @@ export interface LoadedPlugin {
 
 /** Frozen after start. */
 export interface Registry {
+  /** In the order in which they start. */
   readonly plugins: readonly LoadedPlugin[]
   readonly operations: readonly Operation[]
   readonly tokenTypes: ReadonlyMap<string, TokenType>
   readonly permissions: readonly PermissionInfo[]
+  readonly ports: Readonly<Partial<Ports>>
 }
 
 /** Who sent a request, as a transport saw it. */
@@ -20,7 +33,10 @@ export interface Invocation {
   /** The API key as sent; absent when none was. */
   readonly key: string | undefined
   readonly traceId: string
+  /** Aborted when nobody waits for the answer any more; an AppError as its reason is what the caller then gets. */
   readonly signal: AbortSignal
+  /** Told who calls as soon as that is known, for the transport's access log. */
+  readonly onCaller?: (caller: Caller) => void
 }
 
 export interface Authenticator {
@@ -33,8 +49,16 @@ export interface RunningKernel {
   readonly registry: Registry
   readonly authenticator: Authenticator
   readonly log: Log
-  /** `input` is the decoded input member by member, not yet validated. Rejects with AppError only. */
+  readonly vault: Vault
+  readonly tenants: Tenants
+  readonly expressions: Expressions
+  /**
+   * `input` is the decoded input member by member, not yet validated; members that the schema does not name are
+   * ignored. Resolves with the output's declared members only. Rejects with AppError only.
+   */
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
+  /** Rejects when the journal or a plugin cannot do its work. */
   health(): Promise<void>
+  /** Stops plugins in reverse order of start; a second call waits for the first. */
   stop(): Promise<void>
 }

@@ -1,0 +1,162 @@
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import type { Metrics } from '../../common/metrics.ts'
+import type { RunningKernel } from '../../kernel/types.ts'
+import type { Caller } from '../../sdk/index.ts'
+import { createAllowed } from './allowed.ts'
+import { type BrandHeaders, createBrands } from './brands.ts'
+import { clientErrorHandler } from './client-error.ts'
+import { fromFramework, sendProblem } from './problem.ts'
+import { addOperations } from './routes.ts'
+
+/** What is known of one request besides the request itself. */
+export interface RequestState extends BrandHeaders {
+  readonly startedAt: number
+  caller?: Caller
+}
+
+declare module 'fastify' {
+  interface FastifyRequest {
+    state: RequestState
+  }
+  interface FastifyContextConfig {
+    /** Name in metrics and access log: an operation's rpc, or one of ours. */
+    operation?: string
+    /** The input member that is the whole body. */
+    body?: string | undefined
+  }
+}
+
+/** A page of the service's own: alive, ready, metrics, documentation. */
+export interface OwnRoute {
+  readonly path: string
+  readonly name: string
+  readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
+}
+
+export interface AppDeps {
+  readonly kernel: RunningKernel
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly own: readonly OwnRoute[]
+}
+
+export interface AppOptions {
+  /** Header brands, first canonical. */
+  readonly prefixes: readonly string[]
+  /** Bytes of a request body. */
+  readonly bodyLimit: number
+  /** Bytes of path and headers together. */
+  readonly headerLimit: number
+  /** ms within which a whole request must have arrived, and within which its head must. */
+  readonly requestTimeout: number
+  readonly headersTimeout: number
+  /** ms after which a call is answered with 504. */
+  readonly callTimeout: number
+  /** ms between two looks for slow connections. */
+  readonly checkInterval: number
+  /** Where clients see the service; default: the host and scheme of each request. */
+  readonly baseUrl: string | undefined
+}
+
+/** Longer than Envoy keeps an idle connection (1 h), so that it never sends into one that is being closed. */
+const KEEP_ALIVE_TIMEOUT = 65 * 60_000
+
+const UNMATCHED = 'unmatched'
+
+/**
+ * The HTTP transport: routes from the registry, the pages of our own, and around both what every answer shares: the
+ * brand's trace id, the one error shape, 404 or 405, metrics and access log. Not listening yet.
+ */
+export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance => {
+  const { kernel, log, metrics } = deps
+  const brands = createBrands(options.prefixes)
+  const allowed = createAllowed(
+    kernel.registry.operations,
+    deps.own.map(({ path }) => path),
+  )
+
+  const receive = (request: FastifyRequest, reply: FastifyReply) => {
+    const headers = brands(request.raw.headers)
+    request.state = { ...headers, startedAt: performance.now() }
+    reply.header(headers.traceIdName, headers.traceId)
+    reply.header('x-content-type-options', 'nosniff')
+    reply.header('cache-control', 'no-store')
+  }
+
+  const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
+    const { startedAt, traceId, caller } = request.state
+    const status = reply.statusCode
+    metrics.requests.inc({ operation, status })
+    const entry = {
+      operation,
+      status,
+      ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+      trace_id: traceId,
+      ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
+    }
+    if (operation in quiet && status < 400) log.debug(entry, 'answered')
+    else log.info(entry, 'answered')
+  }
+  /** Asked every few seconds by machines: not worth a line each. */
+  const quiet: Readonly<Record<string, true>> = { healthz: true, readyz: true, metrics: true }
+
+  const app = fastify({
+    logger: false,
+    bodyLimit: options.bodyLimit,
+    requestTimeout: options.requestTimeout,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT,
+    forceCloseConnections: 'idle',
+    return503OnClosing: false,
+    http: {
+      maxHeaderSize: options.headerLimit,
+      headersTimeout: options.headersTimeout,
+      connectionsCheckingInterval: options.checkInterval,
+    },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      // Ids have up to 400 characters, each up to 12 bytes when encoded.
+      maxParamLength: options.headerLimit,
+      querystringParser: () => ({}),
+    },
+    clientErrorHandler: clientErrorHandler(`${options.prefixes[0]}-TRACE-ID`),
+    frameworkErrors: (error, request, reply) => {
+      receive(request as FastifyRequest, reply as FastifyReply)
+      sendProblem(reply as FastifyReply, fromFramework(error))
+      record(request as FastifyRequest, reply as FastifyReply, UNMATCHED)
+    },
+  })
+
+  app.decorateRequest('state', null as unknown as RequestState)
+  app.removeAllContentTypeParsers()
+  // Bodies are read as bytes whatever they claim to be: an operation without a body takes any (completions §1).
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
+
+  app.addHook('onRequest', async (request, reply) => {
+    receive(request, reply)
+    if (!request.is404) return
+    const allow = allowed(request.url.split('?', 1)[0]!)
+    if (allow.length === 0)
+      throw new AppError('not_found', 'There is nothing at this path. /docs lists what there is.')
+    throw new AppError(
+      'method_not_allowed',
+      `This path does not answer ${request.method}. It answers ${allow.join(', ')}.`,
+      { allow },
+    )
+  })
+  app.addHook('onResponse', async (request, reply) => {
+    record(request, reply, request.routeOptions.config?.operation ?? UNMATCHED)
+  })
+  app.setErrorHandler((thrown, request, reply) => {
+    const error = fromFramework(thrown)
+    if (error.code === 'internal' && !(thrown instanceof AppError))
+      log.error({ err: thrown, trace_id: request.state.traceId }, 'a request failed')
+    return sendProblem(reply, error, request.routeOptions.config?.body)
+  })
+
+  for (const { path, name, handler } of deps.own)
+    app.route({ method: 'GET', url: path, config: { operation: name }, handler })
+  addOperations(app, kernel, options)
+  return app
+}

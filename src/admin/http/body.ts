@@ -1,0 +1,74 @@
+import { AppError } from '../../common/errors.ts'
+import { deeperThan } from '../../common/json.ts'
+
+/** Arrays and objects within one another (completions §11). */
+export const MAX_DEPTH = 64
+
+const malformed = (detail: string) => new AppError('malformed', detail)
+
+const unsupported = (types: readonly string[]) =>
+  new AppError(
+    'unsupported_media_type',
+    `The body's content type is not accepted here. Send it as ${types.join(' or ')}, in UTF-8.`,
+  )
+
+/** The media type in lower case, and whether its charset (if any) is UTF-8. */
+const mediaType = (header: string): { readonly type: string; readonly utf8: boolean } => {
+  const [type = '', ...parameters] = header.split(';')
+  const charset = parameters
+    .map((parameter) => /^\s*charset\s*=\s*"?([^"\s]*)"?\s*$/i.exec(parameter)?.[1])
+    .find((value) => value !== undefined)
+  return {
+    type: type.trim().toLowerCase(),
+    utf8: charset === undefined || /^(?:utf-?8|us-ascii)$/i.test(charset),
+  }
+}
+
+/** Throws `unsupported_media_type` unless the body is JSON of a type that the operation takes. */
+export const checkContentType = (header: string | undefined, consumes: readonly string[] = []): void => {
+  const accepted = ['application/json', ...consumes]
+  const { type, utf8 } = mediaType(header ?? '')
+  if (!accepted.includes(type) || !utf8) throw unsupported(accepted)
+}
+
+/** Half of a surrogate pair, which no UTF-8 text can hold. */
+const holdsLoneSurrogate = (value: unknown): boolean => {
+  const stack: unknown[] = [value]
+  while (stack.length > 0) {
+    const item = stack.pop()
+    if (typeof item === 'string') {
+      if (!item.isWellFormed()) return true
+    } else if (typeof item === 'object' && item !== null)
+      for (const [name, child] of Object.entries(item)) {
+        if (!name.isWellFormed()) return true
+        stack.push(child)
+      }
+  }
+  return false
+}
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+
+/**
+ * A JSON body, bounded in depth. `__proto__` and `constructor` are members like any other: `JSON.parse` defines them,
+ * and later steps copy only what schemas name. Throws `malformed`.
+ */
+export const parseJson = (body: Buffer): unknown => {
+  let text: string
+  try {
+    text = decoder.decode(body)
+  } catch {
+    throw malformed('The body is not valid UTF-8. Send JSON in UTF-8.')
+  }
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    throw malformed('The body is not valid JSON. Check its syntax.')
+  }
+  if (deeperThan(value, MAX_DEPTH))
+    throw malformed(`The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
+  if (/\\u[dD][89a-fA-F]/.test(text) && holdsLoneSurrogate(value))
+    throw malformed('The body holds half of a surrogate pair, which is no Unicode text. Send both halves.')
+  return value
+}

@@ -1,0 +1,108 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { AppError } from '../../common/errors.ts'
+import { isObject } from '../../common/json.ts'
+import { methodOf, pathOf } from '../../kernel/check-operation.ts'
+import type { RunningKernel } from '../../kernel/types.ts'
+import type { Operation } from '../../sdk/index.ts'
+import type { AppOptions } from './app.ts'
+import { baseUrlOf } from './base-url.ts'
+import { checkContentType, parseJson } from './body.ts'
+import { inputReader } from './input.ts'
+import { JSON_TYPE } from './problem.ts'
+
+const hasBody = (request: FastifyRequest): boolean => {
+  const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
+  return encoding !== undefined || (length !== undefined && length !== '0')
+}
+
+const queryOf = (request: FastifyRequest): URLSearchParams => {
+  const url = request.raw.url ?? ''
+  const start = url.indexOf('?')
+  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+}
+
+/** Aborts when the client goes away or the call takes too long; `done` releases what watches for that. */
+const watch = (reply: FastifyReply, timeout: number) => {
+  const controller = new AbortController()
+  const timer = setTimeout(() => {
+    controller.abort(
+      new AppError('unavailable', 'The call took too long to answer. Try again, or ask for less.'),
+    )
+  }, timeout)
+  const gone = () => controller.abort()
+  reply.raw.once('close', gone)
+  return {
+    signal: controller.signal,
+    done: () => {
+      clearTimeout(timer)
+      reply.raw.off('close', gone)
+    },
+  }
+}
+
+const answer = (
+  request: FastifyRequest,
+  reply: FastifyReply,
+  operation: Operation,
+  output: unknown,
+  baseUrl: string | undefined,
+): FastifyReply => {
+  const status = operation.status ?? 200
+  reply.code(status)
+  if (operation.location && status === 201)
+    reply.header('location', baseUrlOf(request.raw.headers, baseUrl) + operation.location(output as never))
+  if (status === 204) return reply.send()
+  const body =
+    operation.responseBody !== undefined && isObject(output) ? output[operation.responseBody] : output
+  return reply.type(JSON_TYPE).send(JSON.stringify(body ?? null))
+}
+
+/** One route for each operation of the registry. */
+export const addOperations = (app: FastifyInstance, kernel: RunningKernel, options: AppOptions): void => {
+  for (const operation of kernel.registry.operations) {
+    const reader = inputReader(operation)
+    const consumes = operation.consumes ?? []
+
+    /** Who may not call is told so before a byte of the body is read, and before anything is said about it. */
+    const authenticateFirst = async (request: FastifyRequest) => {
+      if (operation.permission !== 'none' && hasBody(request))
+        request.state.caller = await kernel.authenticator.authenticate(request.state.key)
+    }
+
+    const bodyOf = (request: FastifyRequest): unknown => {
+      const bytes = request.body
+      if (!reader.takesBody || !Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
+      checkContentType(request.raw.headers['content-type'], consumes)
+      return parseJson(bytes)
+    }
+
+    app.route({
+      method: methodOf(operation),
+      url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
+      config: { operation: operation.rpc, body: operation.body },
+      preParsing: authenticateFirst,
+      handler: async (request, reply) => {
+        const { state } = request
+        const input = reader.read({
+          params: request.params as Record<string, string>,
+          query: queryOf(request),
+          body: bodyOf(request),
+        })
+        const { signal, done } = watch(reply, options.callTimeout)
+        try {
+          const output = await kernel.invoke(operation, input, {
+            key: state.key,
+            traceId: state.traceId,
+            signal,
+            onCaller: (caller) => {
+              state.caller = caller
+            },
+          })
+          return answer(request, reply, operation, output, options.baseUrl)
+        } finally {
+          done()
+        }
+      },
+    })
+  }
+}

@@ -1,0 +1,200 @@
+import { ERRORS, type ErrorCode } from '../../common/errors.ts'
+import { methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
+import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
+import type { Registry } from '../../kernel/types.ts'
+import type { Operation } from '../../sdk/index.ts'
+import { printedSchema } from './schema.ts'
+
+/** The parts of an OpenAPI 3.1 document that we print (https://spec.openapis.org/oas/v3.1.1.html). */
+export interface OpenApi {
+  readonly openapi: '3.1.1'
+  readonly info: { readonly title: string; readonly version: string; readonly description: string }
+  readonly servers: readonly { readonly url: string }[]
+  readonly tags: readonly { readonly name: string }[]
+  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
+  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
+  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
+}
+
+export interface OpenApiParameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required: boolean
+  readonly description?: string
+  readonly style?: string
+  readonly explode?: boolean
+  readonly schema: unknown
+}
+
+export interface OpenApiOperation {
+  readonly operationId: string
+  readonly tags: readonly string[]
+  readonly summary: string
+  readonly description?: string
+  readonly 'x-permission': string
+  readonly security?: readonly []
+  readonly parameters?: readonly OpenApiParameter[]
+  readonly requestBody?: { readonly required: boolean; readonly content: Content }
+  readonly responses: Readonly<Record<string, unknown>>
+}
+
+type Content = Readonly<Record<string, { readonly schema: unknown }>>
+
+const contentOf = (schema: unknown, types: readonly string[] = []): Content =>
+  Object.fromEntries(['application/json', ...types].map((type) => [type, { schema }]))
+
+const responseName = (code: ErrorCode) => ERRORS[code].title.replaceAll(/\s/g, '')
+
+const RESPONSES: readonly ErrorCode[] = [
+  'invalid',
+  'unauthenticated',
+  'forbidden',
+  'not_found',
+  'conflict',
+  'too_large',
+  'unsupported_media_type',
+  'rate_limited',
+]
+
+const problem = {
+  type: 'object',
+  required: ['title', 'status', 'detail'],
+  properties: {
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    errors: {
+      type: 'object',
+      description: 'Sentences by property path, e.g. data.number.',
+      additionalProperties: { type: 'array', items: { type: 'string' } },
+    },
+  },
+}
+
+const parameter = (name: string, place: 'path' | 'query', schema: JsonSchema, required: boolean) => ({
+  name,
+  in: place,
+  required,
+  ...(schema.description === undefined ? {} : { description: schema.description }),
+  ...(place === 'query' && allows(schema, 'object') ? { style: 'deepObject', explode: true } : {}),
+  schema: printedSchema(schema),
+})
+
+const refs = (codes: readonly ErrorCode[]) =>
+  Object.fromEntries(
+    codes.map((code) => [ERRORS[code].status, { $ref: `#/components/responses/${responseName(code)}` }]),
+  )
+
+const printedOperation = (operation: Operation, traceHeader: string): OpenApiOperation => {
+  const method = methodOf(operation)
+  const input = asSchema(operation.input)
+  const output = asSchema(operation.output)
+  const path = pathParams(pathOf(operation))
+  const isRequired = (name: string) => input.required?.includes(name) ?? false
+  const others = Object.entries(input.properties ?? {}).filter(
+    ([name]) => !path.includes(name) && name !== operation.body,
+  )
+  const inQuery = method === 'GET' || method === 'DELETE' || operation.body !== undefined
+  const parameters = [
+    ...path.map((name) => parameter(name, 'path', asSchema(input.properties?.[name]), true)),
+    ...(inQuery ? others.map(([name, schema]) => parameter(name, 'query', schema, isRequired(name))) : []),
+  ]
+  const bodySchema =
+    operation.body !== undefined
+      ? printedSchema(input.properties?.[operation.body])
+      : !inQuery && others.length > 0
+        ? {
+            type: 'object',
+            required: others.map(([name]) => name).filter(isRequired),
+            properties: Object.fromEntries(others.map(([name, schema]) => [name, printedSchema(schema)])),
+          }
+        : undefined
+  const status = operation.status ?? 200
+  const result = operation.responseBody ? output.properties?.[operation.responseBody] : output
+  const secured = operation.permission !== 'none'
+  const errors: ErrorCode[] = [
+    ...(parameters.length > 0 || bodySchema !== undefined ? (['invalid'] as const) : []),
+    ...(secured ? (['unauthenticated'] as const) : []),
+    ...(secured && operation.permission !== 'any key' ? (['forbidden'] as const) : []),
+    ...(path.length > 0 ? (['not_found'] as const) : []),
+    ...(method === 'POST' ? (['conflict'] as const) : []),
+    ...(bodySchema === undefined ? [] : (['too_large', 'unsupported_media_type'] as const)),
+  ]
+  return {
+    operationId: operation.rpc,
+    tags: [operation.rpc.split('.')[0]!],
+    summary: operation.summary,
+    ...(operation.description === undefined ? {} : { description: operation.description }),
+    'x-permission': operation.permission,
+    ...(secured ? {} : { security: [] as const }),
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(bodySchema === undefined
+      ? {}
+      : {
+          requestBody: {
+            required:
+              operation.body === undefined
+                ? others.some(([name]) => isRequired(name))
+                : isRequired(operation.body),
+            content: contentOf(bodySchema, operation.consumes),
+          },
+        }),
+    responses: {
+      [status]: {
+        description: operation.summary,
+        headers: {
+          [traceHeader]: { $ref: '#/components/headers/TraceId' },
+          ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
+        },
+        ...(status === 204 ? {} : { content: contentOf(printedSchema(result)) }),
+      },
+      ...refs(errors),
+      default: { $ref: '#/components/responses/Error' },
+    },
+  }
+}
+
+/** OpenAPI 3.1 of all operations in the registry. `prefix` is the canonical header brand. */
+export const openApi = (
+  registry: Pick<Registry, 'operations'>,
+  { prefix, version }: { readonly prefix: string; readonly version: string },
+): OpenApi => {
+  const traceHeader = `${prefix}-TRACE-ID`
+  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  for (const operation of registry.operations) {
+    const path = pathOf(operation)
+    paths[path] ??= {}
+    paths[path][methodOf(operation).toLowerCase()] = printedOperation(operation, traceHeader)
+  }
+  const error = (description: string) => ({
+    description,
+    headers: { [traceHeader]: { $ref: '#/components/headers/TraceId' } },
+    content: contentOf({ $ref: '#/components/schemas/Problem' }),
+  })
+  return {
+    openapi: '3.1.1',
+    info: {
+      title: 'Sidevault',
+      version,
+      description: 'Tokens instead of sensitive data: create, read, use and find them, and manage who may.',
+    },
+    servers: [{ url: '/' }],
+    tags: [...new Set(registry.operations.map(({ rpc }) => rpc.split('.')[0]!))]
+      .sort()
+      .map((name) => ({ name })),
+    paths,
+    components: {
+      securitySchemes: { ApiKey: { type: 'apiKey', in: 'header', name: `${prefix}-API-KEY` } },
+      headers: {
+        TraceId: { description: 'The trace id sent, or one made for this call.', schema: { type: 'string' } },
+      },
+      schemas: { Problem: problem },
+      responses: {
+        Error: error('Any other failure'),
+        ...Object.fromEntries(RESPONSES.map((code) => [responseName(code), error(ERRORS[code].title)])),
+      },
+    },
+    security: [{ ApiKey: [] }],
+  }
+}

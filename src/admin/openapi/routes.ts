@@ -1,0 +1,32 @@
+import type { Registry } from '../../kernel/types.ts'
+import type { OwnRoute } from '../http/app.ts'
+import { JSON_TYPE } from '../http/problem.ts'
+import { openApi } from './document.ts'
+import { docsPage, PAGE_POLICY } from './page.ts'
+
+/** `/openapi.json` and `/docs`, printed once: the registry does not change while the service runs. */
+export const documentationRoutes = (
+  registry: Pick<Registry, 'operations'>,
+  options: { readonly prefix: string; readonly version: string },
+): readonly OwnRoute[] => {
+  const document = openApi(registry, options)
+  const json = JSON.stringify(document)
+  const page = docsPage(document)
+  return [
+    {
+      path: '/openapi.json',
+      name: 'openapi',
+      handler: async (_request, reply) => reply.type(JSON_TYPE).send(json),
+    },
+    {
+      path: '/docs',
+      name: 'docs',
+      handler: async (_request, reply) =>
+        reply
+          .header('content-security-policy', PAGE_POLICY)
+          .header('referrer-policy', 'no-referrer')
+          .type('text/html; charset=utf-8')
+          .send(page),
+    },
+  ]
+}

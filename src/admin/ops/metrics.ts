@@ -1,0 +1,61 @@
+import { AggregatorRegistry, type Registry } from 'prom-client'
+import type { Log } from '../../common/log.ts'
+import type { Metrics } from '../../common/metrics.ts'
+import type { OwnRoute } from '../http/app.ts'
+
+/** Another process's metrics, as `registry.getMetricsAsJSON()` gives them there. */
+export interface MetricSource {
+  /** e.g. `gateway-1`. */
+  readonly name: string
+  metrics(signal: AbortSignal): Promise<readonly object[]>
+}
+
+export interface MetricsDeps {
+  readonly metrics: Metrics
+  readonly sources: readonly MetricSource[]
+  readonly log: Log
+}
+
+const UP = 'sidevault_process_up'
+
+const read = async (source: MetricSource, timeout: number): Promise<readonly object[]> => {
+  const signal = AbortSignal.timeout(timeout)
+  const late = new Promise<never>((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(new Error(`no metrics within ${timeout} ms`)), {
+      once: true,
+    })
+  })
+  return Promise.race([source.metrics(signal), late])
+}
+
+/**
+ * `/metrics` in Prometheus text: this process's and those of all sources, added up, and which processes answered. A
+ * source that does not answer within `timeout` ms counts as down and is left out.
+ */
+export const metricsRoute = (
+  { metrics, sources, log }: MetricsDeps,
+  options: { readonly name: string; readonly timeout: number },
+): OwnRoute => ({
+  path: '/metrics',
+  name: 'metrics',
+  handler: async (_request, reply) => {
+    metrics.up.set({ name: options.name }, 1)
+    const others = await Promise.all(
+      sources.map(async (source) => {
+        try {
+          const found = await read(source, options.timeout)
+          metrics.up.set({ name: source.name }, 1)
+          // Who is up is said here only: the others know of themselves at most.
+          return found.filter((metric) => (metric as { name?: string }).name !== UP)
+        } catch (err) {
+          log.warn({ err, process: source.name }, 'a process gave no metrics')
+          metrics.up.set({ name: source.name }, 0)
+          return []
+        }
+      }),
+    )
+    const own: readonly object[] = await metrics.registry.getMetricsAsJSON()
+    const all: Registry = AggregatorRegistry.aggregate([own, ...others] as object[])
+    return reply.type(all.contentType).send(await all.metrics())
+  },
+})

@@ -1,0 +1,122 @@
+import { chmod, rm } from 'node:fs/promises'
+import type { FastifyInstance } from 'fastify'
+import type { Log } from '../common/log.ts'
+import type { Metrics } from '../common/metrics.ts'
+import type { RunningKernel } from '../kernel/types.ts'
+import { createApp } from './http/app.ts'
+import { documentationRoutes } from './openapi/routes.ts'
+import { type Check, healthRoutes } from './ops/health.ts'
+import { type MetricSource, metricsRoute } from './ops/metrics.ts'
+
+export interface AdminDeps {
+  readonly kernel: RunningKernel
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Parts that `/readyz` asks, besides the kernel itself. */
+  readonly checks?: Readonly<Record<string, Check>>
+  /** Other processes whose metrics `/metrics` adds. */
+  readonly sources?: readonly MetricSource[]
+}
+
+export interface AdminOptions {
+  /** Where to listen: a unix socket (mode 0600, a stale one is replaced), a port of loopback, or nowhere (`inject`). */
+  readonly listen: { readonly socketPath: string } | { readonly port: number } | 'nowhere'
+  /** Header brands, first canonical. Default: SVC. */
+  readonly prefixes?: readonly string[]
+  /** Where clients see the service, for `Location`; default: host and scheme of each request. */
+  readonly baseUrl?: string
+  /** Of the service, as printed in the OpenAPI document. */
+  readonly version?: string
+  /** Bytes of a body; default 1 MiB. */
+  readonly bodyLimit?: number
+  /** Bytes of path and headers; default 64 KiB. */
+  readonly headerLimit?: number
+  /** ms for a whole request to arrive; default 30,000. */
+  readonly requestTimeout?: number
+  /** ms for the head of a request to arrive; default 10,000. */
+  readonly headersTimeout?: number
+  /** ms after which a call is answered with 504; default 30,000. */
+  readonly callTimeout?: number
+  /** ms between two looks for requests that are too slow; default 1,000. */
+  readonly checkInterval?: number
+  /** ms that `close` waits for requests in flight; default 10,000. */
+  readonly drainTimeout?: number
+  /** ms that a part has to answer `/readyz` or `/metrics`; default 2,000. */
+  readonly partTimeout?: number
+  /** This process's name in `sidevault_process_up`; default `admin`. */
+  readonly processName?: string
+}
+
+export interface Admin {
+  readonly app: FastifyInstance
+  /** Socket path or `http://127.0.0.1:<port>`; `''` when listening nowhere. */
+  readonly address: string
+  /** Takes no new requests, lets those in flight finish within the drain timeout, then closes every connection. */
+  close(): Promise<void>
+}
+
+const listen = async (app: FastifyInstance, where: AdminOptions['listen']): Promise<string> => {
+  if (where === 'nowhere') {
+    await app.ready()
+    return ''
+  }
+  if ('port' in where) return app.listen({ host: '127.0.0.1', port: where.port })
+  await rm(where.socketPath, { force: true })
+  await app.listen({ path: where.socketPath })
+  await chmod(where.socketPath, 0o600)
+  return where.socketPath
+}
+
+/** The admin role's HTTP side. */
+export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promise<Admin> => {
+  const { kernel, metrics, log } = deps
+  const prefixes = options.prefixes ?? ['SVC']
+  const partTimeout = options.partTimeout ?? 2_000
+  const app = createApp(
+    {
+      kernel,
+      log,
+      metrics,
+      own: [
+        ...healthRoutes({ kernel: () => kernel.health(), ...deps.checks }, { log, timeout: partTimeout }),
+        metricsRoute(
+          { metrics, sources: deps.sources ?? [], log },
+          { name: options.processName ?? 'admin', timeout: partTimeout },
+        ),
+        ...documentationRoutes(kernel.registry, {
+          prefix: prefixes[0] ?? 'SVC',
+          version: options.version ?? '0.0.0',
+        }),
+      ],
+    },
+    {
+      prefixes,
+      bodyLimit: options.bodyLimit ?? 1024 * 1024,
+      headerLimit: options.headerLimit ?? 64 * 1024,
+      requestTimeout: options.requestTimeout ?? 30_000,
+      headersTimeout: options.headersTimeout ?? 10_000,
+      callTimeout: options.callTimeout ?? 30_000,
+      checkInterval: options.checkInterval ?? 1_000,
+      baseUrl: options.baseUrl,
+    },
+  )
+  const address = await listen(app, options.listen)
+  let closed: Promise<void> | undefined
+
+  const close = async () => {
+    const timer = setTimeout(() => app.server.closeAllConnections(), options.drainTimeout ?? 10_000)
+    try {
+      await app.close()
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    app,
+    address,
+    close: () => {
+      closed ??= close()
+      return closed
+    },
+  }
+}

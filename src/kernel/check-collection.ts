@@ -1,0 +1,36 @@
+import type { Collection } from '../sdk/index.ts'
+import type { Faults } from './faults.ts'
+import { allows, asSchema } from './json-schema.ts'
+import { compileValidator } from './validate.ts'
+
+const NAME = /^[a-z_]{1,50}$/
+
+/** All faults of one collection alone. */
+export const checkCollection = (collection: Collection, faults: Faults): void => {
+  if (!NAME.test(String(collection.name)))
+    faults.add('its name is not valid.', 'Use lower-case letters and underscores, at most 50.')
+  const schema = asSchema(collection.schema)
+  const id = schema.properties?.id
+  if (
+    schema.type !== 'object' ||
+    id === undefined ||
+    !schema.required?.includes('id') ||
+    !allows(id, 'string')
+  )
+    faults.at('schema').add('it is not an object schema with a string "id".', 'Add id: Type.String().')
+  try {
+    compileValidator(collection.schema)
+  } catch (thrown) {
+    faults.at('schema').add(`it does not compile: ${(thrown as Error).message}.`, 'Correct it.')
+  }
+  for (const kind of ['indexes', 'lookups'] as const) {
+    const members = collection[kind] ?? []
+    if (new Set(members).size !== members.length)
+      faults.at(kind).add('a member is listed twice.', 'List each once.')
+    for (const member of members) {
+      const property = schema.properties?.[member]
+      if (property === undefined || !allows(property, 'string'))
+        faults.at(kind).add(`"${member}" is no string member of the schema.`, 'Only strings can be found by.')
+    }
+  }
+}

@@ -1,0 +1,37 @@
+/** One thing that is wrong with the plugins of this start: where, what, and what to do about it. */
+export interface Fault {
+  /** e.g. `plugin "loyalty" › token type "loyalty_card" › mask`. */
+  readonly place: string
+  readonly problem: string
+  readonly remedy: string
+}
+
+/** Collects faults of one place and those below it. */
+export interface Faults {
+  add(problem: string, remedy: string): void
+  /** The same collection, one step further down. */
+  at(step: string): Faults
+}
+
+export const faultsAt = (place: string, into: Fault[]): Faults => ({
+  add: (problem, remedy) => {
+    into.push({ place, problem, remedy })
+  },
+  at: (step) => faultsAt(`${place} › ${step}`, into),
+})
+
+/** Thrown by `startKernel` when anything is wrong with any plugin: all faults at once, and nothing has started. */
+export class PluginFaults extends Error {
+  readonly faults: readonly Fault[]
+
+  constructor(faults: readonly Fault[]) {
+    super(
+      [
+        `${faults.length === 1 ? 'One fault' : `${faults.length} faults`} in the plugins; nothing was started:`,
+        ...faults.map(({ place, problem, remedy }) => `  ${place}: ${problem} ${remedy}`),
+      ].join('\n'),
+    )
+    this.name = 'PluginFaults'
+    this.faults = faults
+  }
+}

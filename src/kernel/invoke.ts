@@ -1,0 +1,181 @@
+import type { Journal } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import type { Metrics } from '../common/metrics.ts'
+import type { Call, Caller, Operation } from '../sdk/index.ts'
+import { deniedRecord, doneRecord } from './audit.ts'
+import { authorize } from './authorize.ts'
+import { compilePick } from './pick.ts'
+import type { Authenticator, RunningKernel } from './types.ts'
+import { compileValidator } from './validate.ts'
+
+export interface InvokeDeps {
+  readonly authenticator: Authenticator
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+const ANONYMOUS: Caller = Object.freeze({
+  tenantId: '',
+  actorId: '',
+  actorType: 'anonymous',
+  grants: Object.freeze({ permissions: Object.freeze([]), rules: Object.freeze([]) }),
+})
+
+/** One operation made ready to be called many times. */
+interface Prepared {
+  readonly validate: (input: unknown) => AppError | undefined
+  readonly pickInput: (input: unknown) => unknown
+  readonly pickOutput: (output: unknown) => unknown
+}
+
+const prepare = (operation: Operation): Prepared => ({
+  validate: compileValidator(operation.input),
+  pickInput: compilePick(operation.input),
+  pickOutput: compilePick(operation.output),
+})
+
+const aborted = (signal: AbortSignal): AppError =>
+  signal.reason instanceof AppError
+    ? signal.reason
+    : new AppError('unavailable', 'The call was given up before it was answered. Try again.')
+
+/** The promise's outcome, or the signal's reason when that comes first. */
+const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
+  if (signal.aborted) {
+    promise.catch(() => {})
+    throw aborted(signal)
+  }
+  let abort = () => {}
+  const given = new Promise<never>((_resolve, reject) => {
+    abort = () => reject(aborted(signal))
+    signal.addEventListener('abort', abort, { once: true })
+  })
+  try {
+    return await Promise.race([promise, given])
+  } finally {
+    signal.removeEventListener('abort', abort)
+  }
+}
+
+/**
+ * The pipeline under both transports (DESIGN §4). An operation that is audited by its declaration runs only while the
+ * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
+ * record too, whether the permission is missing or the operation itself said no.
+ */
+export const createInvoke = (
+  operations: readonly Operation[],
+  { authenticator, journal, clock, log, metrics }: InvokeDeps,
+): RunningKernel['invoke'] => {
+  const prepared = new Map(operations.map((operation) => [operation, prepare(operation)]))
+  const stages = {
+    authenticate: metrics.stage.labels('authenticate'),
+    validate: metrics.stage.labels('validate'),
+    run: metrics.stage.labels('run'),
+    audit: metrics.stage.labels('audit'),
+  }
+
+  const recordDenial = async (
+    operation: Operation,
+    input: unknown,
+    caller: Caller,
+    traceId: string,
+    now: number,
+  ) => {
+    const record = deniedRecord(operation, input, caller, traceId, now)
+    if (record === undefined) return
+    try {
+      await journal.append([record])
+    } catch (err) {
+      log.error({ err, trace_id: traceId, operation: operation.rpc }, 'a denied call could not be recorded')
+    }
+  }
+
+  const callOf = (
+    operation: Operation,
+    caller: Caller,
+    traceId: string,
+    signal: AbortSignal,
+    now: number,
+  ): Call => {
+    let own: Log | undefined
+    return {
+      caller,
+      traceId,
+      signal,
+      now,
+      // Most calls log nothing: a child is made for those that do.
+      get log() {
+        own ??= log.child({ trace_id: traceId, operation: operation.rpc })
+        return own
+      },
+    }
+  }
+
+  return async (operation, given, { key, traceId, signal, onCaller }) => {
+    const now = clock.now()
+    let at = performance.now()
+    const lap = (stage: keyof typeof stages) => {
+      const end = performance.now()
+      stages[stage].observe((end - at) / 1000)
+      at = end
+    }
+    let caller: Caller = ANONYMOUS
+    try {
+      const ready = prepared.get(operation)
+      if (ready === undefined) throw new Error(`${operation.rpc} is not an operation of this kernel`)
+      if (operation.permission !== 'none') caller = await authenticator.authenticate(key)
+      onCaller?.(caller)
+      lap('authenticate')
+
+      const input = ready.pickInput(given)
+      const fault = ready.validate(input)
+      lap('validate')
+      if (fault) throw fault
+
+      const audited = operation.audit !== 'none'
+      try {
+        authorize(operation, caller)
+        if (audited) await journal.health()
+        const call = callOf(operation, caller, traceId, signal, now)
+        const output = await unlessAborted((async () => operation.run(input as never, call))(), signal)
+        lap('run')
+        const record = doneRecord(operation, input, output, caller, traceId, now)
+        if (record) {
+          await journal.append([record])
+          lap('audit')
+        }
+        return ready.pickOutput(output)
+      } catch (thrown) {
+        // Operations without an audit declaration, once they run, keep their own records of refusals.
+        if (
+          thrown instanceof AppError &&
+          thrown.code === 'forbidden' &&
+          (audited || !holdsCall(operation, caller))
+        )
+          await recordDenial(operation, input, caller, traceId, now)
+        throw thrown
+      }
+    } catch (thrown) {
+      const error = AppError.from(thrown)
+      if (error.code === 'internal' || error.cause !== undefined)
+        log.error(
+          { err: error.cause ?? error, trace_id: traceId, operation: operation.rpc, code: error.code },
+          'a call failed',
+        )
+      throw error
+    }
+  }
+}
+
+const holdsCall = (operation: Operation, caller: Caller): boolean => {
+  try {
+    authorize(operation, caller)
+    return true
+  } catch {
+    return false
+  }
+}

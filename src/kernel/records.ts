@@ -1,0 +1,111 @@
+import type { Clock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Collection, Mutation, Records } from '../sdk/index.ts'
+import type { CollectionShape, RecordStore } from '../store/types.ts'
+import { compileValidator } from './validate.ts'
+
+/** Times that an update starts again because another write came between. */
+const MAX_ATTEMPTS = 20
+
+export interface RecordsDeps {
+  readonly store: RecordStore
+  readonly clock: Clock
+}
+
+export const shapeOf = (collection: Collection): CollectionShape => ({
+  name: collection.name,
+  indexes: collection.indexes ?? [],
+  lookups: collection.lookups ?? [],
+})
+
+const isConflict = (thrown: unknown) => thrown instanceof AppError && thrown.code === 'conflict'
+
+/** Access to the records of one collection; what is written is valid by its schema or is not written. */
+export const createRecords = <T extends { readonly id: string }>(
+  { store, clock }: RecordsDeps,
+  collection: Collection,
+): Records<T> => {
+  const shape = shapeOf(collection)
+  const { name } = shape
+  const validate = compileValidator(collection.schema)
+
+  const checked = (record: T): T => {
+    const copy = structuredClone(record)
+    const fault = validate(copy)
+    if (fault)
+      throw new Error(
+        `a record of "${name}" does not satisfy its schema at ${Object.keys(fault.errors ?? {}).join(', ')}`,
+      )
+    return copy
+  }
+
+  const commit = (mutation: Mutation) => store.commit([{ ...mutation, shape }], clock.now())
+
+  const records: Records<T> = {
+    get: async (tenantId, id) => (await store.get(name, tenantId, id))?.record as T | undefined,
+
+    read: async (tenantId, id) => {
+      const row = await store.get(name, tenantId, id)
+      return row && { record: row.record as T, version: row.version }
+    },
+
+    find: async (tenantId, query = {}) => {
+      const { rows, total } = await store.find(name, tenantId, query)
+      return { items: rows.map((row) => row.record as T), total }
+    },
+
+    lookup: async (member, value) => {
+      const row = await store.lookup(name, member, value)
+      return row && { tenantId: row.tenantId, record: row.record as T }
+    },
+
+    insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
+
+    update: async (tenantId, id, change) => {
+      for (let attempt = 1; ; attempt++) {
+        const current = await store.get(name, tenantId, id)
+        if (current === undefined) return undefined
+        const record = change(current.record as T)
+        try {
+          await commit(records.replacing(tenantId, record, current.version))
+          return record
+        } catch (thrown) {
+          // A conflict with the version unchanged is about a lookup value, and would not go away.
+          const now = isConflict(thrown) ? await store.get(name, tenantId, id) : current
+          if (now?.version === current.version || attempt >= MAX_ATTEMPTS) throw thrown
+        }
+      }
+    },
+
+    delete: async (tenantId, id) => {
+      if ((await store.get(name, tenantId, id)) === undefined) return false
+      try {
+        await commit(records.deleting(tenantId, id))
+        return true
+      } catch (thrown) {
+        if (isConflict(thrown) && (await store.get(name, tenantId, id)) === undefined) return false
+        throw thrown
+      }
+    },
+
+    inserting: (tenantId, record) => ({
+      kind: 'insert',
+      collection: name,
+      tenantId,
+      id: record.id,
+      record: checked(record),
+    }),
+
+    replacing: (tenantId, record, version) => ({
+      kind: 'replace',
+      collection: name,
+      tenantId,
+      id: record.id,
+      record: checked(record),
+      version,
+    }),
+
+    deleting: (tenantId, id) => ({ kind: 'delete', collection: name, tenantId, id }),
+  }
+  return Object.freeze(records)
+}

@@ -1,0 +1,32 @@
+import type { Filter, Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
+import { deepFreeze } from './freeze.ts'
+import { orderByRequirement } from './order.ts'
+import type { LoadedPlugin, Registry } from './types.ts'
+
+/** The filters of all plugins by name. */
+export const filtersOf = (loaded: readonly LoadedPlugin[]): Readonly<Record<string, Filter>> =>
+  Object.assign({}, ...loaded.map(({ contribution }) => contribution.filters ?? {}))
+
+/** Everything that checked plugins bring, in the order in which they start; frozen. */
+export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
+  const byPlugin = new Map<Plugin, LoadedPlugin>(loaded.map((each) => [each.plugin, each]))
+  const plugins = orderByRequirement(loaded.map(({ plugin }) => plugin)).ordered.map(
+    (plugin) => byPlugin.get(plugin)!,
+  )
+  const operations = plugins.flatMap(({ contribution }) => contribution.operations ?? []) as Operation[]
+  const types = plugins.flatMap(({ contribution }) => contribution.tokenTypes ?? []) as TokenType[]
+  const permissions = plugins.flatMap(({ contribution }) => contribution.permissions ?? [])
+  for (const each of [...operations, ...types, ...permissions]) deepFreeze(each)
+  const tokenTypes = new Map(types.map((type) => [type.name, type]))
+  const ports: Partial<Ports> = Object.assign(
+    {},
+    ...plugins.map(({ contribution }) => contribution.ports ?? {}),
+  )
+  return Object.freeze({
+    plugins: Object.freeze(plugins),
+    operations: Object.freeze(operations),
+    tokenTypes,
+    permissions: Object.freeze(permissions),
+    ports: Object.freeze(ports),
+  })
+}

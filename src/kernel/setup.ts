@@ -1,0 +1,44 @@
+import type { Contribution, Kernel, Plugin } from '../sdk/index.ts'
+import { checkContributionShape } from './check-contribution.ts'
+import { placeOf } from './check-plugin.ts'
+import { type Fault, faultsAt } from './faults.ts'
+
+/** A setup returns declarations; one that takes longer than this waits for something it should not. */
+const SETUP_TIMEOUT = 10_000
+
+const settled = async <T>(promise: Promise<T>, ms: number): Promise<T | 'timeout'> => {
+  let timer: NodeJS.Timeout | undefined
+  const timeout = new Promise<'timeout'>((resolve) => {
+    timer = setTimeout(resolve, ms, 'timeout')
+  })
+  try {
+    return await Promise.race([promise, timeout])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** What a plugin's setup returns, or undefined and the fault that prevented it. `timeout` in ms. */
+export const setUp = async (
+  plugin: Plugin,
+  kernel: Kernel,
+  faults: Fault[],
+  timeout = SETUP_TIMEOUT,
+): Promise<Contribution | undefined> => {
+  const at = faultsAt(`${placeOf(plugin)} › setup`, faults)
+  try {
+    const result = await settled((async () => plugin.setup(kernel))(), timeout)
+    if (result === 'timeout') {
+      at.add(`it did not settle within ${timeout / 1000} s.`, 'Return declarations; do work in start().')
+      return undefined
+    }
+    return checkContributionShape(plugin, result, faults) ? result : undefined
+  } catch (thrown) {
+    const message = thrown instanceof Error ? thrown.message : String(thrown)
+    at.add(
+      `it threw: ${message.split('\n')[0]!.slice(0, 300)}`,
+      'Repair the plugin, or remove it from the list.',
+    )
+    return undefined
+  }
+}
