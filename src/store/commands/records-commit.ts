@@ -1,0 +1,82 @@
+import { AppError } from '../../common/errors.ts'
+import { isObject } from '../../common/json.ts'
+import type { Mutation } from '../../sdk/index.ts'
+import {
+  bumpChange,
+  deleteIndexes,
+  deleteLookups,
+  deleteRecord,
+  insertIndex,
+  insertLookup,
+  insertRecord,
+  recordById,
+  replaceRecord,
+} from '../records/statements.ts'
+import type { Session } from '../session.ts'
+import type { CollectionShape } from '../types.ts'
+
+export type ShapedMutation = Mutation & { readonly shape: CollectionShape }
+
+const taken = () =>
+  new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
+
+const notCurrent = () =>
+  new AppError('conflict', 'The record was changed or deleted in the meantime. Read it again and retry.')
+
+const textMember = (record: unknown, member: string): string | undefined => {
+  const value = isObject(record) && Object.hasOwn(record, member) ? record[member] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+/** What lists match wildcards against. */
+const nameOf = (record: unknown): string | null => textMember(record, 'name')?.toLowerCase() ?? null
+
+const writeMembers = async (session: Session, seq: number, mutation: ShapedMutation): Promise<void> => {
+  const { collection, tenantId, record, shape } = mutation
+  for (const member of new Set(shape.indexes)) {
+    const value = textMember(record, member)
+    if (value !== undefined)
+      await session.run(insertIndex, { collection, tenant_id: tenantId, member, value, seq })
+  }
+  for (const member of new Set(shape.lookups)) {
+    const value = textMember(record, member)
+    if (value === undefined) continue
+    if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw taken()
+  }
+}
+
+const apply = async (session: Session, mutation: ShapedMutation, now: number): Promise<void> => {
+  const { kind, collection, tenantId, id, record } = mutation
+  const key = { collection, tenant_id: tenantId, id }
+  if (kind === 'insert') {
+    const values = { ...key, name: nameOf(record), body: JSON.stringify(record), created_at: now }
+    const inserted = await session.get(insertRecord, values)
+    if (!inserted) throw taken()
+    await writeMembers(session, inserted.seq, mutation)
+    return
+  }
+  const current = await session.get(recordById, key)
+  if (!current) throw notCurrent()
+  const { seq } = current
+  const version = mutation.version ?? current.version
+  if (kind === 'delete') {
+    if ((await session.run(deleteRecord, { seq, version })) === 0) throw notCurrent()
+    return
+  }
+  const values = { seq, version, name: nameOf(record), body: JSON.stringify(record) }
+  if ((await session.run(replaceRecord, values)) === 0) throw notCurrent()
+  await session.run(deleteIndexes, { seq })
+  await session.run(deleteLookups, { seq })
+  await writeMembers(session, seq, mutation)
+}
+
+/** All or nothing, in order; then each collection's change counter moves by one. */
+export const commitRecords = async (
+  session: Session,
+  { mutations, now }: { readonly mutations: readonly ShapedMutation[]; readonly now: number },
+): Promise<void> => {
+  for (const mutation of mutations) await apply(session, mutation, now)
+  // In one order everywhere, so that two transactions never wait for each other.
+  for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())
+    await session.run(bumpChange, { kind })
+}

@@ -1,0 +1,66 @@
+import type { Session } from '../session.ts'
+import { createCounts } from '../tokens/counts.ts'
+import {
+  deleteMetadata,
+  deleteTerms,
+  deleteToken,
+  purgeEphemerals,
+  purgeTokens,
+  tokenById,
+  updateToken,
+} from '../tokens/statements.ts'
+import type { TokenUpdate, Updated } from '../types.ts'
+import { findDuplicate, writeSearchRows } from './tokens-create.ts'
+
+export const updateOneToken = async (
+  session: Session,
+  { update, now }: { readonly update: TokenUpdate; readonly now: number },
+): Promise<Updated> => {
+  const { row, version, terms, deduplicate } = update
+  const { tenant_id, id, seq } = row
+  const current = await session.get(tokenById, { tenant_id, id, now })
+  if (!current) return { kind: 'gone' }
+  // Another seq is another token: the one that was read is gone and its id was given to a new one.
+  if (current.version !== version || current.seq !== seq) return { kind: 'stale' }
+  if (deduplicate) {
+    const duplicate = await findDuplicate(session, row, seq, now)
+    if (duplicate) return { kind: 'duplicate', token: duplicate }
+  }
+  const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
+  if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
+  await session.run(deleteTerms, { seq })
+  await session.run(deleteMetadata, { seq })
+  await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
+  if (current.container !== row.container || current.type !== row.type) {
+    const counts = createCounts()
+    counts.removed(current)
+    counts.arrived(row)
+    await counts.write(session)
+  }
+  return { kind: 'updated' }
+}
+
+/** False when there was no live token. */
+export const deleteOneToken = async (
+  session: Session,
+  { tenantId, id, now }: { readonly tenantId: string; readonly id: string; readonly now: number },
+): Promise<boolean> => {
+  const removed = await session.get(deleteToken, { tenant_id: tenantId, id })
+  if (!removed) return false
+  const counts = createCounts()
+  counts.removed({ tenant_id: tenantId, ...removed })
+  await counts.write(session)
+  return removed.expires_at === null || removed.expires_at > now
+}
+
+/** How many tokens and ephemerals were removed, at most `limit` of each. */
+export const purgeDue = async (
+  session: Session,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> => {
+  const expired = await session.all(purgeTokens, { now, limit })
+  const counts = createCounts()
+  for (const token of expired) counts.removed(token)
+  await counts.write(session)
+  return expired.length + (await session.run(purgeEphemerals, { now, limit }))
+}

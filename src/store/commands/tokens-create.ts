@@ -1,0 +1,98 @@
+import { AppError } from '../../common/errors.ts'
+import type { Session } from '../session.ts'
+import { type Counts, createCounts } from '../tokens/counts.ts'
+import { toTokenRow } from '../tokens/row.ts'
+import {
+  deleteExpiredToken,
+  insertMetadata,
+  insertTerm,
+  insertToken,
+  tokenByFingerprint,
+} from '../tokens/statements.ts'
+import type { Created, NewToken, TokenRow } from '../types.ts'
+
+/** Blind terms and metadata of a token, as rows of their own. */
+export const writeSearchRows = async (
+  session: Session,
+  tenant_id: string,
+  seq: number,
+  terms: readonly Uint8Array[],
+  metadata: TokenRow['metadata'],
+): Promise<void> => {
+  for (const term of terms) await session.run(insertTerm, { tenant_id, term, seq })
+  if (metadata === null) return
+  for (const [key, value] of Object.entries(metadata))
+    await session.run(insertMetadata, { tenant_id, key, value, seq })
+}
+
+/** The live token that a deduplicating write of `token` would double. `seq`: the writer's own, 0 when new. */
+export const findDuplicate = async (
+  session: Session,
+  token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
+  seq: number,
+  now: number,
+): Promise<TokenRow | undefined> => {
+  const { tenant_id, fingerprint, container } = token
+  if (fingerprint === null) return undefined
+  await session.lock(`fingerprint ${tenant_id} ${fingerprint} ${container}`)
+  const found = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
+  return found && toTokenRow(found, now)
+}
+
+/** The new row's number; undefined when a live token has the id. An expired one makes way. */
+const insert = async (
+  session: Session,
+  token: NewToken,
+  id: string,
+  counts: Counts,
+  now: number,
+): Promise<number | undefined> => {
+  const values = {
+    ...token,
+    id,
+    metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
+  }
+  const inserted = await session.get(insertToken, values)
+  if (inserted) return inserted.seq
+  const { tenant_id } = token
+  const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
+  if (!expired) return undefined
+  counts.removed({ tenant_id, ...expired })
+  return (await session.get(insertToken, values))?.seq
+}
+
+const createOne = async (
+  session: Session,
+  token: NewToken,
+  counts: Counts,
+  now: number,
+): Promise<Created> => {
+  if (token.deduplicate) {
+    const duplicate = await findDuplicate(session, token, 0, now)
+    if (duplicate) return { kind: 'duplicate', token: duplicate }
+  }
+  for (const id of [token.id, ...token.fallbackIds]) {
+    const seq = await insert(session, token, id, counts, now)
+    if (seq === undefined) continue
+    await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
+    counts.created(token, token.created_at)
+    return { kind: 'created', id, seq }
+  }
+  // The id stays unnamed: an alias may show digits of the data.
+  throw new AppError(
+    'conflict',
+    'The id asked for is that of another token. Choose another one, or leave "id" out to have one made.',
+  )
+}
+
+/** All or nothing, in order; duplicates within the list are found too. */
+export const createTokens = async (
+  session: Session,
+  { tokens, now }: { readonly tokens: readonly NewToken[]; readonly now: number },
+): Promise<readonly Created[]> => {
+  const counts = createCounts()
+  const created: Created[] = []
+  for (const token of tokens) created.push(await createOne(session, token, counts, now))
+  await counts.write(session)
+  return created
+}

@@ -1,0 +1,17 @@
+import type { Expression, Kysely, RawBuilder, SqlBool } from 'kysely'
+import type { Schema } from './schema.ts'
+
+/** What the engines say differently. Everything else is built by Kysely, once for both. */
+export interface Dialect {
+  readonly engine: 'sqlite' | 'postgres'
+  /** Builds and compiles queries; cannot run any. */
+  readonly builder: Kysely<Schema>
+  /** True when the column is a member of a list that is bound as one parameter; see `list`. */
+  readonly memberOf: (column: string, parameter: unknown) => RawBuilder<SqlBool>
+  /** A list as `memberOf` wants it bound. */
+  readonly list: (values: readonly (string | number)[]) => unknown
+  /** A column that no index shall be picked for: the order of the walk matters more. */
+  readonly unindexed: <T>(column: string) => RawBuilder<T>
+  /** The condition with `unknown` read as false, so that it can be negated. */
+  readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
+}

@@ -1,0 +1,20 @@
+import type { Session, Writer } from '../session.ts'
+import type { LogStore } from '../types.ts'
+import { logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
+
+export const createLogStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): LogStore => ({
+  ingest: async (rows) => {
+    if (rows.length > 0) await writer.write('logs.ingest', { rows }, rows.length * 500)
+  },
+  position: (journal) => session.get(positionOf, { journal }),
+  find: (tenantId, entityId) =>
+    entityId === undefined
+      ? session.all(logsOfTenant, { tenant_id: tenantId })
+      : session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId }),
+})

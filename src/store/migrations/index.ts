@@ -1,0 +1,8 @@
+import { tables } from './0001-tables.ts'
+import type { Migration } from './migration.ts'
+
+/** All steps, in order. */
+export const migrations: readonly Migration[] = [tables]
+
+/** The version of the schema that this program reads and writes. */
+export const SCHEMA_VERSION = migrations.length

@@ -1,0 +1,31 @@
+import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import { openSqlite } from './sqlite/open.ts'
+import type { WriterLimits } from './sqlite/writer.ts'
+import type { Store } from './types.ts'
+
+export interface OpenStoreOptions {
+  /** Path of a SQLite file, whose directory exists. */
+  readonly location: string
+  /**
+   * `read-write` brings the schema up to date first. `read-only` waits until another process did, and refuses every
+   * write.
+   */
+  readonly mode: 'read-write' | 'read-only'
+  readonly log: Log
+  /** ms to wait for other processes that start at the same time. */
+  readonly patience?: number
+  readonly limits?: Partial<WriterLimits>
+}
+
+/** Errors: `invalid` (not a database of ours, or of a newer version), `unavailable`, `overloaded`; each with its remedy. */
+export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
+  const { location, mode, log, patience = 15_000, limits } = options
+  // The rest of the address may hold a password.
+  if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
+    throw new AppError(
+      'invalid',
+      `This version stores in SQLite files only, not in "${location.slice(0, location.indexOf(':'))}". Set SIDEVAULT_STORE to the path of a file, or leave it out.`,
+    )
+  return openSqlite({ log }, { path: location, mode, patience, ...(limits ? { limits } : {}) })
+}

@@ -1,0 +1,47 @@
+import { type SqlBool, sql } from 'kysely'
+import type { RecordQuery } from '../../sdk/index.ts'
+import type { Session } from '../session.ts'
+import type { StoredRecord } from './statements.ts'
+import { likePattern } from './wildcard.ts'
+
+/**
+ * Records of one tenant, newest first. An empty array matches nothing, as "any of" says; `where` on a member that is
+ * not indexed matches nothing either. Without `page` and `size`: all of them.
+ */
+export const findRecords = async (
+  session: Session,
+  collection: string,
+  tenantId: string,
+  { where = {}, ids, page, size, name }: RecordQuery,
+): Promise<{ readonly rows: readonly StoredRecord[]; readonly total: number }> => {
+  const { dialect } = session
+  let base = dialect.builder
+    .selectFrom('records')
+    .where('records.collection', '=', collection)
+    .where('records.tenant_id', '=', tenantId)
+  if (ids !== undefined) base = base.where(dialect.memberOf('records.id', dialect.list(ids)))
+  for (const [member, values] of Object.entries(where)) {
+    const list = typeof values === 'string' ? [values] : values
+    base = base.where('records.seq', 'in', (eb) =>
+      eb
+        .selectFrom('record_indexes')
+        .where('record_indexes.collection', '=', collection)
+        .where('record_indexes.tenant_id', '=', tenantId)
+        .where('record_indexes.member', '=', member)
+        .where(dialect.memberOf('record_indexes.value', dialect.list(list)))
+        .select('record_indexes.seq'),
+    )
+  }
+  if (name !== undefined) base = base.where(sql<SqlBool>`records.name like ${likePattern(name)} escape '\\'`)
+
+  const all = base
+    .orderBy('records.seq', 'desc')
+    .select(['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'])
+  if (page === undefined || size === undefined) {
+    const rows = await session.query(all)
+    return { rows, total: rows.length }
+  }
+  const rows = await session.query(all.limit(size).offset((page - 1) * size))
+  const [count] = await session.query(base.select(sql<number>`count(*)`.as('total')))
+  return { rows, total: Number(count?.total ?? 0) }
+}

@@ -1,0 +1,121 @@
+import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
+
+export interface RecordKey {
+  readonly collection: string
+  readonly tenant_id: string
+  readonly id: string
+}
+
+export interface StoredRecord {
+  readonly seq: number
+  readonly tenant_id: string
+  readonly id: string
+  readonly version: number
+  readonly body: string
+}
+
+const COLUMNS = ['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'] as const
+
+export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot) =>
+  builder
+    .selectFrom('records')
+    .where('collection', '=', slot('collection'))
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('id', '=', slot('id'))
+    .select(COLUMNS),
+)
+
+/** Across tenants: the value is unique in the collection. */
+export const recordByLookup = statement<{ collection: string; member: string; value: string }, StoredRecord>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('record_lookups')
+      .innerJoin('records', 'records.seq', 'record_lookups.seq')
+      .where('record_lookups.collection', '=', slot('collection'))
+      .where('record_lookups.member', '=', slot('member'))
+      .where('record_lookups.value', '=', slot('value'))
+      .select(COLUMNS),
+)
+
+/** Answers no row when the id is taken. */
+export const insertRecord = statement<
+  RecordKey & { name: string | null; body: string; created_at: number },
+  { seq: number }
+>(({ builder }, slot) =>
+  builder
+    .insertInto('records')
+    .values({
+      collection: slot('collection'),
+      tenant_id: slot('tenant_id'),
+      id: slot('id'),
+      version: 1,
+      name: slot('name'),
+      body: slot('body'),
+      created_at: slot('created_at'),
+    })
+    .onConflict((conflict) => conflict.columns(['collection', 'tenant_id', 'id']).doNothing())
+    .returning('seq'),
+)
+
+/** Writes only over the version that was read. */
+export const replaceRecord = statement<{ seq: number; version: number; name: string | null; body: string }>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('records')
+      .set((eb) => ({ version: eb('version', '+', 1), name: slot('name'), body: slot('body') }))
+      .where('seq', '=', slot('seq'))
+      .where('version', '=', slot('version')),
+)
+
+/** Its indexes and lookups go with it, by their foreign keys. */
+export const deleteRecord = statement<{ seq: number; version: number }>(({ builder }, slot) =>
+  builder.deleteFrom('records').where('seq', '=', slot('seq')).where('version', '=', slot('version')),
+)
+
+export const insertIndex = statement<Schema['record_indexes']>(({ builder }, slot) =>
+  builder.insertInto('record_indexes').values({
+    collection: slot('collection'),
+    tenant_id: slot('tenant_id'),
+    member: slot('member'),
+    value: slot('value'),
+    seq: slot('seq'),
+  }),
+)
+
+export const deleteIndexes = statement<{ seq: number }>(({ builder }, slot) =>
+  builder.deleteFrom('record_indexes').where('seq', '=', slot('seq')),
+)
+
+/** Writes no row when the value is taken. */
+export const insertLookup = statement<Schema['record_lookups']>(({ builder }, slot) =>
+  builder
+    .insertInto('record_lookups')
+    .values({
+      collection: slot('collection'),
+      member: slot('member'),
+      value: slot('value'),
+      seq: slot('seq'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+export const deleteLookups = statement<{ seq: number }>(({ builder }, slot) =>
+  builder.deleteFrom('record_lookups').where('seq', '=', slot('seq')),
+)
+
+export const bumpChange = statement<{ kind: string }>(({ builder }, slot) =>
+  builder
+    .insertInto('changes')
+    .values({ kind: slot('kind'), version: 1 })
+    .onConflict((conflict) =>
+      conflict.column('kind').doUpdateSet((eb) => ({ version: eb('changes.version', '+', 1) })),
+    ),
+)
+
+export const sumOfChanges = statement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>
+  dialect.builder
+    .selectFrom('changes')
+    .where(dialect.memberOf('kind', slot('kinds')))
+    .select((eb) => eb.fn.sum<number | null>('version').as('total')),
+)

@@ -1,0 +1,93 @@
+import type { Generated } from 'kysely'
+
+/** Tables as both engines hold them: times in ms since the epoch, JSON as text, bytes as blobs (bytea). */
+export interface Schema {
+  tenants: TenantsTable
+  tenant_keys: TenantKeysTable
+  tokens: TokensTable
+  token_terms: { tenant_id: string; term: Uint8Array; seq: number }
+  token_metadata: { tenant_id: string; key: string; value: string; seq: number }
+  token_counts: TokenCountsTable
+  records: RecordsTable
+  record_indexes: { collection: string; tenant_id: string; member: string; value: string; seq: number }
+  record_lookups: { collection: string; member: string; value: string; seq: number }
+  changes: { kind: string; version: number }
+  logs: LogsTable
+  journal_positions: { journal: string; seq: number; hash: string }
+  schema_migrations: { version: number; name: string; applied_at: number }
+}
+
+export interface TenantsTable {
+  id: string
+  owner_id: string
+  name: string
+  settings: string
+  created_by: string | null
+  created_at: number
+  modified_by: string | null
+  modified_at: number | null
+}
+
+export interface TenantKeysTable {
+  tenant_id: string
+  purpose: string
+  version: number
+  wrapped: Uint8Array
+  created_at: number
+}
+
+export interface TokensTable {
+  seq: Generated<number>
+  tenant_id: string
+  id: string
+  type: string
+  container: string
+  sealed: Uint8Array
+  ephemeral: Uint8Array | null
+  ephemeral_until: number | null
+  version: number
+  metadata: string | null
+  fingerprint: string | null
+  expires_at: number | null
+  created_by: string
+  created_at: number
+  modified_by: string | null
+  modified_at: number | null
+}
+
+/** One row for each container and type of a tenant: how many token rows there are, expired but unpurged ones included. */
+export interface TokenCountsTable {
+  tenant_id: string
+  container: string
+  type: string
+  count: number
+  last_created_at: number
+}
+
+export interface RecordsTable {
+  seq: Generated<number>
+  collection: string
+  tenant_id: string
+  id: string
+  version: number
+  /** The member `name` of the body in lower case, for wildcard lists. */
+  name: string | null
+  body: string
+  created_at: number
+}
+
+export interface LogsTable {
+  seq: Generated<number>
+  tenant_id: string
+  entity_type: string
+  entity_id: string
+  operation: string
+  actor_id: string | null
+  actor_type: string | null
+  message: string
+  trace_id: string
+  created_at: number
+  journal: string
+  journal_seq: number
+  hash: string
+}

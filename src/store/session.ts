@@ -1,0 +1,32 @@
+import type { Compilable } from 'kysely'
+import type { CommandName, Commands } from './commands/registry.ts'
+import type { Dialect } from './dialect.ts'
+import type { Statement } from './statement.ts'
+
+/** One connection, as repositories and commands see it on either engine. */
+export interface Session {
+  readonly dialect: Dialect
+  all<P extends object, R>(statement: Statement<P, R>, values: P): Promise<readonly R[]>
+  get<P extends object, R>(statement: Statement<P, R>, values: P): Promise<R | undefined>
+  /** How many rows were written. */
+  run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
+  /** For queries whose text depends on the request (lists, searches): compiled on each call. */
+  query<R>(query: Compilable<R>): Promise<readonly R[]>
+  /**
+   * Inside a command: waits until no other transaction holds a lock of this name, and holds it to the end. Needed
+   * where a check spans rows that do not exist yet; SQLite's writers are one after the other anyway.
+   */
+  lock(name: string): Promise<void>
+}
+
+/** Runs commands in transactions. A command's answer arrives after its commit is on disk. */
+export interface Writer {
+  /** `bytes`: about how much the arguments hold, for the bound on what may wait. Rejects with AppError only. */
+  write<N extends CommandName>(
+    command: N,
+    args: Commands[N]['args'],
+    bytes?: number,
+  ): Promise<Commands[N]['answer']>
+  /** Waits for what was accepted. */
+  close(): Promise<void>
+}

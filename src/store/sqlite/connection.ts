@@ -1,0 +1,40 @@
+import { closeSync, openSync } from 'node:fs'
+import Database from 'better-sqlite3'
+
+export type Connection = Database.Database
+
+/** ms that a statement waits for another process's write. */
+const BUSY_TIMEOUT = 5_000
+/** KiB of pages each connection may keep. */
+const CACHE_KIB = 32_768
+
+/** Makes the file, readable by its owner only, when there is none: SQLite would follow the umask. Its WAL inherits the mode. */
+export const makePrivateFile = (path: string): void => {
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch (thrown) {
+    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+  }
+}
+
+/** Opens an existing database file. Throws SqliteError when it cannot be opened. */
+export const connect = (path: string, options: { readonly readonly: boolean }): Connection => {
+  const db = new Database(path, { readonly: options.readonly, fileMustExist: true, timeout: BUSY_TIMEOUT })
+  try {
+    db.pragma('foreign_keys = ON')
+    db.pragma('trusted_schema = OFF')
+    db.pragma(`cache_size = -${CACHE_KIB}`)
+    db.pragma('temp_store = MEMORY')
+    if (!options.readonly) {
+      // An acknowledged write survives power loss, a deleted one leaves no bytes behind (DESIGN §7.6, §7.1).
+      db.pragma('synchronous = FULL')
+      db.pragma('secure_delete = ON')
+      db.pragma('wal_autocheckpoint = 4000')
+      db.pragma('journal_size_limit = 67108864')
+    }
+    return db
+  } catch (thrown) {
+    db.close()
+    throw thrown
+  }
+}

@@ -1,0 +1,22 @@
+import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely'
+import type { Dialect } from '../dialect.ts'
+import type { Schema } from '../schema.ts'
+
+const builder = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new SqliteAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new SqliteIntrospector(db),
+    createQueryCompiler: () => new SqliteQueryCompiler(),
+  },
+})
+
+export const sqliteDialect: Dialect = {
+  engine: 'sqlite',
+  builder,
+  memberOf: (column, parameter) => sql`${sql.ref(column)} in (select value from json_each(${parameter}))`,
+  list: (values) => JSON.stringify(values),
+  // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
+  unindexed: (column) => sql`+${sql.ref(column)}`,
+  known: (condition) => sql`coalesce(${condition}, false)`,
+}

@@ -1,0 +1,73 @@
+import Database from 'better-sqlite3'
+import { AppError, type ErrorCode, type FieldErrors } from '../../common/errors.ts'
+
+/** What is kept of an engine's error: its code. Its text may quote SQL. */
+const stripped = (code: string): Error => Object.assign(new Error(`SQLite failed (${code})`), { code })
+
+/** Any thrown thing as an AppError; the engine's own text never reaches a caller. */
+export const fromSqlite = (thrown: unknown): AppError => {
+  if (thrown instanceof AppError) return thrown
+  if (!(thrown instanceof Database.SqliteError)) return AppError.from(thrown)
+  const { code } = thrown
+  const cause = stripped(code)
+  if (/^SQLITE_(BUSY|LOCKED)/.test(code))
+    return new AppError('overloaded', 'The store is busy with other writes. Retry shortly.', {
+      cause,
+      retryAfter: 1,
+    })
+  if (code.startsWith('SQLITE_FULL'))
+    return new AppError(
+      'overloaded',
+      'The store has no disk space left; nothing was written. Tell the operator.',
+      {
+        cause,
+        retryAfter: 30,
+      },
+    )
+  if (/^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/.test(code))
+    return new AppError('conflict', 'Something of this name exists already. Choose another.', { cause })
+  return AppError.from(cause)
+}
+
+/** An AppError as data that crosses threads. */
+export interface WireError {
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly errors?: FieldErrors
+  readonly retryAfter?: number
+  readonly cause?: { readonly name: string; readonly code?: string; readonly stack?: string }
+}
+
+export const toWire = (thrown: unknown): WireError => {
+  const error = fromSqlite(thrown)
+  const { code, message: detail, errors, retryAfter, cause } = error
+  return {
+    code,
+    detail,
+    ...(errors ? { errors } : {}),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(cause instanceof Error
+      ? {
+          cause: {
+            name: cause.name,
+            ...('code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {}),
+            // Frames only: a message may quote a value.
+            stack: (cause.stack ?? '')
+              .split('\n')
+              .filter((line) => line.startsWith('    at '))
+              .slice(0, 12)
+              .join('\n'),
+          },
+        }
+      : {}),
+  }
+}
+
+export const fromWire = ({ code, detail, errors, retryAfter, cause }: WireError): AppError =>
+  new AppError(code, detail, {
+    ...(errors ? { errors } : {}),
+    ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(cause
+      ? { cause: Object.assign(new Error(`the store's writer failed (${cause.code ?? cause.name})`), cause) }
+      : {}),
+  })

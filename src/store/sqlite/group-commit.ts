@@ -1,0 +1,47 @@
+import { runCommand } from '../commands/registry.ts'
+import type { Connection } from './connection.ts'
+import { toWire } from './errors.ts'
+import type { Answer, Job } from './protocol.ts'
+import { createSqliteSession } from './session.ts'
+
+/**
+ * Runs jobs in one transaction with one commit, so that they share its wait for the disk. A job that fails takes only
+ * its own writes back; when the commit fails, all of them have failed. Never throws. A second call must wait for the first.
+ */
+export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Promise<readonly Answer[]>) => {
+  const session = createSqliteSession(db)
+  const begin = db.prepare('begin immediate')
+  const commit = db.prepare('commit')
+  const savepoint = db.prepare('savepoint job')
+  const release = db.prepare('release job')
+  const undo = db.prepare('rollback to job')
+
+  const run = async ({ number, command, args }: Job): Promise<Answer> => {
+    savepoint.run()
+    try {
+      const value = await runCommand(session, command, args)
+      release.run()
+      return { number, ok: true, value }
+    } catch (thrown) {
+      // Some failures (disk full, I/O) end the whole transaction: then no job of it may be answered as done.
+      if (!db.inTransaction) throw thrown
+      undo.run()
+      release.run()
+      return { number, ok: false, error: toWire(thrown) }
+    }
+  }
+
+  return async (jobs) => {
+    try {
+      begin.run()
+      const answers: Answer[] = []
+      for (const job of jobs) answers.push(await run(job))
+      commit.run()
+      return answers
+    } catch (thrown) {
+      const error = toWire(thrown)
+      if (db.inTransaction) db.exec('rollback')
+      return jobs.map(({ number }) => ({ number, ok: false, error }))
+    }
+  }
+}

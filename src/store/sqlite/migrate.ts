@@ -1,0 +1,60 @@
+import { sql } from 'kysely'
+import { AppError } from '../../common/errors.ts'
+import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
+import type { Columns } from '../migrations/migration.ts'
+import type { Connection } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+
+const columns: Columns = {
+  text: sql`text`,
+  integer: sql`integer`,
+  bytes: sql`blob`,
+  // Without AUTOINCREMENT the number of the newest deleted row would be given out again.
+  sequence: sql`integer primary key autoincrement`,
+  table: sql`strict`,
+  clustered: sql`strict, without rowid`,
+}
+
+/** The version of the schema in the file; 0 when it holds none. */
+export const schemaVersion = (db: Connection): number => {
+  const present = db.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
+  if (present === undefined) return 0
+  return db.prepare('select coalesce(max(version), 0) from schema_migrations').pluck().get() as number
+}
+
+/** Throws `invalid` for a schema newer than this program knows: writing to it could lose what a newer one keeps. */
+export const refuseNewer = (version: number): void => {
+  if (version > SCHEMA_VERSION)
+    throw new AppError(
+      'invalid',
+      `The database has schema version ${version}, this program knows versions up to ${SCHEMA_VERSION}: it was last opened by a newer Sidevault. Start that version again, or restore a backup made before the upgrade; nothing was changed.`,
+    )
+}
+
+/**
+ * Brings the schema to the version of this program; what is missing is applied in one transaction. Of several
+ * starters one does it and the others wait for its commit.
+ */
+export const migrate = (db: Connection, now: number): void => {
+  db.exec('begin immediate')
+  try {
+    const current = schemaVersion(db)
+    refuseNewer(current)
+    if (current === 0)
+      db.exec(
+        'create table schema_migrations (version integer primary key, name text not null, applied_at integer not null) strict',
+      )
+    for (const { version, name, up } of migrations.slice(current)) {
+      for (const step of up(sqliteDialect.builder, columns)) db.exec(step.compile().sql)
+      db.prepare('insert into schema_migrations (version, name, applied_at) values (?, ?, ?)').run(
+        version,
+        name,
+        now,
+      )
+    }
+    db.exec('commit')
+  } catch (thrown) {
+    if (db.inTransaction) db.exec('rollback')
+    throw thrown
+  }
+}

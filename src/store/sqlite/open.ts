@@ -1,0 +1,141 @@
+import { setTimeout } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import { systemClock } from '../../common/clock.ts'
+import { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import { SCHEMA_VERSION } from '../migrations/index.ts'
+import { assembleStore } from '../store.ts'
+import type { Store } from '../types.ts'
+import { type Connection, connect, makePrivateFile } from './connection.ts'
+import { fromSqlite } from './errors.ts'
+import { migrate, refuseNewer, schemaVersion } from './migrate.ts'
+import { createSqliteSession } from './session.ts'
+import { readOnlyWriter, startWriter, type WriterLimits } from './writer.ts'
+
+export interface SqliteOptions {
+  readonly path: string
+  readonly mode: 'read-write' | 'read-only'
+  /** ms to wait: for another process's start, or, read-only, for one that brings the schema up to date. */
+  readonly patience: number
+  readonly limits?: Partial<WriterLimits>
+}
+
+const POLL = 25
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+
+/** What an operator can do about a file that does not open. */
+const explain = (thrown: unknown, path: string): AppError => {
+  if (thrown instanceof AppError) return thrown
+  const code = codeOf(thrown)
+  if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT'))
+    return new AppError(
+      'invalid',
+      `The file "${path}" is not a sound SQLite database. Restore a backup, or name another file; nothing was changed.`,
+    )
+  if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return fromSqlite(thrown)
+  return new AppError(
+    'unavailable',
+    `The database "${path}" cannot be opened (${code || 'unknown reason'}). Check that its directory exists and that this user may read and write it.`,
+    { cause: thrown },
+  )
+}
+
+/** Switching to the write-ahead log needs the file alone for a moment, and does not wait for it by itself. */
+const useWal = async (db: Connection, deadline: number): Promise<void> => {
+  for (;;) {
+    try {
+      db.pragma('journal_mode = WAL')
+      return
+    } catch (thrown) {
+      if (!codeOf(thrown).startsWith('SQLITE_BUSY') || systemClock.now() > deadline) throw thrown
+      await setTimeout(POLL)
+    }
+  }
+}
+
+const prepare = async (path: string, deadline: number): Promise<void> => {
+  makePrivateFile(path)
+  const db = connect(path, { readonly: false })
+  try {
+    await useWal(db, deadline)
+    const version = schemaVersion(db)
+    refuseNewer(version)
+    if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
+  } finally {
+    db.close()
+  }
+}
+
+/** A reading connection once the schema is that of this program; undefined until then. */
+const tryReader = (path: string): Connection | undefined => {
+  let db: Connection
+  try {
+    db = connect(path, { readonly: true })
+  } catch (thrown) {
+    // The file is not there yet, or its writer is just starting.
+    if (/^SQLITE_(CANTOPEN|BUSY)/.test(codeOf(thrown))) return undefined
+    throw thrown
+  }
+  try {
+    const version = schemaVersion(db)
+    refuseNewer(version)
+    if (version === SCHEMA_VERSION) return db
+  } catch (thrown) {
+    db.close()
+    if (/^SQLITE_(CANTOPEN|BUSY)/.test(codeOf(thrown))) return undefined
+    throw thrown
+  }
+  db.close()
+  return undefined
+}
+
+const openReader = async (path: string, deadline: number): Promise<Connection> => {
+  for (;;) {
+    const db = tryReader(path)
+    if (db) return db
+    if (systemClock.now() > deadline)
+      throw new AppError(
+        'unavailable',
+        `The database "${path}" is not there or not of this version's schema. Start the admin role on the same data directory: it makes and upgrades the database.`,
+      )
+    await setTimeout(POLL)
+  }
+}
+
+export const openSqlite = async ({ log }: { readonly log: Log }, options: SqliteOptions): Promise<Store> => {
+  const { path, mode, patience, limits } = options
+  const deadline = systemClock.now() + patience
+  const writable = mode === 'read-write'
+  try {
+    if (path === '' || path === ':memory:')
+      throw new AppError(
+        'invalid',
+        'The store needs a file: the writer and the readers are connections of their own.',
+      )
+    if (writable) await prepare(path, deadline)
+    const writer = writable
+      ? await startWriter({ log }, { path, ...(limits ? { limits } : {}) })
+      : readOnlyWriter
+    let db: Connection
+    try {
+      db = await openReader(path, deadline)
+    } catch (thrown) {
+      await writer.close()
+      throw thrown
+    }
+    let closing: Promise<void> | undefined
+    const close = async () => {
+      // The reader first: the last connection to leave folds the log into the database, and only a writer can.
+      db.close()
+      await writer.close()
+    }
+    return assembleStore(
+      { session: createSqliteSession(db), writer },
+      { writable, close: () => (closing ??= close()) },
+    )
+  } catch (thrown) {
+    throw thrown instanceof Database.SqliteError || codeOf(thrown) !== '' ? explain(thrown, path) : thrown
+  }
+}

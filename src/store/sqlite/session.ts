@@ -1,0 +1,58 @@
+import type { Compilable } from 'kysely'
+import type { Session } from '../session.ts'
+import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
+import type { Connection } from './connection.ts'
+import { sqliteDialect } from './dialect.ts'
+import { fromSqlite } from './errors.ts'
+
+interface Prepared {
+  readonly compiled: CompiledStatement
+  readonly run: ReturnType<Connection['prepare']>
+}
+
+/** Statements run on the calling thread, at once: the promises are for engines that need them. */
+export const createSqliteSession = (db: Connection): Session => {
+  const prepared = new Map<object, Prepared>()
+
+  const prepare = <P, R>(statement: Statement<P, R>): Prepared => {
+    const known = prepared.get(statement)
+    if (known) return known
+    const compiled = compileStatement(sqliteDialect, statement)
+    const fresh = { compiled, run: db.prepare(compiled.sql) }
+    prepared.set(statement, fresh)
+    return fresh
+  }
+
+  const guarded = <T>(work: () => T): T => {
+    try {
+      return work()
+    } catch (thrown) {
+      throw fromSqlite(thrown)
+    }
+  }
+
+  return {
+    dialect: sqliteDialect,
+    all: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        return run.all(compiled.bind(values)) as R[]
+      }),
+    get: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        return run.get(compiled.bind(values)) as R | undefined
+      }),
+    run: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        return run.run(compiled.bind(values)).changes
+      }),
+    query: async <R>(query: Compilable<R>) =>
+      guarded(() => {
+        const { sql, parameters } = query.compile()
+        return db.prepare(sql).all([...parameters]) as R[]
+      }),
+    lock: async () => {},
+  }
+}

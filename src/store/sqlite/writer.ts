@@ -1,0 +1,170 @@
+import { Worker } from 'node:worker_threads'
+import { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import type { CommandName } from '../commands/registry.ts'
+import type { Writer } from '../session.ts'
+import { fromWire } from './errors.ts'
+import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
+
+export interface WriterLimits {
+  /** Writes that may wait for their commit. */
+  readonly maxQueued: number
+  /** Bytes that they may hold. */
+  readonly maxBytes: number
+}
+
+export const DEFAULT_LIMITS: WriterLimits = { maxQueued: 8_192, maxBytes: 64 * 1024 * 1024 }
+
+interface Pending {
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: AppError) => void
+  readonly bytes: number
+}
+
+const overloaded = () =>
+  new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
+
+const closed = () => new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+
+const died = (cause: unknown) =>
+  new AppError(
+    'unavailable',
+    "The store's writer stopped before it answered; the write may or may not have been kept. Read, then retry.",
+    { cause },
+  )
+
+/**
+ * Hands commands to the writer thread. Calls of one turn of the event loop travel together; the thread commits what
+ * it finds waiting in one go. A thread that dies fails what it had not answered and is started again by the next write.
+ */
+export const startWriter = async (
+  { log }: { readonly log: Log },
+  options: WorkerOptions & { readonly limits?: Partial<WriterLimits> },
+): Promise<Writer> => {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
+  const pending = new Map<number, Pending>()
+  let waiting: Job[] = []
+  let bytesPending = 0
+  let lastNumber = 0
+  let worker: Worker | undefined
+  let closing: Promise<void> | undefined
+  let idle: (() => void) | undefined
+
+  const settle = (number: number): Pending | undefined => {
+    const job = pending.get(number)
+    if (!job) return undefined
+    pending.delete(number)
+    bytesPending -= job.bytes
+    if (pending.size === 0) {
+      worker?.unref()
+      idle?.()
+    }
+    return job
+  }
+
+  const receive = (message: FromWorker): void => {
+    if (message.kind !== 'answers') return
+    for (const answer of message.answers) {
+      const job = settle(answer.number)
+      if (answer.ok) job?.resolve(answer.value)
+      else job?.reject(fromWire(answer.error))
+    }
+  }
+
+  const spawn = (): Worker => {
+    const workerData: WorkerOptions = { path: options.path }
+    const thread = new Worker(new URL('./worker.ts', import.meta.url), {
+      workerData,
+      name: 'sidevault-store-writer',
+      env: {},
+    })
+    let failure: unknown
+    thread.on('message', receive)
+    thread.on('error', (thrown) => {
+      failure = thrown
+      log.error({ err: thrown }, "the store's writer thread failed")
+    })
+    thread.on('exit', () => {
+      if (worker === thread) worker = undefined
+      const error = died(failure)
+      for (const number of [...pending.keys()]) settle(number)?.reject(error)
+      waiting = []
+    })
+    return thread
+  }
+
+  const post = (thread: Worker, jobs: readonly Job[]): void =>
+    thread.postMessage({ kind: 'jobs', jobs } satisfies ToWorker)
+
+  const flush = (): void => {
+    const jobs = waiting
+    waiting = []
+    if (jobs.length === 0) return
+    worker ??= spawn()
+    const thread = worker
+    thread.ref()
+    try {
+      post(thread, jobs)
+    } catch {
+      // One of them holds what cannot be copied to another thread; the others must not pay for it.
+      for (const job of jobs) {
+        try {
+          post(thread, [job])
+        } catch (thrown) {
+          settle(job.number)?.reject(AppError.from(thrown))
+        }
+      }
+    }
+  }
+
+  const write = (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
+    if (closing) return Promise.reject(closed())
+    if (pending.size >= limits.maxQueued || (pending.size > 0 && bytesPending + bytes > limits.maxBytes))
+      return Promise.reject(overloaded())
+    const number = ++lastNumber
+    return new Promise((resolve, reject) => {
+      pending.set(number, { resolve, reject, bytes })
+      bytesPending += bytes
+      if (waiting.push({ number, command, args }) === 1) setImmediate(flush)
+    })
+  }
+
+  const stop = async (): Promise<void> => {
+    if (pending.size > 0) await new Promise<void>((resolve) => (idle = resolve))
+    const thread = worker
+    if (!thread) return
+    thread.ref()
+    const exited = new Promise((resolve) => thread.once('exit', resolve))
+    thread.postMessage({ kind: 'close' } satisfies ToWorker)
+    await exited
+  }
+
+  const first = spawn()
+  worker = first
+  await new Promise<void>((resolve, reject) => {
+    first.once('message', () => resolve())
+    first.once('error', reject)
+    first.once('exit', () => reject(died(undefined)))
+  })
+  first.unref()
+
+  return {
+    write: write as Writer['write'],
+    close: () => {
+      closing ??= stop()
+      return closing
+    },
+  }
+}
+
+/** For processes that only read: every write is refused. */
+export const readOnlyWriter: Writer = {
+  write: () =>
+    Promise.reject(
+      new AppError(
+        'internal',
+        'This process opened the store for reading only; writes belong to the admin role.',
+      ),
+    ),
+  close: async () => {},
+}

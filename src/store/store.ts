@@ -1,0 +1,27 @@
+import { createLogStore } from './logs/repository.ts'
+import { createRecordStore } from './records/repository.ts'
+import type { Session, Writer } from './session.ts'
+import { createKeyStore, createTenantStore } from './tenants/repository.ts'
+import { createTokenStore } from './tokens/repository.ts'
+import type { Store } from './types.ts'
+
+/** The repositories over one engine's session and writer. */
+export const assembleStore = (
+  deps: { readonly session: Session; readonly writer: Writer },
+  { writable, close }: { readonly writable: boolean; readonly close: () => Promise<void> },
+): Store => {
+  const records = createRecordStore(deps)
+  return {
+    engine: deps.session.dialect.engine,
+    tokens: createTokenStore(deps),
+    records,
+    tenants: createTenantStore(deps),
+    keys: createKeyStore(deps),
+    logs: createLogStore(deps),
+    health: async () => {
+      await records.changes(['#health'])
+      if (writable) await deps.writer.write('health.touch', {})
+    },
+    close,
+  }
+}

@@ -1,0 +1,43 @@
+import { AppError } from '../../common/errors.ts'
+import type { Schema } from '../schema.ts'
+import type { Session, Writer } from '../session.ts'
+import { buffer } from '../tokens/row.ts'
+import type { KeyRow, KeyStore, TenantRow, TenantStore } from '../types.ts'
+import { allTenants, keysOfTenant, tenantById } from './statements.ts'
+
+interface Deps {
+  readonly session: Session
+  readonly writer: Writer
+}
+
+const toTenantRow = (row: Schema['tenants']): TenantRow => ({
+  ...row,
+  settings: JSON.parse(row.settings) as Record<string, string>,
+})
+
+const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.wrapped) as Buffer })
+
+export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
+  get: async (id) => {
+    const found = await session.get(tenantById, { id })
+    return found && toTenantRow(found)
+  },
+  list: async () => (await session.all(allTenants, {})).map(toTenantRow),
+  create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
+})
+
+export const createKeyStore = ({ session, writer }: Deps): KeyStore => ({
+  keys: async (tenantId) => {
+    const rows = await session.all(keysOfTenant, { tenant_id: tenantId })
+    return rows.map((row) => ({ ...row, wrapped: buffer(row.wrapped) }))
+  },
+  add: async (keys) => {
+    try {
+      await writer.write('keys.add', { keys: keys.map(ownKey) })
+      return true
+    } catch (thrown) {
+      if (thrown instanceof AppError && thrown.code === 'conflict') return false
+      throw thrown
+    }
+  },
+})

@@ -1,0 +1,63 @@
+import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
+
+const TENANT_COLUMNS = [
+  'id',
+  'owner_id',
+  'name',
+  'settings',
+  'created_by',
+  'created_at',
+  'modified_by',
+  'modified_at',
+] as const
+
+const KEY_COLUMNS = ['tenant_id', 'purpose', 'version', 'wrapped', 'created_at'] as const
+
+export const tenantById = statement<{ id: string }, Schema['tenants']>(({ builder }, slot) =>
+  builder.selectFrom('tenants').where('id', '=', slot('id')).select(TENANT_COLUMNS),
+)
+
+export const allTenants = statement<object, Schema['tenants']>(({ builder }) =>
+  builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
+)
+
+/** Writes no row when the id is taken. */
+export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
+  builder
+    .insertInto('tenants')
+    .values({
+      id: slot('id'),
+      owner_id: slot('owner_id'),
+      name: slot('name'),
+      settings: slot('settings'),
+      created_by: slot('created_by'),
+      created_at: slot('created_at'),
+      modified_by: slot('modified_by'),
+      modified_at: slot('modified_at'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys']>(({ builder }, slot) =>
+  builder
+    .selectFrom('tenant_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .orderBy('purpose')
+    .orderBy('version')
+    .select(KEY_COLUMNS),
+)
+
+/** Writes no row when that purpose and version exist. */
+export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
+  builder
+    .insertInto('tenant_keys')
+    .values({
+      tenant_id: slot('tenant_id'),
+      purpose: slot('purpose'),
+      version: slot('version'),
+      wrapped: slot('wrapped'),
+      created_at: slot('created_at'),
+    })
+    .onConflict((conflict) => conflict.doNothing()),
+)

@@ -1,0 +1,144 @@
+import { type Expression, type RawBuilder, type SqlBool, sql } from 'kysely'
+import { AppError } from '../../common/errors.ts'
+import type { Condition } from '../../sdk/index.ts'
+import type { Dialect } from '../dialect.ts'
+import type { Bound, SearchNode, Visibility } from '../types.ts'
+
+type Predicate = RawBuilder<SqlBool>
+
+export interface PredicateContext {
+  readonly dialect: Dialect
+  readonly tenantId: string
+  /** The answer is walked newest first: no index on container or type may be picked over that order. */
+  readonly ordered: boolean
+}
+
+const ALWAYS: Predicate = sql`1 = 1`
+const NEVER: Predicate = sql`1 = 0`
+const MAX_DEPTH = 64
+
+/** Joined as a balanced tree: engines limit how deep an expression may nest, and left-deep chains reach that soon. */
+const join = (operator: 'and' | 'or', parts: readonly Predicate[]): Predicate => {
+  if (parts.length === 0) return operator === 'and' ? ALWAYS : NEVER
+  if (parts.length === 1) return parts[0] as Predicate
+  const middle = parts.length >> 1
+  const left = join(operator, parts.slice(0, middle))
+  const right = join(operator, parts.slice(middle))
+  return operator === 'and' ? sql`(${left} and ${right})` : sql`(${left} or ${right})`
+}
+
+export const allOf = (parts: readonly Predicate[]): Predicate => join('and', parts)
+
+/** The least text, by code point, that is greater than every text beginning with `prefix`; undefined when there is none. */
+export const afterPrefix = (prefix: string): string | undefined => {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number)
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    if (last >= 0x10ffff) continue
+    const next = last + 1 >= 0xd800 && last + 1 <= 0xdfff ? 0xe000 : last + 1
+    return String.fromCodePoint(...points, next)
+  }
+  return undefined
+}
+
+const column = (context: PredicateContext, field: string): RawBuilder<unknown> =>
+  context.ordered && (field === 'container' || field === 'type')
+    ? context.dialect.unindexed(field)
+    : sql`${sql.ref(field)}`
+
+const within = (expression: Expression<unknown>, from: Bound | undefined, to: Bound | undefined): Predicate =>
+  allOf([
+    ...(from ? [sql<SqlBool>`${expression} ${sql.raw(from.inclusive ? '>=' : '>')} ${from.value}`] : []),
+    ...(to ? [sql<SqlBool>`${expression} ${sql.raw(to.inclusive ? '<=' : '<')} ${to.value}`] : []),
+  ])
+
+const startsWith = (expression: Expression<unknown>, prefix: string): Predicate => {
+  const after = afterPrefix(prefix)
+  return within(
+    expression,
+    { value: prefix, inclusive: true },
+    after === undefined ? undefined : { value: after, inclusive: false },
+  )
+}
+
+const asText = (bound: Bound | undefined): Bound | undefined =>
+  bound && { ...bound, value: String(bound.value) }
+
+/** The numbers of the tokens that a blind term or a metadata entry names. */
+export const matches = (
+  tenantId: string,
+  node: Extract<SearchNode, { kind: 'term' | 'metadata' | 'metadata-range' }>,
+): RawBuilder<{ seq: number }> => {
+  switch (node.kind) {
+    case 'term':
+      return sql`select seq from token_terms where tenant_id = ${tenantId} and term = ${node.term}`
+    case 'metadata':
+      return sql`select seq from token_metadata where tenant_id = ${tenantId} and key = ${node.key} and value = ${node.value}`
+    case 'metadata-range':
+      return sql`select seq from token_metadata where tenant_id = ${tenantId} and key = ${node.key} and ${within(sql.ref('value'), asText(node.from), asText(node.to))}`
+  }
+}
+
+/** What a search says, as a condition on a row of `tokens` (or of `token_counts`, see `isGrouped`). */
+export const searchPredicate = (context: PredicateContext, node: SearchNode, depth = 0): Predicate => {
+  if (depth > MAX_DEPTH)
+    throw new AppError('invalid', 'The search nests too deeply. Take some of its parentheses away.')
+  const inner = (child: SearchNode) => searchPredicate(context, child, depth + 1)
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return join(node.kind, node.nodes.map(inner))
+    case 'not':
+      return sql`not ${context.dialect.known(inner(node.node))}`
+    case 'equals':
+      return sql`${column(context, node.field)} = ${node.value}`
+    case 'prefix':
+      return startsWith(column(context, node.field), node.value)
+    case 'range':
+      return within(column(context, node.field), node.from, node.to)
+    case 'term':
+    case 'metadata':
+    case 'metadata-range':
+      return sql`exists (select 1 from (${matches(context.tenantId, node)}) as found where found.seq = tokens.seq)`
+  }
+}
+
+const conditionPredicate = (
+  context: PredicateContext,
+  { attribute, operator, value }: Condition,
+): Predicate =>
+  operator === 'equals'
+    ? sql`${column(context, attribute)} = ${value}`
+    : startsWith(column(context, attribute), value)
+
+/** What a caller may see, as a condition; nothing when there are no alternatives. */
+export const visibilityPredicate = (context: PredicateContext, visibility: Visibility): Predicate =>
+  visibility === 'all'
+    ? ALWAYS
+    : join(
+        'or',
+        visibility.map((conditions) =>
+          allOf(conditions.map((condition) => conditionPredicate(context, condition))),
+        ),
+      )
+
+/** True when the node looks at container and type only: `token_counts` can answer it. */
+export const isGrouped = (node: SearchNode): boolean => {
+  switch (node.kind) {
+    case 'and':
+    case 'or':
+      return node.nodes.every(isGrouped)
+    case 'not':
+      return isGrouped(node.node)
+    case 'equals':
+    case 'range':
+      return node.field === 'container' || node.field === 'type'
+    case 'prefix':
+      return node.field === 'container'
+    default:
+      return false
+  }
+}
+
+export const isGroupedVisibility = (visibility: Visibility): boolean =>
+  visibility === 'all' ||
+  visibility.every((conditions) => conditions.every(({ attribute }) => attribute === 'container'))

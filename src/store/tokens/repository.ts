@@ -1,0 +1,72 @@
+import type { Session, Writer } from '../session.ts'
+import type { NewToken, TokenStore } from '../types.ts'
+import { countTokens, listTokens } from './list.ts'
+import { revive, toTokenRow } from './row.ts'
+import { tokenById, tokensByIds } from './statements.ts'
+
+/** Exactly these bytes: a slice of a pooled buffer would take the whole pool, and what others left there, along. */
+const own = (bytes: Uint8Array): Buffer =>
+  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Buffer) : (Uint8Array.from(bytes) as Buffer)
+
+const ownToken = (token: NewToken): NewToken => ({
+  ...token,
+  sealed: own(token.sealed),
+  ephemeral: token.ephemeral && own(token.ephemeral),
+  terms: token.terms.map(own),
+})
+
+const sizeOf = (token: Pick<NewToken, 'sealed' | 'ephemeral'>): number =>
+  1_000 + token.sealed.byteLength + (token.ephemeral?.byteLength ?? 0)
+
+export const createTokenStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): TokenStore => ({
+  create: async (tokens, now) => {
+    if (tokens.length === 0) return []
+    const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
+    const created = await writer.write('tokens.create', { tokens: tokens.map(ownToken), now }, bytes)
+    return created.map((one) =>
+      one.kind === 'duplicate' ? { kind: 'duplicate', token: revive(one.token) } : one,
+    )
+  },
+
+  read: async (tenantId, ids, now) => {
+    if (ids.length === 0) return []
+    if (ids.length === 1) {
+      const found = await session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now })
+      return found ? [toTokenRow(found, now)] : []
+    }
+    const list = session.dialect.list(ids)
+    const found = await session.all(tokensByIds, { tenant_id: tenantId, ids: list, now })
+    return found.map((record) => toTokenRow(record, now))
+  },
+
+  list: async (query) => (await listTokens(session, query)).map((record) => toTokenRow(record, query.now)),
+
+  count: (query) => countTokens(session, query),
+
+  update: async (update, now) => {
+    const { row, terms } = update
+    const updated = await writer.write(
+      'tokens.update',
+      {
+        update: {
+          ...update,
+          row: { ...row, sealed: own(row.sealed), ephemeral: row.ephemeral && own(row.ephemeral) },
+          terms: terms.map(own),
+        },
+        now,
+      },
+      sizeOf(row),
+    )
+    return updated.kind === 'duplicate' ? { kind: 'duplicate', token: revive(updated.token) } : updated
+  },
+
+  delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
+
+  purge: (now, limit) => writer.write('tokens.purge', { now, limit }),
+})

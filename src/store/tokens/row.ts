@@ -1,0 +1,48 @@
+import type { Selectable } from 'kysely'
+import type { TokensTable } from '../schema.ts'
+import type { TokenRow } from '../types.ts'
+
+/** A token as the engine answers it. */
+export type TokenRecord = Selectable<TokensTable>
+
+export const TOKEN_COLUMNS = [
+  'seq',
+  'tenant_id',
+  'id',
+  'type',
+  'container',
+  'sealed',
+  'ephemeral',
+  'ephemeral_until',
+  'version',
+  'metadata',
+  'fingerprint',
+  'expires_at',
+  'created_by',
+  'created_at',
+  'modified_by',
+  'modified_at',
+] as const satisfies readonly (keyof TokenRecord)[]
+
+/** The same bytes as a Buffer: engines and thread borders may answer plain Uint8Arrays. */
+export const buffer = (bytes: Uint8Array): Buffer =>
+  Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+
+/** Ephemerals that are due are as if removed, whether the purge came by or not. */
+export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
+  const due = record.ephemeral_until !== null && record.ephemeral_until <= now
+  return {
+    ...record,
+    sealed: buffer(record.sealed),
+    ephemeral: due || record.ephemeral === null ? null : buffer(record.ephemeral),
+    ephemeral_until: due ? null : record.ephemeral_until,
+    metadata: record.metadata === null ? null : (JSON.parse(record.metadata) as Record<string, string>),
+  }
+}
+
+/** After a thread border: the bytes of a row as Buffers again. */
+export const revive = (row: TokenRow): TokenRow => ({
+  ...row,
+  sealed: buffer(row.sealed),
+  ephemeral: row.ephemeral === null ? null : buffer(row.ephemeral),
+})

@@ -1,0 +1,180 @@
+import type { ExpressionBuilder } from 'kysely'
+import type { Dialect } from '../dialect.ts'
+import type { Schema } from '../schema.ts'
+import { statement } from '../statement.ts'
+import { TOKEN_COLUMNS, type TokenRecord } from './row.ts'
+
+/** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (DESIGN §7.7). */
+export const tenantTokens = ({ builder }: Dialect, tenantId: string) =>
+  builder.selectFrom('tokens').where('tokens.tenant_id', '=', tenantId)
+
+/** Not expired. */
+export const live = (now: number) => (eb: ExpressionBuilder<Schema, 'tokens'>) =>
+  eb.or([eb('tokens.expires_at', 'is', null), eb('tokens.expires_at', '>', now)])
+
+export const tokenById = statement<{ tenant_id: string; id: string; now: number }, TokenRecord>(
+  (dialect, slot) =>
+    tenantTokens(dialect, slot('tenant_id'))
+      .where('id', '=', slot('id'))
+      .where(live(slot('now')))
+      .select(TOKEN_COLUMNS),
+)
+
+export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: number }, TokenRecord>(
+  (dialect, slot) =>
+    tenantTokens(dialect, slot('tenant_id'))
+      .where(dialect.memberOf('id', slot('ids')))
+      .where(live(slot('now')))
+      .select(TOKEN_COLUMNS),
+)
+
+/** The oldest live token with a fingerprint in a container, other than `seq`. */
+export const tokenByFingerprint = statement<
+  { tenant_id: string; fingerprint: string; container: string; seq: number; now: number },
+  TokenRecord
+>((dialect, slot) =>
+  tenantTokens(dialect, slot('tenant_id'))
+    .where('fingerprint', '=', slot('fingerprint'))
+    .where('container', '=', slot('container'))
+    .where('seq', '<>', slot('seq'))
+    .where(live(slot('now')))
+    .orderBy('seq')
+    .limit(1)
+    .select(TOKEN_COLUMNS),
+)
+
+export type TokenValues = Omit<TokenRecord, 'seq' | 'version' | 'modified_by' | 'modified_at'>
+
+/** Answers no row when the id is taken. */
+export const insertToken = statement<TokenValues, { seq: number }>(({ builder }, slot) =>
+  builder
+    .insertInto('tokens')
+    .values({
+      tenant_id: slot('tenant_id'),
+      id: slot('id'),
+      type: slot('type'),
+      container: slot('container'),
+      sealed: slot('sealed'),
+      ephemeral: slot('ephemeral'),
+      ephemeral_until: slot('ephemeral_until'),
+      version: 1,
+      metadata: slot('metadata'),
+      fingerprint: slot('fingerprint'),
+      expires_at: slot('expires_at'),
+      created_by: slot('created_by'),
+      created_at: slot('created_at'),
+    })
+    .onConflict((conflict) => conflict.columns(['tenant_id', 'id']).doNothing())
+    .returning('seq'),
+)
+
+export type TokenChange = Pick<
+  TokenRecord,
+  | 'seq'
+  | 'tenant_id'
+  | 'type'
+  | 'container'
+  | 'sealed'
+  | 'ephemeral'
+  | 'ephemeral_until'
+  | 'metadata'
+  | 'fingerprint'
+  | 'expires_at'
+  | 'modified_by'
+  | 'modified_at'
+> & { readonly version: number }
+
+/** Writes only over the version that was read. */
+export const updateToken = statement<TokenChange>(({ builder }, slot) =>
+  builder
+    .updateTable('tokens')
+    .set((eb) => ({
+      type: slot('type'),
+      container: slot('container'),
+      sealed: slot('sealed'),
+      ephemeral: slot('ephemeral'),
+      ephemeral_until: slot('ephemeral_until'),
+      version: eb('version', '+', 1),
+      metadata: slot('metadata'),
+      fingerprint: slot('fingerprint'),
+      expires_at: slot('expires_at'),
+      modified_by: slot('modified_by'),
+      modified_at: slot('modified_at'),
+    }))
+    .where('seq', '=', slot('seq'))
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('version', '=', slot('version')),
+)
+
+type Removed = Pick<TokenRecord, 'container' | 'type' | 'expires_at'>
+
+/** Terms and metadata go with it, by their foreign keys. */
+export const deleteToken = statement<{ tenant_id: string; id: string }, Removed>(({ builder }, slot) =>
+  builder
+    .deleteFrom('tokens')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('id', '=', slot('id'))
+    .returning(['container', 'type', 'expires_at']),
+)
+
+export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now: number }, Removed>(
+  ({ builder }, slot) =>
+    builder
+      .deleteFrom('tokens')
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('id', '=', slot('id'))
+      .where('expires_at', '<=', slot('now'))
+      .returning(['container', 'type', 'expires_at']),
+)
+
+export const purgeTokens = statement<
+  { now: number; limit: number },
+  Pick<TokenRecord, 'tenant_id' | 'container' | 'type'>
+>(({ builder }, slot) =>
+  builder
+    .deleteFrom('tokens')
+    .where('seq', 'in', (eb) =>
+      eb
+        .selectFrom('tokens')
+        .where('expires_at', '<=', slot('now'))
+        .orderBy('expires_at')
+        .limit(slot('limit'))
+        .select('seq'),
+    )
+    .returning(['tenant_id', 'container', 'type']),
+)
+
+export const purgeEphemerals = statement<{ now: number; limit: number }>(({ builder }, slot) =>
+  builder
+    .updateTable('tokens')
+    .set({ ephemeral: null, ephemeral_until: null })
+    .where('seq', 'in', (eb) =>
+      eb
+        .selectFrom('tokens')
+        .where('ephemeral_until', '<=', slot('now'))
+        .orderBy('ephemeral_until')
+        .limit(slot('limit'))
+        .select('seq'),
+    ),
+)
+
+export const insertTerm = statement<Schema['token_terms']>(({ builder }, slot) =>
+  builder
+    .insertInto('token_terms')
+    .values({ tenant_id: slot('tenant_id'), term: slot('term'), seq: slot('seq') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+export const deleteTerms = statement<{ seq: number }>(({ builder }, slot) =>
+  builder.deleteFrom('token_terms').where('seq', '=', slot('seq')),
+)
+
+export const insertMetadata = statement<Schema['token_metadata']>(({ builder }, slot) =>
+  builder
+    .insertInto('token_metadata')
+    .values({ tenant_id: slot('tenant_id'), key: slot('key'), value: slot('value'), seq: slot('seq') }),
+)
+
+export const deleteMetadata = statement<{ seq: number }>(({ builder }, slot) =>
+  builder.deleteFrom('token_metadata').where('seq', '=', slot('seq')),
+)
