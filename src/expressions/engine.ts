@@ -69,7 +69,7 @@ const attempt = <T>(run: () => T): T => {
 }
 
 /** One compiled `value | filter | …`. Its result is what the last filter left; see `toJson`, `toText`. */
-export type Chain = (variables: object) => unknown
+export type Chain = (variables: { readonly v?: unknown }) => unknown
 
 /** A compiled text with tags or several outputs; its result is text. */
 export type Page = (variables: object) => string
@@ -94,6 +94,31 @@ type Argument = { readonly kind: number } | [string?, ({ readonly kind: number }
 const isLiteral = (argument: Argument): boolean => {
   const value = Array.isArray(argument) ? argument[1] : argument
   return value !== undefined && LITERALS.includes(value.kind)
+}
+
+interface FilterCall {
+  readonly name: string
+  readonly args: readonly unknown[]
+}
+
+/** A chain of nothing but our filters with plain arguments runs without liquidjs' generators: several times faster. */
+const directly = (
+  calls: readonly FilterCall[],
+  filters: ReadonlyMap<string, InnerFilter>,
+): ((value: unknown) => unknown) | undefined => {
+  const steps: ((value: unknown) => unknown)[] = []
+  for (const { name, args } of calls) {
+    const filter = filters.get(name)
+    const contents = args.map((argument) => (argument as { readonly content?: unknown }).content)
+    if (
+      filter === undefined ||
+      contents.some((content) => typeof content === 'object' || content === undefined)
+    )
+      return undefined
+    const run = ours(name, filter)
+    steps.push((value) => run(value, ...contents))
+  }
+  return (value) => steps.reduce((current, step) => step(current), value)
 }
 
 /** liquidjs with the given filters in place of and besides the standard ones. */
@@ -146,6 +171,8 @@ export const createEngine = (filters: ReadonlyMap<string, InnerFilter>): Engine 
           if (!filter.args.every((argument) => isLiteral(argument as Argument)))
             throw badFilter(filter.name, 'needs numbers or texts in quotes as arguments.')
       const value = new Value(token, liquid)
+      const direct = slips ? undefined : directly(token.filters, filters)
+      if (direct !== undefined) return ({ v }) => attempt(() => direct(v))
       return (variables) =>
         attempt(() =>
           toValueSync(

@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Characters between `{{` and `}}` of a detokenization expression. */
   expression: 1_000,
+  /** Expressions of one text. */
+  expressions: 100_000,
   /** Characters of a stored expression. The vault allows fewer (completions §5: 400). */
   stored: 4_000,
   /** Filters of one expression. */

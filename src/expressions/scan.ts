@@ -1,3 +1,4 @@
+import { AppError } from '../common/errors.ts'
 import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
 
@@ -99,6 +100,13 @@ const scanExpression = (text: string, start: number): Expression => {
   return { kind: 'expression', start, end: at + 2, head, chain, trimBefore, trimAfter }
 }
 
+/** `too_large`: a text or body has more expressions than can be served in bounded time. */
+export const tooMany = (): AppError =>
+  new AppError(
+    'too_large',
+    `There are more than ${LIMITS.expressions} expressions in one body. Send it in several parts.`,
+  )
+
 const trimmedEnd = (text: string, start: number, end: number): number => {
   let at = end
   while (at > start && isBlank(text.charCodeAt(at - 1))) at--
@@ -107,12 +115,15 @@ const trimmedEnd = (text: string, start: number, end: number): number => {
 
 /**
  * Splits a text at its expressions; empty literals are left out. Linear in the text's length. `text` may also be bytes
- * read as latin1: only ASCII is looked at. Throws `bad_expression` on an unclosed, empty or overlong `{{ }}`.
+ * read as latin1: only ASCII is looked at. Throws `bad_expression` on an unclosed, empty or overlong `{{ }}`, `too_large`
+ * on too many.
  */
 export const scanText = (text: string): readonly Piece[] => {
   const pieces: Piece[] = []
+  let expressions = 0
   let from = 0
   for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, from)) {
+    if (++expressions > LIMITS.expressions) throw tooMany()
     const { trimBefore, trimAfter, ...piece } = scanExpression(text, open)
     const end = trimBefore ? trimmedEnd(text, from, open) : open
     if (end > from) pieces.push({ kind: 'literal', start: from, end })

@@ -1,0 +1,49 @@
+import { tooMany } from '../../expressions/scan.ts'
+import type { Expressions, Resolve } from '../../expressions/types.ts'
+import type { BodyLimits } from './limits.ts'
+import { PASS, type Plan, planOf, type Replacement } from './plan.ts'
+
+const PAIR = /(?:\{|%7[bB])(?:\{|%7[bB])/
+
+/** Decodes one field (WHATWG URL, application/x-www-form-urlencoded parsing); `latin1` holds the bytes. */
+const decodeField = (latin1: string): string =>
+  Buffer.from(
+    latin1
+      .replaceAll('+', ' ')
+      .replace(/%([0-9a-fA-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
+    'latin1',
+  ).toString('utf8')
+
+const encodeField = (text: string): string =>
+  encodeURIComponent(text.toWellFormed())
+    .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
+    .replaceAll('%20', '+')
+
+/**
+ * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
+ * separators keep their bytes. Throws `bad_expression`.
+ */
+export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLimits): Plan => {
+  const text = body.toString('latin1')
+  if (!PAIR.test(text)) return PASS
+  const replacements: Replacement[] = []
+  for (let from = 0; from < text.length; ) {
+    const next = text.indexOf('&', from)
+    const end = next === -1 ? text.length : next
+    const field = text.slice(from, end)
+    const equals = field.indexOf('=')
+    const value = equals === -1 ? '' : field.slice(equals + 1)
+    if (PAIR.test(value)) {
+      if (replacements.length >= limits.expressions) throw tooMany()
+      const template = expressions.parse(decodeField(value))
+      replacements.push({
+        start: from + equals + 1,
+        end,
+        ids: template.ids,
+        print: (resolve: Resolve) => encodeField(template.render(resolve)),
+      })
+    }
+    from = end + 1
+  }
+  return planOf(body, replacements, limits.rewrittenBytes, 'latin1')
+}
