@@ -26,11 +26,16 @@ export const asSchema = (schema: unknown): JsonSchema => (isObject(schema) ? (sc
 export const branches = (schema: JsonSchema): readonly JsonSchema[] =>
   schema.anyOf ?? schema.oneOf ?? [schema]
 
-/** True when a value of this JSON type may satisfy some alternative of the schema. */
+const typeOf = (value: unknown): string =>
+  value === null ? 'null' : Array.isArray(value) ? 'array' : typeof value
+
+/** True when the schema names values of this JSON type among those it allows; one that allows anything names none. */
 export const allows = (schema: JsonSchema, type: string): boolean =>
   branches(schema).some((branch) => {
     if (branch !== schema && (branch.anyOf ?? branch.oneOf)) return allows(branch, type)
-    return Array.isArray(branch.type) ? branch.type.includes(type) : branch.type === type
+    if (branch.type !== undefined) return [branch.type].flat().includes(type)
+    const values = branch.enum ?? (branch.const === undefined ? [] : [branch.const])
+    return values.some((value) => typeOf(value) === (type === 'integer' ? 'number' : type))
   })
 
 /** Every schema directly below this one that describes values inside or beside it. */

@@ -1,0 +1,197 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import { type AdminOptions, startAdmin } from '../../src/admin/server.ts'
+import { openJournal } from '../../src/audit/journal.ts'
+import type { Journal } from '../../src/audit/types.ts'
+import type { Clock } from '../../src/common/clock.ts'
+import { newId, newKey } from '../../src/common/ids.ts'
+import { createLog, type Log } from '../../src/common/log.ts'
+import { createMetrics } from '../../src/common/metrics.ts'
+import { Secret } from '../../src/common/secret.ts'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import type { PluginSource } from '../../src/kernel/discover.ts'
+import { startKernel } from '../../src/kernel/kernel.ts'
+import { openKeys } from '../../src/keys/open.ts'
+import { openStore } from '../../src/store/open.ts'
+import { createVault } from '../../src/vault/vault.ts'
+
+const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
+
+/** A clock that tests move. Starts at a fixed time. */
+export const testClock = (
+  start = Date.parse('2026-03-01T12:00:00Z'),
+): Clock & { advance(ms: number): void } => {
+  let now = start
+  return {
+    now: () => now,
+    advance: (ms) => {
+      now += ms
+    },
+  }
+}
+
+export interface ServiceOptions {
+  /** Default `['*']`: every plugin of the service. */
+  readonly plugins?: readonly PluginSource[]
+  readonly configs?: Readonly<Record<string, unknown>>
+  readonly clock?: Clock
+  readonly log?: Log
+  /** Where the admin role listens; default nowhere: calls are injected. */
+  readonly admin?: Partial<AdminOptions>
+  /** Stands in front of the real journal, e.g. one that fails on command. */
+  readonly journal?: (real: Journal) => Journal
+}
+
+/** An answer with its body both as text and, where it is JSON, parsed. */
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly json: any
+}
+
+export interface CallOptions {
+  /** Default: the first tenant's management key. `null`: none. */
+  readonly key?: string | null
+  /** A string is sent as it is, anything else as JSON. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * The admin role in this process: real store (SQLite), keys, journal, expressions, vault, kernel and HTTP, in a
+ * directory of its own, with a first tenant. Everything is closed when the test ends.
+ */
+export const startTestService = async (t: Test, options: ServiceOptions = {}) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-service-'))
+  const clock = options.clock ?? testClock()
+  const log = options.log ?? createLog('test', 'silent')
+  const metrics = createMetrics()
+  const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
+  const keys = await openKeys(
+    { keys: store.keys, clock },
+    { rootKey: new Secret(randomBytes(32)), create: true },
+  )
+  const mac = (data: string | Buffer) => keys.mac('audit', data)
+  const real = await openJournal({ mac, log }, { directory: join(directory, 'audit'), name: 'admin' })
+  const journal = options.journal?.(real) ?? real
+  const close = async () => {
+    await real.close()
+    await store.close()
+    rmSync(directory, { recursive: true, force: true })
+  }
+  const kernel = await startKernel(
+    {
+      store,
+      keys,
+      clock,
+      log,
+      metrics,
+      journal,
+      createExpressions,
+      createVault: (parts) => createVault({ ...parts, tokens: store.tokens, keys, journal, clock, metrics }),
+    },
+    {
+      plugins: options.plugins ?? ['*'],
+      pluginsDir,
+      ...(options.configs === undefined ? {} : { configs: options.configs }),
+    },
+  ).catch(async (thrown) => {
+    await close()
+    throw thrown
+  })
+  const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere', ...options.admin })
+  t.teardown(async () => {
+    await admin.close()
+    await kernel.stop()
+    await close()
+  })
+
+  /** A tenant of its own with a management key (none when no plugin knows credentials). */
+  const newTenant = async (name = 'Tenant') => {
+    const id = newId()
+    const now = clock.now()
+    await store.tenants.create(
+      {
+        id,
+        owner_id: newId(),
+        name,
+        settings: {},
+        created_by: null,
+        created_at: now,
+        modified_by: null,
+        modified_at: null,
+      },
+      keys.newTenantKeys(id, now),
+    )
+    const key = newKey()
+    await kernel.registry.ports.credentials?.install(id, keys.mac('api-key', key))
+    return { id, key }
+  }
+  const tenant = await newTenant('First')
+
+  const call = async (method: string, path: string, sent: CallOptions = {}): Promise<Answer> => {
+    const key = sent.key === undefined ? tenant.key : sent.key
+    const json = sent.body !== undefined && typeof sent.body !== 'string'
+    const answer = await admin.app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        ...(key === null ? {} : { 'svc-api-key': key }),
+        ...(json ? { 'content-type': 'application/json' } : {}),
+        ...sent.headers,
+      },
+      ...(sent.body === undefined
+        ? {}
+        : { payload: json ? JSON.stringify(sent.body) : (sent.body as string) }),
+    })
+    return {
+      status: answer.statusCode,
+      headers: answer.headers as Record<string, string | undefined>,
+      text: answer.body,
+      json: parsed(answer.body),
+    }
+  }
+
+  /** The key of a new application with these grants. */
+  const application = async (
+    grants: { readonly permissions?: readonly string[]; readonly rules?: readonly unknown[] },
+    type: 'public' | 'private' | 'management' = 'private',
+    key: string = tenant.key,
+  ): Promise<string> => {
+    const answer = await call('POST', '/applications', { key, body: { name: 'test', type, ...grants } })
+    if (answer.status !== 201) throw new Error(`cannot create an application: ${answer.text}`)
+    return answer.json.key
+  }
+
+  return {
+    directory,
+    clock,
+    store,
+    keys,
+    journal,
+    metrics,
+    kernel,
+    admin,
+    tenantId: tenant.id,
+    managementKey: tenant.key,
+    newTenant,
+    call,
+    application,
+  }
+}
+
+export type TestService = Awaited<ReturnType<typeof startTestService>>
