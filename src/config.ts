@@ -47,7 +47,8 @@ export interface Config {
   readonly bodyLimit: number
   readonly proxyBodyLimit: number
   readonly destinationTimeoutMs: number
-  readonly cvcSeconds: number
+  /** Undefined: as the card plugin has it. */
+  readonly cvcSeconds: number | undefined
   readonly auditSync: boolean
   readonly drainMs: number
   /** Things that look like mistakes but stop nothing. */
@@ -155,7 +156,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     bodyLimit: settings.body_limit ?? 1024 * 1024,
     proxyBodyLimit: settings.proxy_body_limit ?? 8 * 1024 * 1024,
     destinationTimeoutMs: (settings.destination_timeout ?? 25) * 1000,
-    cvcSeconds: settings.cvc_seconds ?? 3600,
+    cvcSeconds: settings.cvc_seconds,
     auditSync: settings.audit_sync ?? false,
     drainMs: (settings.drain_seconds ?? 30) * 1000,
     warnings,

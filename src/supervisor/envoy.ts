@@ -1,12 +1,11 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { request } from 'node:http'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
 import type { ProcessKind } from './managed.ts'
+import { callSocket } from './socket-call.ts'
 
 const POLL_MS = 20
-const ADMIN_TIMEOUT_MS = 2_000
 
 /** Levels of Envoy's log (spdlog names) as ours. */
 const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
@@ -37,33 +36,9 @@ const deathSignal = (): readonly string[] => {
     : []
 }
 
-/** One call of Envoy's administration interface on its unix socket: status and body. */
-export const envoyAdmin = (
-  socketPath: string,
-  method: 'GET' | 'POST',
-  path: string,
-): Promise<{ readonly status: number; readonly body: string }> =>
-  new Promise((resolve, reject) => {
-    const call = request(
-      { socketPath, method, path, agent: false, timeout: ADMIN_TIMEOUT_MS },
-      (response) => {
-        let body = ''
-        response.setEncoding('utf8')
-        response.on('data', (chunk) => {
-          body += chunk
-        })
-        response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
-        response.on('error', reject)
-      },
-    )
-    call.on('timeout', () => call.destroy(new Error('Envoy does not answer')))
-    call.on('error', reject)
-    call.end()
-  })
-
 /** True when Envoy has its configuration and listens. */
 export const envoyIsLive = async (socketPath: string): Promise<boolean> => {
-  const answer = await envoyAdmin(socketPath, 'GET', '/ready').catch(() => undefined)
+  const answer = await callSocket(socketPath, 'GET', '/ready').catch(() => undefined)
   return answer?.status === 200
 }
 
@@ -107,10 +82,10 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
 export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promise<void> => {
   const stats = '/stats?filter=%5Ehttp%5C.edge%5C.downstream_rq_active%24'
   try {
-    await envoyAdmin(socketPath, 'POST', '/healthcheck/fail')
-    await envoyAdmin(socketPath, 'POST', '/drain_listeners')
+    await callSocket(socketPath, 'POST', '/healthcheck/fail')
+    await callSocket(socketPath, 'POST', '/drain_listeners')
     while (!signal.aborted) {
-      const { body } = await envoyAdmin(socketPath, 'GET', stats)
+      const { body } = await callSocket(socketPath, 'GET', stats)
       if (Number(/downstream_rq_active: (\d+)/.exec(body)?.[1] ?? 0) === 0) return
       await setTimeout(POLL_MS, undefined, { signal })
     }

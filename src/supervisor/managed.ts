@@ -55,6 +55,7 @@ export const manage = (
       },
       (error) => {
         failure = error
+        if (everReady && !attempt.signal.aborted) deps.log.error({ name }, String(error.message))
         if (!attempt.signal.aborted) child.kill('SIGKILL')
       },
     )

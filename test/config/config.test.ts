@@ -31,7 +31,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     bodyLimit: 1_048_576,
     proxyBodyLimit: 8_388_608,
     destinationTimeoutMs: 25_000,
-    cvcSeconds: 3600,
+    cvcSeconds: undefined,
     auditSync: false,
     warnings: [],
   })

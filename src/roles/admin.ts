@@ -1,0 +1,100 @@
+import { readFile } from 'node:fs/promises'
+import type { Check } from '../admin/ops/health.ts'
+import type { MetricSource } from '../admin/ops/metrics.ts'
+import { startAdmin } from '../admin/server.ts'
+import { createIngest } from '../audit/ingest.ts'
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
+import { startDemoDestination } from '../supervisor/demo-destination.ts'
+import { envoyIsLive } from '../supervisor/envoy.ts'
+import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { callSocket } from '../supervisor/socket-call.ts'
+import { createPurge } from '../vault/purge.ts'
+import { envoyMetrics } from './envoy-metrics.ts'
+import { journalDirectory, openFoundation } from './foundation.ts'
+import { install } from './install.ts'
+import type { RunningRole } from './running-role.ts'
+
+const PURGE_MS = 5_000
+
+const version = async (): Promise<string> => {
+  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
+  const manifest: { readonly version: string } = JSON.parse(text)
+  return manifest.version
+}
+
+/** The processes beside this one, as `/readyz` and `/metrics` ask them. */
+const neighbours = (config: Config, start: ProcessStart) => {
+  const sockets = socketsIn(start.runDir, config.workers)
+  const gateways = start.role === 'admin' ? [] : sockets.status
+  const checks: Record<string, Check> = {
+    envoy: async () => {
+      if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
+    },
+  }
+  const sources: MetricSource[] = [
+    { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
+  ]
+  for (const [worker, socket] of gateways.entries()) {
+    const name = `gateway-${worker}`
+    checks[name] = async (signal) => {
+      const { status } = await callSocket(socket, 'GET', '/healthz', signal)
+      if (status !== 200) throw new Error(`${name} answered ${status}`)
+    }
+    sources.push({
+      name,
+      metrics: async (signal) => JSON.parse((await callSocket(socket, 'GET', '/metrics.json', signal)).body),
+    })
+  }
+  return { checks, sources, sockets }
+}
+
+/** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
+export const startAdminRole = async (config: Config, start: ProcessStart, log: Log): Promise<RunningRole> => {
+  const foundation = await openFoundation(config, { name: 'admin', owner: true, log })
+  const { store, keys, kernel, metrics } = foundation
+  const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
+  const ingest = createIngest(
+    { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
+    { directory: journalDirectory(config) },
+  )
+  await ingest.catchUp()
+  ingest.start()
+  const purge = createPurge({ vaultTokens: store.tokens, clock: systemClock, log }, { intervalMs: PURGE_MS })
+  purge.start()
+  const { checks, sources, sockets } = neighbours(config, start)
+  const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
+  const admin = await startAdmin(
+    {
+      kernel,
+      metrics,
+      log,
+      checks: {
+        store: () => store.health(),
+        keys: async () => keys.mac('audit', ''),
+        journal: () => foundation.journal.health(),
+        ...checks,
+      },
+      sources,
+    },
+    {
+      listen: { socketPath: sockets.api },
+      prefixes: config.headerPrefixes,
+      version: await version(),
+      bodyLimit: config.bodyLimit,
+    },
+  )
+  if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
+  return {
+    ...(installed === undefined ? {} : { installed }),
+    close: async () => {
+      await admin.close()
+      await demo?.close()
+      await purge.stop()
+      await ingest.stop()
+      await foundation.close()
+    },
+  }
+}

@@ -1,0 +1,89 @@
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { openJournal } from '../audit/journal.ts'
+import type { Journal } from '../audit/types.ts'
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import { createMetrics, type Metrics } from '../common/metrics.ts'
+import type { Config } from '../config.ts'
+import { createExpressions } from '../expressions/expressions.ts'
+import { startKernel } from '../kernel/kernel.ts'
+import type { RunningKernel } from '../kernel/types.ts'
+import { openKeys } from '../keys/open.ts'
+import { loadRootKey } from '../keys/root-key.ts'
+import type { Keys } from '../keys/types.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/types.ts'
+import { createVault } from '../vault/vault.ts'
+
+const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
+
+/** What admin and gateway both stand on. */
+export interface Foundation {
+  readonly store: Store
+  readonly keys: Keys
+  readonly journal: Journal
+  readonly kernel: RunningKernel
+  readonly metrics: Metrics
+  /** In the opposite order of opening. */
+  close(): Promise<void>
+}
+
+export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
+
+/** The keys of an open store. Those of the service are made when there are none and `mayCreate` allows. */
+export const openStoreKeys = async (config: Config, store: Store, mayCreate: boolean): Promise<Keys> => {
+  // A new root key beside data under a lost one would only hide the loss.
+  const create = mayCreate && (await store.keys.keys('')).length === 0
+  const { dataDir, masterKey } = config
+  const rootKey = await loadRootKey(masterKey?.reveal(), { dataDir, create, env: process.env })
+  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, create })
+}
+
+/** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */
+export const openFoundation = async (
+  config: Config,
+  options: { readonly name: string; readonly owner: boolean; readonly log: Log },
+): Promise<Foundation> => {
+  const { log, owner, name } = options
+  const metrics = createMetrics()
+  const closers: (() => Promise<void>)[] = []
+  const close = async () => {
+    for (const one of closers.splice(0).toReversed()) await one()
+  }
+  try {
+    const store = await openStore({ location: config.store, mode: owner ? 'read-write' : 'read-only', log })
+    closers.push(() => store.close())
+    const keys = await openStoreKeys(config, store, owner)
+    const journal = await openJournal(
+      { mac: (data) => keys.mac('audit', data), log },
+      { directory: journalDirectory(config), name, sync: config.auditSync },
+    )
+    closers.push(() => journal.close())
+    const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
+    const kernel = await startKernel(
+      {
+        store,
+        keys,
+        clock: systemClock,
+        log,
+        metrics,
+        journal,
+        createExpressions,
+        createVault: (parts) =>
+          createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
+      },
+      {
+        plugins: config.plugins,
+        pluginsDir: PLUGINS_DIR,
+        base: config.baseDir,
+        configs: { ...card, ...config.pluginConfig },
+      },
+    )
+    closers.push(() => kernel.stop())
+    return { store, keys, journal, kernel, metrics, close }
+  } catch (error) {
+    await close()
+    throw error
+  }
+}

@@ -1,0 +1,50 @@
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import { startOps } from '../gateway/ops.ts'
+import { startGateway } from '../gateway/server.ts'
+import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
+import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { openFoundation } from './foundation.ts'
+import type { RunningRole } from './running-role.ts'
+
+/** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
+export const startGatewayRole = async (
+  config: Config,
+  start: ProcessStart,
+  log: Log,
+): Promise<RunningRole> => {
+  const foundation = await openFoundation(config, { name: `gateway-${start.worker}`, owner: false, log })
+  const { kernel, journal, metrics, store } = foundation
+  const sockets = socketsIn(start.runDir, config.workers)
+  const at = (paths: readonly string[]) => paths[start.worker] ?? ''
+  const gateway = await startGateway(
+    {
+      authenticator: kernel.authenticator,
+      vault: kernel.vault,
+      expressions: kernel.expressions,
+      log,
+      metrics,
+      clock: systemClock,
+      audit: (records) => journal.append(records),
+    },
+    {
+      socketPath: at(sockets.gateways),
+      prefixes: config.headerPrefixes,
+      egress: config.egress,
+      ...(start.demo ? { demoHost: DEMO_HOST } : {}),
+      limits: { bodyBytes: config.proxyBodyLimit },
+    },
+  )
+  const health = async () => {
+    await Promise.all([store.health(), kernel.health()])
+  }
+  const ops = await startOps({ metrics, health }, at(sockets.status))
+  return {
+    close: async () => {
+      await gateway.close()
+      await ops.close()
+      await foundation.close()
+    },
+  }
+}

@@ -1,0 +1,47 @@
+import { AppError } from '../common/errors.ts'
+import { newId, newKey } from '../common/ids.ts'
+import type { Log } from '../common/log.ts'
+import { Secret } from '../common/secret.ts'
+import type { Foundation } from './foundation.ts'
+
+/**
+ * Makes the first tenant and its management application on a store that has none; undefined when it has one. `key` is
+ * there when it was generated: nothing but its keyed hash is kept.
+ *
+ * The application comes before its tenant, so that a start cut short between the two is simply done again.
+ */
+export const install = async (
+  { store, keys, kernel }: Pick<Foundation, 'store' | 'keys' | 'kernel'>,
+  options: { readonly given: Secret<string> | undefined; readonly now: number; readonly log: Log },
+): Promise<{ readonly key?: string } | undefined> => {
+  const { given, now, log } = options
+  const { credentials } = kernel.registry.ports
+  if (credentials === undefined)
+    throw new AppError(
+      'invalid',
+      'No plugin finds the owners of API keys. Add the plugin "applications" (or *) to SIDEVAULT_PLUGINS.',
+    )
+  const hash = (key: Secret<string>) => keys.mac('api-key', key.reveal())
+  if ((await store.tenants.list()).length > 0) {
+    if (given !== undefined && (await credentials.authenticate(hash(given))) === undefined)
+      log.warn('SIDEVAULT_BOOTSTRAP_KEY is no key of this data directory: it counts on the first start only')
+    return undefined
+  }
+  const key = given ?? new Secret(newKey())
+  const tenantId = (await credentials.authenticate(hash(key)))?.caller.tenantId ?? newId()
+  await credentials.install(tenantId, hash(key))
+  await store.tenants.create(
+    {
+      id: tenantId,
+      owner_id: newId(),
+      name: 'First tenant',
+      settings: {},
+      created_by: null,
+      created_at: now,
+      modified_by: null,
+      modified_at: null,
+    },
+    keys.newTenantKeys(tenantId, now),
+  )
+  return given === undefined ? { key: key.reveal() } : {}
+}

@@ -1,0 +1,32 @@
+/** Entry of the admin and gateway processes: `node process.ts <ProcessStart as JSON>`, below a supervisor. */
+import { AppError } from '../common/errors.ts'
+import { createLog } from '../common/log.ts'
+import { loadConfig } from '../config.ts'
+import type { ProcessStart, Report } from '../supervisor/messages.ts'
+import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
+import type { RunningRole } from './running-role.ts'
+
+const start: ProcessStart = JSON.parse(process.argv[2] ?? '{}')
+process.title = `sidevault: ${start.kind}`
+
+const report = (message: Report) => process.send?.(message)
+
+const run = async (): Promise<RunningRole> => {
+  const config = loadConfig(process.env, { file: start.configFile, cwd: start.baseDir })
+  const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
+  const log = createLog(name, config.logLevel)
+  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log)
+  return (await import('./gateway.ts')).startGatewayRole(config, start, log)
+}
+
+const role = run()
+watchSupervisor(async () => (await role).close())
+role.then(
+  ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
+  (error: unknown) => {
+    const known = error instanceof AppError || (error instanceof Error && error.name === 'PluginFaults')
+    if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
+    const message = known ? error.message : `The ${start.kind} process cannot start; its log line says why.`
+    report({ kind: 'failed', message })
+  },
+)

@@ -1,0 +1,26 @@
+import { request } from 'node:http'
+
+const TIMEOUT_MS = 2_000
+
+/** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page. */
+export const callSocket = (
+  socketPath: string,
+  method: 'GET' | 'POST',
+  path: string,
+  signal?: AbortSignal,
+): Promise<{ readonly status: number; readonly body: string }> =>
+  new Promise((resolve, reject) => {
+    const options = { socketPath, method, path, agent: false, timeout: TIMEOUT_MS }
+    const call = request({ ...options, ...(signal ? { signal } : {}) }, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        body += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
+      response.on('error', reject)
+    })
+    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('error', reject)
+    call.end()
+  })
