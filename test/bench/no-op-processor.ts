@@ -1,0 +1,36 @@
+import { fileURLToPath } from 'node:url'
+import { Server, ServerCredentials, type ServerDuplexStream } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+
+/**
+ * The least that an external processor can do: "continue" to headers and body. Run as `node no-op-processor.ts <socket>`.
+ * It says what grpc-js and the extra hop cost before Sidevault does anything.
+ */
+const definition = loadSync(fileURLToPath(new URL('../../proto/sidevault/ext-proc.proto', import.meta.url)), {
+  keepCase: true,
+  oneofs: true,
+})
+const service = definition['envoy.service.ext_proc.v3.ExternalProcessor']
+if (service === undefined) throw new Error('the proto does not define ExternalProcessor')
+
+const server = new Server({ 'grpc.max_concurrent_streams': 1000 })
+// Envoy resets every stream; Node's default limiter would close the connection about every 1,000 of them.
+;(server as unknown as { commonServerOptions: Record<string, number> }).commonServerOptions = {
+  ...(server as unknown as { commonServerOptions?: Record<string, number> }).commonServerOptions,
+  streamResetBurst: 1e6,
+  streamResetRate: 1e6,
+}
+server.addService(service as never, {
+  Process: (stream: ServerDuplexStream<{ request: string }, object>) => {
+    stream.on('data', (message) => {
+      if (message.request === 'request_headers') stream.write({ request_headers: { response: {} } })
+      else if (message.request === 'request_body') stream.write({ request_body: { response: {} } })
+    })
+    stream.on('error', () => {})
+    stream.on('end', () => stream.end())
+  },
+})
+server.bindAsync(`unix:${process.argv[2]}`, ServerCredentials.createInsecure(), (error) => {
+  if (error) throw error
+  process.stdout.write('ready\n')
+})

@@ -1,0 +1,172 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { createAuthority } from '../kit/authority.ts'
+import { startDns } from '../kit/dns.ts'
+import { findEnvoy } from '../kit/envoy.ts'
+import { freePort, startSidevault } from '../kit/sidevault.ts'
+import { cpuDuring, residentMiB } from './cpu.ts'
+import { destinationConfig, edgeConfig, runEnvoy } from './envoys.ts'
+import { httpRequest, load } from './load.ts'
+import { partsBelow } from './processes.ts'
+
+export interface ProxyFigures {
+  readonly target: string
+  readonly concurrency: number
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  /** CPU seconds per 1,000 requests of each process of the target. */
+  readonly cpu: Readonly<Record<string, number>>
+  readonly failures: number
+}
+
+const HOST = 'destination.bench.test'
+const median = (values: readonly number[]) =>
+  [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
+
+/** A JSON body of about `bytes` with `token` in one member. */
+export const bodyWith = (expression: string, bytes: number): string => {
+  const body = { amount: 1999, currency: 'usd', card: expression, padding: '' }
+  body.padding = 'x'.repeat(Math.max(0, bytes - JSON.stringify(body).length))
+  return JSON.stringify(body)
+}
+
+/**
+ * DESIGN §9: (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
+ * 1 KB JSON body and everything on. Targets are interleaved; each figure is the median of `rounds` stretches.
+ */
+export const benchProxy = async (options: {
+  seconds: number
+  rounds: number
+  concurrencies: readonly number[]
+}) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-bench-'))
+  const binary = findEnvoy()
+  const authority = await createAuthority()
+  const leaf = await authority.issue([HOST])
+  const file = (name: string, text: string) => {
+    writeFileSync(join(directory, name), text)
+    return join(directory, name)
+  }
+  const ca = file('ca.pem', authority.pem)
+  const [destinationPort, straightPort, noOpPort] = [await freePort(), await freePort(), await freePort()]
+  const destination = await runEnvoy(
+    binary,
+    destinationConfig(destinationPort, file('cert.pem', leaf.cert), file('key.pem', leaf.key)),
+    destinationPort,
+  )
+  const to = { host: HOST, port: destinationPort, authority: ca }
+  const straight = await runEnvoy(binary, edgeConfig(straightPort, to), straightPort)
+  const socket = join(directory, 'processor.sock')
+  const processor = spawn(
+    process.execPath,
+    [fileURLToPath(new URL('no-op-processor.ts', import.meta.url)), socket],
+    { stdio: ['ignore', 'pipe', 'inherit'] },
+  )
+  await once(processor.stdout!, 'data')
+  const noOp = await runEnvoy(binary, edgeConfig(noOpPort, to, socket), noOpPort)
+  const dns = await startDns()
+  dns.set(HOST, { a: ['127.0.0.1'], ttl: 60 })
+  const sidevault = await startSidevault({
+    env: {
+      SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
+      SIDEVAULT_EGRESS_PORTS: '*',
+      SIDEVAULT_EGRESS_CA: ca,
+      SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+      SIDEVAULT_LOG_LEVEL: 'warn',
+    },
+  })
+  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+  const token = await sidevault.call('POST', '/tokens', {
+    key,
+    body: { type: 'card', data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 } },
+  })
+  const headers = { 'content-type': 'application/json' }
+  const body = bodyWith(`{{ ${token.json.id} | json: '$.number' }}`, 1024)
+  const parts = partsBelow(sidevault.pid)
+  const targets = [
+    {
+      name: 'a: Envoy',
+      port: straightPort,
+      request: httpRequest('POST', '/charge', headers, body),
+      pids: { envoy: straight.pid },
+    },
+    {
+      name: 'b: Envoy + no-op',
+      port: noOpPort,
+      request: httpRequest('POST', '/charge', headers, body),
+      pids: { envoy: noOp.pid, processor: processor.pid! },
+    },
+    {
+      name: 'c: Sidevault',
+      port: sidevault.port,
+      request: httpRequest(
+        'POST',
+        '/proxy/charge',
+        { ...headers, 'svc-api-key': key, 'svc-proxy-url': `https://${HOST}:${destinationPort}` },
+        body,
+      ),
+      pids: parts,
+    },
+  ]
+  const figures: ProxyFigures[] = []
+  try {
+    for (const target of targets)
+      await load({
+        host: '127.0.0.1',
+        port: target.port,
+        requests: [target.request],
+        concurrency: 8,
+        seconds: 1.5,
+      })
+    for (const concurrency of options.concurrencies) {
+      const samples = targets.map(() => [] as ProxyFigures[])
+      for (let round = 0; round < options.rounds; round++)
+        for (const [index, target] of targets.entries()) {
+          const { result, used } = await cpuDuring(target.pids, () =>
+            load({
+              host: '127.0.0.1',
+              port: target.port,
+              requests: [target.request],
+              concurrency,
+              seconds: options.seconds,
+            }),
+          )
+          const cpu = Object.fromEntries(
+            Object.entries(used).map(([name, seconds]) => [name, (seconds / result.requests) * 1000]),
+          )
+          samples[index]!.push({
+            target: target.name,
+            concurrency,
+            perSecond: result.perSecond,
+            p50: result.p50,
+            p99: result.p99,
+            cpu,
+            failures: result.failures,
+          })
+        }
+      for (const runs of samples) {
+        const names = Object.keys(runs[0]!.cpu)
+        figures.push({
+          target: runs[0]!.target,
+          concurrency,
+          perSecond: median(runs.map((run) => run.perSecond)),
+          p50: median(runs.map((run) => run.p50)),
+          p99: median(runs.map((run) => run.p99)),
+          cpu: Object.fromEntries(names.map((name) => [name, median(runs.map((run) => run.cpu[name] ?? 0))])),
+          failures: runs.reduce((sum, run) => sum + run.failures, 0),
+        })
+      }
+    }
+    const memory = Object.fromEntries(Object.entries(parts).map(([name, pid]) => [name, residentMiB(pid)]))
+    return { figures, memory }
+  } finally {
+    await sidevault.stop()
+    await Promise.all([straight.stop(), noOp.stop(), destination.stop(), dns.close()])
+    processor.kill('SIGTERM')
+  }
+}

@@ -1,0 +1,80 @@
+import { cpus, release } from 'node:os'
+import { benchApi } from './api.ts'
+import { benchProxy } from './proxy.ts'
+
+/** `npm run bench [-- --quick]`: prints Markdown tables. Method and last results: test/bench/README.md. */
+const quick = process.argv.includes('--quick')
+const log = (text: string) => process.stderr.write(`${text}\n`)
+const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
+const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]) =>
+  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
+const fixed = (digits: number) => (value: number) => value.toFixed(digits)
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+
+log('Proxy: three targets, interleaved …')
+const proxy = await benchProxy({ seconds: quick ? 2 : 5, rounds: quick ? 1 : 3, concurrencies: [1, 8, 32] })
+log('API: filling and measuring …')
+const api = await benchApi({
+  sizes: quick ? [10_000] : [10_000, 1_000_000],
+  seconds: quick ? 2 : 4,
+  concurrencies: [8, 32],
+})
+
+const cpuTotal = (cpu: Readonly<Record<string, number>>) =>
+  Object.values(cpu).reduce((sum, value) => sum + value, 0)
+process.stdout.write(
+  [
+    `${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.version}`,
+    '',
+    table(
+      ['target', 'concurrency', 'requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which', 'failed'],
+      proxy.figures.map((figure) => [
+        figure.target,
+        figure.concurrency,
+        whole(figure.perSecond),
+        fixed(2)(figure.p50),
+        fixed(2)(figure.p99),
+        fixed(3)(cpuTotal(figure.cpu)),
+        Object.entries(figure.cpu)
+          .map(([name, value]) => `${name} ${fixed(3)(value)}`)
+          .join(', '),
+        figure.failures,
+      ]),
+    ),
+    '',
+    `Resident memory after it: ${Object.entries(proxy.memory)
+      .map(([name, value]) => `${name} ${whole(value)} MiB`)
+      .join(', ')}`,
+    '',
+    table(
+      [
+        'tokens stored',
+        'concurrency',
+        'creates/s',
+        'p50 ms',
+        'reads/s',
+        'p50 ms',
+        'p99 ms',
+        'searches/s',
+        'p50 ms',
+      ],
+      api.figures.map((figure) => [
+        whole(figure.tokens),
+        figure.concurrency,
+        whole(figure.createsPerSecond),
+        fixed(2)(figure.createP50),
+        whole(figure.readsPerSecond),
+        fixed(2)(figure.readP50),
+        fixed(2)(figure.readP99),
+        whole(figure.searchesPerSecond),
+        fixed(2)(figure.searchP50),
+      ]),
+    ),
+    '',
+    table(
+      ['/tokenize in hundreds, up to', 'tokens/s'],
+      api.bulk.map((one) => [whole(one.tokens), whole(one.perSecond)]),
+    ),
+    '',
+  ].join('\n'),
+)
