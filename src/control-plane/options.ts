@@ -28,7 +28,7 @@ export interface BootstrapOptions {
   }
   /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
   readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }
-  /** Bytes of a proxied body. Default 8 MiB. */
+  /** Bytes of a proxied body, before and after its values are in. Default 8 MiB. */
   readonly bodyLimit?: number
   /** Milliseconds a gateway process may take for one answer, before 504. Default 15,000. */
   readonly gatewayTimeoutMs?: number

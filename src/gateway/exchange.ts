@@ -14,7 +14,7 @@ import type { Expressions, Resolve } from '../expressions/types.ts'
 import type { Authenticator } from '../kernel/types.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
 import type { Admission } from './admission.ts'
-import { planBody } from './body-stub.ts'
+import { type BodyLimits, planBody } from './body/rewrite.ts'
 import {
   type Destination,
   type DestinationPolicy,
@@ -71,6 +71,7 @@ export interface ExchangeOptions {
   readonly destinations: DestinationPolicy
   /** Milliseconds that one step may take before it fails with `unavailable`. */
   readonly stepMs: number
+  readonly body: BodyLimits
   readonly bodyLimit: number
 }
 
@@ -170,6 +171,11 @@ export const createExchange = (
     if (proxyKey !== undefined)
       throw new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
     const allowed = await authorize(head)
+    if (Number(single(head, 'content-length') ?? 0) > options.bodyLimit)
+      throw new AppError(
+        'too_large',
+        `The body is larger than ${options.bodyLimit} bytes. Send a smaller one.`,
+      )
     const url = branded(head, brands, 'proxyUrl')
     if (url === undefined)
       throw new AppError(
@@ -230,7 +236,7 @@ export const createExchange = (
     const { contentType, contentEncoding } = request
     const traceHeader = [brandHeaders(brand).traceId, traceId] as const
     const plan = await timed('plan', () =>
-      planBody(body, contentType, contentEncoding, deps.expressions, { bytes: options.bodyLimit }),
+      planBody(body, contentType, contentEncoding, deps.expressions, options.body),
     )
     const { upstream } = destination
     if (plan.kind === 'pass')

@@ -2,6 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
 import { parseCidr } from '../control-plane/ranges.ts'
 import { createAdmission } from './admission.ts'
+import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchange, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
 import { loadProcessMethod } from './messages.ts'
@@ -22,8 +23,10 @@ export interface GatewayOptions {
   /** Host of the demo destination, when it runs. */
   readonly demoHost?: string
   readonly limits?: {
-    /** Bytes of a body, also after decoding. Default 8 MiB. */
+    /** Bytes of a body, as sent, decoded and with its values in; Envoy's `bodyLimit`. Default 8 MiB. */
     readonly bodyBytes?: number
+    /** Depth and sizes of a body's content, where they differ from BODY_LIMITS. */
+    readonly body?: Partial<BodyLimits>
     /** Requests worked on at once. Default 512. */
     readonly running?: number
     /** Bytes of bodies worked on at once. Default 256 MiB. */
@@ -64,6 +67,8 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
       ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
     },
     stepMs: limits.stepMs ?? 10_000,
+    // Envoy's buffer has one limit for what comes in and what is put in its place.
+    body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
     bodyLimit,
   }
   const server = new Server({

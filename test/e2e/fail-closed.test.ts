@@ -1,0 +1,114 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, rmSync } from 'node:fs'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { type Answered, startWorld } from '../kit/egress.ts'
+import { FAULTS } from '../kit/fault-processor.ts'
+
+const PROGRAM = fileURLToPath(new URL('../kit/fault-processor.ts', import.meta.url))
+const SECRET = 'a body with {{ a token }} in it'
+
+// One Envoy for all faults: a fault must not leave anything behind for the next request either.
+const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 400 } })
+const socket = join(world.directory, 'gateway.sock')
+const to = `dest.test:${world.destination.port}`
+let processor: ChildProcess | undefined
+
+const startProcessor = async (): Promise<void> => {
+  rmSync(socket, { force: true })
+  processor = spawn(process.execPath, [PROGRAM, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
+  await once(processor.stdout as NodeJS.ReadableStream, 'data')
+}
+
+const killProcessor = async (): Promise<void> => {
+  if (!processor || processor.exitCode !== null || processor.signalCode !== null) return
+  const ended = once(processor, 'exit')
+  processor.kill('SIGKILL')
+  await ended
+}
+
+const send = (fault: string, options: { body?: string; method?: string } = { body: SECRET }) =>
+  world.post('/proxy/x', { ...options, headers: { 'x-fault': fault, 'x-to': to, 'svc-trace-id': 'trace' } })
+
+const isClosed = (t: Test, answer: Answered, status = 504) => {
+  t.equal(answer.status, status)
+  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(answer.headers['svc-trace-id'], 'trace')
+  t.equal(answer.headers['svc-proxy-destination-status'], undefined)
+  t.equal(answer.json?.proxy_error?.status, status)
+  t.type(answer.json?.proxy_error?.title, 'string')
+  t.type(answer.json?.proxy_error?.detail, 'string')
+  t.same(world.destination.received, [], 'the destination received nothing')
+  t.same(world.apiPaths, [], 'our own API received nothing')
+}
+
+const isAlive = async (t: Test) => {
+  const answer = await send('')
+  t.equal(answer.status, 200, 'the next request works')
+  t.equal(Buffer.from(answer.json.body, 'base64').toString(), 'replaced')
+  t.equal(world.destination.received.length, 1, 'and arrives once')
+  world.destination.received.length = 0
+}
+
+t.teardown(async () => {
+  await killProcessor()
+  await world.close()
+})
+
+t.test('a processor that is not there when Envoy starts lets nothing out', async (t) => {
+  t.notOk(existsSync(socket))
+  isClosed(t, await send(''))
+  isClosed(t, await send('', { method: 'GET' }))
+  await startProcessor()
+  await isAlive(t)
+})
+
+const NEEDS_RESTART = /kill|stop/
+
+for (const phase of ['headers', 'body'] as const)
+  for (const fault of FAULTS[phase])
+    t.test(`fault "${fault}" at the ${phase} lets nothing out`, async (t) => {
+      isClosed(t, await send(`${phase}:${fault}`), fault === 'bare-immediate' ? 418 : 504)
+      if (NEEDS_RESTART.test(fault)) {
+        await killProcessor()
+        isClosed(t, await send(''))
+        await startProcessor()
+      }
+      await isAlive(t)
+    })
+
+for (const fault of FAULTS.headers.filter((name) => !/after|double|unclean/.test(name)))
+  t.test(`fault "${fault}" lets no request without a body out`, async (t) => {
+    const answer = await send(`headers:${fault}`, { method: 'GET' })
+    isClosed(t, answer, fault === 'bare-immediate' ? 418 : 504)
+    if (NEEDS_RESTART.test(fault)) {
+      await killProcessor()
+      await startProcessor()
+    }
+    await isAlive(t)
+  })
+
+t.test('a processor killed during an upload lets nothing out', async (t) => {
+  const client = connect(world.port, '127.0.0.1')
+  await once(client, 'connect')
+  client.write(
+    `POST /proxy HTTP/1.1\r\nhost: x\r\nx-to: ${to}\r\nsvc-trace-id: trace\r\nsvc-api-key: k\r\ncontent-length: 100\r\n\r\nhalf`,
+  )
+  while ((await world.envoy.stat('cluster.gateway.upstream_rq_total')) === 0) await killProcessor()
+  await killProcessor()
+  client.write('x'.repeat(96))
+  let text = ''
+  for await (const chunk of client) {
+    text += chunk
+    if (text.includes('"title"')) break
+  }
+  client.destroy()
+  t.match(text, /^HTTP\/1\.1 504 /)
+  t.match(text, /proxy_error/)
+  t.same(world.destination.received, [])
+  await startProcessor()
+  await isAlive(t)
+})

@@ -1,0 +1,430 @@
+import { gzipSync } from 'node:zlib'
+import t from 'tap'
+import { call, KEYS, startWorld, TOKENS } from '../kit/egress.ts'
+
+const world = await startWorld({ bootstrap: { egress: { timeoutMs: 600 } } })
+const { destination } = world
+
+t.teardown(() => world.close())
+t.beforeEach(() => {
+  destination.received.length = 0
+  world.far.uses.length = 0
+  world.apiPaths.length = 0
+})
+
+const last = () => {
+  const received = destination.received.at(-1)
+  if (received === undefined) throw new Error('nothing arrived')
+  return received
+}
+const arrivedBody = () => last().body?.toString() ?? ''
+const names = () => last().rawHeaders.filter((_, index) => index % 2 === 0)
+
+t.test('all five methods arrive, with and without a body', async (t) => {
+  for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']) {
+    const plain = await world.post('/proxy', { method, to: world.url() })
+    t.equal(plain.status, 200)
+    t.equal(last().method, method)
+    const answer = await world.post('/proxy', {
+      method,
+      to: world.url(),
+      headers: { 'content-type': 'text/plain' },
+      body: 'number {{ name }}',
+    })
+    t.equal(answer.status, 200)
+    t.equal(arrivedBody(), `number ${TOKENS.name?.data}`, method)
+    t.equal(Number(last().headers['content-length']), Buffer.byteLength(arrivedBody()))
+  }
+  t.equal(destination.received.length, 10)
+})
+
+t.test('HEAD, OPTIONS, TRACE, CONNECT and made-up methods are 405 and arrive nowhere', async (t) => {
+  for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PURGE']) {
+    for (const path of ['/proxy', '/proxy/x', '/proxy?a=b']) {
+      const answer = await world.post(path, { method, to: world.url() })
+      t.equal(answer.status, 405, `${method} ${path}`)
+      t.equal(answer.headers.allow, 'GET, POST, PUT, PATCH, DELETE')
+      t.type(answer.headers['svc-trace-id'], 'string')
+      if (method !== 'HEAD') t.equal(answer.json.proxy_error.status, 405)
+    }
+  }
+  t.same(destination.received, [])
+  t.same(world.apiPaths, [])
+})
+
+const PATHS: readonly (readonly [string, string, string])[] = [
+  ['', '/proxy', '/'],
+  ['', '/proxy/', '/'],
+  ['/', '/proxy', '/'],
+  ['/base', '/proxy', '/base'],
+  ['/base/', '/proxy/', '/base'],
+  ['/base/', '/proxy/a/b/', '/base/a/b/'],
+  ['/base', '/proxy?x=1&y=2', '/base?x=1&y=2'],
+  ['/base?k=v', '/proxy/a?x=1', '/base/a?k=v&x=1'],
+  ['/base?k=v', '/proxy/a', '/base/a?k=v'],
+  ['', '/proxy/a%2Fb/%41/c%20d;e=f//g', '/a%2Fb/%41/c%20d;e=f//g'],
+  ['', '/proxy/x?q=../..&%41=%7e&a+b', '/x?q=../..&%41=%7e&a+b'],
+]
+
+t.test('the path is base, suffix and query, byte for byte', async (t) => {
+  for (const [base, path, expected] of PATHS) {
+    const answer = await world.post(path, { method: 'GET', to: world.url(base) })
+    t.equal(answer.status, 200, path)
+    t.equal(last().path, expected, `${base} + ${path}`)
+  }
+})
+
+t.test('a suffix that may climb out of the base is refused', async (t) => {
+  for (const suffix of [
+    '/..',
+    '/a/../b',
+    '/./a',
+    '/%2e%2e/b',
+    '/.%2E/b',
+    '/a%2f..%2fb',
+    '/a%5c..%5cb',
+    '/..;x=y/b',
+    '/%252e%252e/b',
+    '/a\\b',
+  ]) {
+    const answer = await world.post(`/proxy${suffix}`, { method: 'GET', to: world.url('/base') })
+    t.equal(answer.status, 400, suffix)
+    t.type(answer.json?.proxy_error?.detail, 'string', suffix)
+  }
+  t.same(destination.received, [])
+  t.same(world.apiPaths, [])
+})
+
+t.test('a JSON body gets values in place, everything else of it stays', async (t) => {
+  const body =
+    '{ "n":1.10, "big":12345678901234567890, "a":"{{ name }}", "a":"x{{name}}y", "card":"{{card}}" }'
+  const answer = await world.post('/proxy', {
+    to: world.url(),
+    headers: { 'content-type': 'application/json' },
+    body,
+  })
+  t.equal(answer.status, 200)
+  t.equal(
+    arrivedBody(),
+    '{ "n":1.10, "big":12345678901234567890, "a":"Ada \\"the first\\" Lovelace", "a":"xAda \\"the first\\" Lovelacey", "card":{"number":"4242424242424242","cvc":"123"} }',
+  )
+  t.same([...(world.far.uses[0]?.ids ?? [])].sort(), ['card', 'name'], 'one read for all ids')
+})
+
+t.test('the whole token is available as an object', async (t) => {
+  await world.post('/proxy', {
+    to: world.url(),
+    headers: { 'content-type': 'application/json' },
+    body: '{"t":"{{ token: name }}"}',
+  })
+  t.same(JSON.parse(arrivedBody()).t, {
+    id: 'name',
+    type: 'token',
+    data: TOKENS.name?.data,
+    metadata: { color: 'red' },
+    containers: ['/general/high/'],
+  })
+})
+
+t.test('form fields are decoded, evaluated and encoded', async (t) => {
+  await world.post('/proxy', {
+    to: world.url(),
+    headers: { 'content-type': 'application/x-www-form-urlencoded' },
+    body: 'a=b+c&name=%7B%7B+name+%7D%7D',
+  })
+  const fields = new URLSearchParams(arrivedBody())
+  t.equal(fields.get('name'), TOKENS.name?.data)
+  t.equal(fields.get('a'), 'b c')
+})
+
+t.test('a value that looks like an expression is not evaluated again', async (t) => {
+  await world.post('/proxy', {
+    to: world.url(),
+    headers: { 'content-type': 'text/plain' },
+    body: '{{ expression }}',
+  })
+  t.equal(arrivedBody(), '{{ card }}')
+})
+
+t.test('a body without expressions arrives byte for byte, binary ones included', async (t) => {
+  const bytes = Buffer.from(Array.from({ length: 70_000 }, (_, index) => (index * 7) % 256))
+  for (const type of ['application/octet-stream', 'text/plain', 'image/png']) {
+    await world.post('/proxy', { to: world.url(), headers: { 'content-type': type }, body: bytes })
+    t.ok(last().body?.equals(bytes), type)
+  }
+})
+
+t.test('chunked and empty bodies keep their meaning', async (t) => {
+  const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }
+  await world.post('/proxy', { to: world.url(), headers: chunked, body: 'a {{ name }}' })
+  t.equal(arrivedBody(), `a ${TOKENS.name?.data}`)
+  await world.post('/proxy', { to: world.url(), headers: chunked, body: 'nothing here' })
+  t.equal(arrivedBody(), 'nothing here')
+  await world.post('/proxy', { to: world.url(), headers: chunked })
+  t.equal(arrivedBody(), '')
+  await world.post('/proxy', { to: world.url(), headers: { 'content-length': '0' } })
+  t.equal(arrivedBody(), '')
+  t.equal(destination.received.length, 4)
+})
+
+t.test('a compressed body is decoded, replaced and sent decoded', async (t) => {
+  const headers = { 'content-type': 'application/json', 'content-encoding': 'gzip' }
+  await world.post('/proxy', { to: world.url(), headers, body: gzipSync('{"a":"{{ name }}"}') })
+  t.equal(last().headers['content-encoding'], undefined)
+  t.same(JSON.parse(arrivedBody()), { a: TOKENS.name?.data })
+  const untouched = gzipSync('{"a":1}')
+  await world.post('/proxy', { to: world.url(), headers, body: untouched })
+  t.equal(last().headers['content-encoding'], 'gzip')
+  t.ok(last().body?.equals(untouched))
+})
+
+t.test('bodies up to 8 MiB pass, one byte more is 413 and arrives nowhere', async (t) => {
+  const limit = 8 * 1024 * 1024
+  for (const size of [1_000_000, limit]) {
+    const answer = await world.post('/proxy/status/204', { to: world.url(), body: Buffer.alloc(size, 'x') })
+    t.equal(answer.status, 204)
+    t.equal(last().body?.length, size)
+  }
+  destination.received.length = 0
+  const answer = await world.post('/proxy', { to: world.url(), body: Buffer.alloc(limit + 1, 'x') })
+  t.equal(answer.status, 413)
+  t.equal(answer.json.proxy_error.status, 413)
+  t.type(answer.headers['svc-trace-id'], 'string')
+  t.same(destination.received, [])
+})
+
+t.test('a body may grow by its values up to 8 MiB, and no further', async (t) => {
+  const limit = 8 * 1024 * 1024
+  const grow = (total: number) => {
+    const body = '{{ long }}'.repeat(80)
+    return body + 'x'.repeat(total - 80 * 100_000)
+  }
+  const options = { to: world.url(), headers: { 'content-type': 'text/plain' } }
+  const fits = await world.post('/proxy/status/204', { ...options, body: grow(limit) })
+  t.equal(fits.status, 204, fits.text)
+  t.equal(last().body?.length, limit)
+  destination.received.length = 0
+  for (const total of [limit + 1, 2 * limit]) {
+    const answer = await world.post('/proxy', { ...options, body: grow(total) })
+    t.equal(answer.status, 413)
+    t.equal(answer.json.proxy_error.status, 413)
+  }
+  t.same(destination.received, [])
+})
+
+t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive as they were', async (t) => {
+  const kept = {
+    authorization: 'Bearer mine',
+    'user-agent': 'agent/1',
+    accept: 'a/b',
+    cookie: 'a=b; c=d',
+    'x-request-id': 'caller-1',
+    'x-forwarded-for': '9.9.9.9',
+    'x-forwarded-proto': 'gopher',
+    'x-forwarded-host': 'somewhere',
+    via: '1.1 mine',
+    under_score: 'yes',
+    'x-empty': '',
+    'x-latin1': 'caf\u00e9',
+  }
+  await world.post('/proxy', {
+    to: world.url(),
+    headers: {
+      ...kept,
+      'SVC-IDEMPOTENCY-KEY': 'i',
+      'BT-API-KEY': 'other',
+      'bt-idempotency-key': 'j',
+      connection: 'keep-alive, x-hop, close',
+      'x-hop': 'gone',
+      te: 'trailers',
+      'keep-alive': 'timeout=5',
+      'proxy-authorization': 'gone',
+      'x.dotted': 'gone',
+      'x~odd': 'gone',
+      'x-envoy-max-retries': '9',
+      'x-envoy-retry-on': '5xx',
+      'x-sidevault-forwarded-proto': 'forged',
+      'x-sidevault-connection': 'authorization',
+    },
+  })
+  const { headers } = last()
+  for (const [name, value] of Object.entries(kept)) t.equal(headers[name], value, name)
+  t.equal(headers.host, `dest.test:${destination.port}`)
+  const unexpected = names().filter(
+    (name) =>
+      !(name in kept) &&
+      !['host', 'svc-trace-id', 'content-length', 'transfer-encoding', 'connection'].includes(name),
+  )
+  t.same(unexpected, [])
+})
+
+t.test('nothing of the gateway is added to a request', async (t) => {
+  await world.post('/proxy', { method: 'GET', to: world.url() })
+  t.same([...names()].filter((name) => name !== 'connection').sort(), ['host', 'svc-trace-id'])
+})
+
+t.test('the trace id is echoed, forwarded, and made when absent or odd', async (t) => {
+  const sent = async (headers: Record<string, string>) => {
+    const answer = await world.post('/proxy', { method: 'GET', to: world.url(), headers })
+    return [answer.headers['svc-trace-id'], last().headers['svc-trace-id']] as const
+  }
+  t.same(await sent({ 'SVC-TRACE-ID': 'my trace 1' }), ['my trace 1', 'my trace 1'])
+  for (const odd of ['x'.repeat(201), 'caf\u00e9', '']) {
+    const [answered, forwarded] = await sent({ 'svc-trace-id': odd })
+    t.match(answered, /^[0-9a-f-]{36}$/)
+    t.equal(forwarded, answered)
+  }
+})
+
+t.test('answers speak the brand that the request spoke', async (t) => {
+  const other = await call(world.port, '/proxy', {
+    method: 'GET',
+    key: null,
+    headers: { 'bt-api-key': KEYS.private, 'bt-proxy-url': world.url('/forge') },
+  })
+  t.equal(other.headers['bt-proxy-destination-status'], '200')
+  t.match(other.headers['bt-trace-id'], /^[0-9a-f-]{36}$/)
+  t.equal(other.headers['svc-proxy-destination-status'], undefined)
+  t.equal(other.headers['svc-trace-id'], undefined)
+  const canonical = await world.post('/proxy', { method: 'GET', to: world.url('/forge') })
+  t.equal(canonical.headers['svc-proxy-destination-status'], '200', 'a forged one is overwritten')
+  t.match(canonical.headers['svc-trace-id'], /^[0-9a-f-]{36}$/)
+  t.equal(canonical.headers['bt-proxy-destination-status'], undefined)
+  t.equal(canonical.headers['bt-trace-id'], undefined)
+  const refused = await call(world.port, '/proxy', { key: null, headers: { 'bt-api-key': 'unknown' } })
+  t.equal(refused.status, 401)
+  t.type(refused.headers['bt-trace-id'], 'string')
+  const tooLarge = await call(world.port, '/proxy', {
+    key: null,
+    headers: { 'bt-api-key': KEYS.private, 'bt-proxy-url': world.url(), 'bt-trace-id': 'mine' },
+    body: Buffer.alloc(9_000_000),
+  })
+  t.equal(tooLarge.status, 413)
+  t.equal(tooLarge.headers['bt-trace-id'], 'mine')
+  t.equal(tooLarge.headers['svc-trace-id'], undefined)
+})
+
+t.test('answers of the destination pass untouched, whatever their status', async (t) => {
+  for (const status of [200, 201, 204, 304, 400, 401, 404, 409, 500, 502, 503, 504]) {
+    const answer = await world.post(`/proxy/status/${status}`, { method: 'GET', to: world.url() })
+    t.equal(answer.status, status)
+    t.equal(answer.headers['svc-proxy-destination-status'], String(status))
+    t.equal(answer.headers['x-from'], 'destination')
+    if (status !== 204 && status !== 304) t.equal(answer.text, 'as it is')
+  }
+  t.equal(destination.received.length, 12, 'each was sent once')
+  const redirect = await world.post('/proxy/redirect', { method: 'GET', to: world.url() })
+  t.equal(redirect.status, 302)
+  t.equal(redirect.headers.location, 'https://elsewhere.test/')
+})
+
+t.test('requests that may not pass are refused before anything is forwarded', async (t) => {
+  const cases: readonly (readonly [string, number, Parameters<typeof call>[2], string?])[] = [
+    ['no key', 401, { key: null, to: world.url() }],
+    ['an unknown key', 401, { key: 'nobody', to: world.url() }],
+    ['a public application', 403, { key: KEYS.public, to: world.url() }],
+    ['a management application', 403, { key: KEYS.management, to: world.url() }],
+    ['no token:use', 403, { key: KEYS.idle, to: world.url() }],
+    ['no destination', 400, {}],
+    ['an unknown proxy key', 404, { headers: { 'svc-proxy-key': 'abc' }, to: world.url() }],
+    ['an unknown proxy key, no API key', 404, { key: null }, '/proxy?svc-proxy-key=abc'],
+    ['an unknown token', 400, { to: world.url(), body: '{{ nobody }}' }],
+    ['a token that may not be used', 403, { to: world.url(), body: '{{ denied }}' }],
+    ['an unclosed expression', 400, { to: world.url(), body: '{{ name' }],
+    ['a vault that fails', 500, { to: world.url(), body: '{{ down }}' }],
+    ['two destinations', 400, { headers: { 'svc-proxy-url': [world.url(), world.url()] } }],
+  ]
+  for (const [name, status, options, path = '/proxy'] of cases) {
+    const answer = await world.post(path, {
+      ...options,
+      headers: { 'content-type': 'text/plain', ...options?.headers },
+    })
+    t.equal(answer.status, status, name)
+    t.equal(answer.json.proxy_error.status, status, name)
+    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    t.type(answer.headers['svc-trace-id'], 'string')
+    t.equal(answer.headers['svc-proxy-destination-status'], undefined)
+    t.notMatch(answer.text, /4242/)
+  }
+  t.same(destination.received, [])
+})
+
+t.test('an access rule that grants token:use is enough', async (t) => {
+  t.equal((await world.post('/proxy', { method: 'GET', key: KEYS.rules, to: world.url() })).status, 200)
+})
+
+t.test('a vault that does not answer is 504 within the step limit', async (t) => {
+  const slow = await startWorld({ gateway: { limits: { stepMs: 200 } } })
+  t.teardown(() => slow.close())
+  const answer = await slow.post('/proxy', {
+    to: slow.url(),
+    headers: { 'content-type': 'text/plain' },
+    body: '{{ slow }}',
+  })
+  t.equal(answer.status, 504)
+  t.equal(answer.json.proxy_error.title, 'Service unavailable')
+  t.same(slow.destination.received, [])
+})
+
+t.test('failures of the way to the destination have the statuses of the table', async (t) => {
+  world.dns.set('untrusted.test', { a: ['127.0.0.1'] })
+  world.dns.set('failing.test', { fail: true })
+  const cases: readonly (readonly [string, string, number, number])[] = [
+    ['an unknown name', world.url('', 'nx.test'), 502, 0],
+    ['a failing name server', world.url('', 'failing.test'), 502, 0],
+    ['a name that the certificate does not have', world.url('', 'untrusted.test'), 502, 0],
+    ['a closed port', 'https://dest.test:1', 502, 0],
+    ['a connection that breaks', world.url('/reset'), 502, 1],
+    ['an answer that comes too late', world.url('/slow?ms=5000'), 408, 1],
+  ]
+  for (const [name, to, status, arrivals] of cases) {
+    destination.received.length = 0
+    const answer = await world.post('/proxy', { to, body: 'x' })
+    t.equal(answer.status, status, name)
+    t.equal(answer.json.proxy_error.status, status, name)
+    t.equal(answer.headers['svc-proxy-destination-status'], undefined, name)
+    t.type(answer.headers['svc-trace-id'], 'string')
+    t.equal(destination.received.length, arrivals, `${name}: sent at most once`)
+  }
+})
+
+t.test('an answer that has begun in time may take longer than the limit', async (t) => {
+  const answer = await world.post('/proxy/sse?n=5&ms=300', { method: 'GET', to: world.url() })
+  t.equal(answer.status, 200)
+  t.equal(answer.text, 'data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n')
+})
+
+t.test('a request on a kept-alive connection that died is sent at most once', async (t) => {
+  await world.post('/proxy', { method: 'GET', to: world.url() })
+  destination.received.length = 0
+  const answer = await world.post('/proxy', { to: world.url('/reset'), body: 'pay once' })
+  t.equal(answer.status, 502)
+  t.equal(destination.received.length, 1)
+  t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
+})
+
+t.test('everything but /proxy is the API', async (t) => {
+  for (const path of [
+    '/',
+    '/healthz',
+    '/tokens',
+    '/proxyfoo',
+    '/proxies',
+    '/PROXY',
+    '//proxy',
+    '/./proxy/a',
+  ]) {
+    const answer = await world.post(path, { method: 'GET' })
+    t.equal(answer.text, 'api', path)
+  }
+  t.equal(world.apiPaths.length, 8)
+})
+
+t.test('requests are counted and timed by stage', async (t) => {
+  const { registry } = world.far.deps.metrics
+  const text = await registry.metrics()
+  t.match(text, /sidevault_requests_total\{operation="proxy",status="forwarded"\} \d+/)
+  t.match(text, /sidevault_requests_total\{operation="proxy",status="401"\} \d+/)
+  for (const stage of ['authenticate', 'plan', 'use', 'apply'])
+    t.match(text, new RegExp(`sidevault_stage_seconds_count\\{stage="${stage}"\\} \\d+`))
+})

@@ -1,0 +1,272 @@
+/**
+ * An ext_proc service that misbehaves as the request's header `x-fault` says; without one it sends the request to
+ * `x-to` with the body `replaced`. Run as a child process: `node fault-processor.ts <socket>`, prints "ready".
+ */
+import { Server, ServerCredentials, type ServiceDefinition, status } from '@grpc/grpc-js'
+import type { Answer } from '../../src/gateway/exchange.ts'
+import { loadProcessMethod, type ProcessingRequest } from '../../src/gateway/messages.ts'
+import { encodeAnswer, type ProcessStream, readHead } from '../../src/gateway/stream.ts'
+
+const service = loadProcessMethod()
+const method = service.Process
+if (method === undefined) throw new Error('no method')
+const serialize = method.responseSerialize as (value: object) => Buffer
+
+const REPLACED = Buffer.from('replaced')
+const brand = 'svc'
+const reply: Answer = {
+  kind: 'reply',
+  brand,
+  reply: { status: 418, headers: new Map(), body: Buffer.from('{}') },
+}
+
+type Message = ReturnType<typeof encodeAnswer>
+
+/** Names of every fault, by the phase in which it happens. */
+export const FAULTS = {
+  headers: [
+    'end',
+    'error',
+    'hang',
+    'kill',
+    'stop',
+    'empty',
+    'undecodable',
+    'wrong-phase',
+    'response-phase',
+    'end-after',
+    'error-after',
+    'kill-after',
+    'double',
+    'release-early-unclean',
+    'illegal-name',
+    'illegal-value',
+    'remove-authority',
+    'envoy-header',
+    'huge-mutation',
+    'bare-immediate',
+  ],
+  body: [
+    'end',
+    'error',
+    'hang',
+    'kill',
+    'stop',
+    'empty',
+    'undecodable',
+    'wrong-phase',
+    'response-phase',
+    'no-upstream',
+    'unknown-upstream',
+    'no-brand',
+    'only-metadata',
+    'longer-than-said',
+    'shorter-than-said',
+    'length-unsaid',
+    'illegal-name',
+    'illegal-value',
+    'remove-authority',
+    'envoy-header',
+    'huge-mutation',
+    'bare-immediate',
+  ],
+} as const
+
+const withHeader = (
+  message: Message,
+  phase: 'request_headers' | 'request_body',
+  key: string,
+  value: string,
+) => {
+  const common = message[phase]?.response
+  if (!common) throw new Error('no such phase')
+  return {
+    ...message,
+    [phase]: {
+      response: {
+        ...common,
+        header_mutation: {
+          ...common.header_mutation,
+          set_headers: [
+            ...common.header_mutation.set_headers,
+            { header: { key, raw_value: Buffer.from(value) }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
+          ],
+        },
+      },
+    },
+  }
+}
+
+const serve = (call: ProcessStream) => {
+  let fault = ''
+  let to = ''
+  const write = (message: object) => call.write(serialize(message) as never)
+
+  const misbehave = (name: string, phase: 'request_headers' | 'request_body', good: Message): void => {
+    const other = phase === 'request_headers' ? 'request_body' : 'request_headers'
+    const bare = good[phase]
+    switch (name) {
+      case 'end':
+        call.end()
+        return
+      case 'error':
+        call.emit('error', { code: status.INTERNAL, details: 'asked for' })
+        return
+      case 'hang':
+        return
+      case 'kill':
+      case 'stop':
+        process.kill(process.pid, name === 'kill' ? 'SIGKILL' : 'SIGSTOP')
+        return
+      case 'empty':
+        call.write(Buffer.alloc(0) as never)
+        return
+      case 'undecodable':
+        call.write(Buffer.from('ffffffffffffffffffff', 'hex') as never)
+        return
+      case 'wrong-phase':
+        write({ ...good, [phase]: undefined, [other]: bare })
+        return
+      case 'response-phase':
+        write({ response_headers: bare, dynamic_metadata: good.dynamic_metadata })
+        return
+      case 'end-after':
+        write(good)
+        call.end()
+        return
+      case 'error-after':
+        write(good)
+        setImmediate(() => call.emit('error', { code: status.INTERNAL, details: 'asked for' }))
+        return
+      case 'kill-after':
+        write(good)
+        setImmediate(() => process.kill(process.pid, 'SIGKILL'))
+        return
+      case 'double':
+        write(good)
+        write(good)
+        return
+      case 'release-early-unclean':
+        write({ ...good, [phase]: { response: { ...bare?.response, clear_route_cache: false } } })
+        call.end()
+        return
+      case 'no-upstream':
+      case 'no-brand':
+      case 'unknown-upstream': {
+        const released = encodeAnswer(
+          {
+            kind: 'release',
+            brand: name === 'no-brand' ? 'other' : brand,
+            upstream: (name === 'unknown-upstream' ? 'elsewhere' : 'https') as 'https',
+            edits: { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] },
+            body: REPLACED,
+          },
+          phase,
+        )
+        write(name === 'no-upstream' ? { ...released, dynamic_metadata: undefined } : released)
+        return
+      }
+      case 'only-metadata':
+        write({ dynamic_metadata: good.dynamic_metadata })
+        return
+      case 'longer-than-said':
+        write(withHeader(good, phase, 'content-length', '3'))
+        return
+      case 'shorter-than-said':
+        write(withHeader(good, phase, 'content-length', '300'))
+        return
+      case 'length-unsaid':
+        write({
+          ...good,
+          [phase]: {
+            response: { ...bare?.response, header_mutation: { set_headers: [], remove_headers: [] } },
+          },
+        })
+        return
+      case 'illegal-name':
+        write(withHeader(good, phase, 'bad name', 'x'))
+        return
+      case 'illegal-value':
+        write(withHeader(good, phase, 'x-bad', 'a\r\nb: c'))
+        return
+      case 'remove-authority':
+        write({
+          ...good,
+          [phase]: {
+            response: {
+              ...bare?.response,
+              header_mutation: { set_headers: [], remove_headers: [':authority'] },
+            },
+          },
+        })
+        return
+      case 'envoy-header':
+        write(withHeader(good, phase, 'x-envoy-max-retries', '3'))
+        return
+      case 'huge-mutation':
+        write(withHeader(good, phase, 'x-huge', 'x'.repeat(65_536)))
+        return
+      case 'bare-immediate':
+        write({ ...encodeAnswer(reply, phase), dynamic_metadata: undefined })
+        return
+      default:
+        write(good)
+    }
+  }
+
+  call.on('data', (message: ProcessingRequest) => {
+    if (message.request === 'request_headers') {
+      const head = readHead(message.request_headers ?? {})
+      fault = head.get('x-fault')?.[0] ?? ''
+      to = head.get('x-to')?.[0] ?? ''
+      const edits = {
+        set: new Map([
+          [':authority', to],
+          [':path', '/echo'],
+          ['svc-trace-id', 'trace'],
+        ]),
+        remove: [],
+      }
+      const ends = message.request_headers?.end_of_stream === true
+      const good: Answer = ends
+        ? { kind: 'release', brand, edits, upstream: 'https' }
+        : { kind: 'hold', brand, edits }
+      misbehave(
+        fault.startsWith('headers:') ? fault.slice(8) : '',
+        'request_headers',
+        encodeAnswer(good, 'request_headers'),
+      )
+    } else if (message.request === 'request_body') {
+      const good: Answer = {
+        kind: 'release',
+        brand,
+        upstream: 'https',
+        edits: {
+          set: new Map([
+            ['content-length', String(REPLACED.length)],
+            ['svc-trace-id', 'trace'],
+          ]),
+          remove: [],
+        },
+        body: REPLACED,
+      }
+      misbehave(
+        fault.startsWith('body:') ? fault.slice(5) : '',
+        'request_body',
+        encodeAnswer(good, 'request_body'),
+      )
+    }
+  })
+  call.on('error', () => {})
+}
+
+if (process.argv[2] !== undefined && import.meta.main) {
+  const server = new Server()
+  server.addService(
+    { Process: { ...method, responseSerialize: (value: Buffer) => value } } as unknown as ServiceDefinition,
+    { Process: serve },
+  )
+  server.bindAsync(`unix:${process.argv[2]}`, ServerCredentials.createInsecure(), () => {
+    process.stdout.write('ready\n')
+  })
+}
