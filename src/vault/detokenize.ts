@@ -40,25 +40,29 @@ export const detokenizeBody = async (parts: Parts, body: Json, context: UseConte
   const resolve: Resolve = (id) => values.get(id)
 
   let left = parts.limits.detokenized
-  const spend = (size: number): void => {
-    left -= size
-    if (left < 0)
+  const fits = (size: number): void => {
+    if (size > left)
       throw new AppError(
         'too_large',
         'The detokenized body would be too large. Detokenize fewer tokens at once.',
       )
   }
-  const results = new Map<string, Json>()
+  const results = new Map<string, { readonly value: Json; readonly size: number }>()
+  const evaluated = (text: string, template: Template) => {
+    // Checked before evaluating: a short text can repeat a large value many times.
+    const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
+    fits(largest * occurrences(text, '{{'))
+    const value = template.evaluate(resolve)
+    const result = { value, size: JSON.stringify(value).length }
+    results.set(text, result)
+    return result
+  }
   return mapStrings(body, (text) => {
     const template = templates.get(text)
     if (!template) return text
-    // Checked before evaluating: a short text can repeat a large value many times.
-    const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
-    spend(largest * occurrences(text, '{{'))
-    const known = results.get(text)
-    if (known !== undefined) return known
-    const result = template.evaluate(resolve)
-    results.set(text, result)
-    return result
+    const { value, size } = results.get(text) ?? evaluated(text, template)
+    fits(size)
+    left -= size
+    return value
   })
 }

@@ -50,6 +50,7 @@ const faultOf = (error: ErrorObject): Fault => {
 /** Classification and impact level are the first two names of the default container. */
 const privacyOf = (type: TokenType): Privacy => {
   const [classification = 'general', impact = 'high'] = type.container
+    .toLowerCase()
     .split('/')
     .filter((part) => part !== '')
   return {

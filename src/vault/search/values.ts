@@ -86,11 +86,20 @@ const textBounds = ({ from, to }: Range): { readonly from?: Bound; readonly to?:
   ...(to ? { to: { value: to.text, inclusive: to.inclusive } } : {}),
 })
 
+/** Without bounds, a range asks for any value: a bound that every value passes leaves out those that have none. */
+const bounded = (
+  bounds: { readonly from?: Bound; readonly to?: Bound },
+  least: string | number,
+): { readonly from?: Bound; readonly to?: Bound } =>
+  bounds.from || bounds.to ? bounds : { from: { value: least, inclusive: true } }
+
 /** `field:[a TO b]`. Times compare as times, all else as text. Throws `SearchFault`. */
 export const rangeNode = (field: string, range: Range): SearchNode => {
   if (field === 'data') throw new SearchFault('data is matched by exact value only, not by range')
-  if (TIME_FIELDS.has(field)) return { kind: 'range', field: field as SearchField, ...timeBounds(range) }
-  if (TEXT_FIELDS.has(field)) return { kind: 'range', field: field as SearchField, ...textBounds(range) }
+  if (TIME_FIELDS.has(field))
+    return { kind: 'range', field: field as SearchField, ...bounded(timeBounds(range), 0) }
+  if (TEXT_FIELDS.has(field))
+    return { kind: 'range', field: field as SearchField, ...bounded(textBounds(range), '') }
   const key = METADATA.exec(field)?.[1]
   if (key !== undefined) return { kind: 'metadata-range', key, ...textBounds(range) }
   throw new SearchFault(`a field must be one of ${FIELDS}`)

@@ -1,0 +1,382 @@
+import t from 'tap'
+import type { TokenInput } from '../../src/sdk/index.ts'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
+
+t.test('a plain token is answered without data and mask', async (t) => {
+  const { create, tenant, as } = await openTestVault(t)
+  const token = await create({ data: 'Sensitive Value', metadata: { nonSensitive: 'yes' } })
+  t.match(token.id, /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/)
+  t.same(token, {
+    id: token.id,
+    tenant_id: tenant,
+    type: 'token',
+    metadata: { nonSensitive: 'yes' },
+    fingerprint_expression: '{{ data | stringify }}',
+    containers: ['/general/high/'],
+    privacy: { classification: 'general', impact_level: 'high', restriction_policy: 'redact' },
+    created_by: as().caller.actorId,
+    created_at: '2026-03-01T12:00:00.000+00:00',
+  })
+})
+
+t.test('a card is answered with masked data and its mask expression', async (t) => {
+  const { create } = await openTestVault(t)
+  const token = await create({ type: 'card', data: CARD })
+  t.same(token.data, MASKED_CARD)
+  t.same(token.mask, {
+    number: '{{ data.number | reveal_last: 4 }}',
+    expiration_month: '{{ data.expiration_month }}',
+  })
+  t.same(token.privacy, { classification: 'pci', impact_level: 'high', restriction_policy: 'mask' })
+})
+
+t.test('the answer follows the disclosure of the token:create rule', async (t) => {
+  const { create, as } = await openTestVault(t)
+  const given = { type: 'card', data: CARD }
+  t.notOk('data' in (await create(given, as([], [rule('/pci/', 'redact', ['token:create'])]))))
+  t.same((await create(given, as([], [rule('/pci/', 'reveal', ['token:create'])]))).data, CARD)
+})
+
+t.test('every member that is sent is kept', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const sent = {
+    id: 'my-own-id',
+    type: 'token',
+    data: { name: 'Ada', __proto__: null },
+    mask: { name: '{{ data.name, reveal_last: 1 }}' },
+    metadata: { a: '1' },
+    search_indexes: ['{{ data.name }}'],
+    fingerprint_expression: '{{ data.name }}',
+    containers: ['/Team/A/'],
+    expires_at: '8/26/2030 7:23:57 PM -07:00',
+  }
+  await create(sent)
+  const token = await vault.get('my-own-id', reveal())
+  t.match(token, {
+    id: 'my-own-id',
+    mask: sent.mask,
+    metadata: sent.metadata,
+    search_indexes: sent.search_indexes,
+    fingerprint_expression: sent.fingerprint_expression,
+    containers: ['/team/a/'],
+    expires_at: '2030-08-27T02:23:57.000+00:00',
+    data: { name: 'Ada' },
+  })
+  t.match(token.fingerprint, /^[1-9A-HJ-NP-Za-km-z]{40,}$/)
+})
+
+t.test('any JSON is data of a plain token, and comes back as it was', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const values = [
+    '',
+    'text \u0000 \ud83d\ude00',
+    0,
+    -1.5e10,
+    true,
+    false,
+    null,
+    [],
+    {},
+    [1, [2, { a: null }]],
+    JSON.parse('{"__proto__":{"polluted":1},"constructor":{"prototype":{}}}'),
+  ]
+  for (const data of values) {
+    const { id } = await create({ data })
+    t.equal(JSON.stringify((await vault.get(id, reveal())).data), JSON.stringify(data))
+  }
+  t.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+const deep = (levels: number): unknown => {
+  let value: unknown = 1
+  for (let i = 0; i < levels; i++) value = [value]
+  return value
+}
+
+/** Input, and the property path of the fault. */
+const REFUSED: readonly (readonly [name: string, input: object, path: string])[] = [
+  ['no data', {}, 'data'],
+  ['data too deep', { data: deep(64) }, 'data'],
+  ['a type that is unknown', { data: 1, type: 'unknown' }, 'type'],
+  ['a type of another JSON type', { data: 1, type: 7 }, 'type'],
+  ['a type called like an inherited member', { data: 1, type: 'constructor' }, 'type'],
+  ['a card without number', { type: 'card', data: {} }, 'data.number'],
+  ['a card that is text', { type: 'card', data: '4242424242424242' }, 'data'],
+  ['a number that fails its check', { type: 'card', data: { number: '4242424242424241' } }, 'data.number'],
+  ['a short id', { data: 1, id: 'ab' }, 'id'],
+  ['a long id', { data: 1, id: 'a'.repeat(401) }, 'id'],
+  ['an id of another type', { data: 1, id: 123 }, 'id'],
+  ...[...'#/\\+?[]|&=%<>{}^'].map((c) => [`an id with ${c}`, { data: 1, id: `abc${c}d` }, 'id'] as const),
+  ['an id with a line end', { data: 1, id: 'abc\nd' }, 'id'],
+  ['an id with a blank in front', { data: 1, id: ' abcd' }, 'id'],
+  ['an id that is the data', { data: '4242 4242', id: '42424242' }, 'id'],
+  ['an alias that does not parse', { data: 1, id: '{{ data | nope: }} }}' }, 'id'],
+  ['a mask that is a number', { data: 1, mask: 7 }, 'mask'],
+  ['a mask that is an array', { data: 1, mask: [] }, 'mask'],
+  ['a mask that does not parse', { data: 1, mask: '{{ data' }, 'mask'],
+  [
+    'a mask with a number inside that is no expression',
+    { data: 1, mask: { a: { b: '{{ data |' } } },
+    'mask.a.b',
+  ],
+  ['a long mask', { data: 1, mask: `${'x'.repeat(401)}` }, 'mask'],
+  ['a mask that fails over the data', { data: 'x', mask: '{{ data | to_number }}' }, 'mask'],
+  ['metadata that is an array', { data: 1, metadata: [] }, 'metadata'],
+  ['metadata of numbers', { data: 1, metadata: { a: 1 } }, 'metadata.a'],
+  ['a metadata value that is null', { data: 1, metadata: { a: null } }, 'metadata.a'],
+  ['a long metadata value', { data: 1, metadata: { a: 'x'.repeat(501) } }, 'metadata.a'],
+  ['a metadata key with a blank', { data: 1, metadata: { 'a b': 'x' } }, 'metadata'],
+  ['an empty metadata key', { data: 1, metadata: { '': 'x' } }, 'metadata'],
+  ['a long metadata key', { data: 1, metadata: { ['k'.repeat(201)]: 'x' } }, 'metadata'],
+  [
+    'too much metadata',
+    { data: 1, metadata: Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v'])) },
+    'metadata',
+  ],
+  ['search indexes that are text', { data: 1, search_indexes: '{{ data }}' }, 'search_indexes'],
+  ['too many search indexes', { data: 1, search_indexes: Array(11).fill('{{ data }}') }, 'search_indexes'],
+  [
+    'a search index that does not parse',
+    { data: 1, search_indexes: ['{{ data }}', '{{'] },
+    'search_indexes[1]',
+  ],
+  ['a long search index', { data: 1, search_indexes: ['x'.repeat(401)] }, 'search_indexes[0]'],
+  [
+    'a fingerprint expression that is empty',
+    { data: 1, fingerprint_expression: '' },
+    'fingerprint_expression',
+  ],
+  [
+    'a fingerprint expression in error',
+    { data: 1, fingerprint_expression: '{{ }}' },
+    'fingerprint_expression',
+  ],
+  ['two containers', { data: 1, containers: ['/a/', '/b/'] }, 'containers'],
+  ['a container that is text', { data: 1, containers: '/a/' }, 'containers'],
+  ['a malformed container', { data: 1, containers: ['a'] }, 'containers[0]'],
+  ['the root as container', { data: 1, containers: ['/'] }, 'containers[0]'],
+  ['an expiry that is no date', { data: 1, expires_at: 'soon' }, 'expires_at'],
+  ['an expiry that is a number', { data: 1, expires_at: 1_900_000_000 }, 'expires_at'],
+  ['an expiry in the past', { data: 1, expires_at: '2026-03-01T11:59:59Z' }, 'expires_at'],
+  ['an expiry at this instant', { data: 1, expires_at: '2026-03-01T12:00:00Z' }, 'expires_at'],
+  ['a flag that is text', { data: 1, deduplicate_token: 'true' }, 'deduplicate_token'],
+]
+
+t.test('what is not valid is refused with its place, without its value, and nothing is stored', async (t) => {
+  const { create, store, records, tenant } = await openTestVault(t)
+  for (const [name, input, path] of REFUSED) {
+    const error = await failure(create(input))
+    t.match(error, { code: 'invalid' }, name)
+    t.ok(error.errors?.[path], `${name}: ${JSON.stringify(error.errors)}`)
+    t.notMatch(JSON.stringify(error.toProblem()), /4242/)
+  }
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 0)
+  t.same(records, [])
+})
+
+t.test('all faults of a request are told at once', async (t) => {
+  const { create } = await openTestVault(t)
+  const error = await failure(create({ type: 'card', data: {}, id: 'a', metadata: [], expires_at: 'x' }))
+  t.same(Object.keys(error.errors ?? {}).sort(), ['data.number', 'expires_at', 'id', 'metadata'])
+})
+
+t.test('null members are as if left out, and limits are inclusive', async (t) => {
+  const { create } = await openTestVault(t)
+  const nulls = ['id', 'type', 'mask', 'metadata', 'search_indexes', 'fingerprint_expression', 'containers']
+  await create({
+    data: 1,
+    ...Object.fromEntries([...nulls, 'deduplicate_token', 'expires_at'].map((name) => [name, null])),
+  })
+  await create({ data: deep(63), id: 'abc', metadata: { ['k'.repeat(200)]: 'v'.repeat(500) } })
+  const token = await create({ data: 1, id: 'a'.repeat(400), containers: [], search_indexes: [] })
+  t.same(token.containers, ['/general/high/'])
+  t.same(token.search_indexes, [])
+})
+
+t.test('a member named __proto__ is metadata like any other', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const metadata = JSON.parse('{"__proto__":"x","constructor":"y"}')
+  const { id } = await create({ data: 1, metadata })
+  t.equal(JSON.stringify((await vault.get(id, as())).metadata), JSON.stringify(metadata))
+})
+
+t.test('several tokens are created in order, all or none', async (t) => {
+  const { vault, as, store, tenant } = await openTestVault(t)
+  const tokens = await vault.create(
+    [
+      { data: 1, id: 'one' },
+      { data: 2, id: 'two' },
+    ],
+    as(),
+  )
+  t.same(
+    tokens.map(({ id }) => id),
+    ['one', 'two'],
+  )
+  const error = await failure(
+    vault.create(
+      [
+        { data: 3, id: 'three' },
+        { data: 4, id: 'two' },
+      ],
+      as(),
+    ),
+  )
+  t.equal(error.code, 'conflict')
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 2)
+})
+
+t.test('a taken id is a conflict within a tenant, and free in another', async (t) => {
+  const { create, addTenant, as } = await openTestVault(t)
+  await create({ data: 1, id: 'taken' })
+  t.equal((await failure(create({ data: 2, id: 'taken' }))).code, 'conflict')
+  t.equal((await create({ data: 2, id: 'taken' }, as(ALL, [], await addTenant()))).id, 'taken')
+})
+
+t.test('token:create is needed on the destination container', async (t) => {
+  const { create, as, records, store, tenant } = await openTestVault(t)
+  const context = as([], [rule('/team/', 'mask', ['token:create'])])
+  t.same((await create({ data: 1, containers: ['/team/a/'] }, context)).containers, ['/team/a/'])
+  t.equal((await failure(create({ data: 1 }, context))).code, 'forbidden')
+  t.equal((await failure(create({ data: 1, containers: ['/teams/'] }, context))).code, 'forbidden')
+  t.equal((await failure(create({ data: 1 }, as(['token:read'])))).code, 'forbidden')
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
+  t.equal(records.filter(({ message }) => message === 'Token create denied').length, 3)
+})
+
+t.test('an alias keeps the shape of the data and is another value', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const id = '{{ data.number | alias_preserve_format: 6, 4 }}'
+  const token = await create({ id, type: 'card', data: CARD })
+  t.match(token.id, /^424242\d{6}4242$/)
+  t.not(token.id, CARD.number)
+  t.match((await vault.get(token.id, reveal())).data, { number: CARD.number })
+})
+
+t.test('an alias that would be the data, or no id, gives way to a UUID', async (t) => {
+  const { create } = await openTestVault(t)
+  for (const id of [
+    '{{ data.number }}',
+    'c-{{ data.number }}',
+    '{{ data.nothing }}',
+    '{{ data.cvc }}/{{ data }}',
+  ])
+    t.match((await create({ id, type: 'card', data: CARD })).id, /^[0-9a-f-]{36}$/)
+})
+
+t.test('when aliases run out, ids are UUIDs', async (t) => {
+  const { create } = await openTestVault(t)
+  const ids = new Set<string>()
+  for (let i = 0; i < 30; i++)
+    ids.add((await create({ id: '{{ data | alias_preserve_format: 5 }}', data: 'fixed1' })).id)
+  t.equal(ids.size, 30, 'there are ten aliases, and no id is given twice')
+  const aliases = [...ids].filter((id) => /^fixed\d$/.test(id))
+  t.ok(aliases.length >= 5 && aliases.length <= 10, `${aliases.length} aliases`)
+})
+
+t.test('fingerprints', async (t) => {
+  const { create, addTenant, as } = await openTestVault(t)
+  t.notOk((await create({ data: 'x' })).fingerprint, 'are made only when asked for')
+  const print = async (input: TokenInput, context = as()) => (await create(input, context)).fingerprint
+  const asked = { data: 'value', fingerprint_expression: '{{ data }}' }
+  const first = await print(asked)
+  t.equal(await print(asked), first, 'equal values are equal')
+  t.not(await print({ ...asked, data: 'other' }), first)
+  t.not(await print(asked, as(ALL, [], await addTenant())), first, 'tenants differ')
+  t.not(
+    await print({
+      type: 'locker',
+      data: { name: 'value', pin: '1' },
+      fingerprint_expression: '{{ data.name }}',
+    }),
+    first,
+    'types differ',
+  )
+  t.notOk(
+    await print({ data: {}, fingerprint_expression: '{{ data.absent }}' }),
+    'nothing has no fingerprint',
+  )
+  const with_metadata = { data: 1, metadata: { a: 'value' }, fingerprint_expression: '{{ metadata.a }}' }
+  t.equal(await print(with_metadata), first, 'metadata is at hand')
+  const setting = as(ALL, [], await addTenant({ fingerprint_tokens: 'true' }))
+  const card = await create({ type: 'card', data: CARD }, setting)
+  t.ok(card.fingerprint, 'the tenant setting asks for them')
+  const again = { ...CARD, cvc: '999' }
+  t.equal(await print({ type: 'card', data: again }, setting), card.fingerprint, 'of the default expression')
+})
+
+t.test('a cvc is in no fingerprint', async (t) => {
+  const { create } = await openTestVault(t)
+  const fingerprint_expression = '{{ data.number }}{{ data.cvc }}'
+  const one = await create({ type: 'card', data: CARD, fingerprint_expression })
+  const two = await create({ type: 'card', data: { ...CARD, cvc: '999' }, fingerprint_expression })
+  t.equal(one.fingerprint, two.fingerprint)
+})
+
+t.test('deduplication answers the existing token', async (t) => {
+  const { create, as, records, addTenant } = await openTestVault(t)
+  const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
+  const first = await create(input)
+  t.ok(first.fingerprint, 'it implies a fingerprint')
+  const second = await create({ ...input, metadata: { b: '2' } })
+  t.same(second, first)
+  t.equal((await create({ ...input, containers: ['/other/'] })).id === first.id, false, 'per container')
+  t.equal((await create({ ...input, deduplicate_token: false })).id === first.id, false, 'only when asked')
+  t.equal((await create(input, as(ALL, [], await addTenant()))).id === first.id, false, 'per tenant')
+  t.match(
+    records.filter(({ entity_id }) => entity_id === first.id).map(({ operation }) => operation),
+    ['create', 'read'],
+  )
+})
+
+t.test('a duplicate shows data, metadata and expressions only to those who may read it', async (t) => {
+  const { create, as, records } = await openTestVault(t)
+  const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
+  const { id } = await create(input)
+  const writer = await create(input, as(['token:create']))
+  t.equal(writer.id, id)
+  for (const member of ['data', 'metadata', 'mask', 'fingerprint_expression', 'search_indexes'])
+    t.notOk(member in writer, member)
+  t.equal(records.at(-1)?.message, 'Card read denied')
+  const reader = await create(input, as(['token:create'], [rule('/pci/', 'reveal', ['token:read'])]))
+  t.same(reader.data, CARD)
+  t.same(reader.metadata, { a: '1' })
+})
+
+t.test('the tenant setting deduplicates, the request flag is stronger', async (t) => {
+  const { create, as, addTenant } = await openTestVault(t)
+  const context = as(ALL, [], await addTenant({ deduplicate_tokens: 'true' }))
+  const { id } = await create({ data: 'x' }, context)
+  t.equal((await create({ data: 'x' }, context)).id, id)
+  t.not((await create({ data: 'x', deduplicate_token: false }, context)).id, id)
+})
+
+t.test('racing creates of one value leave one token', async (t) => {
+  const { create, store, tenant } = await openTestVault(t)
+  const tokens = await Promise.all(
+    Array.from({ length: 20 }, () => create({ data: 'raced', deduplicate_token: true })),
+  )
+  t.equal(new Set(tokens.map(({ id }) => id)).size, 1)
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
+})
+
+t.test('no plaintext reaches the row', async (t) => {
+  const { create, store, tenant } = await openTestVault(t)
+  const { id } = await create({
+    type: 'card',
+    data: CARD,
+    mask: 'literal 5105105105105100',
+    search_indexes: ['5105105105105100', '{{ data.number }}'],
+    fingerprint_expression: '5105105105105100{{ data.number }}',
+  })
+  const [row] = await store.tokens.read(tenant, [id], START)
+  const text = JSON.stringify(row, (_, value) =>
+    value?.type === 'Buffer' ? Buffer.from(value).toString('latin1') : value,
+  )
+  t.notMatch(text, /4242424242|5105105105/)
+})
+
+t.test('too many tokens at once are refused', async (t) => {
+  const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
+  t.equal((await failure(vault.create([{ data: 1 }, { data: 2 }, { data: 3 }], as()))).code, 'invalid')
+})

@@ -1,0 +1,214 @@
+import { randomBytes } from 'node:crypto'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { openJournal } from '../../src/audit/journal.ts'
+import type { AuditRecord, Journal } from '../../src/audit/types.ts'
+import { AppError } from '../../src/common/errors.ts'
+import { newId } from '../../src/common/ids.ts'
+import { createLog } from '../../src/common/log.ts'
+import { createMetrics } from '../../src/common/metrics.ts'
+import { Secret } from '../../src/common/secret.ts'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import { openKeys } from '../../src/keys/open.ts'
+import type { AccessRule, Grants, TokenPermission, TokenType, UseContext } from '../../src/sdk/index.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { VaultLimits } from '../../src/vault/parts.ts'
+import { createVault } from '../../src/vault/vault.ts'
+
+/** Small types of the tests' own, with one of each trait that the vault treats specially. */
+export const TYPES: readonly TokenType[] = [
+  {
+    name: 'token',
+    title: 'Token',
+    data: {},
+    container: '/general/high/',
+    fingerprint: '{{ data | stringify }}',
+  },
+  {
+    name: 'card',
+    title: 'Card',
+    data: {
+      type: 'object',
+      required: ['number'],
+      properties: {
+        number: { type: 'string', pattern: '^[0-9]{13,19}$' },
+        expiration_month: { type: 'integer', minimum: 1, maximum: 12 },
+        expiration_year: { type: 'integer' },
+        cvc: { type: 'string', pattern: '^[0-9]{3,4}$' },
+      },
+    },
+    checks: [{ check: 'luhn', at: '/number' }],
+    container: '/pci/high/',
+    mask: {
+      number: '{{ data.number | reveal_last: 4 }}',
+      expiration_month: '{{ data.expiration_month }}',
+    },
+    fingerprint: '{{ data.number }}',
+    ephemeral: [{ at: '/cvc', seconds: 3600 }],
+  },
+  {
+    name: 'locker',
+    title: 'Locker',
+    data: {
+      type: 'object',
+      properties: { name: { type: 'string' }, pin: { type: 'string' } },
+      required: ['pin'],
+    },
+    normalize: (data) => ({
+      ...(data as object),
+      name: String((data as { name?: string }).name ?? '').trim(),
+    }),
+    container: '/pii/high/',
+    mask: '{{ data.name }}',
+    fingerprint: '{{ data.name }}',
+    searchIndexes: ['{{ data.name }}'],
+    never: ['/pin'],
+  },
+]
+
+export const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
+export const MASKED_CARD = { number: 'XXXXXXXXXXXX4242', expiration_month: 12 }
+export const START = Date.parse('2026-03-01T12:00:00Z')
+
+export const ALL: readonly TokenPermission[] = [
+  'token:create',
+  'token:read',
+  'token:update',
+  'token:delete',
+  'token:use',
+  'token:search',
+]
+
+export const rule = (
+  container: string,
+  transform: AccessRule['transform'],
+  permissions: readonly TokenPermission[],
+  priority = 1,
+): AccessRule => ({ description: 'rule', priority, container, transform, permissions })
+
+/** A vault over a real SQLite store, keys and journal, with a clock that tests move. */
+export const openTestVault = async (
+  t: Test,
+  options: { limits?: Partial<VaultLimits>; types?: readonly TokenType[] } = {},
+) => {
+  const directory = t.testdir()
+  const log = createLog('test', 'silent')
+  const clock = { at: START, now: () => clock.at }
+  const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
+  const rootKey = new Secret(randomBytes(32))
+  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
+  mkdirSync(join(directory, 'audit'))
+  const real = await openJournal(
+    { mac: (data) => keys.mac('audit', data), log },
+    { directory: join(directory, 'audit'), name: 'test' },
+  )
+  t.after(async () => {
+    await real.close()
+    await store.close()
+  })
+
+  const records: AuditRecord[] = []
+  const failing = { append: false, health: false }
+  const journal: Journal = {
+    append: async (written) => {
+      if (failing.append) throw new AppError('unavailable', 'The audit journal cannot be written.')
+      await real.append(written)
+      records.push(...written)
+    },
+    health: async () => {
+      if (failing.health) throw new AppError('unavailable', 'The audit journal cannot be written.')
+      await real.health()
+    },
+    close: () => real.close(),
+  }
+
+  const addTenant = async (settings: Record<string, string> = {}): Promise<string> => {
+    const id = newId()
+    const tenant = {
+      id,
+      owner_id: newId(),
+      name: 'tenant',
+      settings,
+      created_by: null,
+      created_at: clock.at,
+      modified_by: null,
+      modified_at: null,
+    }
+    await store.tenants.create(tenant, keys.newTenantKeys(id, clock.at))
+    return id
+  }
+  const tenant = await addTenant()
+  const types = new Map((options.types ?? TYPES).map((type) => [type.name, type]))
+  const metrics = createMetrics()
+  const vault = createVault(
+    {
+      tokens: store.tokens,
+      keys,
+      expressions: createExpressions(),
+      tokenTypes: () => types,
+      tenants: {
+        get: async (id) => {
+          const row = await store.tenants.get(id)
+          return row && { id, owner_id: row.owner_id, name: row.name, settings: row.settings, created_at: 0 }
+        },
+      },
+      journal,
+      clock,
+      metrics,
+    },
+    options.limits ? { limits: options.limits } : {},
+  )
+
+  /** The context of an application that holds `permissions` and `rules`, at the clock's time. */
+  const as = (
+    permissions: readonly TokenPermission[] = ALL,
+    rules: readonly AccessRule[] = [],
+    tenantId = tenant,
+  ): UseContext => {
+    const grants: Grants = { permissions, rules }
+    const caller = {
+      tenantId,
+      actorId: 'a6d1a6e0-0000-4000-8000-000000000001',
+      actorType: 'application',
+      applicationType: 'private',
+      grants,
+    } as const
+    return { caller, traceId: 'trace', now: clock.at }
+  }
+  const reveal = (tenantId = tenant) => as([], [rule('/', 'reveal', ALL)], tenantId)
+
+  const create = async (input: object, context = as()) => {
+    const [token] = await vault.create([input as never], context)
+    if (!token) throw new Error('no token was answered')
+    return token
+  }
+  return {
+    vault,
+    store,
+    keys,
+    clock,
+    records,
+    failing,
+    metrics,
+    types,
+    tenant,
+    addTenant,
+    as,
+    reveal,
+    create,
+  }
+}
+
+export type TestVault = Awaited<ReturnType<typeof openTestVault>>
+
+/** The error of a rejected promise, for looking at its code and members. */
+export const failure = async (promise: Promise<unknown>): Promise<AppError> => {
+  try {
+    await promise
+  } catch (error) {
+    if (error instanceof AppError) return error
+    throw error
+  }
+  throw new Error('it did not fail')
+}

@@ -1,0 +1,119 @@
+import t from 'tap'
+import type { Disclosure } from '../../src/sdk/index.ts'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
+
+t.test('data follows the disclosure', async (t) => {
+  const { create, vault, as, reveal } = await openTestVault(t)
+  const card = await create({ type: 'card', data: CARD })
+  const plain = await create({ data: 'secret' })
+  const masked = await create({ data: 'secret', mask: '{{ data | reveal_last: 2 }}' })
+  const seen = async (id: string, transform: Disclosure) =>
+    (await vault.get(id, as([], [rule('/', transform, ['token:read'])]))).data
+  t.same(
+    [await seen(card.id, 'redact'), await seen(card.id, 'mask'), await seen(card.id, 'reveal')],
+    [undefined, MASKED_CARD, CARD],
+  )
+  t.same(
+    [await seen(plain.id, 'redact'), await seen(plain.id, 'mask'), await seen(plain.id, 'reveal')],
+    [undefined, undefined, 'secret'],
+  )
+  t.equal(await seen(masked.id, 'mask'), 'XXXXet')
+  t.same((await vault.get(card.id, as(['token:read']))).data, MASKED_CARD, 'a plain permission masks')
+  t.same((await vault.get(card.id, reveal())).data, CARD)
+})
+
+t.test('members that a type never returns stay hidden under reveal, and from masks', async (t) => {
+  const { create, vault, reveal, as } = await openTestVault(t)
+  const { id } = await create({
+    type: 'locker',
+    data: { name: ' Ada ', pin: '9876' },
+    mask: { shown: '{{ data.name }}', pin: '{{ data.pin }}' },
+  })
+  t.same((await vault.get(id, reveal())).data, { name: 'Ada' })
+  t.notMatch(JSON.stringify((await vault.get(id, as())).data), /9876/)
+})
+
+t.test('unknown ids are not found, known ones without a rule forbidden', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const { id } = await create({ data: 1, type: 'token' })
+  t.equal((await failure(vault.get('unknown', as()))).code, 'not_found')
+  t.equal((await failure(vault.get(id, as(['token:create'])))).code, 'forbidden')
+  const elsewhere = as([], [rule('/pci/', 'reveal', ALL)])
+  t.equal((await failure(vault.get(id, elsewhere))).code, 'forbidden')
+  t.equal((await failure(vault.get('unknown', elsewhere))).code, 'not_found')
+  t.match(records.at(-1), { operation: 'read', entity_id: id, message: 'Token read denied' })
+})
+
+t.test('a token is gone from its instant on', async (t) => {
+  const { create, vault, clock, reveal } = await openTestVault(t)
+  const { id } = await create({ data: 'x', expires_at: '2026-03-01T12:00:10Z' })
+  clock.at = START + 9_999
+  t.equal((await vault.get(id, reveal())).data, 'x')
+  const early = reveal()
+  clock.at = START + 10_000
+  t.equal((await failure(vault.get(id, reveal()))).code, 'not_found')
+  t.equal((await failure(vault.get(id, early))).code, 'not_found', 'also for a call that began before')
+  t.equal((await failure(vault.update(id, {}, reveal()))).code, 'not_found')
+  t.equal((await failure(vault.delete(id, reveal()))).code, 'not_found')
+  t.equal((await failure(vault.use([id], reveal()))).code, 'bad_expression')
+  t.same((await vault.list({}, { kind: 'offset', page: 1, size: 10 }, reveal())).total, 0)
+})
+
+t.test('a cvc is gone after an hour, purged or not', async (t) => {
+  const { create, vault, clock, reveal, store } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  clock.at = START + 3_599_999
+  t.same((await vault.get(id, reveal())).data, CARD)
+  clock.at = START + 3_600_000
+  const { cvc: _, ...rest } = CARD
+  t.same((await vault.get(id, reveal())).data, rest)
+  t.same((await vault.use([id], reveal())).get(id)?.data, rest)
+  t.equal(await store.tokens.purge(clock.at, 10), 1)
+  t.same((await vault.get(id, reveal())).data, rest)
+})
+
+t.test('a deleted token is gone', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const { id } = await create({ data: 1 })
+  t.equal((await failure(vault.delete(id, as(['token:read'])))).code, 'forbidden')
+  t.equal(await vault.delete(id, as(['token:delete'])), undefined)
+  t.equal((await failure(vault.get(id, as()))).code, 'not_found')
+  t.equal((await failure(vault.delete(id, as()))).code, 'not_found')
+  t.match(records.at(-1), { operation: 'delete', message: 'Token deleted', entity_id: id })
+})
+
+t.test('a token whose type is not installed shows no data', async (t) => {
+  const { create, vault, types, reveal } = await openTestVault(t)
+  const { id } = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
+  types.delete('locker')
+  t.notOk('data' in (await vault.get(id, reveal())))
+  t.equal((await failure(vault.use([id], reveal()))).code, 'unprocessable')
+  t.equal((await failure(vault.update(id, {}, reveal()))).code, 'unprocessable')
+})
+
+t.test('errors do not repeat what may be data', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  for (const id of ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', 'x'.repeat(300)]) {
+    const error = await failure(vault.get(id, as()))
+    t.notMatch(error.message, /4242|xxxx/)
+  }
+  const id = '0b8a0b8e-1234-4234-8234-123456789012'
+  t.match((await failure(vault.get(id, as()))).message, id)
+})
+
+t.test('a row that was swapped for another does not open', async (t) => {
+  const { create, store, tenant, vault, reveal } = await openTestVault(t)
+  const one = await create({ data: 'one' })
+  const two = await create({ data: 'two' })
+  const [a, b] = await Promise.all(
+    [one.id, two.id].map(async (id) => (await store.tokens.read(tenant, [id], START))[0]),
+  )
+  if (!a || !b) throw new Error('rows are missing')
+  const { version, ...row } = a
+  await store.tokens.update(
+    { row: { ...row, sealed: b.sealed }, version, terms: [], deduplicate: false },
+    START,
+  )
+  t.equal((await failure(vault.get(one.id, reveal()))).code, 'internal')
+  t.equal((await vault.get(two.id, reveal())).data, 'two')
+})

@@ -1,0 +1,197 @@
+import t from 'tap'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
+
+t.test('data, mask and metadata merge, the rest is replaced', async (t) => {
+  const { create, vault, reveal, clock } = await openTestVault(t)
+  const { id } = await create({
+    data: { a: 1, b: { c: 2, d: 3 }, list: [1, 2] },
+    mask: { a: '{{ data.a }}', b: '{{ data.b.c }}' },
+    metadata: { keep: 'k', drop: 'd', change: 'old' },
+    search_indexes: ['{{ data.a }}'],
+    containers: ['/one/'],
+    expires_at: '2030-01-01',
+  })
+  clock.at += 5000
+  const token = await vault.update(
+    id,
+    {
+      data: { b: { d: null, e: 4 }, list: [9] },
+      mask: { b: null, z: 'Z' },
+      metadata: { drop: null as unknown as string, change: 'new', add: 'a' },
+      search_indexes: ['{{ data.b.e }}'],
+      containers: ['/Two/'],
+      fingerprint_expression: '{{ data.a }}',
+      expires_at: '2031-01-01',
+    },
+    reveal(),
+  )
+  t.same(token.data, { a: 1, b: { c: 2, e: 4 }, list: [9] })
+  t.same(token.mask, { a: '{{ data.a }}', z: 'Z' })
+  t.same(token.metadata, { keep: 'k', change: 'new', add: 'a' })
+  t.same(token.search_indexes, ['{{ data.b.e }}'])
+  t.same(token.containers, ['/two/'])
+  t.equal(token.expires_at, '2031-01-01T00:00:00.000+00:00')
+  t.ok(token.fingerprint)
+  t.equal(token.created_at, '2026-03-01T12:00:00.000+00:00')
+  t.equal(token.modified_at, '2026-03-01T12:00:05.000+00:00')
+  t.ok(token.modified_by)
+  t.same(await vault.get(id, reveal()), token)
+})
+
+t.test('an empty patch changes nothing but who was last', async (t) => {
+  const { create, vault, reveal, as } = await openTestVault(t)
+  const sent = { type: 'card', data: CARD, metadata: { a: '1' }, expires_at: '2030-01-01' }
+  const { id } = await create(sent)
+  const before = await vault.get(id, reveal())
+  const { modified_at: _at, modified_by: _by, ...after } = await vault.update(id, {}, reveal())
+  t.same(after, before)
+  t.same((await vault.update(id, {}, as())).data, MASKED_CARD, 'a plain permission answers masked')
+})
+
+t.test('null restores defaults, except for data', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({
+    type: 'card',
+    data: CARD,
+    mask: 'X',
+    metadata: { a: '1' },
+    search_indexes: ['{{ data.number }}'],
+    fingerprint_expression: '{{ data.number }}!',
+    containers: ['/own/'],
+    expires_at: '2030-01-01',
+  })
+  const nothing = {
+    mask: null,
+    metadata: null,
+    search_indexes: null,
+    fingerprint_expression: null,
+    containers: null,
+    expires_at: null,
+  }
+  const token = await vault.update(id, nothing, reveal())
+  t.match(token, { mask: { number: '{{ data.number | reveal_last: 4 }}' }, containers: ['/pci/high/'] })
+  t.equal(token.fingerprint_expression, '{{ data.number }}')
+  for (const member of ['metadata', 'search_indexes', 'fingerprint', 'expires_at'])
+    t.notOk(member in token, member)
+  t.same((await failure(vault.update(id, { data: null }, reveal()))).errors, {
+    data: ['must not be removed'],
+  })
+})
+
+t.test('the merged token is validated, and a refused patch changes nothing', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
+  const before = await vault.get(id, reveal())
+  const refused = [
+    [{ data: { number: null } }, 'data.number'],
+    [{ data: { number: '4242424242424241' } }, 'data.number'],
+    [{ data: 'text' }, 'data'],
+    [{ mask: '{{' }, 'mask'],
+    [{ metadata: { b: 7 } }, 'metadata.b'],
+    [{ metadata: Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`k${i}`, 'v'])) }, 'metadata'],
+    [{ containers: ['x'] }, 'containers[0]'],
+    [{ expires_at: '2020-01-01' }, 'expires_at'],
+  ] as const
+  for (const [patch, path] of refused) {
+    const error = await failure(vault.update(id, patch as never, reveal()))
+    t.equal(error.code, 'invalid')
+    t.ok(error.errors?.[path], `${path}: ${JSON.stringify(error.errors)}`)
+  }
+  t.same(await vault.get(id, reveal()), before)
+})
+
+t.test('members named __proto__ are merged like any other', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({ data: JSON.parse('{"__proto__":{"a":1}}') })
+  const token = await vault.update(id, { data: JSON.parse('{"__proto__":{"polluted":2}}') }, reveal())
+  t.equal(JSON.stringify(token.data), '{"__proto__":{"a":1,"polluted":2}}')
+  t.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+t.test('a cvc keeps its time, a new one starts anew', async (t) => {
+  const { create, vault, reveal, clock } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const cvc = async () => ((await vault.get(id, reveal())).data as { cvc?: string }).cvc
+  clock.at = START + 3_000_000
+  await vault.update(id, { data: { expiration_year: 2031 } }, reveal())
+  t.equal(await cvc(), '123')
+  clock.at = START + 3_600_000
+  t.equal(await cvc(), undefined, 'an update of something else does not prolong it')
+  await vault.update(id, { data: { cvc: '456' } }, reveal())
+  clock.at += 3_599_999
+  t.equal(await cvc(), '456')
+  await vault.update(id, { data: { cvc: null } as never }, reveal())
+  t.equal(await cvc(), undefined)
+})
+
+t.test('moving needs token:update on both containers', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const { id } = await create({ data: 1, containers: ['/a/'] })
+  const onlyA = as([], [rule('/a/', 'mask', ['token:update'])])
+  const onlyB = as([], [rule('/b/', 'mask', ['token:update'])])
+  t.equal((await failure(vault.update(id, { containers: ['/b/'] }, onlyA))).code, 'forbidden')
+  t.equal((await failure(vault.update(id, { containers: ['/b/'] }, onlyB))).code, 'forbidden')
+  t.equal(records.filter(({ message }) => message === 'Token update denied').length, 2)
+  const both = as([], [rule('/a/', 'mask', ['token:update']), rule('/b/', 'reveal', ['token:update'], 2)])
+  const moved = await vault.update(id, { containers: ['/b/'] }, both)
+  t.same(moved.containers, ['/b/'])
+  t.equal(moved.data, 1, 'the rule of the new container discloses')
+})
+
+t.test('fingerprint and search terms follow the data', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const found = async (query: string) =>
+    (await vault.list({ query }, { kind: 'offset', page: 1, size: 10 }, reveal(), 'token:search')).total
+  const { id, fingerprint } = await create({
+    data: 'old',
+    search_indexes: ['{{ data }}'],
+    fingerprint_expression: '{{ data }}',
+  })
+  t.equal(await found('data:old'), 1)
+  const token = await vault.update(id, { data: 'new' }, reveal())
+  t.ok(token.fingerprint)
+  t.not(token.fingerprint, fingerprint)
+  t.same([await found('data:old'), await found('data:new')], [0, 1])
+  t.same([await found(`fingerprint:${fingerprint}`), await found(`fingerprint:${token.fingerprint}`)], [0, 1])
+})
+
+t.test('an update that would make a duplicate answers the existing token and changes nothing', async (t) => {
+  const { create, vault, reveal, as } = await openTestVault(t)
+  const first = await create({ data: 'one', deduplicate_token: true })
+  const second = await create({ data: 'two', deduplicate_token: true })
+  const answer = await vault.update(second.id, { data: 'one', deduplicate_token: true }, reveal())
+  t.equal(answer.id, first.id)
+  t.equal(answer.data, 'one')
+  t.equal((await vault.get(second.id, reveal())).data, 'two')
+  const blind = await vault.update(second.id, { data: 'one', deduplicate_token: true }, as(['token:update']))
+  t.equal(blind.id, first.id)
+  t.notOk('fingerprint_expression' in blind)
+  const itself = await vault.update(second.id, { data: 'two', deduplicate_token: true }, reveal())
+  t.equal(itself.id, second.id, 'a token is not its own duplicate')
+})
+
+t.test('no concurrent update is lost', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const { id } = await create({ data: 1 })
+  const keys = Array.from({ length: 8 }, (_, i) => `k${i}`)
+  await Promise.all(keys.map((key) => vault.update(id, { metadata: { [key]: 'v' } }, as())))
+  t.same(Object.keys((await vault.get(id, as())).metadata ?? {}).sort(), keys)
+})
+
+t.test('unknown tokens are not found, others forbidden', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const { id } = await create({ data: 1 })
+  t.equal((await failure(vault.update('unknown', {}, as()))).code, 'not_found')
+  t.equal((await failure(vault.update(id, {}, as(['token:read'])))).code, 'forbidden')
+})
+
+t.test('plaintext that an update discloses has a read record of its own', async (t) => {
+  const { create, vault, as, reveal, records } = await openTestVault(t)
+  const { id } = await create({ data: 1 })
+  const operations = () => records.splice(0).map(({ operation }) => operation)
+  operations()
+  await vault.update(id, {}, as(ALL))
+  t.same(operations(), ['update'])
+  await vault.update(id, {}, reveal())
+  t.same(operations(), ['update', 'read'])
+})
