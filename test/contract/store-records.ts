@@ -1,0 +1,169 @@
+import type { Test } from 'tap'
+import type { RecordQuery } from '../../src/sdk/index.ts'
+import type { CollectionShape, Store } from '../../src/store/types.ts'
+import { NOW } from '../store/kit.ts'
+import type { OpenStore } from './store-contract.ts'
+
+const shape: CollectionShape = { name: 'applications', indexes: ['type', 'owner'], lookups: ['hash'] }
+const other: CollectionShape = { name: 'keys', indexes: [], lookups: ['hash'] }
+
+type Change = Parameters<Store['records']['commit']>[0][number]
+
+const insert = (id: string, members: object = {}, collection = shape, tenantId = 'tenant-a'): Change => ({
+  kind: 'insert',
+  collection: collection.name,
+  tenantId,
+  id,
+  record: { id, ...members },
+  shape: collection,
+})
+
+const replace = (id: string, members: object, version?: number): Change => ({
+  ...insert(id, members),
+  kind: 'replace',
+  ...(version === undefined ? {} : { version }),
+})
+
+const remove = (id: string, version?: number): Change => ({
+  kind: 'delete',
+  collection: shape.name,
+  tenantId: 'tenant-a',
+  id,
+  shape,
+  ...(version === undefined ? {} : { version }),
+})
+
+export const storeRecords = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test('a record is read back by id and by lookup, in its tenant and collection', async (t) => {
+    const { records } = await open(t)
+    const members = { name: 'Ä', hash: 'h1', nested: { list: [1, 'two', null] } }
+    await records.commit([insert('a', members)], NOW)
+    const row = { id: 'a', version: 1, record: { id: 'a', ...members } }
+    t.strictSame(await records.get('applications', 'tenant-a', 'a'), row)
+    t.strictSame(await records.lookup('applications', 'hash', 'h1'), { ...row, tenantId: 'tenant-a' })
+    t.equal(await records.get('applications', 'tenant-b', 'a'), undefined)
+    t.equal(await records.get('keys', 'tenant-a', 'a'), undefined)
+    t.equal(await records.lookup('keys', 'hash', 'h1'), undefined)
+    t.equal(await records.lookup('applications', 'hash', 'H1'), undefined)
+    t.equal(await records.lookup('applications', 'name', 'Ä'), undefined, 'not a lookup member')
+  })
+
+  await t.test('a commit is all or nothing, and says neither ids nor values', async (t) => {
+    const { records } = await open(t)
+    await records.commit([insert('a', { hash: 'secret-hash' })], NOW)
+    const attempts: readonly [string, readonly Change[]][] = [
+      ['a taken id', [insert('new'), insert('a')]],
+      ['a taken lookup value', [insert('new'), insert('b', { hash: 'secret-hash' })]],
+      [
+        'a lookup value of another tenant',
+        [insert('new'), insert('b', { hash: 'secret-hash' }, shape, 'tenant-b')],
+      ],
+      ['replacing what is not there', [insert('new'), replace('none', {})]],
+      ['replacing another version', [insert('new'), replace('a', {}, 2)]],
+      ['deleting what is not there', [insert('new'), remove('none')]],
+      ['deleting another version', [insert('new'), remove('a', 7)]],
+    ]
+    for (const [name, changes] of attempts) {
+      const error = await records.commit(changes, NOW).catch((thrown: unknown) => thrown)
+      t.match(error, { code: 'conflict', status: 409 }, name)
+      t.notMatch(String(error), /secret|applications|hash|record_/)
+      t.equal(await records.get('applications', 'tenant-a', 'new'), undefined, `${name}: nothing stays`)
+    }
+    await records.commit([insert('a', {}, shape, 'tenant-b')], NOW)
+    await records.commit([insert('k', { hash: 'secret-hash' }, other)], NOW)
+    t.pass('the id is free in another tenant, the value in another collection')
+  })
+
+  await t.test('replacing moves the version, and lookups and indexes with it', async (t) => {
+    const { records } = await open(t)
+    await records.commit([insert('a', { hash: 'old', type: 'private' })], NOW)
+    await records.commit([replace('a', { hash: 'new', type: 'public' }, 1)], NOW)
+    t.match(await records.get('applications', 'tenant-a', 'a'), { version: 2, record: { hash: 'new' } })
+    t.equal(await records.lookup('applications', 'hash', 'old'), undefined)
+    t.match(await records.lookup('applications', 'hash', 'new'), { id: 'a', version: 2 })
+    const find = async (type: string) =>
+      (await records.find('applications', 'tenant-a', { where: { type } })).total
+    t.equal(await find('private'), 0)
+    t.equal(await find('public'), 1)
+    await records.commit([replace('a', { hash: 'new', type: 'public' })], NOW)
+    t.match(
+      await records.get('applications', 'tenant-a', 'a'),
+      { version: 3 },
+      'its own value is no conflict',
+    )
+    await records.commit([remove('a', 3), insert('b', { hash: 'new' })], NOW)
+    t.match(await records.lookup('applications', 'hash', 'new'), { id: 'b' }, 'a freed value can be taken')
+    t.equal(await records.get('applications', 'tenant-a', 'a'), undefined)
+    t.equal(await find('public'), 0)
+  })
+
+  await t.test('of racing replacements of one version, one is made', async (t) => {
+    const { records } = await open(t)
+    await records.commit([insert('a', { hash: 'x' })], NOW)
+    const all = await Promise.allSettled(
+      Array.from({ length: 32 }, (_, n) => records.commit([replace('a', { hash: `x${n}` }, 1)], NOW)),
+    )
+    t.equal(all.filter(({ status }) => status === 'fulfilled').length, 1)
+    t.match(await records.get('applications', 'tenant-a', 'a'), { version: 2 })
+  })
+
+  await t.test('change counters move with every commit to their collections, and only then', async (t) => {
+    const { records } = await open(t)
+    const both = ['applications', 'keys']
+    t.equal(await records.changes(both), 0)
+    t.equal(await records.changes([]), 0)
+    await records.commit([insert('a'), insert('b')], NOW)
+    const after = await records.changes(both)
+    t.not(after, 0)
+    t.equal(await records.changes(['keys']), 0)
+    await records.commit([insert('k', {}, other), insert('c')], NOW)
+    t.not(await records.changes(both), after)
+    const quiet = await records.changes(both)
+    await records.commit([insert('a')], NOW).catch(() => {})
+    await records.commit([], NOW)
+    t.equal(await records.changes(both), quiet, 'what failed moved nothing')
+    await records.commit([remove('a')], NOW)
+    t.not(await records.changes(both), quiet)
+  })
+
+  await t.test('lists: filters, wildcards, pages, newest first', async (t) => {
+    const { records } = await open(t)
+    const names = ['Alpha', 'beta one', 'BETA two', '100%', 'a_b', 'back\\slash', 'Ärger', 'axb']
+    await records.commit(
+      names.map((name, n) =>
+        insert(`r${n}`, { name, type: n % 2 ? 'public' : 'private', owner: `o${n % 3}` }),
+      ),
+      NOW,
+    )
+    await records.commit([insert('foreign', { name: 'Alpha', type: 'public' }, shape, 'tenant-b')], NOW)
+    const find = async (query: RecordQuery) => {
+      const { rows, total } = await records.find('applications', 'tenant-a', query)
+      return [rows.map(({ id }) => id).join(' '), total]
+    }
+    t.strictSame(await find({}), ['r7 r6 r5 r4 r3 r2 r1 r0', 8])
+    t.strictSame(await find({ page: 1, size: 3 }), ['r7 r6 r5', 8])
+    t.strictSame(await find({ page: 3, size: 3 }), ['r1 r0', 8])
+    t.strictSame(await find({ page: 4, size: 3 }), ['', 8])
+    t.strictSame(await find({ ids: ['r2', 'r0', 'foreign', 'none'] }), ['r2 r0', 2])
+    t.strictSame(await find({ ids: [] }), ['', 0])
+    t.strictSame(await find({ where: { type: 'public' } }), ['r7 r5 r3 r1', 4])
+    t.strictSame(await find({ where: { type: ['public', 'private'], owner: ['o0', 'o1'] } }), [
+      'r7 r6 r4 r3 r1 r0',
+      6,
+    ])
+    t.strictSame(await find({ where: { type: [] } }), ['', 0])
+    t.strictSame(await find({ where: { name: 'Alpha' } }), ['', 0], 'not an indexed member')
+    t.strictSame(await find({ where: { type: 'public' }, ids: ['r1', 'r2'], page: 1, size: 5 }), ['r1', 1])
+    t.strictSame(await find({ name: 'beta' }), ['r2 r1', 2], 'contains, in any case')
+    t.strictSame(await find({ name: 'BETA*' }), ['r2 r1', 2])
+    t.strictSame(await find({ name: '*one' }), ['r1', 1])
+    t.strictSame(await find({ name: 'a?b' }), ['r7 r4', 2])
+    t.strictSame(await find({ name: 'a_b' }), ['r4', 1], 'an underscore is itself')
+    t.strictSame(await find({ name: '%' }), ['r3', 1], 'a percent sign too')
+    t.strictSame(await find({ name: '\\' }), ['r5', 1], 'a backslash too')
+    t.strictSame(await find({ name: 'äRG' }), ['r6', 1], 'beyond ASCII')
+    t.strictSame(await find({ name: '**' }), ['r7 r6 r5 r4 r3 r2 r1 r0', 8])
+    t.strictSame(await find({ name: 'alph', where: { type: 'private' } }), ['r0', 1])
+    t.strictSame(await find({ name: 'alp?' }), ['', 0], 'with a wildcard the whole name counts')
+  })
+}

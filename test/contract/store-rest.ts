@@ -1,0 +1,104 @@
+import type { Test } from 'tap'
+import type { KeyRow, LogRow, TenantRow } from '../../src/store/types.ts'
+import { NOW } from '../store/kit.ts'
+import type { OpenStore } from './store-contract.ts'
+
+const tenant: TenantRow = {
+  id: 'tenant-a',
+  owner_id: 'owner',
+  name: 'Tenant A',
+  settings: { deduplicate_tokens: 'true' },
+  created_by: null,
+  created_at: NOW,
+  modified_by: null,
+  modified_at: null,
+}
+
+const key = (changes: Partial<KeyRow> = {}): KeyRow => ({
+  tenant_id: 'tenant-a',
+  purpose: 'data',
+  version: 1,
+  wrapped: Buffer.from('wrapped'),
+  created_at: NOW,
+  ...changes,
+})
+
+const log = (journal_seq: number, changes: Partial<LogRow> = {}): LogRow => ({
+  tenant_id: 'tenant-a',
+  entity_type: 'card',
+  entity_id: 'token-1',
+  operation: 'read',
+  actor_id: null,
+  actor_type: null,
+  message: 'Token retrieved',
+  trace_id: 'trace',
+  created_at: NOW + journal_seq,
+  journal: 'admin',
+  journal_seq,
+  hash: `hash-${journal_seq}`,
+  ...changes,
+})
+
+export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test('a tenant and its keys are made together or not at all', async (t) => {
+    const { tenants, keys } = await open(t)
+    t.equal(await tenants.get('tenant-a'), undefined)
+    t.strictSame(await tenants.list(), [])
+    await tenants.create(tenant, [key(), key({ purpose: 'index' })])
+    t.strictSame(await tenants.get('tenant-a'), tenant)
+    t.strictSame(await keys.keys('tenant-a'), [key(), key({ purpose: 'index' })])
+    t.ok(Buffer.isBuffer((await keys.keys('tenant-a'))[0]?.wrapped))
+    await t.rejects(tenants.create(tenant, [key({ version: 2 })]), { code: 'conflict' })
+    t.equal((await keys.keys('tenant-a')).length, 2)
+    await keys.add([key({ tenant_id: 'tenant-b' })])
+    await t.rejects(tenants.create({ ...tenant, id: 'tenant-b' }, [key({ tenant_id: 'tenant-b' })]), {
+      code: 'conflict',
+    })
+    t.strictSame(await tenants.list(), [tenant], 'no tenant without its keys')
+  })
+
+  await t.test('of several processes that add the same key, one does', async (t) => {
+    const { keys } = await open(t)
+    const add = (wrapped: string) => keys.add([key({ tenant_id: '', wrapped: Buffer.from(wrapped) })])
+    const answers = await Promise.all(['a', 'b', 'c', 'd'].map(add))
+    t.strictSame(answers, [true, false, false, false])
+    const rows = await keys.keys('')
+    t.equal(rows.length, 1)
+    t.equal(rows[0]?.wrapped.toString(), 'a')
+    const mixed = [key({ tenant_id: '', purpose: 'fresh' }), key({ tenant_id: '' })]
+    t.equal(await keys.add(mixed), false)
+    t.equal((await keys.keys('')).length, 1, 'all of a list or none of it')
+    t.strictSame(await keys.keys('tenant-a'), [])
+  })
+
+  await t.test('logs are ingested once, in order, with the position of their journal', async (t) => {
+    const { logs } = await open(t)
+    t.equal(await logs.position('admin'), undefined)
+    await logs.ingest([])
+    await logs.ingest([log(0), log(1), log(2, { entity_id: 'token-2' })])
+    t.strictSame(await logs.position('admin'), { seq: 2, hash: 'hash-2' })
+    await logs.ingest([log(1, { message: 'again' }), log(2), log(3, { tenant_id: 'tenant-b' })])
+    await logs.ingest([log(0, { journal: 'gateway' })])
+    t.strictSame(await logs.position('admin'), { seq: 3, hash: 'hash-3' })
+    await logs.ingest([log(1)])
+    t.strictSame(await logs.position('admin'), { seq: 3, hash: 'hash-3' }, 'never backwards')
+    t.strictSame(await logs.find('tenant-a'), [
+      log(0),
+      log(1),
+      log(2, { entity_id: 'token-2' }),
+      log(0, { journal: 'gateway' }),
+    ])
+    t.strictSame(await logs.find('tenant-a', 'token-2'), [log(2, { entity_id: 'token-2' })])
+    t.strictSame(await logs.find('tenant-c'), [])
+  })
+
+  await t.test('a store is healthy until it is closed, and waits for what it accepted', async (t) => {
+    const store = await open(t)
+    await store.health()
+    const write = store.tenants.create(tenant, [key()])
+    await Promise.all([store.close(), store.close()])
+    await write
+    await t.rejects(store.health())
+    await t.rejects(store.tenants.create({ ...tenant, id: 'late' }, []), { code: 'unavailable' })
+  })
+}

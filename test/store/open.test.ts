@@ -1,0 +1,27 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/types.ts'
+import { storeContract } from '../contract/store-contract.ts'
+import { silent } from './kit.ts'
+
+let made = 0
+
+const open = async (t: Test): Promise<Store> => {
+  const location = join(t.testdir({}), `${++made}.db`)
+  const store = await openStore({ location, mode: 'read-write', log: silent })
+  t.teardown(() => store.close())
+  return store
+}
+
+t.test('SQLite keeps the contract of stores', (t) => storeContract(t, open))
+
+t.test('an address of an engine that is not built in is refused, its password unsaid', async (t) => {
+  const error = await openStore({
+    location: 'postgres://user:hunter2@db/vault',
+    mode: 'read-write',
+    log: silent,
+  }).catch((thrown: unknown) => thrown)
+  t.match(error, { code: 'invalid' })
+  t.notMatch(String(error), /hunter2|user/)
+})
