@@ -43,7 +43,13 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
         masked: { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2001 },
       },
       {
-        data: { number: '378282246310005', expiration_month: 6, expiration_year: 2029, cvc: null, other: 'x' },
+        data: {
+          number: '378282246310005',
+          expiration_month: 6,
+          expiration_year: 2029,
+          cvc: null,
+          other: 'x',
+        },
         stored: { number: '378282246310005', expiration_month: 6, expiration_year: 2029 },
         masked: { number: 'XXXXXXXXXXX0005', expiration_month: 6, expiration_year: 2029 },
       },
@@ -68,7 +74,10 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
       { data: { number, cvc: 'abc' }, at: '/cvc' },
       { data: { number, cvc: true }, at: '/cvc' },
     ],
-    fingerprints: [[{ number }, { number, expiration_year: 2030, cvc: '123' }], [{ number: '5555555555554444' }]],
+    fingerprints: [
+      [{ number }, { number, expiration_year: 2030, cvc: '123' }],
+      [{ number: '5555555555554444' }],
+    ],
   },
   bank: {
     valid: [
@@ -93,7 +102,11 @@ export const examples: Readonly<Record<string, TokenTypeExamples>> = {
       { data: { ...bank, account_number: '123456789012345678' }, at: '/account_number' },
       { data: { ...bank, account_number: '12-34' }, at: '/account_number' },
     ],
-    fingerprints: [[bank], [{ ...bank, account_number: '1234567891' }], [{ ...bank, routing_number: '011401533' }]],
+    fingerprints: [
+      [bank],
+      [{ ...bank, account_number: '1234567891' }],
+      [{ ...bank, routing_number: '011401533' }],
+    ],
   },
   card_number: {
     valid: [

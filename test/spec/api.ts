@@ -1,0 +1,78 @@
+import type { Test } from 'tap'
+import { startTestService, testClock } from '../kit/service.ts'
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  readonly text: string
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any
+}
+
+export interface CallOptions {
+  /** None: the call is made without a key. */
+  readonly key?: string
+  /** Sent as JSON. */
+  readonly body?: unknown
+  /** Sent as it is, as JSON unless the headers say otherwise. */
+  readonly raw?: string
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** The management API as the specification's callers see it; a test service behind it, gone when the test ends. */
+export const startApi = async (t: Test) => {
+  const clock = testClock()
+  const service = await startTestService(t, { clock })
+  const management = service.managementKey
+
+  const call = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
+    const { key = null, body, raw, headers = {} } = options
+    const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+    const json = text === undefined ? {} : { 'content-type': 'application/json' }
+    const answer = await service.call(method, path, { key, body: text, headers: { ...json, ...headers } })
+    return { status: answer.status, headers: answer.headers, text: answer.text, body: answer.json }
+  }
+
+  const applicationBy =
+    (managementKey: string) =>
+    async (
+      type: string,
+      permissions: readonly string[],
+      rules: readonly object[] = [],
+      more: object = {},
+    ): Promise<{ id: string; key: string }> => {
+      const { status, text, body } = await call('POST', '/applications', {
+        key: managementKey,
+        body: { name: 'spec', type, permissions, rules, ...more },
+      })
+      if (status !== 201) throw new Error(text)
+      return { id: body.id, key: body.key }
+    }
+  const application = applicationBy(management)
+
+  return {
+    /** Key of the tenant's first management application. */
+    management,
+    /** Stands still until it is moved. */
+    clock,
+    call,
+    application,
+    /** Key of a private application to which everything is revealed. */
+    revealing: async (): Promise<string> => {
+      const permissions = ['token:read']
+      const rule = { description: 'reveal', priority: 1, container: '/', transform: 'reveal', permissions }
+      return (await application('private', [], [rule])).key
+    },
+    /** A valid key that may do nothing that needs a permission. */
+    powerless: () => application('management', ['tenant:invitation:read']),
+    /** Another tenant's management key, and keys of its private applications. */
+    otherTenant: async () => {
+      const { key } = await service.newTenant('Other')
+      const other = applicationBy(key)
+      return {
+        key,
+        application: async (permissions: readonly string[]) => (await other('private', permissions)).key,
+      }
+    },
+  }
+}

@@ -1,0 +1,266 @@
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const call = (method: string, path: string, body?: unknown) =>
+  api.call(method, path, { key: api.management, ...(body === undefined ? {} : { body }) })
+const isValid = async (key: string) => (await api.call('GET', '/applications/key', { key })).status === 200
+
+const rule = {
+  description: 'Read cards',
+  priority: 1,
+  container: '/pci/',
+  transform: 'mask',
+  permissions: ['token:read'],
+}
+const wanted = { name: 'Checkout', type: 'private', permissions: ['token:create'], rules: [rule] }
+
+t.test('"POST /applications … 201 with plaintext key — shown only here and on regenerate"', async (t) => {
+  const { status, headers, body } = await call('POST', '/applications', wanted)
+  t.equal(status, 201)
+  t.match(
+    headers.location,
+    new RegExp(`^https?://[^/]+/applications/${body.id}$`),
+    '"201 carries an absolute Location"',
+  )
+  t.match(body, {
+    ...wanted,
+    id: /^[0-9a-f-]{36}$/,
+    tenant_id: String,
+    created_by: String,
+    created_at: String,
+  })
+  t.match(body.key, /^key_[1-9A-HJ-NP-Za-km-z]{22,}$/)
+  t.notOk('modified_at' in body || 'expires_at' in body, '"Unset optional members are left out."')
+
+  const read = await call('GET', `/applications/${body.id}`)
+  const { key, ...rest } = body
+  t.equal(read.status, 200)
+  t.strictSame(read.body, rest)
+  const list = await call('GET', `/applications?id=${body.id}`)
+  t.strictSame(list.body.data, [rest])
+  const self = await api.call('GET', '/applications/key', { key })
+  t.strictSame(self.body, rest, '"GET /applications/key: any valid key, the calling application"')
+})
+
+t.test('"create_key=true": without it there is no key', async (t) => {
+  const { status, body } = await call('POST', '/applications', { ...wanted, create_key: false })
+  t.equal(status, 201)
+  t.notOk('key' in body)
+  t.strictSame((await call('GET', `/applications/${body.id}/keys`)).body, [])
+  const regenerated = await call('POST', `/applications/${body.id}/regenerate`)
+  t.ok(await isValid(regenerated.body.key))
+})
+
+t.test('null members mean absent', async (t) => {
+  const { status, body } = await call('POST', '/applications', {
+    ...wanted,
+    rules: null,
+    create_key: null,
+    expires_at: null,
+  })
+  t.equal(status, 201)
+  t.ok(body.key)
+  t.strictSame(body.rules, [])
+})
+
+t.test('"one of permissions, rules non-empty", "a permission not allowed for the type → 400"', async (t) => {
+  const refused: [object, string][] = [
+    [{ permissions: [], rules: [] }, 'permissions'],
+    [{ permissions: ['log:read'] }, 'permissions'],
+    [{ permissions: ['token:nonsense'] }, 'permissions'],
+    [{ type: 'public', permissions: ['token:read'], rules: [] }, 'permissions'],
+    [{ type: 'management', permissions: ['token:read'], rules: [] }, 'permissions'],
+    [{ type: 'management', permissions: ['log:read'] }, 'rules'],
+    [{ type: 'server' }, 'type'],
+    [{ name: undefined }, 'name'],
+    [{ name: 'n'.repeat(201) }, 'name'],
+    [{ expires_at: '2001-01-01T00:00:00Z' }, 'expires_at'],
+    [{ expires_at: 'tomorrow' }, 'expires_at'],
+    [{ rules: [rule, rule] }, 'rules[1].priority'],
+    [{ rules: [{ ...rule, container: undefined }] }, 'rules[0].container'],
+    [{ rules: [{ ...rule, container: 'pci' }] }, 'rules[0].container'],
+    [{ rules: [{ ...rule, container: '/p ci/' }] }, 'rules[0].container'],
+    [{ rules: [{ ...rule, priority: 0 }] }, 'rules[0].priority'],
+    [{ rules: [{ ...rule, priority: 1.5 }] }, 'rules[0].priority'],
+    [{ rules: [{ ...rule, transform: 'show' }] }, 'rules[0].transform'],
+    [{ rules: [{ ...rule, permissions: [] }] }, 'rules[0].permissions'],
+    [{ rules: [{ ...rule, permissions: ['log:read'] }] }, 'rules[0].permissions'],
+    [{ rules: [{ ...rule, description: undefined }] }, 'rules[0].description'],
+    [
+      {
+        rules: [
+          { ...rule, container: null, conditions: [{ attribute: 'id', operator: 'equals', value: 'x' }] },
+        ],
+      },
+      'rules[0].conditions',
+    ],
+  ]
+  const before = (await call('GET', '/applications')).body.pagination.total_items
+  for (const [change, path] of refused) {
+    const { status, body } = await call('POST', '/applications', { ...wanted, ...change })
+    t.equal(status, 400, JSON.stringify(change))
+    t.ok(body.errors?.[path], `${path} in ${Object.keys(body.errors ?? {})}`)
+  }
+  t.equal((await call('GET', '/applications')).body.pagination.total_items, before, 'nothing is created')
+})
+
+t.test('"PUT /applications/{id} { name*, permissions, rules } (type cannot change)"', async (t) => {
+  const { id, key } = await api.application('private', ['token:create'])
+  const { status, body } = await call('PUT', `/applications/${id}`, { name: 'Renamed', rules: [rule] })
+  t.equal(status, 200)
+  t.match(body, { id, name: 'Renamed', type: 'private', permissions: [], rules: [rule] })
+  t.match(body, { modified_by: String, modified_at: String })
+  t.notOk('key' in body)
+  t.equal((await api.call('POST', '/tokenize', { key, body: 'x' })).status, 403, 'holds for the next request')
+
+  for (const change of [{ permissions: [], rules: [] }, { type: 'public' }, { permissions: ['log:read'] }]) {
+    const put = { name: 'Renamed', rules: [rule], ...change }
+    t.equal((await call('PUT', `/applications/${id}`, put)).status, 400, JSON.stringify(change))
+  }
+  t.strictSame((await call('GET', `/applications/${id}`)).body, body, 'nothing is changed')
+  t.equal((await call('PUT', '/applications/none', { name: 'x', rules: [rule] })).status, 404)
+})
+
+t.test('"DELETE /applications/{id} 204; its keys stop working at once"', async (t) => {
+  const { id, key } = await api.application('private', ['token:create'])
+  const second = (await call('POST', `/applications/${id}/keys`)).body.key
+  const { status, text } = await call('DELETE', `/applications/${id}`)
+  t.equal(status, 204)
+  t.equal(text, '')
+  t.notOk(await isValid(key))
+  t.notOk(await isValid(second))
+  t.equal((await call('DELETE', `/applications/${id}`)).status, 404)
+  t.equal((await call('GET', `/applications/${id}/keys`)).status, 404)
+})
+
+t.test(
+  '"regenerate: 200 with the new key; the old one stops at once; 422 when it has several keys"',
+  async (t) => {
+    const { id, key } = await api.application('private', ['token:create'])
+    const { status, body } = await call('POST', `/applications/${id}/regenerate`)
+    t.equal(status, 200)
+    t.equal(body.id, id)
+    t.notOk(await isValid(key))
+    t.ok(await isValid(body.key))
+    await call('POST', `/applications/${id}/keys`)
+    t.equal((await call('POST', `/applications/${id}/regenerate`)).status, 422)
+    t.ok(await isValid(body.key))
+    t.equal((await call('POST', '/applications/none/regenerate')).status, 404)
+  },
+)
+
+t.test('"Two keys at once is how a caller rotates without downtime"', async (t) => {
+  const { id, key } = await api.application('private', ['token:create'])
+  const made = await call('POST', `/applications/${id}/keys`)
+  t.equal(made.status, 201)
+  t.match(made.headers.location, new RegExp(`/applications/${id}/keys/${made.body.id}$`))
+  t.match(made.body, { id: String, key: /^key_/, version: String, created_by: String, created_at: String })
+  t.ok(await isValid(key))
+  t.ok(await isValid(made.body.key))
+
+  const keys = (await call('GET', `/applications/${id}/keys`)).body
+  t.equal(keys.length, 2, 'bare array')
+  for (const each of keys) {
+    t.strictSame(Object.keys(each).sort(), ['created_at', 'created_by', 'id', 'version'], 'without key')
+    t.strictSame((await call('GET', `/applications/${id}/keys/${each.id}`)).body, each)
+  }
+  const old = keys.find((each: { id: string }) => each.id !== made.body.id)
+  t.equal((await call('DELETE', `/applications/${id}/keys/${old.id}`)).status, 204)
+  t.notOk(await isValid(key))
+  t.ok(await isValid(made.body.key))
+  t.equal((await call('DELETE', `/applications/${id}/keys/${old.id}`)).status, 404)
+  t.equal((await call('GET', `/applications/${id}/keys/${old.id}`)).status, 404)
+
+  const other = await api.application('private', ['token:create'])
+  t.equal((await call('GET', `/applications/${other.id}/keys/${made.body.id}`)).status, 404, 'not its key')
+  t.equal((await call('DELETE', `/applications/${other.id}/keys/${made.body.id}`)).status, 404)
+})
+
+t.test('"at most 3 keys → 422", also when 64 are asked for at once', async (t) => {
+  const { id } = await api.application('private', ['token:create'])
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, () => call('POST', `/applications/${id}/keys`)),
+  )
+  t.equal(answers.filter(({ status }) => status === 201).length, 2)
+  t.equal(answers.filter(({ status }) => status === 422).length, 62)
+  t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 3)
+})
+
+t.test('64 regenerations at once leave one key, the one that was answered last', async (t) => {
+  const { id } = await api.application('private', ['token:create'])
+  const answers = await Promise.all(
+    Array.from({ length: 64 }, () => call('POST', `/applications/${id}/regenerate`)),
+  )
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 1)
+  const valid = await Promise.all(answers.map(({ body }) => isValid(body.key)))
+  t.equal(valid.filter(Boolean).length, 1)
+})
+
+t.test('an application deleted while keys are made leaves no key that works', async (t) => {
+  const { id } = await api.application('private', ['token:create'])
+  const [deleted, ...made] = await Promise.all([
+    call('DELETE', `/applications/${id}`),
+    ...Array.from({ length: 8 }, () => call('POST', `/applications/${id}/keys`)),
+  ])
+  t.equal(deleted?.status, 204)
+  for (const { status, body } of made) {
+    t.ok([201, 404, 422].includes(status), String(status))
+    if (status === 201) t.notOk(await isValid(body.key))
+  }
+})
+
+t.test('"GET /applications (id, type)": an offset list, newest first', async (t) => {
+  const ids: string[] = []
+  for (const type of ['public', 'private', 'public'])
+    ids.push((await api.application(type, ['token:create'])).id)
+  const query = ids.map((id) => `id=${id}`).join('&')
+  const listed = (await call('GET', `/applications?${query}`)).body
+  t.strictSame(
+    listed.data.map(({ id }: { id: string }) => id),
+    ids.toReversed(),
+  )
+  t.strictSame(listed.pagination, { total_items: 3, page_number: 1, page_size: 20, total_pages: 1 })
+  const publics = (await call('GET', `/applications?${query}&type=public`)).body
+  t.strictSame(
+    publics.data.map(({ id }: { id: string }) => id),
+    [ids[2], ids[0]],
+  )
+  const paged = (await call('GET', `/applications?${query}&page=2&size=2`)).body
+  t.strictSame(
+    paged.data.map(({ id }: { id: string }) => id),
+    [ids[0]],
+  )
+  t.strictSame((await call('GET', `/applications?${query}&page=3&size=2`)).body.data, [], 'past the end')
+  for (const bad of ['page=0', 'size=0', 'size=101', 'page=x'])
+    t.equal((await call('GET', `/applications?${bad}`)).status, 400, bad)
+})
+
+t.test(
+  '"GET /permissions?application_type= … bare array { type, description, application_types[] }"',
+  async (t) => {
+    const { key } = await api.powerless()
+    const { status, body } = await api.call('GET', '/permissions', { key })
+    t.equal(status, 200)
+    const named = (name: string) => body.find(({ type }: { type: string }) => type === name)
+    t.match(named('token:read'), { description: /./, application_types: ['private'] })
+    const publics = await api.call('GET', '/permissions?application_type=public', { key })
+    t.strictSame(publics.body.map(({ type }: { type: string }) => type).sort(), [
+      'token:create',
+      'token:update',
+    ])
+    t.equal((await api.call('GET', '/permissions?application_type=nobody', { key })).status, 400)
+  },
+)
+
+t.test(
+  '"stored only as a keyed hash": the bootstrap key is a management application like any other',
+  async (t) => {
+    const { body } = await api.call('GET', '/applications/key', { key: api.management })
+    t.match(body, { name: 'Bootstrap', type: 'management' })
+    for (const needed of ['tenant:read', 'application:create', 'log:read', 'proxy:create', 'reactor:create'])
+      t.ok(body.permissions.includes(needed), needed)
+    t.notOk(body.permissions.some((permission: string) => permission.startsWith('token:')))
+  },
+)

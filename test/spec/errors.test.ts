@@ -1,0 +1,100 @@
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const { key } = await api.application('private', ['token:create', 'token:read', 'token:update'])
+
+t.test('"One shape, application/json; charset=utf-8 …, on every status from 400 up"', async (t) => {
+  const failing = [
+    [400, 'POST', '/tokens', { key, body: { type: 'card', data: { number: '1' } } }],
+    [400, 'POST', '/tokens', { key, raw: '{"data":' }],
+    [401, 'GET', '/tokens/none', {}],
+    [403, 'DELETE', '/tokens/none', { key }],
+    [404, 'GET', '/tokens/none', { key }],
+    [404, 'GET', '/no/such/path', { key }],
+    [405, 'PUT', '/tokens', { key, body: {} }],
+    [415, 'POST', '/tokens', { key, raw: 'data=x', headers: { 'content-type': 'text/plain' } }],
+  ] as const
+  for (const [status, method, path, options] of failing) {
+    const answer = await api.call(method, path, options)
+    t.equal(answer.status, status, `${method} ${path}`)
+    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+    t.match(answer.body, { title: /./, status, detail: /./ })
+  }
+})
+
+t.test('"validation (errors filled)": every fault at once, by property path', async (t) => {
+  const body = { type: 'card', data: { number: '4242424242424241', expiration_month: 13 } }
+  const answer = await api.call('POST', '/tokens', { key, body })
+  t.equal(answer.status, 400)
+  t.match(Object.keys(answer.body.errors), ['data.expiration_month'])
+  const rules = [{ description: '', priority: 0, container: 'pci', transform: 'show', permissions: [] }]
+  const application = await api.call('POST', '/applications', {
+    key: api.management,
+    body: { name: '', type: 'private', rules },
+  })
+  t.equal(application.status, 400)
+  t.strictSame(Object.keys(application.body.errors).sort(), [
+    'name',
+    'rules[0].container',
+    'rules[0].description',
+    'rules[0].permissions',
+    'rules[0].priority',
+    'rules[0].transform',
+  ])
+})
+
+t.test(
+  '"Validation errors on create or update: an error is returned and nothing is created or changed."',
+  async (t) => {
+    const { body: token } = await api.call('POST', '/tokens', {
+      key,
+      body: { data: 'x', metadata: { a: '1' } },
+    })
+    const patch = { metadata: { a: '2' }, expires_at: '1999-01-01T00:00:00Z' }
+    t.equal((await api.call('PATCH', `/tokens/${token.id}`, { key, body: patch })).status, 400)
+    t.same((await api.call('GET', `/tokens/${token.id}`, { key })).body.metadata, { a: '1' })
+  },
+)
+
+t.test('"Texts … never hold a token\'s data, a key, or a body."', async (t) => {
+  const marked = '4242424242424241'
+  for (const body of [
+    { type: 'card', data: { number: marked } },
+    { type: 'social_security_number', data: marked },
+    { type: marked, data: 'x' },
+    { data: 'x', containers: [marked] },
+    { data: 'x', mask: `{{ ${marked} | nope }}` },
+  ]) {
+    const answer = await api.call('POST', '/tokens', { key, body })
+    t.equal(answer.status, 400, JSON.stringify(body))
+    t.notOk(answer.text.includes(marked), answer.text)
+  }
+  t.notOk((await api.call('GET', '/tokens', { key: marked })).text.includes(marked))
+})
+
+t.test('"another tenant\'s entity (never told apart from does not exist)"', async (t) => {
+  const other = await api.otherTenant()
+  const { body: token } = await api.call('POST', '/tokens', { key, body: { data: 'ours' } })
+  const { body: application } = await api.call('GET', '/applications/key', { key })
+  const theirs = other.key
+  for (const [method, path] of [
+    ['GET', `/applications/${application.id}`],
+    ['DELETE', `/applications/${application.id}`],
+    ['POST', `/applications/${application.id}/regenerate`],
+    ['POST', `/applications/${application.id}/keys`],
+    ['GET', `/applications/${application.id}/keys`],
+  ] as const)
+    t.equal((await api.call(method, path, { key: theirs })).status, 404, `${method} ${path}`)
+  const put = { name: 'taken over', permissions: ['token:read'] }
+  t.equal((await api.call('PUT', `/applications/${application.id}`, { key: theirs, body: put })).status, 404)
+  const list = await api.call('GET', `/applications?id=${application.id}`, { key: theirs })
+  t.same(list.body.data, [])
+
+  const reader = await other.application(['token:read', 'token:update', 'token:delete', 'token:search'])
+  const path = `/tokens/${token.id}`
+  t.equal((await api.call('GET', path, { key: reader })).status, 404)
+  t.equal((await api.call('PATCH', path, { key: reader, body: { data: 'x' } })).status, 404)
+  t.equal((await api.call('DELETE', path, { key: reader })).status, 404)
+  t.equal((await api.call('GET', path, { key })).status, 200)
+})

@@ -1,0 +1,197 @@
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const every = ['create', 'read', 'update', 'delete', 'search'].map((verb) => `token:${verb}`)
+const { key } = await api.application('private', every)
+const reader = await api.revealing()
+const create = (body: object) => api.call('POST', '/tokens', { key, body })
+const patch = (id: string, body: object, headers = {}) =>
+  api.call('PATCH', `/tokens/${encodeURIComponent(id)}`, { key, body, headers })
+const get = (id: string, as = key) => api.call('GET', `/tokens/${encodeURIComponent(id)}`, { key: as })
+
+t.test('"POST /tokens … 201 token"', async (t) => {
+  const { status, headers, body } = await create({ data: 'x', metadata: { a: '1' } })
+  t.equal(status, 201)
+  t.match(headers.location, new RegExp(`^https?://[^/]+/tokens/${body.id}$`))
+  t.match(body, { type: 'token', containers: ['/general/high/'], metadata: { a: '1' } })
+  t.notOk('data' in body || 'expires_at' in body || 'modified_at' in body)
+  const read = await get(body.id)
+  t.strictSame(read.body, body)
+  t.strictSame((await get(body.id, reader)).body, { ...body, data: 'x' })
+})
+
+t.test('null members are absent', async (t) => {
+  const nulls = Object.fromEntries(
+    [
+      'id',
+      'type',
+      'mask',
+      'metadata',
+      'search_indexes',
+      'fingerprint_expression',
+      'containers',
+      'deduplicate_token',
+      'expires_at',
+    ].map((name) => [name, null]),
+  )
+  t.equal((await create({ data: 'x', ...nulls })).status, 201)
+})
+
+t.test(
+  '"a chosen [id] has 3–400 characters without …; duplicate → 409. Path ids are percent-decoded once."',
+  async (t) => {
+    const id = "order 1:2~('é')"
+    t.equal((await create({ id, data: 'x' })).status, 201)
+    t.equal((await get(id)).body.id, id)
+    t.equal((await create({ id, data: 'x' })).status, 409)
+    for (const bad of ['ab', 'a'.repeat(401), ...'#/\\+?[]|&=%<>{}^'].map((part) =>
+      part.length === 1 ? `id${part}id` : part,
+    ))
+      t.equal((await create({ id: bad, data: 'x' })).status, 400, bad)
+  },
+)
+
+t.test('"an alias expression, with UUID as fallback when no free alias is found"', async (t) => {
+  const made = await create({ id: '{{ data | alias_preserve_format: 2, 2 }}', data: 'AB-1234-CD' })
+  t.equal(made.status, 201)
+  t.match(made.body.id, /^AB-\d{4}-CD$/)
+  const ids = new Set<string>()
+  for (let i = 0; i < 12; i++) {
+    const { status, body } = await create({ id: '{{ data | alias_preserve_format: 3, 0 }}', data: 'ab-1' })
+    t.equal(status, 201)
+    ids.add(body.id)
+  }
+  t.equal(ids.size, 12, 'there are only ten aliases, and no token is lost')
+  t.ok([...ids].some((id) => id.length === 36))
+})
+
+t.test('limits of completions §5 are 400', async (t) => {
+  const entries = Object.fromEntries(Array.from({ length: 51 }, (_, i) => [`k${i}`, 'v']))
+  for (const change of [
+    { data: undefined },
+    { type: 'x'.repeat(51) },
+    { metadata: entries },
+    { metadata: { a: 'v'.repeat(501) } },
+    { metadata: { 'a b': 'v' } },
+    { metadata: { a: 1 } },
+    { metadata: 'a' },
+    { search_indexes: Array(11).fill('{{ data }}') },
+    { search_indexes: '{{ data }}' },
+    { fingerprint_expression: 'x'.repeat(401) },
+    { containers: ['/a/', '/b/'] },
+    { containers: ['a'] },
+    { expires_at: '2001-01-01' },
+    { expires_at: 'soon' },
+    { deduplicate_token: 'yes' },
+  ]) {
+    const { status, body } = await create({ data: 'x', ...change })
+    t.equal(status, 400, JSON.stringify(change).slice(0, 80))
+    t.ok(body.errors)
+  }
+})
+
+t.test('"PATCH merges data, mask, metadata by RFC 7386"', async (t) => {
+  const { body } = await create({
+    type: 'card',
+    data: { number: '4242424242424242', expiration_month: 1, expiration_year: 2030 },
+    metadata: { keep: '1', drop: '2' },
+  })
+  for (const headers of [{ 'content-type': 'application/merge-patch+json' }, {}]) {
+    const answer = await patch(
+      body.id,
+      { data: { expiration_year: 2031 }, metadata: { drop: null, add: '3' } },
+      headers,
+    )
+    t.equal(answer.status, 200, answer.text)
+    t.same(answer.body.metadata, { keep: '1', add: '3' })
+    t.same(answer.body.data, { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2031 })
+    t.ok(answer.body.modified_at && answer.body.modified_by)
+  }
+  t.same((await get(body.id, reader)).body.data, {
+    number: '4242424242424242',
+    expiration_month: 1,
+    expiration_year: 2031,
+  })
+  const bad = await patch(body.id, { data: { expiration_month: 13 } })
+  t.equal(bad.status, 400, '"validation runs on the merged token"')
+  t.equal((await patch('none', { data: 'x' })).status, 404)
+})
+
+t.test('"type and id cannot change"', async (t) => {
+  const { body } = await create({ data: 'x' })
+  const answer = await patch(body.id, { id: 'another', type: 'card', metadata: { a: '1' } })
+  t.equal(answer.body.id, body.id)
+  t.equal(answer.body.type, 'token')
+})
+
+t.test('"DELETE /tokens/{id} 204; data gone for good"', async (t) => {
+  const { body } = await create({ data: 'x' })
+  const deleted = await api.call('DELETE', `/tokens/${body.id}`, { key })
+  t.equal(deleted.status, 204)
+  t.equal(deleted.text, '')
+  t.equal((await get(body.id)).status, 404)
+  t.equal((await api.call('DELETE', `/tokens/${body.id}`, { key })).status, 404)
+})
+
+t.test('"Deduplication: … the existing token is returned (201)"', async (t) => {
+  const card = { type: 'card', data: { number: '5555555555554444' }, deduplicate_token: true }
+  const first = await create(card)
+  const second = await create(card)
+  t.equal(second.status, 201)
+  t.equal(second.body.id, first.body.id)
+  t.ok(first.body.fingerprint)
+  const racing = await Promise.all(
+    Array.from({ length: 16 }, () => create({ ...card, data: { number: '4000056655665556' } })),
+  )
+  t.equal(new Set(racing.map(({ body }) => body.id)).size, 1, '"Two racing creates leave one token."')
+  const found = await api.call('GET', `/v2/tokens?fingerprint=${first.body.fingerprint}`, { key })
+  t.strictSame(
+    found.body.data.map(({ id }: { id: string }) => id),
+    [first.body.id],
+  )
+})
+
+t.test('"expires_at: … unreachable (404) from that instant"', async (t) => {
+  const expires_at = new Date(api.clock.now() + 1000).toISOString()
+  const { body } = await create({ data: 'x', expires_at })
+  t.equal(body.expires_at, expires_at.replace('Z', '+00:00'))
+  t.equal((await get(body.id)).status, 200)
+  api.clock.advance(1000)
+  t.equal((await get(body.id)).status, 404)
+})
+
+t.test(
+  '"POST /detokenize (any JSON holding expressions) … same shape; each value disclosed by its rule"',
+  async (t) => {
+    const card = (await create({ type: 'card', data: { number: '4242424242424242', expiration_month: 5 } }))
+      .body.id
+    const body = [
+      `{{ ${card} | json: '$.number' }}`,
+      { month: `{{ ${card} | json: '$.expiration_month' }}` },
+      'as is',
+      1,
+    ]
+    const revealed = await api.call('POST', '/detokenize', { key: reader, body })
+    t.equal(revealed.status, 200)
+    t.strictSame(revealed.body, ['4242424242424242', { month: 5 }, 'as is', 1])
+    const masked = await api.call('POST', '/detokenize', { key, body })
+    t.strictSame(masked.body[0], 'XXXXXXXXXXXX4242')
+    for (const bad of ['{{ unknown }}', `{{ ${card} | nope }}`, '{{ }}', '{{ open'])
+      t.equal((await api.call('POST', '/detokenize', { key, body: [bad] })).status, 400, bad)
+  },
+)
+
+t.test('"GET /v2/tokens (container, type, fingerprint, metadata …)"', async (t) => {
+  const { body } = await create({ data: 'x', containers: ['/one/two/'] })
+  const found = await api.call('GET', '/v2/tokens?container=/one/two/', { key })
+  t.strictSame(
+    found.body.data.map(({ id }: { id: string }) => id),
+    [body.id],
+  )
+})
+
+t.test('a search that cannot be understood is 400', async (t) => {
+  for (const query of ['data:', '(type:card', 'nonsense:x'])
+    t.equal((await api.call('POST', '/tokens/search', { key, body: { query } })).status, 400, query)
+})
