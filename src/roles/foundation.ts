@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
 import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
@@ -31,9 +32,23 @@ export interface Foundation {
 
 export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 
+/** The admin process makes the service's keys on the first start, while the others start beside it. */
+const FIRST_KEYS_MS = 10_000
+const FIRST_KEYS_STEP_MS = 20
+
+const firstKeys = async (store: Store): Promise<void> => {
+  for (
+    let left = FIRST_KEYS_MS;
+    left > 0 && (await store.keys.keys('')).length === 0;
+    left -= FIRST_KEYS_STEP_MS
+  )
+    await setTimeout(FIRST_KEYS_STEP_MS)
+}
+
 /** The keys of an open store. Those of the service are made when there are none and `mayCreate` allows. */
 export const openStoreKeys = async (config: Config, store: Store, mayCreate: boolean): Promise<Keys> => {
   // A new root key beside data under a lost one would only hide the loss.
+  if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
   const { dataDir, masterKey } = config
   const rootKey = await loadRootKey(masterKey?.reveal(), { dataDir, create, env: process.env })
