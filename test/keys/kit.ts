@@ -1,28 +1,33 @@
-import type { KeyRow, KeyStore } from '../../src/store/types.ts'
+import { join } from 'node:path'
+import { createLog } from '../../src/common/log.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { KeyRow, Store } from '../../src/store/types.ts'
 
-/** The far side of `Keys`. */
-export interface Rows {
-  readonly keys: KeyStore
+/** What a kit needs of a tap test. */
+export interface Test {
+  testdir(): string
+  teardown(handler: () => Promise<void>): void
 }
 
-export const keyStore = async (_t: unknown): Promise<Rows> => {
-  const rows: KeyRow[] = []
-  return {
-    keys: {
-      keys: async (tenantId) => rows.filter((row) => row.tenant_id === tenantId),
-      add: async (fresh) => {
-        const taken = fresh.some((row) =>
-          rows.some(
-            (r) => r.tenant_id === row.tenant_id && r.purpose === row.purpose && r.version === row.version,
-          ),
-        )
-        if (!taken) rows.push(...fresh)
-        return !taken
-      },
+/** A fresh SQLite store that lives as long as the test. */
+export const openTestStore = async (t: Test): Promise<Store> => {
+  const location = join(t.testdir(), 'vault.db')
+  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
+  t.teardown(() => store.close())
+  return store
+}
+
+export const addTenant = (store: Store, id: string, keys: readonly KeyRow[]): Promise<void> =>
+  store.tenants.create(
+    {
+      id,
+      owner_id: 'owner-1',
+      name: 'A tenant',
+      settings: {},
+      created_by: null,
+      created_at: 0,
+      modified_by: null,
+      modified_at: null,
     },
-  }
-}
-
-export const addTenant = async (store: Rows, _id: string, keys: readonly KeyRow[]): Promise<void> => {
-  await store.keys.add(keys)
-}
+    keys,
+  )

@@ -6,7 +6,7 @@ import { Secret } from '../../src/common/secret.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createWrapper } from '../../src/keys/wrap.ts'
 import type { KeyRow, KeyStore } from '../../src/store/types.ts'
-import { addTenant, keyStore } from './kit.ts'
+import { addTenant, openTestStore } from './kit.ts'
 
 const context = { tokenId: 'token-1', type: 'card', version: 1, part: 'sealed' } as const
 const clockAt = (now: number) => ({
@@ -40,7 +40,7 @@ const watched = (inner: KeyStore) => {
 }
 
 t.test("a tenant's keys seal, open and digest the same after a restart", async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(1000)
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
@@ -58,7 +58,7 @@ t.test("a tenant's keys seal, open and digest the same after a restart", async (
 })
 
 t.test('digests differ by tenant, type and purpose, and have their promised forms', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, keys.newTenantKeys(id, 0))
   const [one, two] = [await keys.tenant('tenant-1'), await keys.tenant('tenant-2')]
@@ -80,7 +80,7 @@ t.test('digests differ by tenant, type and purpose, and have their promised form
 })
 
 t.test('a wrong root key is refused, whatever `create` says, and nothing is changed', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
   const before = await store.keys.keys('')
@@ -95,7 +95,7 @@ t.test('a wrong root key is refused, whatever `create` says, and nothing is chan
 })
 
 t.test('an empty store is refused where keys may not be made', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const deps = { keys: store.keys, clock: clockAt(0) }
   t.match(
     await problemOf(openKeys(deps, { rootKey: newRoot(), create: false })),
@@ -105,7 +105,7 @@ t.test('an empty store is refused where keys may not be made', async (t) => {
 })
 
 t.test('starters racing on an empty store end with the same keys', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   const all = await Promise.all(
     Array.from({ length: 8 }, () =>
@@ -117,7 +117,7 @@ t.test('starters racing on an empty store end with the same keys', async (t) => 
 })
 
 t.test('altered, lost and swapped key rows do not open', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(0)
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
@@ -173,14 +173,14 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
 })
 
 t.test("unknown tenants are not found, the service's own id included", async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   t.match(await problemOf(keys.tenant('tenant-9')), /^not_found: .*"tenant-9"/)
   t.match(await problemOf(keys.tenant('')), /^not_found/)
 })
 
 t.test('loads at once share a read, later ones none until the ring is old', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const view = watched(store.keys)
   const clock = clockAt(0)
   const keys = await openKeys({ keys: view.store, clock }, { rootKey: newRoot(), create: true })
@@ -201,7 +201,7 @@ t.test('loads at once share a read, later ones none until the ring is old', asyn
 })
 
 t.test('a failed load is not kept', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const view = watched(store.keys)
   const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))
@@ -214,7 +214,7 @@ t.test('a failed load is not kept', async (t) => {
 })
 
 t.test('a key version that another process made is read once, also after a failed open', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   const clock = clockAt(0)
   const view = watched(store.keys)
@@ -251,7 +251,7 @@ t.test('a key version that another process made is read once, also after a faile
 })
 
 t.test('nothing of a key is printed', async (t) => {
-  const store = await keyStore(t)
+  const store = await openTestStore(t)
   const rootKey = newRoot()
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: true })
   await addTenant(store, 'tenant-1', keys.newTenantKeys('tenant-1', 0))

@@ -1,0 +1,270 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createIngest } from '../../src/audit/ingest.ts'
+import { openJournal } from '../../src/audit/journal.ts'
+import { createLog } from '../../src/common/log.ts'
+import { openStore } from '../../src/store/open.ts'
+import type { LogRow, LogStore } from '../../src/store/types.ts'
+import {
+  acknowledgedAtLeast,
+  killed,
+  linesOf,
+  mac,
+  record,
+  recordingLog,
+  type Test,
+  writeJournal,
+  writer,
+} from './kit.ts'
+
+const FILE = 'gateway-1.000001.jsonl'
+
+const setUp = async (t: Test) => {
+  const directory = join(t.testdir(), 'audit')
+  mkdirSync(directory)
+  const location = join(directory, '..', 'vault.db')
+  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
+  t.teardown(() => store.close())
+  const { log, lines } = recordingLog()
+  const start = (logs: LogStore = store.logs) => createIngest({ logs, mac, log }, { directory })
+  const ids = async () => (await store.logs.find('tenant-1')).map((row) => row.entity_id)
+  return { directory, logs: store.logs, log, errors: lines, start, ids, ingest: start() }
+}
+
+const numbered = (count: number, from = 1) =>
+  Array.from({ length: count }, (_, index) => `id-${from + index}`)
+
+t.test('every record of every journal becomes one row, as it was written', async (t) => {
+  const { directory, logs, ingest } = await setUp(t)
+  await writeJournal(directory, 3, 'gateway-1')
+  await writeJournal(directory, 2, 'admin')
+  t.equal(await ingest.catchUp(), 5)
+  t.equal(await ingest.catchUp(), 0)
+  const lines = linesOf(directory, 'gateway-1')
+  const rows = (await logs.find('tenant-1')).filter((row) => row.journal === 'gateway-1')
+  t.same(
+    rows,
+    lines.map(
+      (line): LogRow => ({ ...line.record, journal: 'gateway-1', journal_seq: line.seq, hash: line.hash }),
+    ),
+  )
+  t.same(await logs.position('gateway-1'), { seq: 3, hash: lines[2]!.hash })
+  t.same(await logs.position('admin'), { seq: 2, hash: linesOf(directory, 'admin')[1]!.hash })
+  t.equal(ingest.faults, 0)
+})
+
+t.test('goes on exactly behind the last row after a restart, in any file and beyond one batch', async (t) => {
+  const { directory, start, ids } = await setUp(t)
+  let total = 0
+  for (const count of [1, 700, 3, 1200]) {
+    await writeJournal(directory, count, 'gateway-1', 40_000)
+    total += count
+    t.equal(await start().catchUp(), count)
+    t.equal(await start().catchUp(), 0)
+    t.same(await ids(), numbered(total))
+  }
+})
+
+t.test('several at once, and one that died before it noted its place, ingest nothing twice', async (t) => {
+  const { directory, logs, start, ids } = await setUp(t)
+  await writeJournal(directory, 1200)
+  await Promise.all([start().catchUp(), start().catchUp(), start().catchUp()])
+  t.same(await ids(), numbered(1200))
+  const forgetful = start({ ...logs, position: async () => undefined })
+  t.equal(await forgetful.catchUp(), 1200)
+  t.same(await ids(), numbered(1200))
+})
+
+t.test('a failing store loses nothing: the same records are brought again', async (t) => {
+  const { directory, logs, start, ids } = await setUp(t)
+  await writeJournal(directory, 1200)
+  let calls = 0
+  const failing = start({
+    ...logs,
+    position: (journal) => logs.position(journal),
+    ingest: async (rows) => {
+      if (++calls === 2) throw new Error('no answer')
+      await logs.ingest(rows)
+    },
+  })
+  await t.rejects(failing.catchUp(), { message: 'no answer' })
+  t.equal(await failing.catchUp(), 700)
+  t.same(await ids(), numbered(1200))
+  t.equal(failing.faults, 0)
+})
+
+t.test('catchUp covers what was appended before the call, also while another round runs', async (t) => {
+  const { directory, log, ingest, ids } = await setUp(t)
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 2000 })
+  t.teardown(() => journal.close())
+  for (let index = 1; index <= 30; index++) {
+    await journal.append([record(`id-${index}`)])
+    const earlier = index % 3 === 0 ? ingest.catchUp() : undefined
+    await ingest.catchUp()
+    await earlier
+    t.equal((await ids()).length, index)
+  }
+})
+
+t.test('a line that is not finished is left for the next round', async (t) => {
+  const { directory, ingest, ids } = await setUp(t)
+  await writeJournal(directory, 3)
+  const path = join(directory, FILE)
+  const text = readFileSync(path)
+  const line = text.indexOf(10) + 1
+  const pieces: readonly (readonly [number, number])[] = [
+    [0, 0],
+    [10, 0],
+    [line - 1, 0],
+    [line, 1],
+    [2 * line + 20, 1],
+    [text.length - 1, 0],
+    [text.length, 1],
+  ]
+  writeFileSync(path, '')
+  let written = 0
+  for (const [end, records] of pieces) {
+    appendFileSync(path, text.subarray(written, end))
+    written = end
+    t.equal(await ingest.catchUp(), records)
+  }
+  t.same(await ids(), numbered(3))
+  t.equal(ingest.faults, 0)
+})
+
+t.test('forged, edited and reordered lines are never ingested', async (t) => {
+  const forgeries: Readonly<Record<string, (lines: string[]) => string[]>> = {
+    edited: (lines) => lines.with(3, lines[3]!.replace('"read"', '"use"')),
+    deleted: (lines) => lines.toSpliced(3, 1),
+    swapped: (lines) => lines.with(3, lines[4]!).with(4, lines[3]!),
+    doubled: (lines) => lines.toSpliced(3, 0, lines[2]!),
+    forged: (lines) => lines.toSpliced(3, 0, `{"seq":4,"record":{},"hash":"${mac('x')}"}`),
+    nonsense: (lines) => lines.with(3, 'nonsense'),
+    empty: (lines) => lines.with(3, ''),
+  }
+  for (const [name, forge] of Object.entries(forgeries)) {
+    await t.test(name, async (t) => {
+      const { directory, errors, start, ids } = await setUp(t)
+      await writeJournal(directory, 6)
+      await writeJournal(directory, 2, 'admin')
+      const path = join(directory, FILE)
+      writeFileSync(path, `${forge(readFileSync(path, 'utf8').trimEnd().split('\n')).join('\n')}\n`)
+      const ingest = start()
+      await ingest.catchUp()
+      await ingest.catchUp()
+      t.same(
+        (await ids()).sort(),
+        ['id-1', 'id-1', 'id-2', 'id-2', 'id-3'],
+        'up to the fault; other journals whole',
+      )
+      t.equal(ingest.faults, 1)
+      t.match(errors, [{ level: 'error', members: { journal: 'gateway-1', file: FILE, line: 4, seq: 4 } }])
+      const again = start()
+      t.equal(await again.catchUp(), 0, 'nor after a restart')
+      t.equal(again.faults, 1)
+    })
+  }
+})
+
+t.test('a journal that lost what was ingested is refused, while running and after a restart', async (t) => {
+  const losses: Readonly<Record<string, (directory: string) => Promise<void> | void>> = {
+    'cut at the end': (directory) => {
+      const path = join(directory, FILE)
+      const lines = readFileSync(path, 'utf8').split('\n')
+      truncateSync(path, lines.slice(0, 4).join('\n').length + 1)
+    },
+    'cut, then continued': async (directory) => {
+      const path = join(directory, FILE)
+      const lines = readFileSync(path, 'utf8').split('\n')
+      truncateSync(path, lines.slice(0, 4).join('\n').length + 1)
+      const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: 'gateway-1' })
+      for (let index = 0; index < 9; index++) await journal.append([record(`other-${index}`)])
+      await journal.close()
+    },
+    removed: (directory) => rmSync(join(directory, FILE)),
+    'removed, then begun again': async (directory) => {
+      rmSync(join(directory, FILE))
+      const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: 'gateway-1' })
+      for (let index = 0; index < 9; index++) await journal.append([record(`other-${index}`)])
+      await journal.close()
+    },
+    'first file missing': (directory) =>
+      renameSync(join(directory, FILE), join(directory, 'gateway-1.000002.jsonl')),
+  }
+  for (const [name, lose] of Object.entries(losses)) {
+    await t.test(name, async (t) => {
+      const { directory, start, ids } = await setUp(t)
+      await writeJournal(directory, 6)
+      const running = start()
+      t.equal(await running.catchUp(), 6)
+      await lose(directory)
+      const restarted = start()
+      await restarted.catchUp()
+      await running.catchUp()
+      t.equal(running.faults, 1, 'running')
+      if (name !== 'removed') t.equal(restarted.faults, 1, 'restarted')
+      t.same(await ids(), numbered(6))
+    })
+  }
+})
+
+t.test('what a killed process had acknowledged is ingested', async (t) => {
+  const { directory, ingest, ids } = await setUp(t)
+  const child = writer(directory)
+  ingest.start()
+  await acknowledgedAtLeast(child, 300)
+  await killed(child)
+  await ingest.stop()
+  await ingest.catchUp()
+  const rows = new Set(await ids())
+  t.same(
+    child.acknowledged().filter((id) => !rows.has(id)),
+    [],
+  )
+  t.equal(ingest.faults, 0)
+})
+
+t.test('once started, records arrive by themselves until stopped', async (t) => {
+  const { directory, logs, log, start } = await setUp(t)
+  let arrived = () => {}
+  const arrival = () =>
+    new Promise<void>((resolve) => {
+      arrived = resolve
+    })
+  const ingest = start({
+    ...logs,
+    ingest: async (rows) => {
+      await logs.ingest(rows)
+      arrived()
+    },
+  })
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+  ingest.start()
+  ingest.start()
+  for (let round = 0; round < 3; round++) {
+    const next = arrival()
+    await journal.append([record(`id-${round}`)])
+    await next
+  }
+  await ingest.stop()
+  await journal.append([record('after')])
+  await journal.close()
+  await ingest.stop()
+  t.equal((await logs.find('tenant-1', 'after')).length, 0)
+  t.equal(await ingest.catchUp(), 1)
+})
+
+t.test('without a directory there is nothing to ingest', async (t) => {
+  const { directory, logs, log } = await setUp(t)
+  const ingest = createIngest({ logs, mac, log }, { directory: join(directory, 'none') })
+  t.equal(await ingest.catchUp(), 0)
+})

@@ -1,0 +1,326 @@
+import { once } from 'node:events'
+import fs, {
+  appendFileSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
+import { syncBuiltinESMExports } from 'node:module'
+import { join } from 'node:path'
+import t from 'tap'
+import { openJournal } from '../../src/audit/journal.ts'
+import { verifyJournals } from '../../src/audit/verify.ts'
+import { AppError } from '../../src/common/errors.ts'
+import {
+  acknowledgedAtLeast,
+  idsOf,
+  killed,
+  linesOf,
+  mac,
+  record,
+  recordingLog,
+  writeJournal,
+  writer,
+} from './kit.ts'
+
+const FILE = 'gateway-1.000001.jsonl'
+
+const open = (directory: string, more: { sync?: boolean; segmentBytes?: number; name?: string } = {}) =>
+  openJournal({ mac, log: recordingLog().log }, { directory, name: 'gateway-1', ...more })
+
+const problemOf = async (promise: Promise<unknown>): Promise<string> => {
+  try {
+    await promise
+  } catch (thrown) {
+    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
+  }
+  return 'no failure'
+}
+
+t.test('each line carries the hash of the one before, in files for the owner only', async (t) => {
+  const directory = join(t.testdir(), 'audit')
+  const journal = await open(directory)
+  await journal.append([record('one'), record('two')])
+  await journal.append([record('three')])
+  await journal.close()
+  t.equal(statSync(directory).mode & 0o777, 0o700)
+  for (const file of readdirSync(directory))
+    t.equal(statSync(join(directory, file)).mode & 0o777, 0o600, file)
+  const lines = readFileSync(join(directory, FILE), 'utf8').split('\n')
+  t.equal(lines.pop(), '')
+  let previous = mac('sidevault journal gateway-1')
+  for (const [index, line] of lines.entries()) {
+    const [body, hash] = line.split(',"hash":"') as [string, string]
+    previous = mac(previous + body)
+    t.equal(hash, `${previous}"}`)
+    t.equal(JSON.parse(line).seq, index + 1)
+  }
+  t.same(JSON.parse(lines[1]!).record, record('two'))
+})
+
+t.test('appends at once keep their order and share one write a turn', async (t) => {
+  const directory = t.testdir()
+  const journal = await open(directory)
+  const { writeSync } = fs
+  let writes = 0
+  fs.writeSync = ((...args: Parameters<typeof writeSync>) => {
+    writes++
+    return writeSync(...args)
+  }) as typeof writeSync
+  syncBuiltinESMExports()
+  t.teardown(() => {
+    fs.writeSync = writeSync
+    syncBuiltinESMExports()
+  })
+  const order: string[] = []
+  const append = (id: string) => journal.append([record(id), record(`${id}+`)]).then(() => order.push(id))
+  const ids = Array.from({ length: 100 }, (_, index) => `id-${index}`)
+  await Promise.all(ids.map(append))
+  t.equal(writes, 1)
+  t.same(order, ids)
+  t.same(
+    idsOf(directory),
+    ids.flatMap((id) => [id, `${id}+`]),
+  )
+  await append('later')
+  t.equal(writes, 2)
+  await journal.append([])
+  t.equal(writes, 2, 'nothing to write is no write')
+  await journal.close()
+})
+
+t.test('a journal goes on where it ended, over files too', async (t) => {
+  const directory = t.testdir()
+  for (let run = 0; run < 5; run++) await writeJournal(directory, 7, 'gateway-1', 1500)
+  const files = readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
+  t.ok(files.length > 5, 'several files')
+  for (const file of files) t.ok(statSync(join(directory, file)).size <= 1500)
+  t.same(
+    linesOf(directory).map(({ seq }) => seq),
+    Array.from({ length: 35 }, (_, index) => index + 1),
+  )
+  t.same(await verifyJournals({ mac }, directory), {
+    ok: true,
+    journals: [{ name: 'gateway-1', records: 35 }],
+  })
+})
+
+t.test('a crash right after a new file was made, before its first line, is no fault', async (t) => {
+  const directory = t.testdir()
+  await writeJournal(directory, 3)
+  writeFileSync(join(directory, 'gateway-1.000002.jsonl'), '', { mode: 0o600 })
+  await writeJournal(directory, 2)
+  t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: 5 }] })
+})
+
+t.test('only the members of a record are written, messages cut to 250 characters', async (t) => {
+  const directory = t.testdir()
+  const journal = await open(directory)
+  const extra = { ...record('one', { message: `${'m'.repeat(249)}💳` }), data: 'marked', key: 'marked' }
+  await journal.append([extra])
+  await journal.append([record('two', { message: 'x'.repeat(1000) })])
+  await journal.close()
+  const [one, two] = linesOf(directory)
+  t.same(Object.keys(one!.record).sort(), Object.keys(record('one')).sort())
+  t.equal(one!.record.message, 'm'.repeat(249), 'no half of a character')
+  t.equal(two!.record.message.length, 250)
+})
+
+t.test('a record that is too long fails alone', async (t) => {
+  const directory = t.testdir()
+  const journal = await open(directory)
+  const outcomes = await Promise.allSettled([
+    journal.append([record('one')]),
+    journal.append([record('bad-1'), record('bad-2', { entity_id: 'x'.repeat(20_000) })]),
+    journal.append([record('two')]),
+  ])
+  t.same(
+    outcomes.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  await journal.health()
+  await journal.close()
+  t.same(idsOf(directory), ['one', 'two'])
+  t.ok((await verifyJournals({ mac }, directory)).ok)
+})
+
+t.test('half a line at the end is cut off with a warning, whole lines never', async (t) => {
+  const directory = t.testdir()
+  await writeJournal(directory, 3)
+  const path = join(directory, FILE)
+  const whole = readFileSync(path)
+  const halves = [whole.subarray(0, 50), Buffer.from('x'), Buffer.alloc(1_000_000), Buffer.alloc(90_000, ' ')]
+  for (const half of halves) {
+    appendFileSync(path, half)
+    const { log, lines } = recordingLog()
+    const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+    t.match(lines, [{ level: 'warn', members: { journal: 'gateway-1', file: FILE, bytes: half.length } }])
+    await journal.close()
+    t.same(readFileSync(path), whole)
+  }
+  writeFileSync(path, whole.subarray(0, 100))
+  await writeJournal(directory, 2)
+  t.same(idsOf(directory).length, 2, 'a first line too')
+  t.ok((await verifyJournals({ mac }, directory)).ok)
+})
+
+t.test('a journal whose last record was altered is not continued', async (t) => {
+  const directory = t.testdir()
+  await writeJournal(directory, 3)
+  const path = join(directory, FILE)
+  const text = readFileSync(path, 'utf8')
+  writeFileSync(path, text.replace('"id-3"', '"id-4"'))
+  t.match(await problemOf(open(directory)), /^unavailable: The last record of the audit journal's file/)
+  writeFileSync(path, text)
+  await (await open(directory)).close()
+  const other = await problemOf(
+    openJournal(
+      { mac: (data) => mac(`other ${data}`), log: recordingLog().log },
+      { directory, name: 'gateway-1' },
+    ),
+  )
+  t.match(other, /^unavailable/, 'nor with another key')
+})
+
+t.test('a name has one live writer; kill -9 frees it', async (t) => {
+  const directory = t.testdir()
+  const child = writer(directory, { count: 1 })
+  await acknowledgedAtLeast(child, 1)
+  t.match(
+    await problemOf(open(directory)),
+    /^unavailable: Another live process writes the audit journal "gateway-1"/,
+  )
+  await (await open(directory, { name: 'gateway-2' })).close()
+  await killed(child)
+  const journal = await open(directory)
+  t.match(await problemOf(open(directory)), /^unavailable: Another live process/, 'nor twice in one process')
+  const second = writer(directory, { count: 1 })
+  await once(second, 'close')
+  t.match(second.acknowledged(), [/^failed unavailable Another live process/])
+  await journal.append([record('mine')])
+  await journal.close()
+  t.equal(idsOf(directory).at(-1), 'mine')
+  await (await open(directory)).close()
+})
+
+t.test('what was acknowledged is there after kill -9, and the chain goes on', async (t) => {
+  const directory = t.testdir()
+  for (const sync of [false, true, false]) {
+    const child = writer(directory, { sync })
+    await acknowledgedAtLeast(child, 100)
+    await killed(child)
+    const acknowledged = child.acknowledged()
+    t.ok(acknowledged.length >= 100)
+    const written = new Set(idsOf(directory))
+    t.same(
+      acknowledged.filter((id) => !written.has(id)),
+      [],
+    )
+  }
+  await writeJournal(directory, 1)
+  t.ok((await verifyJournals({ mac }, directory)).ok)
+})
+
+t.test('a full disk fails closed, and leaves whole lines only', async (t) => {
+  const directory = t.testdir()
+  // Blocks of 512 or 1024 bytes, by shell; not a multiple of a line.
+  const child = writer(directory, { shell: 'ulimit -f 21;' })
+  await once(child, 'close')
+  const lines = child.acknowledged()
+  t.match(
+    lines.at(-1),
+    /^failed unavailable The audit journal "gateway-1" cannot be written, so nothing is disclosed/,
+  )
+  t.ok(lines.length > 20)
+  t.same(idsOf(directory), lines.slice(0, -1))
+  t.equal(readFileSync(join(directory, FILE)).at(-1), 10, 'half a line was cut off at once')
+  await writeJournal(directory, 1)
+  t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: lines.length }] })
+})
+
+t.test('stays closed while it cannot be written, and opens by itself when it can', async (t) => {
+  const directory = t.testdir()
+  const { log, lines } = recordingLog()
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1000 })
+  await journal.append([record('one'), record('two')])
+  await journal.health()
+  const obstacle = join(directory, 'gateway-1.000002.jsonl')
+  mkdirSync(obstacle)
+  const failures = await Promise.all(
+    ['a', 'b'].map((id) => problemOf(journal.append([record(id), record(`${id}+`)]))),
+  )
+  for (const failure of failures) t.match(failure, /^unavailable: .*nothing is disclosed/)
+  t.match(await problemOf(journal.health()), /^unavailable/)
+  t.match(await problemOf(journal.append([record('c'), record('c+')])), /^unavailable/)
+  t.equal(lines.length, 1, 'logged once')
+  rmdirSync(obstacle)
+  await journal.health()
+  await journal.append([record('three')])
+  await journal.close()
+  t.same(idsOf(directory), ['one', 'two', 'three'])
+  t.ok((await verifyJournals({ mac }, directory)).ok)
+})
+
+t.test('a file cut, extended or removed by something else ends disclosure until a restart', async (t) => {
+  const damages: Readonly<Record<string, (path: string) => void>> = {
+    cut: (path) => truncateSync(path, statSync(path).size - 10),
+    extended: (path) => appendFileSync(path, 'x'),
+    removed: (path) => rmSync(path),
+  }
+  for (const [name, damage] of Object.entries(damages)) {
+    const directory = join(t.testdir(), name)
+    const journal = await open(directory)
+    await journal.append([record('one'), record('two')])
+    damage(join(directory, FILE))
+    t.match(
+      await problemOf(journal.append([record('three')])),
+      /^unavailable: .*changed or removed by something else/,
+    )
+    t.match(await problemOf(journal.health()), /^unavailable/)
+    t.match(await problemOf(journal.append([record('four')])), /^unavailable/)
+    await journal.close()
+    const idle = join(t.testdir(), `${name}-idle`)
+    const other = await open(idle)
+    await other.append([record('one'), record('two')])
+    damage(join(idle, FILE))
+    t.match(await problemOf(other.health()), /changed or removed/, 'health sees it without traffic')
+    await other.close()
+  }
+})
+
+t.test('where no journal can be made, opening fails', async (t) => {
+  const directory = t.testdir({ file: 'x' })
+  t.match(await problemOf(open(join(directory, 'file', 'audit'))), /^unavailable: .*cannot be written/)
+  t.match(await problemOf(open(directory, { name: '../up' })), /^invalid/)
+  t.match(await problemOf(open(directory, { name: 'a.000001.jsonl' })), /^invalid/)
+})
+
+t.test('closing writes what waits; then nothing is accepted', async (t) => {
+  for (const sync of [false, true]) {
+    const directory = join(t.testdir(), String(sync))
+    const journal = await open(directory, { sync, segmentBytes: 1000 })
+    const appends = Array.from({ length: 20 }, (_, index) => journal.append([record(`id-${index}`)]))
+    await Promise.all([journal.close(), ...appends])
+    t.equal(idsOf(directory).length, 20)
+    t.match(await problemOf(journal.append([record('late')])), /^unavailable/)
+    t.match(await problemOf(journal.health()), /^unavailable/)
+    await journal.close()
+  }
+})
+
+t.test('with `sync`, files that ended meanwhile are synced and closed too', async (t) => {
+  const directory = t.testdir()
+  const before = readdirSync('/proc/self/fd').length
+  const journal = await open(directory, { sync: true, segmentBytes: 1000 })
+  for (let round = 0; round < 20; round++)
+    await Promise.all([journal.append([record('a')]), journal.append([record('b')])])
+  t.ok(readdirSync(directory).length > 10)
+  await journal.close()
+  t.equal(readdirSync('/proc/self/fd').length, before, 'no descriptor is left')
+  t.equal(idsOf(directory).length, 40)
+})
