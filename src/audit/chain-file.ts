@@ -55,7 +55,7 @@ export class ChainFile {
     this.#limit = limit
   }
 
-  /** The descriptor being written, and those of earlier segments that nobody has synced and closed yet. */
+  /** The descriptor being written. */
   get fd(): number {
     return this.#fd
   }
@@ -65,6 +65,7 @@ export class ChainFile {
     return this.#foreign
   }
 
+  /** Descriptors of earlier segments, now the caller's to sync and close. */
   takeRetired(): readonly number[] {
     return this.#retired.splice(0)
   }

@@ -313,14 +313,20 @@ t.test('closing writes what waits; then nothing is accepted', async (t) => {
   }
 })
 
-t.test('with `sync`, files that ended meanwhile are synced and closed too', async (t) => {
-  const directory = t.testdir()
-  const before = readdirSync('/proc/self/fd').length
-  const journal = await open(directory, { sync: true, segmentBytes: 1000 })
-  for (let round = 0; round < 20; round++)
-    await Promise.all([journal.append([record('a')]), journal.append([record('b')])])
-  t.ok(readdirSync(directory).length > 10)
-  await journal.close()
-  t.equal(readdirSync('/proc/self/fd').length, before, 'no descriptor is left')
-  t.equal(idsOf(directory).length, 40)
-})
+const linux = process.platform === 'linux'
+
+t.test(
+  'with `sync`, files that ended meanwhile are synced and closed too',
+  { skip: !linux && 'needs /proc' },
+  async (t) => {
+    const directory = t.testdir()
+    const before = readdirSync('/proc/self/fd').length
+    const journal = await open(directory, { sync: true, segmentBytes: 1000 })
+    for (let round = 0; round < 20; round++)
+      await Promise.all([journal.append([record('a')]), journal.append([record('b')])])
+    t.ok(readdirSync(directory).length > 10)
+    await journal.close()
+    t.equal(readdirSync('/proc/self/fd').length, before, 'no descriptor is left')
+    t.equal(idsOf(directory).length, 40)
+  },
+)
