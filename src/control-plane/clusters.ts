@@ -42,7 +42,7 @@ const gateway = ({ gatewaySockets }: Settings) => ({
     },
   },
   circuit_breakers: {
-    thresholds: [{ max_connections: 256, max_pending_requests: 8192, max_requests: 8192 }],
+    thresholds: [{ max_connections: 256, max_pending_requests: 8192, max_requests: 8192, max_retries: 8192 }],
   },
   load_assignment: sockets(CLUSTERS.gateway, gatewaySockets),
 })

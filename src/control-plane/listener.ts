@@ -25,11 +25,21 @@ const withoutEnvoyHeaders = {
   },
 }
 
+/** Bridges the restart of a gateway process. Only what no process has seen is tried again. */
+const RECONNECT = {
+  retry_on: 'connect-failure',
+  num_retries: 10,
+  retry_back_off: { base_interval: '0.05s', max_interval: '0.25s' },
+}
+
 const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   name: 'envoy.filters.http.ext_proc',
   typed_config: {
     '@type': EXT_PROC,
-    grpc_service: { envoy_grpc: { cluster_name: CLUSTERS.gateway, skip_envoy_headers: true } },
+    grpc_service: {
+      envoy_grpc: { cluster_name: CLUSTERS.gateway, skip_envoy_headers: true },
+      retry_policy: RECONNECT,
+    },
     failure_mode_allow: false,
     status_on_error: { code: 'GatewayTimeout' },
     message_timeout: duration(gatewayTimeoutMs),

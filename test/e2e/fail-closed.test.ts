@@ -12,7 +12,7 @@ const PROGRAM = fileURLToPath(new URL('../kit/fault-processor.ts', import.meta.u
 const SECRET = 'a body with {{ a token }} in it'
 
 // One Envoy for all faults: a fault must not leave anything behind for the next request either.
-const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 400 } })
+const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 1000 } })
 const socket = join(world.directory, 'gateway.sock')
 const to = `dest.test:${world.destination.port}`
 let processor: ChildProcess | undefined
@@ -64,6 +64,17 @@ t.test('a processor that is not there when Envoy starts lets nothing out', async
   isClosed(t, await send('', { method: 'GET' }))
   await startProcessor()
   await isAlive(t)
+})
+
+t.test('a request that finds no processor waits a moment for it', async (t) => {
+  await killProcessor()
+  const waiting = send('')
+  while ((await world.envoy.stat('cluster.gateway.upstream_rq_retry')) === 0) {}
+  await startProcessor()
+  const answer = await waiting
+  t.equal(answer.status, 200)
+  t.equal(world.destination.received.length, 1)
+  world.destination.received.length = 0
 })
 
 const NEEDS_RESTART = /kill|stop/

@@ -86,10 +86,15 @@ const behave = async (request: Request, response: Response, record: Received): P
     )
 }
 
-/** A destination on 127.0.0.1 that remembers every request. Without a certificate it speaks plain HTTP/1.1. */
+/** A destination on 127.0.0.1 (or `host`) that remembers every request. Without a certificate it speaks plain HTTP/1.1. */
 export const startDestination = async (
   certificate: Certificate | undefined,
-  options: { readonly protocol?: 'h1' | 'h2'; readonly socketPath?: string } = {},
+  options: {
+    readonly protocol?: 'h1' | 'h2'
+    readonly socketPath?: string
+    readonly host?: string
+    readonly port?: number
+  } = {},
 ): Promise<Destination> => {
   const received: Received[] = []
   const sockets = new Set<Socket>()
@@ -127,7 +132,7 @@ export const startDestination = async (
   })
   server.on('tlsClientError', () => {})
   server.on('sessionError', () => {})
-  if (options.socketPath === undefined) server.listen(0, '127.0.0.1')
+  if (options.socketPath === undefined) server.listen(options.port ?? 0, options.host ?? '127.0.0.1')
   else server.listen(options.socketPath)
   await once(server, 'listening')
   const address = server.address()

@@ -1,0 +1,303 @@
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { get } from 'node:http'
+import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startDestination } from '../kit/destination.ts'
+import { KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
+
+const one = await startWorld()
+const two = await startWorld({ protocol: 'h2' })
+t.teardown(async () => {
+  await one.close()
+  await two.close()
+})
+
+interface Http2Answer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, unknown>>
+  readonly body: Buffer
+}
+
+const http2Call = async (
+  session: ClientHttp2Session,
+  headers: Record<string, string>,
+  body?: Buffer | 'only trailers',
+): Promise<Http2Answer> => {
+  const stream = session.request(headers, {
+    endStream: body === undefined,
+    waitForTrailers: body === 'only trailers',
+  })
+  if (body === 'only trailers') {
+    stream.on('wantTrailers', () => stream.sendTrailers({ 'x-trailer': 'y' }))
+    stream.end()
+  } else if (body !== undefined) stream.end(body)
+  const [answer] = (await once(stream, 'response')) as [Record<string, unknown>]
+  const chunks: Buffer[] = []
+  for await (const chunk of stream) chunks.push(chunk as Buffer)
+  return { status: Number(answer[':status']), headers: answer, body: Buffer.concat(chunks) }
+}
+
+const proxied = (world: World, path = '') => ({
+  ':method': 'POST',
+  ':path': '/proxy/x',
+  'svc-api-key': KEYS.private,
+  'svc-proxy-url': world.url(path),
+  'content-type': 'text/plain',
+})
+
+for (const [name, world, version] of [
+  ['HTTP/1.1', one, '1.1'],
+  ['HTTP/2', two, '2.0'],
+] as const)
+  t.test(
+    `bodies of every size reach an ${name} destination byte for byte, over HTTP/1.1 and HTTP/2`,
+    async (t) => {
+      const session = connectHttp2(`http://127.0.0.1:${world.port}`)
+      t.teardown(() => session.destroy())
+      for (const size of [0, 1, 1000, 100_000, 1_000_000, 8 * 1024 * 1024]) {
+        const body = randomBytes(size)
+        world.destination.received.length = 0
+        const first = await world.post('/proxy/status/200', {
+          to: world.url(),
+          body,
+          headers: { 'content-type': 'application/octet-stream' },
+        })
+        const second = await http2Call(
+          session,
+          { ...proxied(world), ':path': '/proxy/status/200', 'content-type': 'application/octet-stream' },
+          body,
+        )
+        t.same([first.status, second.status], [200, 200])
+        t.equal(world.destination.received.length, 2)
+        for (const received of world.destination.received) {
+          t.equal(received.httpVersion, version)
+          t.ok(received.body?.equals(body), `${size} bytes`)
+        }
+      }
+      const replaced = await http2Call(session, proxied(world), Buffer.from('a {{ name }}'))
+      t.equal(replaced.status, 200)
+      t.equal(replaced.headers['svc-proxy-destination-status'], '200')
+      t.equal(world.destination.received.at(-1)?.body?.toString(), `a ${TOKENS.name?.data}`)
+    },
+  )
+
+t.test('an HTTP/2 request with trailers and no data goes nowhere', async (t) => {
+  const session = connectHttp2(`http://127.0.0.1:${one.port}`)
+  t.teardown(() => session.destroy())
+  one.destination.received.length = 0
+  const answer = await http2Call(session, proxied(one), 'only trailers')
+  t.same(
+    one.destination.received.filter(({ body }) => body?.includes('{{')),
+    [],
+  )
+  if (one.destination.received.length === 0) t.equal(answer.status, 504)
+  else t.equal(answer.status, 200)
+})
+
+t.test('many requests share connections, and none is lost to stream resets', async (t) => {
+  const session = connectHttp2(`http://127.0.0.1:${one.port}`)
+  t.teardown(() => session.destroy())
+  let failed = 0
+  for (let round = 0; round < 50; round++) {
+    const answers = await Promise.all(
+      Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name }}'))),
+    )
+    failed += answers.filter(({ status }) => status !== 200).length
+  }
+  t.equal(failed, 0, '2,500 requests, more than the limit that Node starts with')
+  t.equal(await one.envoy.stat('cluster.gateway.upstream_cx_total'), 1)
+})
+
+t.test('server-sent events arrive as they are sent', async (t) => {
+  const times: number[] = []
+  const request = get({
+    host: '127.0.0.1',
+    port: one.port,
+    path: '/proxy/sse?n=4&ms=120',
+    headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': one.url() },
+  })
+  const [response] = await once(request, 'response')
+  for await (const _ of response) times.push(performance.now())
+  t.equal(times.length, 4)
+  t.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 240, 'spread over the time that they were sent in')
+})
+
+t.test('200 MB stream through without being held', async (t) => {
+  const bytes = 200_000_000
+  for (const world of [one, two]) {
+    const request = get({
+      host: '127.0.0.1',
+      port: world.port,
+      path: `/proxy/large?bytes=${bytes}`,
+      headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': world.url() },
+    })
+    const [response] = await once(request, 'response')
+    let length = 0
+    for await (const chunk of response) length += chunk.length
+    t.equal(length, bytes)
+    if (process.platform !== 'linux') continue
+    const peak = /VmHWM:\s+(\d+) kB/.exec(
+      readFileSync(`/proc/${world.envoy.process.pid}/status`, 'utf8'),
+    )?.[1]
+    t.ok(Number(peak) < 220_000, `Envoy's peak is ${peak} kB`)
+  }
+})
+
+t.test('an answer that breaks off reaches the caller as broken off', async (t) => {
+  await t.rejects(one.post('/proxy/halfway', { method: 'GET', to: one.url() }))
+})
+
+t.test('a compressed answer keeps its bytes and its coding', async (t) => {
+  const answer = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
+  t.equal(answer.headers['content-encoding'], 'gzip')
+})
+
+t.test('the listener speaks TLS with HTTP/1.1 and HTTP/2', async (t) => {
+  const authority = await createAuthority()
+  const { cert, key } = await authority.issue(['edge.test'])
+  const directory = t.testdir({ 'edge.pem': cert, 'edge-key.pem': key })
+  const world = await startWorld({
+    bootstrap: { tls: { certificate: join(directory, 'edge.pem'), key: join(directory, 'edge-key.pem') } },
+  })
+  t.teardown(() => world.close())
+  const session = connectHttp2(`https://127.0.0.1:${world.port}`, {
+    ca: authority.pem,
+    servername: 'edge.test',
+  })
+  t.teardown(() => session.destroy())
+  const answer = await http2Call(session, proxied(world), Buffer.from('{{ name }}'))
+  t.equal(answer.status, 200)
+  t.equal(world.destination.received[0]?.headers['x-forwarded-proto'], undefined)
+})
+
+t.test('the demo destination is reached by its name without DNS, over its own authority', async (t) => {
+  const authority = await createAuthority()
+  // Not t.testdir: a socket's path may have 108 bytes only.
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-demo-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  writeFileSync(join(directory, 'demo.pem'), authority.pem)
+  const demo = await startDestination(await authority.issue(['demo.sidevault.test']), {
+    socketPath: join(directory, 'demo.sock'),
+  })
+  t.teardown(() => demo.close())
+  const world = await startWorld({
+    bootstrap: {
+      demo: {
+        socket: join(directory, 'demo.sock'),
+        authority: join(directory, 'demo.pem'),
+        host: 'demo.sidevault.test',
+      },
+    },
+    gateway: { demoHost: 'demo.sidevault.test' },
+  })
+  t.teardown(() => world.close())
+  const headers = { 'content-type': 'text/plain' }
+  const to = 'https://demo.sidevault.test/base'
+  const answer = await world.post('/proxy/x', { to, headers, body: '{{ name }}' })
+  t.equal(answer.status, 200, answer.text)
+  t.equal(answer.headers['svc-proxy-destination-status'], '200')
+  t.equal(demo.received[0]?.body?.toString(), TOKENS.name?.data)
+  t.equal(demo.received[0]?.headers.host, 'demo.sidevault.test')
+  t.same(world.dns.asked, [])
+  const elsewhere = await world.post('/proxy', { to: 'https://demo.sidevault.test:8443', headers, body: 'x' })
+  t.equal(elsewhere.status, 502, 'another port is an ordinary destination')
+  const off = await one.post('/proxy', { to, headers, body: 'x' })
+  t.equal(off.status, 502, 'without the option it is an ordinary name')
+})
+
+const raw = async (port: number, text: string): Promise<string> => {
+  const socket = connect(port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.write(text)
+  let answer = ''
+  socket.setTimeout(5000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)))
+  for await (const chunk of socket) {
+    answer += chunk
+    if (/\r\n\r\n.*\}/s.test(answer)) break
+  }
+  socket.destroy()
+  return answer
+}
+
+const errorOf = (answer: string) => {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  return {
+    head: head.toLowerCase(),
+    body: JSON.parse(body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1)),
+  }
+}
+
+t.test("Envoy's own refusals have the error shape and a trace id", async (t) => {
+  const auth = `svc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${one.url()}\r\n`
+  const cases: readonly (readonly [string, string, number, boolean])[] = [
+    ['a broken request line', 'NONSENSE\r\n\r\n', 400, false],
+    ['no host', 'GET /tokens HTTP/1.1\r\n\r\n', 400, false],
+    [
+      'two lengths',
+      `POST /proxy HTTP/1.1\r\nhost: x\r\n${auth}content-length: 3\r\ntransfer-encoding: chunked\r\n\r\n0\r\n\r\n`,
+      400,
+      true,
+    ],
+    ['headers too large', `GET /tokens HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`, 431, false],
+    ['too many headers', `GET /proxy HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(120)}\r\n`, 431, true],
+    [
+      'an upgrade',
+      `GET /proxy HTTP/1.1\r\nhost: x\r\n${auth}connection: upgrade\r\nupgrade: websocket\r\n\r\n`,
+      400,
+      true,
+    ],
+    ['CONNECT', `CONNECT dest.test:443 HTTP/1.1\r\nhost: dest.test:443\r\n${auth}\r\n`, 405, false],
+    ['TRACE', `TRACE /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
+  ]
+  one.destination.received.length = 0
+  one.apiPaths.length = 0
+  for (const [name, text, status, inProxy] of cases) {
+    const { head, body } = errorOf(await raw(one.port, text))
+    t.match(head, new RegExp(`^http/1\\.1 ${status} `), name)
+    t.match(head, /content-type: application\/json; charset=utf-8/, name)
+    t.match(head, /svc-trace-id: \S+/, name)
+    const problem = inProxy && body.proxy_error ? body.proxy_error : body
+    t.same([problem.status, typeof problem.title, typeof problem.detail], [status, 'string', 'string'], name)
+  }
+  t.same(one.destination.received, [])
+  t.same(one.apiPaths, [])
+})
+
+t.test('an API that does not answer is 504 in the bare error shape, with the trace id', async (t) => {
+  const world = await startWorld({ bootstrap: { apiSocket: 'nobody.sock' } })
+  t.teardown(() => world.close())
+  const answer = await world.post('/tokens', { method: 'GET', headers: { 'svc-trace-id': 'mine' } })
+  t.equal(answer.status, 504)
+  t.equal(answer.json.status, 504)
+  t.equal(answer.json.proxy_error, undefined)
+  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(answer.headers['svc-trace-id'], 'mine')
+})
+
+t.test('of two gateway processes one is enough', async (t) => {
+  const world = await startWorld({ bootstrap: { gatewaySockets: ['gateway.sock', 'gone.sock'] } })
+  t.teardown(() => world.close())
+  for (let index = 0; index < 20; index++)
+    t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
+})
+
+t.test('the access log names no path, query, header or host', async (t) => {
+  const world = await startWorld({ bootstrap: { accessLog: true } })
+  await world.post('/proxy/secret-path?secret-query=1', {
+    to: world.url('/secret-base'),
+    headers: { 'x-secret-header': 'secret-value', 'svc-trace-id': 'trace-1' },
+    body: 'secret-body',
+  })
+  await world.post('/tokens/secret-id')
+  await world.close()
+  const lines = world.envoy.stderr()
+  t.match(lines, /"trace_id":"trace-1"/)
+  t.match(lines, /"route":"proxy_https"/)
+  t.notMatch(lines, /secret|dest\.test/)
+})
