@@ -1,0 +1,76 @@
+import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { newKey } from '#sdk'
+import { startTestService } from '../kit/service.ts'
+
+const service = await startTestService(t)
+const credentials = service.kernel.registry.ports.credentials!
+const hashOf = (key: string) => service.keys.mac('api-key', key)
+const applications = async () => (await service.call('GET', '/applications')).json.pagination.total_items
+
+t.test('installing the same bootstrap key again, also at once, changes nothing', async (t) => {
+  const hash = hashOf(service.managementKey)
+  const before = await applications()
+  await credentials.install(service.tenantId, hash)
+  t.equal(await applications(), before)
+  const fresh = hashOf(newKey())
+  await Promise.all(Array.from({ length: 8 }, () => credentials.install(service.tenantId, fresh)))
+  t.equal(await applications(), before + 1)
+})
+
+t.test('a bootstrap key of one tenant cannot become that of another', async (t) => {
+  const other = await service.newTenant('Other')
+  await t.rejects(credentials.install(other.id, hashOf(service.managementKey)), { code: 'conflict' })
+})
+
+t.test('a hash that nobody has is nobody', async (t) => {
+  t.equal(await credentials.authenticate(hashOf(newKey())), undefined)
+  t.equal(await credentials.authenticate(''), undefined)
+})
+
+t.test('the text of a key lies in no file, its hash finds its application', async (t) => {
+  const key = await service.application({ permissions: ['token:create'] })
+  t.match(await credentials.authenticate(hashOf(key)), {
+    caller: {
+      tenantId: service.tenantId,
+      applicationType: 'private',
+      grants: { permissions: ['token:create'] },
+    },
+  })
+  const files = readdirSync(service.directory, { recursive: true, encoding: 'utf8' })
+    .map((name) => join(service.directory, name))
+    .filter((path) => statSync(path).isFile())
+  t.ok(files.length > 0)
+  const everything = Buffer.concat(files.map((path) => readFileSync(path)))
+  t.ok(everything.includes(hashOf(key)), 'what was searched holds the records')
+  for (const secret of [key, key.slice('key_'.length), service.managementKey])
+    t.notOk(everything.includes(secret))
+})
+
+t.test('a change of permissions holds for the next request, in every direction', async (t) => {
+  const key = await service.application({ permissions: ['token:create'] })
+  const { id } = (await service.call('GET', '/applications/key', { key })).json
+  for (const [permission, status] of [
+    ['token:read', 403],
+    ['token:create', 200],
+    ['token:delete', 403],
+  ] as const) {
+    const body = { name: 'changed', permissions: [permission] }
+    t.equal((await service.call('PUT', `/applications/${id}`, { body })).status, 200)
+    t.equal((await service.call('POST', '/tokenize', { key, body: ['x'] })).status, status, permission)
+  }
+})
+
+t.test('64 updates at once are all made, one after the other', async (t) => {
+  const key = await service.application({ permissions: ['token:create'] })
+  const { id } = (await service.call('GET', '/applications/key', { key })).json
+  const names = Array.from({ length: 64 }, (_, i) => `name ${i}`)
+  const answers = await Promise.all(
+    names.map((name) =>
+      service.call('PUT', `/applications/${id}`, { body: { name, permissions: ['token:create'] } }),
+    ),
+  )
+  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.ok(names.includes((await service.call('GET', `/applications/${id}`)).json.name))
+})

@@ -1,0 +1,72 @@
+import t from 'tap'
+import type { Call, Kernel, Operation, Vault } from '#sdk'
+import { listOperations } from '../../plugins/tokens/lists.ts'
+import { recordOperations } from '../../plugins/tokens/records.ts'
+
+const call = { caller: { tenantId: 'tenant' }, traceId: 'trace', now: 7 } as unknown as Call
+const context = { caller: call.caller, traceId: 'trace', now: 7 }
+
+/** What a vault was asked by one operation, and what came of it. */
+const asked = async (rpc: string, input: object) => {
+  const calls: unknown[][] = []
+  const record =
+    (answer: unknown) =>
+    async (...args: unknown[]) => {
+      calls.push(args)
+      return answer
+    }
+  const page = { data: [{ id: 'x' }], total: 45, next: 'cursor' }
+  const vault = { list: record(page), update: record({}), create: record([{ id: 'made' }]) }
+  const kernel = { vault: vault as unknown as Vault } as Kernel
+  const operations: Operation[] = [...listOperations(kernel), ...recordOperations(kernel)]
+  const operation = operations.find((candidate) => candidate.rpc === rpc)
+  const output = await operation?.run(input, call)
+  return { args: calls[0], output }
+}
+
+t.test('a list without filters asks for the first twenty, with the permission to read', async (t) => {
+  const { args, output } = await asked('Tokens.List', {})
+  t.strictSame(args, [{}, { kind: 'offset', page: 1, size: 20 }, context, 'token:read'])
+  t.strictSame(output, {
+    pagination: { total_items: 45, page_number: 1, page_size: 20, total_pages: 3 },
+    data: [{ id: 'x' }],
+  })
+})
+
+t.test('empty filters filter nothing, others are handed on', async (t) => {
+  const empty = await asked('Tokens.List', { id: [], type: [], metadata: {} })
+  t.strictSame(empty.args?.[0], {})
+  const filter = { id: ['a'], type: ['card'], metadata: { color: 'red' }, page: 2, size: 5 }
+  const { args } = await asked('Tokens.List', filter)
+  t.strictSame(args?.slice(0, 2), [
+    { ids: ['a'], types: ['card'], metadata: { color: 'red' } },
+    { kind: 'offset', page: 2, size: 5 },
+  ])
+})
+
+t.test('a cursor list hands its cursor on and the next one back', async (t) => {
+  const { args, output } = await asked('Tokens.ListByCursor', {
+    start: 'here',
+    container: ['/pci/'],
+    fingerprint: ['f'],
+  })
+  t.strictSame(args, [
+    { containers: ['/pci/'], fingerprints: ['f'] },
+    { kind: 'cursor', start: 'here', size: 20 },
+    context,
+    'token:read',
+  ])
+  t.match(output, { pagination: { page_size: 20, next: 'cursor' } })
+})
+
+t.test('searches need the permission to search, and take null for a member that is not set', async (t) => {
+  const { args } = await asked('Tokens.Search', { query: 'type:card', page: null, size: null })
+  t.strictSame(args, [{ query: 'type:card' }, { kind: 'offset', page: 1, size: 20 }, context, 'token:search'])
+  const cursor = await asked('Tokens.SearchByCursor', { query: null, start: null, size: 3 })
+  t.strictSame(cursor.args, [{}, { kind: 'cursor', size: 3 }, context, 'token:search'])
+})
+
+t.test('a patch is handed on without the id of the path', async (t) => {
+  const { args } = await asked('Tokens.Update', { id: 'x', data: null, metadata: { a: null } })
+  t.strictSame(args, ['x', { data: null, metadata: { a: null } }, context])
+})
