@@ -117,18 +117,31 @@ export const fieldErrors = (errors: readonly ErrorObject[], whole: string): Fiel
   return Object.fromEntries([...byPath].map(([path, sentences]) => [path, joined(sentences)]))
 }
 
+/** An instance costs as much as some twenty schemas, so those without ids of their own, which could clash, share one. */
+const shared = new Map<boolean, Ajv>()
+
+const compile = (schema: object, allErrors: boolean): ValidateFunction => {
+  if (JSON.stringify(schema)?.includes('"$id"')) return newAjv(allErrors).compile(schema)
+  let ajv = shared.get(allErrors)
+  if (ajv === undefined) {
+    ajv = newAjv(allErrors)
+    shared.set(allErrors, ajv)
+  }
+  return ajv.compile(schema)
+}
+
 /**
  * Compiles a schema. The function sets defaults inside the value it is given and answers the faults of a value that
- * is not valid, undefined for one that is. Throws when the schema itself is at fault.
+ * is not valid, undefined for one that is. Throws when the schema itself is at fault. Compiling one again is free.
  */
 export const compileValidator = (schema: unknown): ((value: unknown) => AppError | undefined) => {
-  const first: ValidateFunction = newAjv(false).compile(schema as object)
+  const first = compile(schema as object, false)
   let all: ValidateFunction | undefined
   return (value) => {
     if (first(value)) return undefined
     let errors = first.errors ?? []
     if (!moreNodesThan(value, MAX_LISTED_NODES)) {
-      all ??= newAjv(true).compile(schema as object)
+      all ??= compile(schema as object, true)
       if (!all(value)) errors = all.errors ?? errors
     }
     return invalid(fieldErrors(errors, 'body'))
