@@ -39,8 +39,9 @@ const main = async () => {
   await ensureDependencies(root, needs.development ? 'all' : 'production')
   if (needs.envoy) process.env.ENVOY_BIN = await ensureEnvoy(root)
   if (command === 'test') return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
-  const { enableCompileCache } = await import('node:module')
-  enableCompileCache(join(root, '.cache', 'compiled'))
+  const { enableCompileCache } = await import('node:module') // Node 20 has none
+  process.env.NODE_COMPILE_CACHE = join(root, '.cache', 'compiled') // for the processes below this one
+  enableCompileCache(process.env.NODE_COMPILE_CACHE)
   const { main } = await import(new URL('../src/main.ts', import.meta.url).href)
   await main(process.argv)
 }

@@ -16,14 +16,14 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
 
 /** Said at every start, about nothing that an operator could change. */
 const NOISE =
-  /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active/i
+  /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active|caught ENVOY_SIGTERM/i
 
 /** Envoy's log lines, in the format of `ENVOY_LOG`, as lines of our log. */
 const relay = (child: ChildProcess, log: Log): void => {
   if (!child.stderr) return
   createInterface({ input: child.stderr }).on('line', (line) => {
     if (line.trim() === '' || NOISE.test(line)) return
-    const [, level = 'info', logger, text = line] = /^(\w+)\t(\S+)\t(.*)$/.exec(line) ?? []
+    const [, level = 'info', logger, text = line] = /^(\w+) (\S+) (.*)$/.exec(line) ?? []
     log[LEVELS[level] ?? 'info']({ logger }, text)
   })
 }
@@ -56,7 +56,7 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
   const args = [
     ...before,
     ...['--config-path', options.configFile],
-    ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l%t%n%t%v'],
+    ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l %n %v'],
   ]
   return {
     name: 'envoy',

@@ -1,3 +1,4 @@
+import { existsSync, writeFileSync } from 'node:fs'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
@@ -16,6 +17,8 @@ import { writeBootstrap } from './write-bootstrap.ts'
 
 const READY_TIMEOUT_MS = 60_000
 const PROBE_MS = 25
+/** Stands in the data directory once it holds schema and keys. */
+const INITIALISED = 'run/initialised'
 /** What a process gets to close its files after its last request. */
 const CLOSE_MS = 10_000
 
@@ -109,12 +112,24 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const bootstrap = await writeBootstrap(config, { listen, runDir, demoAuthority })
     if (stopping !== undefined) return
 
+    const url = baseUrl(listen, config.tls !== undefined)
+    const limit = AbortSignal.timeout(READY_TIMEOUT_MS)
+    const tooLate = whenAborted(AbortSignal.any([limit, impatient.signal]))
     const { baseDir, workers } = config
     const common = { role, baseDir, configFile: options.configFile, runDir, listen, demo }
     const admins = role === 'gateway' ? 0 : 1
     const gateways = role === 'admin' ? 0 : workers
+    services = Array.from({ length: admins }, () =>
+      startService('admin', { ...common, kind: 'admin', worker: 0 }),
+    )
+    // On a first start the admin process makes schema and keys; the gateways have nothing to open before.
+    if (admins > 0 && !existsSync(INITIALISED)) {
+      await Promise.race([Promise.all(services.map((one) => one.started)), done, tooLate])
+      if (stopping !== undefined) return
+      writeFileSync(INITIALISED, '', { mode: 0o600 })
+    }
     services = [
-      ...Array.from({ length: admins }, () => startService('admin', { ...common, kind: 'admin', worker: 0 })),
+      ...services,
       ...Array.from({ length: gateways }, (_, worker) =>
         startService(`gateway-${worker}`, { ...common, kind: 'gateway', worker }),
       ),
@@ -128,9 +143,6 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       }),
       { log, clock: systemClock, onSpawn: () => queueMicrotask(() => services.forEach(tellEnvoy)) },
     )
-    const url = baseUrl(listen, config.tls !== undefined)
-    const limit = AbortSignal.timeout(READY_TIMEOUT_MS)
-    const tooLate = whenAborted(AbortSignal.any([limit, impatient.signal]))
     await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), done, tooLate])
     while (role !== 'gateway' && stopping === undefined && (await probe(url)) !== 200)
       await Promise.race([setTimeout(PROBE_MS), tooLate])
