@@ -1,0 +1,110 @@
+import t from 'tap'
+import type { Json } from '../../src/sdk/index.ts'
+import { CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
+
+t.test('strings are evaluated at any depth, the shape and the names stay', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const plain = await create({ data: 'Ada' })
+  const body = {
+    number: `{{ ${id} | json: "$.number" }}`,
+    whole: `{{${id}}}`,
+    text: `Dear {{ ${plain.id} }}, {{${plain.id}}}!`,
+    [`{{${plain.id}}}`]: [1, null, true, { deep: [`{{ ${plain.id} }}`] }],
+    last: `{{ ${id} | json: "$.number" | last4 }}`,
+  }
+  t.same(await vault.detokenize(body, reveal()), {
+    number: CARD.number,
+    whole: CARD,
+    text: 'Dear Ada, Ada!',
+    [`{{${plain.id}}}`]: [1, null, true, { deep: ['Ada'] }],
+    last: '4242',
+  })
+  t.equal(await vault.detokenize(`{{ ${plain.id} }}`, reveal()), 'Ada')
+})
+
+t.test('the whole token is at hand', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const { id } = await create({ data: 'x', metadata: { a: '1' } })
+  t.match(await vault.detokenize(`{{ token: ${id} }}`, reveal()), {
+    id,
+    type: 'token',
+    data: 'x',
+    metadata: { a: '1' },
+  })
+  t.equal(await vault.detokenize(`{{ token: ${id} | json: "$.metadata.a" }}`, reveal()), '1')
+})
+
+t.test('each value is disclosed by its token:read rule', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const card = await create({ type: 'card', data: CARD })
+  const locker = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
+  const secret = await create({ data: 'secret', containers: ['/redacted/'] })
+  const context = as(
+    ['token:read'],
+    [rule('/redacted/', 'redact', ['token:read'], 1), rule('/pii/', 'reveal', ['token:read'], 2)],
+  )
+  t.same(
+    await vault.detokenize(
+      [card.id, locker.id, secret.id].map((id) => `{{ ${id} }}`),
+      context,
+    ),
+    [MASKED_CARD, { name: 'Ada' }, null],
+  )
+  t.equal(await vault.detokenize(`[{{ ${secret.id} }}]`, context), '[]')
+  t.notMatch(JSON.stringify(await vault.detokenize(`{{ token: ${secret.id} }}`, context)), /secret/)
+})
+
+t.test('values are never evaluated again', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t)
+  const inner = await create({ data: 'inner secret' })
+  const outer = await create({ data: `{{ ${inner.id} }}` })
+  t.equal(await vault.detokenize(`{{ ${outer.id} }}`, reveal()), `{{ ${inner.id} }}`)
+  t.equal(await vault.detokenize(`> {{ ${outer.id} }}`, reveal()), `> {{ ${inner.id} }}`)
+})
+
+t.test('unknown ids and slips are bad expressions, denied tokens forbidden', async (t) => {
+  const { create, vault, as, reveal, records } = await openTestVault(t)
+  const { id } = await create({ data: 1 })
+  records.splice(0)
+  for (const text of ['{{ unknown }}', '{{', '{{ }}', `{{ ${id} | no_such_filter }}`, `{{ ${id}`])
+    t.equal((await failure(vault.detokenize([`{{ ${id} }}`, text], reveal()))).code, 'bad_expression', text)
+  t.same(records, [])
+  t.equal((await failure(vault.detokenize(`{{ ${id} }}`, as(['token:use'])))).code, 'forbidden')
+  t.match(records, [{ operation: 'read', message: 'Token read denied', entity_id: id }])
+})
+
+t.test('one record for each token', async (t) => {
+  const { create, vault, reveal, records } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  records.splice(0)
+  await vault.detokenize([`{{ ${id} }}`, `{{ ${id} | json: "$.number" }}`], reveal())
+  t.match(records, [{ entity_id: id, entity_type: 'card', operation: 'read', message: 'Card retrieved' }])
+  t.equal(records.length, 1)
+})
+
+t.test('bodies without expressions come back', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const bodies: Json[] = ['x', 1, null, {}, [], { a: ['{% if %}', '}}'] }]
+  for (const body of bodies) t.same(await vault.detokenize(body, as()), body)
+  const proto = JSON.parse('{"__proto__":{"a":"{{ \'x\' }}"}}')
+  t.equal(JSON.stringify(await vault.detokenize(proto, as())), '{"__proto__":{"a":"x"}}')
+})
+
+t.test('what comes out is bounded', async (t) => {
+  const { create, vault, reveal } = await openTestVault(t, { limits: { detokenized: 10_000, depth: 4 } })
+  const { id } = await create({ data: 'x'.repeat(3000) })
+  const one = `{{ ${id} }}`
+  t.equal(String(await vault.detokenize(one, reveal())).length, 3000)
+  t.equal((await failure(vault.detokenize(one.repeat(4), reveal()))).code, 'too_large')
+  t.equal(
+    (await failure(vault.detokenize([one, one, one, one], reveal()))).code,
+    'too_large',
+    'repeated texts count',
+  )
+  t.equal(
+    (await failure(vault.detokenize([`{{ ${id} | pad_left: 9999, 'x' }}`, one], reveal()))).code,
+    'too_large',
+  )
+  t.equal((await failure(vault.detokenize([[[[[one]]]]], reveal()))).code, 'invalid')
+})

@@ -1,0 +1,169 @@
+import t from 'tap'
+import type { PageRequest } from '../../src/sdk/index.ts'
+import { CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
+
+const first: PageRequest = { kind: 'offset', page: 1, size: 20 }
+
+t.test('offset pages come newest first, and past the end empty', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  for (const id of ['aaa', 'bbb', 'ccc', 'ddd', 'eee']) await create({ data: 1, id })
+  const page = async (number: number) => {
+    const { data, total, next } = await vault.list({}, { kind: 'offset', page: number, size: 2 }, as())
+    t.equal(total, 5)
+    t.equal(next, undefined)
+    return data.map(({ id }) => id)
+  }
+  t.same([await page(1), await page(2), await page(3)], [['eee', 'ddd'], ['ccc', 'bbb'], ['aaa']])
+  t.same(await page(4), [])
+  t.same(await page(Number.MAX_SAFE_INTEGER), [])
+})
+
+t.test('cursor pages walk all tokens once, also while others are created', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  for (const id of ['aaa', 'bbb', 'ccc', 'ddd', 'eee']) await create({ data: 1, id })
+  const seen: string[] = []
+  let start: string | undefined
+  do {
+    const page = await vault.list({}, { kind: 'cursor', size: 2, ...(start ? { start } : {}) }, as())
+    seen.push(...page.data.map(({ id }) => id))
+    start = page.next
+    if (start) await create({ data: 'between' })
+  } while (start)
+  t.same(seen, ['eee', 'ddd', 'ccc', 'bbb', 'aaa'])
+  const whole = await vault.list({ ids: seen }, { kind: 'cursor', size: 5 }, as())
+  t.equal(whole.next, undefined, 'a last page that is full has no next')
+})
+
+t.test('a cursor that was altered, or is of another tenant, is invalid', async (t) => {
+  const { create, vault, as, addTenant } = await openTestVault(t)
+  for (const id of ['aaa', 'bbb', 'ccc']) await create({ data: 1, id })
+  const { next = '' } = await vault.list({}, { kind: 'cursor', size: 1 }, as())
+  t.ok(next.length > 0 && next.length <= 500)
+  const list = (start: string, context = as()) => vault.list({}, { kind: 'cursor', size: 1, start }, context)
+  t.equal((await list(next)).data[0]?.id, 'bbb')
+  const flipped = next.replace(/.(?=.{3}$)/, (c) => (c === 'A' ? 'B' : 'A'))
+  for (const start of ['', 'x', '1', flipped, next.slice(1), `${next}AAAA`, 'A'.repeat(501), `${next}=`, 'é'])
+    t.match(await failure(list(start)), { code: 'invalid', errors: { start: [String] } })
+  const other = as(undefined, [], await addTenant())
+  t.equal((await failure(list(next, other))).code, 'invalid')
+})
+
+t.test('pages outside the bounds are invalid', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const pages: PageRequest[] = [
+    { kind: 'offset', page: 0, size: 20 },
+    { kind: 'offset', page: 1.5, size: 20 },
+    { kind: 'offset', page: Number.NaN, size: 20 },
+    { kind: 'offset', page: 1, size: 0 },
+    { kind: 'offset', page: 1, size: 101 },
+    { kind: 'cursor', size: 0 },
+    { kind: 'cursor', size: 101 },
+  ]
+  for (const page of pages) t.equal((await failure(vault.list({}, page, as()))).code, 'invalid')
+  t.equal((await vault.list({}, { kind: 'offset', page: 1, size: 100 }, as())).total, 0)
+})
+
+t.test('callers see what they may, each token by its own rule', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  await create({ id: 'card', type: 'card', data: CARD })
+  await create({ id: 'plain', data: 'plain' })
+  await create({ id: 'team', data: 'team', containers: ['/team/a/'] })
+  await create({ id: 'hidden', data: 'unseen', containers: ['/hidden/'] })
+  records.splice(0)
+  const context = as(
+    [],
+    [
+      rule('/pci/', 'mask', ['token:read'], 1),
+      rule('/general/', 'redact', ['token:read'], 2),
+      rule('/team/', 'reveal', ['token:read'], 3),
+      rule('/hidden/', 'reveal', ['token:search'], 4),
+    ],
+  )
+  const { data, total } = await vault.list({}, first, context)
+  t.same(
+    data.map((token) => [token.id, token.data]),
+    [
+      ['team', 'team'],
+      ['plain', undefined],
+      ['card', MASKED_CARD],
+    ],
+  )
+  t.equal(total, 3)
+  t.same(
+    records.map(({ entity_id, operation }) => [entity_id, operation]),
+    [
+      ['team', 'read'],
+      ['card', 'read'],
+    ],
+    'each token whose data is shown has a record',
+  )
+  const searched = await vault.list({}, first, context, 'token:search')
+  t.same(
+    searched.data.map(({ id }) => id),
+    ['hidden'],
+    'token:search is a permission of its own',
+  )
+})
+
+t.test('session rules with conditions bound a list', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  for (const id of ['mine-1', 'mine-2', 'theirs']) await create({ id, data: `${id} data` })
+  const conditions = [{ attribute: 'id', operator: 'starts_with', value: 'mine-' }] as const
+  const context = as(
+    [],
+    [{ description: '', priority: 1, conditions, transform: 'reveal', permissions: ['token:read'] }],
+  )
+  const { data, total } = await vault.list({}, first, context)
+  t.same(
+    data.map((token) => token.data),
+    ['mine-2 data', 'mine-1 data'],
+  )
+  t.equal(total, 2)
+  t.equal((await failure(vault.get('theirs', context))).code, 'forbidden')
+})
+
+t.test('a caller without the permission anywhere is refused', async (t) => {
+  const { vault, as, records } = await openTestVault(t)
+  t.equal((await failure(vault.list({}, first, as(['token:create'])))).code, 'forbidden')
+  t.equal((await failure(vault.list({}, first, as(['token:read']), 'token:search'))).code, 'forbidden')
+  t.match(records.at(-1), { operation: 'read', message: 'Token read denied' })
+})
+
+t.test('filters and data search', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const a = await create({
+    id: 'aaa',
+    type: 'card',
+    data: CARD,
+    metadata: { color: 'red' },
+    search_indexes: ['{{ data.number }}', '{{ data.number | last4 }}', '{{ data.absent }}', '{{ data }}'],
+    fingerprint_expression: '{{ data.number }}',
+  })
+  await create({ id: 'bbb', type: 'locker', data: { name: 'Ada', pin: '1' }, metadata: { color: 'red' } })
+  await create({ id: 'ccc', data: 'x', metadata: { color: 'blue' }, containers: ['/pci/low/'] })
+  const ids = async (filter: object) => (await vault.list(filter, first, as())).data.map(({ id }) => id)
+  t.same(await ids({ ids: ['aaa', 'ccc', 'zzz'] }), ['ccc', 'aaa'])
+  t.same(await ids({ types: ['card', 'locker'] }), ['bbb', 'aaa'])
+  t.same(await ids({ containers: ['/PCI/'] }), ['ccc', 'aaa'])
+  t.same(await ids({ fingerprints: [a.fingerprint] }), ['aaa'])
+  t.same(await ids({ metadata: { color: 'red' }, types: ['card'] }), ['aaa'])
+  t.same(await ids({ query: 'data:4242424242424242' }), ['aaa'])
+  t.same(await ids({ query: 'data:4242' }), ['aaa'])
+  t.same(await ids({ query: 'data:42424242' }), [], 'exact only')
+  t.same(await ids({ query: 'data:""' }), [], 'an index that yields nothing is not findable as empty')
+  t.same(await ids({ query: 'data:Ada' }), ['bbb'], 'the default indexes of a type')
+  const { cvc: _, ...indexed } = CARD
+  t.same(
+    await ids({ query: `data:${JSON.stringify(JSON.stringify(indexed))}` }),
+    ['aaa'],
+    'objects as JSON text, without what is short-lived',
+  )
+  t.same(await ids({ query: 'NOT metadata.color:red' }), ['ccc'])
+})
+
+t.test('another tenant has other tokens', async (t) => {
+  const { create, vault, as, addTenant } = await openTestVault(t)
+  await create({ data: 'x', search_indexes: ['{{ data }}'] })
+  const other = as(undefined, [], await addTenant())
+  t.same(await vault.list({ query: 'data:x' }, first, other), { data: [], total: 0 })
+})

@@ -1,0 +1,69 @@
+import t from 'tap'
+import { createLog } from '../../src/common/log.ts'
+import type { TokenStore } from '../../src/store/types.ts'
+import { createPurge } from '../../src/vault/purge.ts'
+import { CARD, openTestVault, START } from './kit.ts'
+
+const log = createLog('test', 'silent')
+
+t.test('a round removes what is due and nothing else', async (t) => {
+  const { create, store, clock, tenant, vault, reveal } = await openTestVault(t)
+  const purge = createPurge({ vaultTokens: store.tokens, clock, log }, { intervalMs: 1000 })
+  await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })
+  const { id } = await create({ type: 'card', data: CARD })
+  t.equal(await purge.run(), 0)
+  clock.at = START + 3_600_000
+  t.equal(await purge.run(), 2)
+  const rows = await store.tokens.read(tenant, [id], START)
+  t.match(rows, [{ ephemeral: null }])
+  const { cvc: _, ...rest } = CARD
+  t.same((await vault.get(id, reveal())).data, rest)
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
+  t.equal(await purge.run(), 0)
+})
+
+/** A store of which only `purge` is asked; `answers` are given in turn. */
+const scripted = (answers: (number | Error)[]) => {
+  const calls: number[] = []
+  const purge: TokenStore['purge'] = async (now) => {
+    calls.push(now)
+    const answer = answers.shift() ?? 0
+    if (answer instanceof Error) throw answer
+    return answer
+  }
+  return { calls, vaultTokens: { purge } as unknown as TokenStore }
+}
+
+t.test('a round goes on while batches are full', async (t) => {
+  const { calls, vaultTokens } = scripted([500, 700, 3])
+  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  t.equal(await purge.run(), 1203)
+  t.same(calls, [7, 7, 7])
+})
+
+t.test('rounds do not overlap, and stopping ends one', async (t) => {
+  const { calls, vaultTokens } = scripted(Array(1000).fill(500))
+  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const first = purge.run()
+  t.equal(purge.run(), first)
+  await purge.stop()
+  t.ok(calls.length < 5, 'the round was cut short')
+})
+
+t.test('a failing store does not end the purge', async (t) => {
+  const { calls, vaultTokens } = scripted([new Error('disk'), 1])
+  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1 })
+  purge.start()
+  purge.start()
+  const clock = setInterval(() => undefined, 1)
+  await new Promise<void>((resolve) => {
+    const watch = setInterval(() => {
+      if (calls.length < 2) return
+      clearInterval(watch)
+      resolve()
+    }, 1)
+  })
+  await purge.stop()
+  clearInterval(clock)
+  t.ok(calls.length >= 2)
+})

@@ -1,0 +1,52 @@
+import t from 'tap'
+import { filterNode } from '../../../src/vault/search/filter.ts'
+
+const term = (text: string) => Buffer.from(text)
+
+t.test('no filter is no condition', async (t) => {
+  for (const filter of [{}, { ids: [] }, { query: '' }, { query: '  ' }, { metadata: {} }])
+    t.equal(filterNode(filter, term), undefined)
+})
+
+t.test('values of one member are alternatives, members must all hold', async (t) => {
+  t.same(
+    filterNode(
+      { ids: ['a', 'b'], types: ['card'], containers: ['/PCI', '/'], metadata: { k: 'v' }, query: 'data:x' },
+      term,
+    ),
+    {
+      kind: 'and',
+      nodes: [
+        {
+          kind: 'or',
+          nodes: [
+            { kind: 'equals', field: 'id', value: 'a' },
+            { kind: 'equals', field: 'id', value: 'b' },
+          ],
+        },
+        { kind: 'equals', field: 'type', value: 'card' },
+        {
+          kind: 'or',
+          nodes: [
+            { kind: 'prefix', field: 'container', value: '/pci/' },
+            { kind: 'prefix', field: 'container', value: '/' },
+          ],
+        },
+        { kind: 'metadata', key: 'k', value: 'v' },
+        { kind: 'term', term: term('x') },
+      ],
+    },
+  )
+})
+
+t.test('malformed and boundless filters are invalid', async (t) => {
+  const many = Array(101).fill('a')
+  const refused = [
+    { containers: ['pci'] },
+    { ids: many },
+    { types: many },
+    { fingerprints: many },
+    { query: 'x' },
+  ]
+  for (const filter of refused) t.throws(() => filterNode(filter, term), { code: 'invalid' })
+})

@@ -1,0 +1,173 @@
+import t from 'tap'
+import type { Json, Token } from '../../src/sdk/index.ts'
+import { isDefinition } from '../../src/vault/tokenize.ts'
+import { CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
+
+const UUID = /^[0-9a-f-]{36}$/
+
+t.test('a string becomes the id of its token', async (t) => {
+  const { vault, as, reveal } = await openTestVault(t)
+  const id = String(await vault.tokenize('Sensitive', as()))
+  t.match(id, UUID)
+  t.match(await vault.get(id, reveal()), { type: 'token', data: 'Sensitive' })
+})
+
+t.test('a card that is the whole body shows masked values as mask and data', async (t) => {
+  const { vault, as, tenant } = await openTestVault(t)
+  const record = (await vault.tokenize(
+    { type: 'card', data: CARD, metadata: { a: '1' } },
+    as(),
+  )) as unknown as Token
+  t.match(record, {
+    id: UUID,
+    tenant_id: tenant,
+    type: 'card',
+    metadata: { a: '1' },
+    fingerprint_expression: '{{ data.number }}',
+    created_by: as().caller.actorId,
+    created_at: '2026-03-01T12:00:00.000+00:00',
+  })
+  t.same(record.mask, MASKED_CARD)
+  t.same(record.data, MASKED_CARD)
+})
+
+t.test('a plain definition shows neither data nor mask', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const record = (await vault.tokenize(
+    { data: 'x', search_indexes: ['{{ data }}'] },
+    as(),
+  )) as unknown as Token
+  t.match(record.search_indexes, ['{{ data }}'])
+  t.notOk('data' in record || 'mask' in record)
+})
+
+t.test('any shape is answered in that shape', async (t) => {
+  const { vault, as, reveal } = await openTestVault(t)
+  const body = {
+    first: 'Ada',
+    nested: { list: ['one', { deeper: 'two' }, 7, null, true, [], {}] },
+    card: { type: 'card', data: CARD },
+    plain: { type: 'token', data: { any: 'thing' } },
+  }
+  const answer = (await vault.tokenize(body, as())) as Record<string, never>
+  t.same(Object.keys(answer), Object.keys(body))
+  const { first, nested, card, plain } = answer as unknown as {
+    first: string
+    nested: { list: [string, { deeper: string }, ...Json[]] }
+    card: Token
+    plain: Token
+  }
+  t.equal((await vault.get(first, reveal())).data, 'Ada')
+  t.equal((await vault.get(nested.list[0], reveal())).data, 'one')
+  t.equal((await vault.get(nested.list[1].deeper, reveal())).data, 'two')
+  t.same(nested.list.slice(2), [7, null, true, [], {}])
+  t.same(card.data, MASKED_CARD)
+  t.notOk('mask' in card, 'inside a composite there is no mask')
+  t.same((await vault.get(plain.id, reveal())).data, { any: 'thing' })
+})
+
+t.test('arrays mix types', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const answer = (await vault.tokenize(['a', { type: 'card', data: CARD }, ['b']], as())) as [
+    string,
+    Token,
+    string[],
+  ]
+  t.match(answer[0], UUID)
+  t.same(answer[1].data, MASKED_CARD)
+  t.match(answer[2]?.[0], UUID)
+})
+
+t.test('bodies without strings stay as they are', async (t) => {
+  const { vault, as, records } = await openTestVault(t)
+  for (const body of [{}, [], 0, -1.5, true, false, null, { a: [1, { b: null }] }])
+    t.same(await vault.tokenize(body, as()), body)
+  t.same(records, [])
+})
+
+t.test('members named __proto__ stay members', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const answer = await vault.tokenize(JSON.parse('{"__proto__":{"polluted":"x"}}'), as())
+  t.match(JSON.stringify(answer), /^\{"__proto__":\{"polluted":"[0-9a-f-]{36}"\}\}$/)
+  t.equal(Reflect.get({}, 'polluted'), undefined)
+})
+
+t.test('what is a definition', async (t) => {
+  const yes: Json[] = [
+    { data: 'x' },
+    { data: { a: 1 }, metadata: {} },
+    { type: 'card', data: 'x', unknown: 1 },
+    { data: null, type: 'token' },
+    { data: 'x', id: 'abc', containers: [], expires_at: null },
+  ]
+  const no: Json[] = [
+    {},
+    { type: 'card' },
+    { data: 'x', note: 'y' },
+    { data: 'x', type: 7, note: 'y' },
+    [],
+    'data',
+    null,
+  ]
+  for (const value of yes) t.ok(isDefinition(value), JSON.stringify(value))
+  for (const value of no) t.notOk(isDefinition(value), JSON.stringify(value))
+})
+
+t.test('one fault anywhere stores nothing, and its place is named', async (t) => {
+  const { vault, as, store, tenant } = await openTestVault(t)
+  const body = { a: 'fine', list: ['fine', { type: 'card', data: { number: '4242424242424241' } }] }
+  const error = await failure(vault.tokenize(body, as()))
+  t.same(error.errors, { 'list[1].data.number': ['must pass the Luhn check'] })
+  t.equal(
+    (
+      await failure(
+        vault.tokenize(
+          [
+            { data: 1, id: 'same' },
+            { data: 2, id: 'same' },
+          ],
+          as(),
+        ),
+      )
+    ).code,
+    'conflict',
+  )
+  const partly = as([], [rule('/a/', 'mask', ['token:create'])])
+  const destinations = [
+    { data: 'x', containers: ['/a/'] },
+    { data: 'y', containers: ['/b/'] },
+  ]
+  t.equal((await failure(vault.tokenize(destinations, partly))).code, 'forbidden')
+  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 0)
+})
+
+t.test('depth and count are bounded', async (t) => {
+  const { vault, as } = await openTestVault(t, { limits: { tokens: 3, depth: 4 } })
+  t.equal((await failure(vault.tokenize([[[[['x']]]]], as()))).code, 'invalid')
+  t.match(await vault.tokenize([[[['x']]]], as()), [[[[UUID]]]])
+  t.equal((await failure(vault.tokenize(['1', '2', '3', '4'], as()))).code, 'invalid')
+})
+
+t.test('equal values of one body deduplicate when the tenant says so', async (t) => {
+  const { vault, as, addTenant } = await openTestVault(t)
+  const context = as(undefined, [], await addTenant({ deduplicate_tokens: 'true' }))
+  const ids = (await vault.tokenize(['x', 'y', 'x'], context)) as string[]
+  t.equal(ids[0], ids[2])
+  t.not(ids[0], ids[1])
+})
+
+t.test('a redacting rule answers a definition without data and mask', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const context = as([], [rule('/', 'redact', ['token:create'])])
+  const record = (await vault.tokenize({ type: 'card', data: CARD }, context)) as unknown as Token
+  t.notOk('data' in record || 'mask' in record)
+})
+
+t.test('each token has its record', async (t) => {
+  const { vault, as, records } = await openTestVault(t)
+  await vault.tokenize(['a', { type: 'card', data: CARD }], as())
+  t.same(
+    records.map(({ message }) => message),
+    ['Token created', 'Card created'],
+  )
+})

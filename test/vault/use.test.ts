@@ -1,0 +1,90 @@
+import t from 'tap'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
+
+t.test(
+  'values come revealed under a plain permission, members that are never returned included',
+  async (t) => {
+    const { create, vault, as } = await openTestVault(t)
+    const card = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
+    const locker = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
+    const used = await vault.use([card.id, locker.id, card.id], as(['token:use']))
+    t.same([...used.keys()].sort(), [card.id, locker.id].sort())
+    t.same(used.get(card.id), {
+      id: card.id,
+      type: 'card',
+      data: CARD,
+      metadata: { a: '1' },
+      container: '/pci/high/',
+    })
+    t.same(used.get(locker.id)?.data, { name: 'Ada', pin: '9876' })
+    t.same(used.get(locker.id)?.metadata, {})
+  },
+)
+
+t.test('values follow the rule of token:use', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const { id } = await create({ type: 'card', data: CARD })
+  const plain = await create({ data: 'secret' })
+  const use = async (tokenId: string, transform: 'redact' | 'mask') =>
+    (await vault.use([tokenId], as([], [rule('/', transform, ['token:use'])]))).get(tokenId)?.data
+  t.same(await use(id, 'mask'), MASKED_CARD)
+  t.equal(await use(id, 'redact'), null)
+  t.equal(await use(plain.id, 'mask'), null, 'no mask shows nothing')
+})
+
+t.test('one record for each token, and it counts', async (t) => {
+  const { create, vault, as, records, metrics } = await openTestVault(t)
+  const a = await create({ type: 'card', data: CARD })
+  const b = await create({ data: 1 })
+  records.splice(0)
+  await vault.use([a.id, b.id, a.id], as())
+  t.same(
+    records
+      .map(({ entity_id, entity_type, operation, message }) => [entity_id, entity_type, operation, message])
+      .sort(),
+    [
+      [a.id, 'card', 'use', 'Card used'],
+      [b.id, 'token', 'use', 'Token used'],
+    ].sort(),
+  )
+  const { values } = await metrics.disclosed.get()
+  t.ok(
+    values.some(
+      ({ labels, value }) =>
+        value === 1 && labels.type === 'card' && labels.purpose === 'use' && labels.disclosure === 'reveal',
+    ),
+  )
+})
+
+t.test('all or nothing', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const allowed = await create({ data: 1, containers: ['/a/'] })
+  const denied = await create({ data: 2, containers: ['/b/'] })
+  records.splice(0)
+  const context = as([], [rule('/a/', 'reveal', ALL)])
+  t.equal((await failure(vault.use([allowed.id, denied.id], context))).code, 'forbidden')
+  t.same(
+    records.map(({ entity_id, operation, message }) => [entity_id, operation, message]),
+    [[denied.id, 'use', 'Token use denied']],
+  )
+  t.equal((await failure(vault.use([allowed.id, 'unknown'], context))).code, 'bad_expression')
+  t.equal(records.length, 1)
+})
+
+t.test('no ids need no permission, too many are refused', async (t) => {
+  const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
+  t.equal((await vault.use([], as([]))).size, 0)
+  t.equal((await failure(vault.use(['aaa', 'bbb', 'ccc'], as()))).code, 'bad_expression')
+})
+
+t.test('a thousand tokens are one read', async (t) => {
+  const { vault, as, reveal } = await openTestVault(t)
+  const inputs = Array.from({ length: 1000 }, (_, i) => ({ data: `value ${i}`, id: `id-${i}` }))
+  await vault.create(inputs, as())
+  const used = await vault.use(
+    inputs.map(({ id }) => id),
+    reveal(),
+  )
+  t.equal(used.size, 1000)
+  t.equal(used.get('id-999')?.data, 'value 999')
+})
