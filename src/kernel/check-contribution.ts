@@ -19,7 +19,8 @@ const MEMBERS = [
 ]
 const LISTS = ['operations', 'tokenTypes', 'collections', 'permissions'] as const
 const FUNCTIONS = ['start', 'stop', 'health'] as const
-const FILTER = /^[a-z_][a-z0-9_]*$/
+/** Names that the expression language takes for filters. */
+export const FILTER_NAME = /^[a-z][a-z0-9_]{0,49}$/
 const PERMISSION = /^[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)+$/
 const APPLICATION_TYPES = ['public', 'private', 'management']
 const PORTS: Readonly<Record<string, readonly string[]>> = { credentials: ['authenticate', 'install'] }
@@ -108,8 +109,8 @@ export const checkContribution = (
   })
   for (const [name, filter] of Object.entries(contribution.filters ?? {})) {
     const place = at.at(`filter "${name}"`)
-    if (!FILTER.test(name))
-      place.add('its name is not valid.', 'Use lower-case letters, digits and underscores.')
+    if (!FILTER_NAME.test(name))
+      place.add('its name is not valid.', 'Use lower-case letters, digits and underscores, a letter first.')
     if (typeof filter !== 'function') place.add('it is not a function.', 'Give (value, …arguments) => value.')
     if (context.builtIn.has(name))
       place.add('the expression language has a filter of this name.', 'Choose another name.')

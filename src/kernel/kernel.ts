@@ -7,7 +7,7 @@ import type { Keys } from '../keys/types.ts'
 import type { Filter, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
 import { createAuthenticator } from './authenticate.ts'
-import { checkContribution } from './check-contribution.ts'
+import { checkContribution, FILTER_NAME } from './check-contribution.ts'
 import { checkConfig, checkConfigNames, checkPlugins } from './check-plugin.ts'
 import { checkTogether } from './check-together.ts'
 import { discover, type PluginSource } from './discover.ts'
@@ -101,7 +101,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const expressions = deps.createExpressions({
     filters: Object.fromEntries(
       Object.entries(filtersOf(loaded)).filter(
-        ([name, filter]) => !builtIn.has(name) && typeof filter === 'function',
+        ([name, filter]) => FILTER_NAME.test(name) && !builtIn.has(name) && typeof filter === 'function',
       ),
     ),
   })

@@ -1,0 +1,136 @@
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { discover } from '../../src/kernel/discover.ts'
+import type { Fault } from '../../src/kernel/faults.ts'
+import type { Plugin } from '../../src/sdk/index.ts'
+import { pluginOf } from './kit.ts'
+
+const source = (name: string) =>
+  `export const plugin = { api: 1, name: '${name}', version: '1.0.0', setup: () => ({}) }\n`
+
+const loyalty = {
+  api: 1,
+  name: 'loyalty',
+  version: '1.0.0',
+  tokenTypes: [
+    {
+      name: 'loyalty_card',
+      title: 'Loyalty card',
+      data: {
+        type: 'object',
+        properties: { number: { type: 'string', pattern: '^[0-9]{10,16}$' }, pin: { type: 'string' } },
+        required: ['number'],
+      },
+      checks: [{ check: 'luhn', at: '/number' }],
+      never: ['/pin'],
+      container: '/loyalty/high/',
+      mask: { number: '{{ data.number | reveal_last: 4 }}' },
+      fingerprint: '{{ data.number }}',
+      searchIndexes: ['{{ data.number | last4 }}'],
+    },
+  ],
+}
+
+const load = async (t: Test, sources: readonly (string | Plugin)[], files: Record<string, unknown>) => {
+  const base = t.testdir(files as never)
+  const faults: Fault[] = []
+  const candidates = await discover({ sources, base, pluginsDir: join(base, 'plugins') }, faults)
+  return {
+    names: candidates.map(({ value }) => (value as Plugin).name),
+    values: candidates.map(({ value }) => value as Plugin),
+    faults: faults.map(({ place, problem, remedy }) => `${place}: ${problem} ${remedy}`),
+  }
+}
+
+t.test('* is every folder of plugins with an index, in alphabetical order', async (t) => {
+  const { names, faults } = await load(t, ['*'], {
+    plugins: {
+      zebra: { 'index.js': source('zebra') },
+      apple: { 'index.ts': source('apple') },
+      '.hidden': { 'index.js': source('hidden') },
+      'README.md': 'not a folder',
+    },
+  })
+  t.same(faults, [])
+  t.same(names, ['apple', 'zebra'])
+})
+
+t.test('folders, JSON files, npm names and plugins themselves, each once, in the order given', async (t) => {
+  const { names, faults } = await load(
+    t,
+    [
+      './mine/second',
+      '*',
+      'declared.json',
+      'acme-vault-plugin',
+      'plugins/first',
+      'declared.json',
+      pluginOf({}, { name: 'own' }),
+    ],
+    {
+      'package.json': '{"type":"module"}',
+      plugins: { first: { 'index.ts': source('first') } },
+      mine: { second: { 'index.js': source('second') } },
+      'declared.json': JSON.stringify(loyalty),
+      node_modules: {
+        'acme-vault-plugin': {
+          'package.json': '{"name":"acme-vault-plugin","version":"1.0.0","type":"module","main":"index.js"}',
+          'index.js': source('acme'),
+        },
+      },
+    },
+  )
+  t.same(faults, [])
+  t.same(names, ['second', 'first', 'loyalty', 'acme', 'own'])
+})
+
+t.test('a JSON plugin brings its token types as they are', async (t) => {
+  const { values } = await load(t, ['l.json'], { 'l.json': JSON.stringify(loyalty) })
+  const contribution = await values[0]?.setup({} as never)
+  t.same(contribution, { tokenTypes: loyalty.tokenTypes })
+  t.match(values[0], { api: 1, name: 'loyalty', version: '1.0.0' })
+})
+
+t.test('what cannot be loaded is told with its place, and the rest is loaded', async (t) => {
+  const { names, faults } = await load(
+    t,
+    ['*', './nowhere', 'no-such-package-of-ours', 'bad.json', 'none.json', 'odd.json', 'list.json'],
+    {
+      plugins: {
+        broken: { 'index.js': 'throw new Error("boom")\n' },
+        empty: {},
+        fine: { 'index.js': source('fine') },
+        nameless: { 'index.js': 'export const other = 1\n' },
+      },
+      'bad.json': '{',
+      'odd.json': JSON.stringify({
+        ...loyalty,
+        run: 1,
+        tokenTypes: [{ ...loyalty.tokenTypes[0], normalize: 'x' }],
+      }),
+      'list.json': '[]',
+    },
+  )
+  t.same(names, ['fine', 'loyalty'])
+  const expected = [
+    /^plugins.broken: its module cannot be loaded: boom\./,
+    /^plugins.empty: the folder holds neither index\.ts nor index\.js\./,
+    /^plugins.nameless: its module exports no "plugin"\. Export it by name/,
+    /"\.\/nowhere": there is no such folder/,
+    /"no-such-package-of-ours": its module cannot be loaded/,
+    /"bad\.json": the file cannot be read as JSON/,
+    /"none\.json": the file cannot be read as JSON/,
+    /"odd\.json": there is no member "run" in a declarative plugin/,
+    /"odd\.json" › tokenTypes\[0\]: there is no member "normalize"/,
+    /"list\.json": a declarative plugin is a JSON object/,
+  ]
+  t.equal(faults.length, expected.length, faults.join('\n'))
+  for (const [index, fault] of expected.entries()) t.match(faults[index], fault)
+})
+
+t.test('a missing plugins folder and missing token types are faults', async (t) => {
+  const { faults } = await load(t, ['*', 'e.json'], {
+    'e.json': JSON.stringify({ api: 1, name: 'e', version: '1.0.0', tokenTypes: [] }),
+  })
+  t.match(faults, [/the folder of plugins does not exist/, /"tokenTypes" is missing or empty/])
+})

@@ -1,0 +1,386 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { PluginFaults } from '../../src/kernel/faults.ts'
+import type { Collection, Kernel, Plugin } from '../../src/sdk/index.ts'
+import { startTestService } from '../kit/service.ts'
+import { faultsOf, operationOf, pluginOf, startOverNothing, typeOf } from './kit.ts'
+
+const Things = { name: 'things', schema: Type.Object({ id: Type.String(), owner: Type.String() }) }
+
+const read = { type: 'thing:read', description: 'Read things', application_types: ['private'] }
+
+const credentials = {
+  collections: [] as string[],
+  authenticate: async () => undefined,
+  install: async () => {},
+}
+
+/** What is wrong, the plugin that has it, and the one fault that must be told. */
+const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
+  ['another api', [pluginOf({}, { api: 2 })], /plugin "sample": it is written for plugin API 2\. .*api: 1/],
+  ['a bad name', [pluginOf({}, { name: 'Sample!' })], /its name is not valid\. .*lower-case/],
+  ['a bad version', [pluginOf({}, { version: '1' })], /version is not a semantic version\. .*"1\.0\.0"/],
+  ['requires that is no list', [pluginOf({}, { requires: 'tokens' })], /"requires" is not a list/],
+  ['no setup', [pluginOf({}, { setup: undefined })], /it has no setup function/],
+  ['an unknown member', [pluginOf({}, { operations: [] } as never)], /a plugin has no member "operations"/],
+  ['a name taken', [pluginOf(), pluginOf()], /its name is taken/],
+  [
+    'a missing requirement',
+    [pluginOf({}, { requires: ['other'] })],
+    /requires the plugin "other", which is not/,
+  ],
+  [
+    'a circle of requirements',
+    [pluginOf({}, { name: 'a', requires: ['b'] }), pluginOf({}, { name: 'b', requires: ['a'] })],
+    /in a circle: a → b → a/,
+  ],
+  [
+    'a config that its schema refuses',
+    [pluginOf({}, { config: Type.Object({ port: Type.Integer() }) })],
+    /plugin "sample" › config: "port" is required/,
+  ],
+  [
+    'a setup that throws',
+    [
+      pluginOf(
+        {},
+        {
+          setup: () => {
+            throw new Error('no disk')
+          },
+        },
+      ),
+    ],
+    /setup: it threw: no disk/,
+  ],
+  [
+    'a setup that rejects',
+    [
+      pluginOf(
+        {},
+        {
+          setup: async () => {
+            throw new Error('late')
+          },
+        },
+      ),
+    ],
+    /setup: it threw: late/,
+  ],
+  [
+    'a setup that hangs',
+    [pluginOf({}, { setup: () => new Promise(() => {}) })],
+    /setup: it did not settle within 0\.05 s/,
+  ],
+  [
+    'a setup that returns nothing',
+    [pluginOf({}, { setup: () => undefined })],
+    /setup: it does not return an object/,
+  ],
+  ['an unknown contribution', [pluginOf({ operation: [] })], /setup: a plugin cannot bring "operation"/],
+  ['operations that are no list', [pluginOf({ operations: {} })], /"operations" is not a list of objects/],
+  ['a start that is no function', [pluginOf({ start: 1 })], /"start" is not a function/],
+  [
+    'a service used inside setup',
+    [pluginOf({}, { setup: (kernel: Kernel) => ({ permissions: [...kernel.permissions()] }) })],
+    /plugin "sample" used kernel\.permissions inside setup/,
+  ],
+  [
+    'records used inside setup',
+    [
+      pluginOf(
+        {},
+        {
+          setup: async (kernel: Kernel) => {
+            await kernel.records(Things).get('a', 'b')
+            return {}
+          },
+        },
+      ),
+    ],
+    /used kernel\.records inside setup/,
+  ],
+  [
+    'the same operation twice',
+    [pluginOf({ operations: [operationOf(), operationOf({ http: 'GET /others/{id}' })] })],
+    /operation "Things\.Get": the same plugin has it twice/,
+  ],
+  [
+    'the same route twice, under other member names',
+    [
+      pluginOf({ operations: [operationOf()] }),
+      pluginOf(
+        {
+          operations: [
+            operationOf({
+              rpc: 'Other.Get',
+              http: 'GET /things/{name}',
+              input: Type.Object({ name: Type.String({ field: 1 }) }),
+            }),
+          ],
+        },
+        { name: 'other' },
+      ),
+    ],
+    /plugin "other" › route "GET \/things\/\{\}": plugin "sample" has it too/,
+  ],
+  [
+    'the same token type twice',
+    [pluginOf({ tokenTypes: [typeOf()] }), pluginOf({ tokenTypes: [typeOf()] }, { name: 'other' })],
+    /token type "locker": plugin "sample" has it too/,
+  ],
+  [
+    'the same collection twice',
+    [pluginOf({ collections: [Things] }), pluginOf({ collections: [Things] }, { name: 'other' })],
+    /collection "things": plugin "sample" has it too/,
+  ],
+  [
+    'a bad collection name',
+    [pluginOf({ collections: [{ ...Things, name: 'Things' }] })],
+    /its name is not valid/,
+  ],
+  [
+    'a collection without id',
+    [pluginOf({ collections: [{ name: 'x', schema: Type.Object({}) }] })],
+    /not an object schema with a string "id"/,
+  ],
+  [
+    'an index of nothing',
+    [pluginOf({ collections: [{ ...Things, indexes: ['x'] }] })],
+    /indexes: "x" is no string member/,
+  ],
+  [
+    'a lookup listed twice',
+    [pluginOf({ collections: [{ ...Things, lookups: ['owner', 'owner'] }] })],
+    /listed twice/,
+  ],
+  [
+    'the same filter twice',
+    [
+      pluginOf({ filters: { shout: (v: unknown) => v } }),
+      pluginOf({ filters: { shout: (v: unknown) => v } }, { name: 'other' }),
+    ],
+    /filter "shout": plugin "sample" has it too/,
+  ],
+  [
+    'a filter of the language',
+    [pluginOf({ filters: { last4: (v: unknown) => v } })],
+    /has a filter of this name/,
+  ],
+  [
+    'a filter that is no function',
+    [pluginOf({ filters: { shout: 1 } })],
+    /filter "shout": it is not a function/,
+  ],
+  [
+    'a bad filter name',
+    [pluginOf({ filters: { 'SHOUT!': (v: unknown) => v } })],
+    /filter "SHOUT!": its name is not valid/,
+  ],
+  [
+    'a permission twice',
+    [pluginOf({ permissions: [read] }), pluginOf({ permissions: [read] }, { name: 'other' })],
+    /permission "thing:read": plugin "sample" has it too/,
+  ],
+  ['a bad permission', [pluginOf({ permissions: [{ ...read, type: 'read' }] })], /it is not "resource:verb"/],
+  [
+    'a permission for nobody',
+    [pluginOf({ permissions: [{ ...read, application_types: [] }] })],
+    /its application types are not valid/,
+  ],
+  [
+    'a port twice',
+    [pluginOf({ ports: { credentials } }), pluginOf({ ports: { credentials } }, { name: 'other' })],
+    /port "credentials": plugin "sample" has it too/,
+  ],
+  ['an unknown port', [pluginOf({ ports: { mail: {} } })], /port "mail": there is no such port/],
+  [
+    'half a port',
+    [pluginOf({ ports: { credentials: { ...credentials, authenticate: undefined } } })],
+    /it lacks the function "authenticate"/,
+  ],
+  [
+    'a port that watches nothing',
+    [pluginOf({ ports: { credentials: { ...credentials, collections: ['keys'] } } })],
+    /watches the collection "keys", which no plugin declares/,
+  ],
+]
+
+for (const [what, plugins, fault] of TABLE)
+  t.test(`a start is refused for ${what}, and that is the only fault`, async (t) => {
+    const faults = await faultsOf(plugins, { setupTimeout: 50 })
+    t.equal(faults.length, 1, faults.join('\n'))
+    t.match(faults[0], fault)
+  })
+
+t.test('plugins without a fault start', async (t) => {
+  t.same(
+    await faultsOf([
+      pluginOf({ operations: [operationOf()], tokenTypes: [typeOf()], collections: [Things] }),
+    ]),
+    [],
+  )
+})
+
+t.test('all faults of all plugins are told at once, and nothing starts', async (t) => {
+  let starts = 0
+  const start = () => {
+    starts++
+  }
+  const plugins = [
+    pluginOf({ start, tokenTypes: [typeOf({ container: 'x', never: ['/zip'] })] }),
+    pluginOf(
+      { start, operations: [operationOf({ permission: 'thing:read', summary: '' })] },
+      { name: 'other' },
+    ),
+    pluginOf({ start }, { name: 'third', requires: ['fourth'] }),
+    pluginOf({ start }, { name: 'fine' }),
+  ]
+  const thrown = await startOverNothing(plugins, { configs: { nobody: {}, fine: { a: 1 } } }).catch(
+    (error) => error,
+  )
+  t.type(thrown, PluginFaults)
+  t.match(thrown.message, /^7 faults in the plugins; nothing was started:\n/)
+  for (const line of [
+    'plugin "sample" › token type "locker" › container: "x" is not a container.',
+    'plugin "sample" › token type "locker" › never[0]: "/zip" names no member of the data schema.',
+    'plugin "other" › operation Things.Get: it has no summary.',
+    'plugin "other" › operation Things.Get: its permission "thing:read" is declared by no plugin.',
+    'plugin "third": it requires the plugin "fourth", which is not in the list.',
+    'plugin configuration › "nobody": there is no plugin of this name.',
+    'plugin "fine" › config: the plugin takes no configuration, and some is given.',
+  ])
+    t.ok(thrown.message.includes(line), line)
+  t.equal(starts, 0)
+})
+
+t.test('plugins start after those they require and stop in reverse, each once', async (t) => {
+  const seen: string[] = []
+  const noted = (name: string, requires: string[]) =>
+    pluginOf(
+      { start: () => void seen.push(`start ${name}`), stop: async () => void seen.push(`stop ${name}`) },
+      { name, requires },
+    )
+  const kernel = await startOverNothing([noted('c', ['b']), noted('a', []), noted('b', ['a'])])
+  await Promise.all([kernel.stop(), kernel.stop()])
+  t.same(seen, ['start a', 'start b', 'start c', 'stop c', 'stop b', 'stop a'])
+})
+
+t.test('when one start fails, those before it are stopped and told so by their signal', async (t) => {
+  const seen: string[] = []
+  let signal: AbortSignal | undefined
+  const first = pluginOf(
+    {
+      start: (given: AbortSignal) => {
+        signal = given
+      },
+      stop: () => void seen.push('stop first'),
+    },
+    { name: 'first' },
+  )
+  const second = pluginOf(
+    {
+      start: async () => {
+        throw new Error('no port')
+      },
+      stop: () => void seen.push('stop second'),
+    },
+    { name: 'second', requires: ['first'] },
+  )
+  await t.rejects(startOverNothing([first, second]), { message: 'no port' })
+  t.same(seen, ['stop first'])
+  t.equal(signal?.aborted, true)
+})
+
+t.test('a plugin whose health rejects makes the kernel unhealthy', async (t) => {
+  let well = true
+  const kernel = await startOverNothing([
+    pluginOf({
+      health: async () => {
+        if (!well) throw new Error('ill')
+      },
+    }),
+  ])
+  await t.resolves(kernel.health())
+  well = false
+  await t.rejects(kernel.health(), { message: 'ill' })
+})
+
+t.test('configuration reaches the plugin with its defaults', async (t) => {
+  let seen: unknown
+  const plugin = pluginOf(
+    {},
+    {
+      config: Type.Object({ a: Type.Integer({ default: 3 }), b: Type.String() }),
+      setup: (kernel: Kernel) => {
+        seen = kernel.config
+        return {}
+      },
+    },
+  )
+  t.same(await faultsOf([plugin], { configs: { sample: { b: 'x' } } }), [])
+  t.same(seen, { a: 3, b: 'x' })
+})
+
+t.test('what plugins bring is frozen after start', async (t) => {
+  const operation = operationOf()
+  const kernel = await startOverNothing([pluginOf({ operations: [operation], tokenTypes: [typeOf()] })])
+  t.throws(() => {
+    ;(operation as { permission: string }).permission = 'none'
+  }, TypeError)
+  t.throws(() => (kernel.registry.operations as unknown[]).push(operation), TypeError)
+  t.throws(() => {
+    ;(kernel.registry.tokenTypes.get('locker') as { container: string }).container = '/'
+  }, TypeError)
+})
+
+t.test(
+  'services answer from start on: lists, hashes, records and commits of its own collections',
+  async (t) => {
+    const Owners: Collection = {
+      name: 'owners',
+      schema: Type.Object({ id: Type.String(), name: Type.String() }),
+      lookups: ['name'],
+    }
+    let kernel: Kernel | undefined
+    const plugin: Plugin = {
+      api: 1,
+      name: 'owners',
+      version: '1.0.0',
+      setup: (given) => {
+        kernel = given
+        return { collections: [Owners], tokenTypes: [typeOf()], permissions: [read as never] }
+      },
+    }
+    const service = await startTestService(t, { plugins: [plugin] })
+    const { tenantId } = service
+    const records = kernel!.records(Owners) as unknown as {
+      get(tenant: string, id: string): Promise<unknown>
+      inserting(tenant: string, record: unknown): never
+    }
+    await kernel!.commit([
+      records.inserting(tenantId, { id: '1', name: 'Ann' }),
+      records.inserting(tenantId, { id: '2', name: 'Bob' }),
+    ])
+    t.same(await records.get(tenantId, '2'), { id: '2', name: 'Bob' })
+    await t.rejects(
+      kernel!.commit([
+        records.inserting(tenantId, { id: '3', name: 'Cid' }),
+        records.inserting(tenantId, { id: '4', name: 'Ann' }),
+      ]),
+      { code: 'conflict' },
+    )
+    t.equal(await records.get(tenantId, '3'), undefined, 'all or none')
+    t.throws(
+      () => kernel!.records(Things).get(tenantId, '1'),
+      /collection "things", which it does not declare/,
+    )
+    t.same(
+      kernel!.tokenTypes().map(({ name }) => name),
+      ['locker'],
+    )
+    t.same(kernel!.permissions(), [read])
+    t.match(await kernel!.tenants.get(tenantId), { id: tenantId, name: 'First' })
+    t.equal(await kernel!.tenants.get('other'), undefined)
+  },
+)

@@ -1,0 +1,73 @@
+import { Type } from 'typebox'
+import { createLog } from '../../src/common/log.ts'
+import { createMetrics } from '../../src/common/metrics.ts'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import { PluginFaults } from '../../src/kernel/faults.ts'
+import { type KernelOptions, startKernel } from '../../src/kernel/kernel.ts'
+import type { Contribution, Operation, Plugin, TokenType } from '../../src/sdk/index.ts'
+import { testClock } from '../kit/service.ts'
+
+/** A plugin that brings what is given. */
+export const pluginOf = (
+  contribution: unknown = {},
+  rest: Partial<Record<keyof Plugin, unknown>> = {},
+): Plugin =>
+  ({
+    api: 1,
+    name: 'sample',
+    version: '1.0.0',
+    setup: () => contribution as Contribution,
+    ...rest,
+  }) as Plugin
+
+export const operationOf = (rest: Partial<Record<keyof Operation, unknown>> = {}): Operation =>
+  ({
+    rpc: 'Things.Get',
+    http: 'GET /things/{id}',
+    summary: 'Get a thing',
+    permission: 'any key',
+    audit: 'none',
+    input: Type.Object({ id: Type.String({ field: 1 }) }),
+    output: Type.Object({ id: Type.String({ field: 1 }) }),
+    run: async (input: { id: string }) => input,
+    ...rest,
+  }) as Operation
+
+export const typeOf = (rest: Partial<Record<keyof TokenType, unknown>> = {}): TokenType =>
+  ({
+    name: 'locker',
+    title: 'Locker',
+    data: Type.Object({ code: Type.String(), pin: Type.Optional(Type.String()) }),
+    container: '/lockers/',
+    ...rest,
+  }) as TokenType
+
+/** A kernel over nothing: enough to be told what is wrong with plugins, since then nothing starts. */
+export const startOverNothing = (plugins: KernelOptions['plugins'], options: Partial<KernelOptions> = {}) =>
+  startKernel(
+    {
+      store: {} as never,
+      keys: { mac: () => '' },
+      clock: testClock(),
+      log: createLog('test', 'silent'),
+      metrics: createMetrics(),
+      journal: { append: async () => {}, health: async () => {}, close: async () => {} },
+      createExpressions,
+      createVault: () => ({}) as never,
+    },
+    { plugins, pluginsDir: '/nowhere', ...options },
+  )
+
+/** The faults of a start as text, one each; none when it starts. */
+export const faultsOf = async (
+  plugins: KernelOptions['plugins'],
+  options: Partial<KernelOptions> = {},
+): Promise<readonly string[]> => {
+  try {
+    await (await startOverNothing(plugins, options)).stop()
+    return []
+  } catch (thrown) {
+    if (!(thrown instanceof PluginFaults)) throw thrown
+    return thrown.faults.map(({ place, problem, remedy }) => `${place}: ${problem} ${remedy}`)
+  }
+}
