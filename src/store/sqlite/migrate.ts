@@ -31,6 +31,15 @@ export const refuseNewer = (version: number): void => {
     )
 }
 
+/** A database that holds tables, but never was ours, is left alone. */
+const refuseForeign = (db: Connection): void => {
+  if (db.prepare("select 1 from sqlite_schema where type = 'table' limit 1").get() !== undefined)
+    throw new AppError(
+      'invalid',
+      'The database holds the tables of another program. Name a file of its own for Sidevault; nothing was changed.',
+    )
+}
+
 /**
  * Brings the schema to the version of this program; what is missing is applied in one transaction. Of several
  * starters one does it and the others wait for its commit.
@@ -40,10 +49,12 @@ export const migrate = (db: Connection, now: number): void => {
   try {
     const current = schemaVersion(db)
     refuseNewer(current)
-    if (current === 0)
+    if (current === 0) {
+      refuseForeign(db)
       db.exec(
         'create table schema_migrations (version integer primary key, name text not null, applied_at integer not null) strict',
       )
+    }
     for (const { version, name, up } of migrations.slice(current)) {
       for (const step of up(sqliteDialect.builder, columns)) db.exec(step.compile().sql)
       db.prepare('insert into schema_migrations (version, name, applied_at) values (?, ?, ?)').run(

@@ -73,6 +73,12 @@ const groupsOf = async (
   return groups.length > MAX_MERGED ? undefined : groups
 }
 
+/** What the page is put in order by. Where an id or a fingerprint leads, no index may be picked for its order instead. */
+const orderOf = ({ dialect }: PredicateContext, plan: ListPlan): RawBuilder<unknown> => {
+  if (plan.entries.length > 0) return sql`found.seq`
+  return plan.selective ? dialect.unindexed('tokens.seq') : sql`tokens.seq`
+}
+
 const isNowhere = (query: CountQuery) => query.visibility !== 'all' && query.visibility.length === 0
 
 /** Newest first. */
@@ -85,7 +91,7 @@ export const listTokens = async (
   const groups = await groupsOf(session, plan, query)
   if (groups?.length === 0) return []
   const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: true }
-  const orderBy = plan.entries.length === 0 ? sql`tokens.seq` : sql`found.seq`
+  const orderBy = orderOf(context, plan)
 
   const page = () => {
     const base = candidates(context, plan, query).select(

@@ -1,0 +1,113 @@
+import { join } from 'node:path'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import type { Job } from '../../../src/store/sqlite/protocol.ts'
+import { aToken, NOW } from '../kit.ts'
+
+const setUp = (t: Test) => {
+  const ran: string[] = []
+  const db = new Database(join(t.testdir({}), 'a.db'), { verbose: (sql) => ran.push(String(sql)) })
+  t.teardown(() => db.close())
+  db.pragma('journal_mode = WAL')
+  migrate(db, NOW)
+  const count = () => db.prepare('select count(*) from tokens').pluck().get()
+  return { db, ran, count, commit: createGroupCommit(db) }
+}
+
+const create = (number: number, ...ids: string[]): Job => ({
+  number,
+  command: 'tokens.create',
+  args: { tokens: ids.map((id) => aToken({ id, terms: [Buffer.from(id)] })), now: NOW },
+})
+
+const touch = (number: number, collection: string): Job => ({
+  number,
+  command: 'records.commit',
+  args: {
+    mutations: [
+      {
+        kind: 'insert',
+        collection,
+        tenantId: 'a',
+        id: 'r',
+        record: {},
+        shape: { name: collection, indexes: [], lookups: [] },
+      },
+    ],
+    now: NOW,
+  },
+})
+
+t.test('jobs that wait together share one commit', async (t) => {
+  const { ran, commit, count } = setUp(t)
+  ran.length = 0
+  const answers = await commit(Array.from({ length: 50 }, (_, n) => create(n, `id-${n}`)))
+  t.strictSame(
+    answers.map(({ number, ok }) => [number, ok]),
+    Array.from({ length: 50 }, (_, n) => [n, true]),
+  )
+  t.equal(ran.filter((sql) => sql === 'begin immediate').length, 1)
+  t.equal(ran.filter((sql) => sql === 'commit').length, 1)
+  t.equal(count(), 50)
+})
+
+t.test('a job that fails takes back its own writes and nobody else’s', async (t) => {
+  const { db, commit } = setUp(t)
+  const answers = await commit([create(1, 'a'), create(2, 'b', 'c', 'a'), create(3, 'd')])
+  t.match(answers, [
+    { number: 1, ok: true },
+    { number: 2, ok: false, error: { code: 'conflict' } },
+    { number: 3, ok: true },
+  ])
+  t.strictSame(db.prepare('select id from tokens order by id').pluck().all(), ['a', 'd'])
+  t.equal(db.prepare('select count(*) from token_terms').pluck().get(), 2)
+  t.equal(db.prepare('select count from token_counts').pluck().get(), 2)
+})
+
+t.test('when the commit fails, all jobs have failed and the next group is not harmed', async (t) => {
+  const { db, commit, count } = setUp(t)
+  // A foreign key that is looked at by the commit only.
+  db.exec('create table late (seq integer references tokens (seq) deferrable initially deferred)')
+  db.exec(
+    "create trigger poison after insert on changes when new.kind = 'poison' begin insert into late values (-1); end",
+  )
+  const answers = await commit([create(1, 'a'), touch(2, 'poison'), create(3, 'b')])
+  t.match(answers, [
+    { number: 1, ok: false, error: { code: 'internal' } },
+    { number: 2, ok: false, error: { code: 'internal' } },
+    { number: 3, ok: false, error: { code: 'internal' } },
+  ])
+  t.equal(count(), 0)
+  t.match(await commit([create(4, 'a'), touch(5, 'fine')]), [{ ok: true }, { ok: true }])
+  t.equal(count(), 1)
+})
+
+t.test('a full disk fails what did not fit, in words of ours', async (t) => {
+  const { db, commit, count } = setUp(t)
+  await commit([create(1, 'a')])
+  db.pragma(`max_page_count = ${db.pragma('page_count', { simple: true })}`)
+  const big: Job = {
+    number: 2,
+    command: 'tokens.create',
+    args: { tokens: [aToken({ sealed: Buffer.alloc(100_000) })], now: NOW },
+  }
+  const [answer] = await commit([big])
+  t.match(answer, { ok: false, error: { code: 'overloaded', cause: { code: 'SQLITE_FULL' } } })
+  t.notMatch(JSON.stringify(answer), /insert into|values \(/i)
+  t.equal(count(), 1)
+  db.pragma('max_page_count = 1000000')
+  t.match(await commit([big]), [{ ok: true }])
+})
+
+t.test('while another process writes for too long, jobs are refused, not lost', async (t) => {
+  const { db, commit } = setUp(t)
+  db.pragma('busy_timeout = 1')
+  const other = new Database(db.name)
+  t.teardown(() => other.close())
+  other.exec('begin immediate')
+  t.match(await commit([create(1, 'a')]), [{ ok: false, error: { code: 'overloaded', retryAfter: 1 } }])
+  other.exec('rollback')
+  t.match(await commit([create(1, 'a')]), [{ ok: true }])
+})

@@ -1,0 +1,47 @@
+import Database from 'better-sqlite3'
+import type { Writer } from '../../../src/store/session.ts'
+import type { Connection } from '../../../src/store/sqlite/connection.ts'
+import { fromWire } from '../../../src/store/sqlite/errors.ts'
+import { createGroupCommit } from '../../../src/store/sqlite/group-commit.ts'
+import { migrate } from '../../../src/store/sqlite/migrate.ts'
+import { createSqliteSession } from '../../../src/store/sqlite/session.ts'
+import { assembleStore } from '../../../src/store/store.ts'
+import type { Store } from '../../../src/store/types.ts'
+import { NOW } from '../kit.ts'
+
+export interface TracedStore {
+  readonly store: Store
+  readonly db: Connection
+  /** SQL run since the last call, values filled in. */
+  readonly taken: () => readonly string[]
+}
+
+/** A store whose reads and writes share this thread and one connection, with every statement noted down. */
+export const tracedStore = (path: string): TracedStore => {
+  let statements: string[] = []
+  const db = new Database(path, { verbose: (sql) => statements.push(String(sql)) })
+  db.pragma('foreign_keys = ON')
+  db.pragma('journal_mode = WAL')
+  migrate(db, NOW)
+  const commit = createGroupCommit(db)
+  const writer: Writer = {
+    write: async (command, args) => {
+      const [answer] = await commit([{ number: 1, command, args }])
+      if (!answer?.ok) throw fromWire(answer!.error)
+      return answer.value as never
+    },
+    close: async () => {},
+  }
+  const close = async () => {
+    db.close()
+  }
+  return {
+    store: assembleStore({ session: createSqliteSession(db), writer }, { writable: true, close }),
+    db,
+    taken: () => {
+      const all = statements
+      statements = []
+      return all
+    },
+  }
+}

@@ -1,0 +1,143 @@
+import { execFile } from 'node:child_process'
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/types.ts'
+import { aToken, NOW, silent } from '../kit.ts'
+
+const CHILD = fileURLToPath(new URL('./opens.ts', import.meta.url))
+
+const child = async (location: string, task: 'read' | 'commit') => {
+  const { stdout } = await promisify(execFile)(process.execPath, [CHILD, location, task])
+  return JSON.parse(stdout) as { ok: boolean; total?: number; message?: string }
+}
+
+const path = (t: Test) => join(t.testdir({}), 'a.db')
+
+const open = async (
+  t: Test,
+  location: string,
+  mode: 'read-write' | 'read-only' = 'read-write',
+  patience?: number,
+): Promise<Store> => {
+  const store = await openStore({
+    location,
+    mode,
+    log: silent,
+    ...(patience === undefined ? {} : { patience }),
+  })
+  t.teardown(() => store.close())
+  return store
+}
+
+const refusal = (promise: Promise<unknown>) =>
+  promise.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  )
+
+t.test('starters at the same time all open, and the schema is made once', async (t) => {
+  const location = path(t)
+  const [stores, ...answers] = await Promise.all([
+    Promise.all(Array.from({ length: 4 }, () => open(t, location))),
+    child(location, 'commit'),
+    child(location, 'commit'),
+    child(location, 'read'),
+  ])
+  for (const answer of answers) t.match(answer, { ok: true })
+  t.equal((await stores[0]?.records.find('things', 'tenant-a', {}))?.total, 2)
+  const db = new Database(location, { readonly: true })
+  t.strictSame(db.prepare('select version, name from schema_migrations').all(), [
+    { version: 1, name: 'tables' },
+  ])
+  db.close()
+})
+
+t.test('a commit of another process is seen by the next read, and moves the change counter', async (t) => {
+  const location = path(t)
+  const [store, reader] = [await open(t, location), await open(t, location, 'read-only')]
+  const changes = async () => [
+    await store.records.changes(['things']),
+    await reader.records.changes(['things']),
+  ]
+  const [before] = await changes()
+  await child(location, 'commit')
+  const after = await changes()
+  t.not(after[0], before)
+  t.equal(after[0], after[1])
+  t.equal((await reader.records.find('things', 'tenant-a', {})).total, 1)
+  t.match(await child(location, 'read'), { ok: true, total: 1 })
+  await store.tokens.create([aToken({ id: 'new' })], NOW)
+  t.equal((await reader.tokens.read('tenant-a', ['new'], NOW)).length, 1, 'in the same turn')
+})
+
+t.test('a read-only store refuses every write and says whose they are', async (t) => {
+  const location = path(t)
+  await open(t, location)
+  const reader = await open(t, location, 'read-only')
+  await reader.health()
+  const shape = { name: 'things', indexes: [], lookups: [] }
+  const change = { kind: 'insert', collection: 'things', tenantId: 'a', id: 'a', record: {}, shape } as const
+  for (const write of [
+    () => reader.tokens.create([aToken()], NOW),
+    () => reader.tokens.delete('tenant-a', 'x', NOW),
+    () => reader.tokens.purge(NOW, 1),
+    () => reader.records.commit([change], NOW),
+    () => reader.keys.add([]),
+  ])
+    t.match(await refusal(write()), { code: 'internal', message: /admin role/ })
+})
+
+t.test('a reader that is first waits for the schema, and gives up with the remedy', async (t) => {
+  const location = path(t)
+  const waiting = open(t, location, 'read-only')
+  const store = await open(t, location)
+  await store.tokens.create([aToken({ id: 'x' })], NOW)
+  t.equal((await (await waiting).tokens.read('tenant-a', ['x'], NOW)).length, 1)
+  t.match(await refusal(open(t, `${location}-none`, 'read-only', 30)), {
+    code: 'unavailable',
+    message: /Start the admin role/,
+  })
+})
+
+t.test('a reader opens what a writer left behind', async (t) => {
+  const location = path(t)
+  const store = await openStore({ location, mode: 'read-write', log: silent })
+  await store.tokens.create([aToken({ id: 'x' })], NOW)
+  await store.close()
+  const reader = await open(t, location, 'read-only')
+  t.equal((await reader.tokens.read('tenant-a', ['x'], NOW)).length, 1)
+})
+
+t.test('a schema newer than this program is refused in both modes, and stays as it is', async (t) => {
+  const location = path(t)
+  await (await openStore({ location, mode: 'read-write', log: silent })).close()
+  const db = new Database(location)
+  db.exec("insert into schema_migrations values (999, 'future', 0)")
+  db.close()
+  for (const mode of ['read-write', 'read-only'] as const)
+    t.match(await refusal(open(t, location, mode)), { code: 'invalid', message: /newer Sidevault.*restore/ })
+})
+
+t.test('what is not a database of ours is refused in words, and not touched', async (t) => {
+  const location = path(t)
+  writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
+  t.match(await refusal(open(t, location)), { code: 'invalid', message: /not a sound SQLite database/ })
+
+  const foreign = `${location}-foreign`
+  const db = new Database(foreign)
+  db.exec('create table tokens (mine integer)')
+  db.close()
+  t.match(await refusal(open(t, foreign)), { code: 'invalid', message: /another program/ })
+
+  t.match(await refusal(open(t, join(location, 'no', 'such.db'))), {
+    code: 'unavailable',
+    message: /directory/,
+  })
+  t.match(await refusal(open(t, t.testdirName)), { code: 'unavailable' }, 'a directory')
+  t.match(await refusal(open(t, ':memory:')), { code: 'invalid' })
+})

@@ -1,0 +1,34 @@
+/** Child of open.test.ts: opens a store, does what it was told, prints a line of JSON. */
+import { openStore } from '../../../src/store/open.ts'
+import { NOW, silent } from '../kit.ts'
+
+const [location = '', task = ''] = process.argv.slice(2)
+
+try {
+  const store = await openStore({
+    location,
+    mode: task === 'read' ? 'read-only' : 'read-write',
+    log: silent,
+  })
+  if (task === 'commit') {
+    const shape = { name: 'things', indexes: [], lookups: [] }
+    await store.records.commit(
+      [
+        {
+          kind: 'insert',
+          collection: 'things',
+          tenantId: 'tenant-a',
+          id: `${process.pid}`,
+          record: {},
+          shape,
+        },
+      ],
+      NOW,
+    )
+  }
+  const { total } = await store.records.find('things', 'tenant-a', {})
+  await store.close()
+  process.stdout.write(JSON.stringify({ ok: true, total }))
+} catch (thrown) {
+  process.stdout.write(JSON.stringify({ ok: false, message: String(thrown) }))
+}
