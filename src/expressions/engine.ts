@@ -41,12 +41,16 @@ const guarded = (impl: unknown): Handler => {
   }
 }
 
+/** liquidjs hands over `nil` and `empty` as objects of its own. */
+const plainArgument = (argument: unknown): unknown =>
+  typeof argument === 'object' && argument !== null ? argument.valueOf() : argument
+
 const ours =
   (name: string, filter: InnerFilter): Handler =>
   (value, ...args) => {
     if (value === null || value === undefined) return null
     if (args.some(Array.isArray)) throw badFilter(name, 'takes no named arguments and no lists.')
-    return filter(value, args, name)
+    return filter(value, args.map(plainArgument), name)
   }
 
 const failure = (thrown: unknown): AppError => {

@@ -1,0 +1,88 @@
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import type { Json } from '../../src/common/json.ts'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import { mayHoldExpression } from '../../src/expressions/types.ts'
+
+const evaluate = (filter: (value: Json, ...args: Json[]) => Json, text: string, data: Json) =>
+  createExpressions({ filters: { mine: filter } })
+    .parseStored(text)
+    .evaluate({ data })
+
+t.test('a plugin brings filters, which get arguments and keep types', async (t) => {
+  t.equal(
+    evaluate((value, by) => Number(value) * Number(by), '{{ data | mine: 3 }}', 5),
+    15,
+  )
+  t.strictSame(
+    evaluate((value) => ({ value }), '{{ data | mine | json: "$.value" }}', 'x'),
+    'x',
+  )
+})
+
+t.test('a plugin filter is not called for null', async (t) => {
+  t.equal(
+    evaluate(() => t.fail('was called') as never, '{{ data | mine }}', null),
+    null,
+  )
+})
+
+t.test('a plugin filter sees bytes as base64', async (t) => {
+  t.equal(
+    evaluate((value) => typeof value, "{{ data | hmac: 'sha-256', 'k' | mine }}", 'x'),
+    'string',
+  )
+})
+
+t.test('what a plugin filter throws does not show, unless it is an AppError', async (t) => {
+  const boom = () => {
+    throw new Error('4242424242424242')
+  }
+  t.throws(() => evaluate(boom, '{{ data | mine }}', 'x'), {
+    code: 'bad_expression',
+    message: /^Filter "mine" failed/,
+  })
+  const own = () => {
+    throw new AppError('bad_expression', 'My words.')
+  }
+  t.throws(() => evaluate(own, '{{ data | mine }}', 'x'), { message: 'My words.' })
+  t.throws(() => evaluate(own, 'y{{ data | mine }}', 'x'), { message: 'My words.' })
+})
+
+t.test('a plugin filter cannot yield what is not JSON', async (t) => {
+  t.throws(() => evaluate(() => Number.NaN, '{{ data | mine }}', 'x'), { code: 'bad_expression' })
+  t.equal(
+    evaluate(() => undefined as never, '{{ data | mine }}', 'x'),
+    null,
+  )
+})
+
+t.test('filter names that are taken or malformed are refused at once', async (t) => {
+  for (const name of ['last4', 'json', 'With Space', '', '9x'])
+    t.throws(() => createExpressions({ filters: { [name]: (value) => value } }), /filter/, name)
+})
+
+t.test('all filters of completions §6 are there', async (t) => {
+  const { filters } = createExpressions({ filters: { mine: (value) => value } })
+  const names = `json stringify last4 reveal_last reveal card_mask card_bin card_exp pad_left pad_right to_string
+    to_number to_boolean alias_preserve_format alias_preserve_length alias_card hmac to_base16 to_base64 mine`
+  t.strictSame([...filters.keys()].sort(), names.split(/\s+/).sort())
+  t.equal(filters.get('last4')?.('12345'), '2345')
+  t.equal(filters.get('last4')?.(null), null)
+  t.type(filters.get('hmac')?.('x', 'sha-256', 'k'), 'string')
+})
+
+t.test('all filters of standard Liquid are there', async (t) => {
+  const { parse } = createExpressions()
+  const names = `abs append at_least at_most capitalize ceil compact concat date default divided_by downcase escape
+    escape_once first floor join last lstrip map minus modulo newline_to_br plus prepend remove remove_first
+    remove_last replace replace_first replace_last reverse round rstrip size slice sort sort_natural split strip
+    strip_html strip_newlines sum times truncate truncatewords uniq upcase url_decode url_encode where base64_encode
+    base64_decode find find_index has reject`
+  for (const name of names.split(/\s+/)) t.doesNotThrow(() => parse(`{{ abc | ${name} }}`), name)
+})
+
+t.test('a text without an opening pair of braces holds no expression', async (t) => {
+  t.equal(mayHoldExpression('a { { b } }'), false)
+  t.equal(mayHoldExpression('a {{'), true)
+})

@@ -1,0 +1,53 @@
+import t from 'tap'
+import { checkExamples, checkRefusals, evaluate } from './table.ts'
+
+const data = {
+  books: [
+    { category: 'fiction', author: 'Herman Melville', title: 'Moby Dick', price: 8.99 },
+    { category: 'fantasy', author: 'J. R. R. Tolkien', title: 'The Lord of the Rings', price: 22.99 },
+  ],
+  bicycle: { color: 'red', price: 19.95, 'odd | }} name': 1 },
+  nothing: null,
+}
+
+checkExamples([
+  [data, "| json: '$.bicycle.color'", 'red'],
+  [data, "| json: '$.bicycle.price'", 19.95],
+  [data, "| json: '$.books[0].author'", 'Herman Melville'],
+  [data, "| json: '$.books[-1].author'", 'J. R. R. Tolkien'],
+  [data, "| json: '$.books[?(@.price < 10)].title'", 'Moby Dick'],
+  [data, '| json: "$.books[?@.category == \'fantasy\'].price"', 22.99],
+  [data, '| json: "$.bicycle[\'odd | }} name\']"', 1],
+  [data, "| json: '$..color'", 'red'],
+  [data, "| json: '$.books[?count(@.*) == 4 && @.price > 10].title'", 'The Lord of the Rings'],
+  [data, "| json: '$.nope'", null],
+  [data, "| json: '$.nothing'", null],
+  [data, "| json: '$.bicycle' | json: '$.color' | upcase", 'RED'],
+  ['text', "| json: '$'", 'text'],
+  ['text', "| json: '$.a'", null],
+  [{ a: 1 }, '| json', '{"a":1}'],
+  [null, "| json: '$.a'", null],
+])
+
+checkRefusals([
+  [data, "| json: '$.books[*].title'"],
+  [data, "| json: '$..price'"],
+  [data, "| json: 'bicycle'"],
+  [data, "| json: '$.['"],
+  [data, '| json: 5'],
+  [data, "| json: '$..a..b'"],
+  [data, "| json: '$.books[?@..price]'"],
+  [data, "| json: '$.books[?@[?@.a]]'"],
+  [data, "| json: '$.books[?count($.books[*]) > 1]'"],
+  [data, '| json: \'$.books[?search(@.title, "(a+)+b")]\''],
+  [data, `| json: '$${'[0,0]'.repeat(60)}'`],
+])
+
+t.test('a path into a document at its depth limit and with many nodes ends soon', async (t) => {
+  let deep: unknown = 'x'
+  for (let depth = 0; depth < 63; depth++) deep = [deep]
+  const wide = { deep, list: Array.from({ length: 50_000 }, (_, at) => ({ at })) }
+  const began = performance.now()
+  t.equal(evaluate(JSON.parse(JSON.stringify(wide)), "| json: '$..[?@.at == 49999].at'"), 49_999)
+  t.ok(performance.now() - began < 5_000)
+})

@@ -1,0 +1,178 @@
+import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
+import t from 'tap'
+import { BODY_LIMITS } from '../../../src/gateway/body/rewrite.ts'
+import { expressions, plan, resolve, rewritten } from './kit.ts'
+
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+const KINDS: readonly (readonly [type: string, kind: string])[] = [
+  ['application/json', '10'],
+  ['APPLICATION/JSON;charset=UTF-8', '10'],
+  ['application/vnd.api+json', '10'],
+  ['application/problem+json; x=y', '10'],
+  ['text/json', '10'],
+  ['text/plain', '"10"'],
+  ['application/yaml', '"10"'],
+  ['application/atom+xml', '"10"'],
+  ['application/jsonl', '"10"'],
+  ['application/octet-stream', 'pass'],
+  ['application/pdf', 'pass'],
+  ['image/svg', 'pass'],
+  ['application/zip', 'pass'],
+  ['application/grpc', 'pass'],
+  ['application/x-protobuf', 'pass'],
+  ['multipart/form-data; boundary=x', 'pass'],
+  ['video/mp4', 'pass'],
+  ['nonsense', 'pass'],
+]
+
+for (const [type, kind] of KINDS)
+  t.test(`${type}: a string that is one expression is sent as ${kind}`, async (t) => {
+    const body = '"{{ten}}"'
+    const result = await plan(body, type)
+    t.equal(result.kind, kind === 'pass' ? 'pass' : 'rewrite')
+    if (kind !== 'pass') t.equal((await rewritten(body, type)).toString(), kind)
+  })
+
+t.test('an empty body, or one of unknown type that is no text, passes', async (t) => {
+  t.equal((await plan('', JSON_TYPE)).kind, 'pass')
+  t.equal((await plan(Buffer.from([0xff, 0x7b, 0x7b]), undefined)).kind, 'pass')
+})
+
+const BODY = '{"a":"{{pan}}","pad":"xxxxxxxxxxxxxxxxxxxxxxxxxxxx"}'
+const SENT = BODY.replace('{{pan}}', '4242424242424242')
+
+const CODINGS: readonly (readonly [header: string, encode: (body: string | Buffer) => Buffer])[] = [
+  ['gzip', gzipSync],
+  ['X-GZip', gzipSync],
+  ['deflate', deflateSync],
+  ['deflate', deflateRawSync],
+  ['br', brotliCompressSync],
+  ['identity, gzip', gzipSync],
+  ['gzip, br', (body) => brotliCompressSync(gzipSync(body))],
+]
+
+for (const [header, encode] of CODINGS)
+  t.test(`a body in ${header} is decoded, replaced and sent decoded`, async (t) => {
+    const result = await plan(encode(BODY), JSON_TYPE, header)
+    t.match(result, { kind: 'rewrite', decoded: true })
+    t.equal(result.kind === 'rewrite' && result.apply(resolve).toString(), SENT)
+  })
+
+t.test('a plain body is not said to be decoded', async (t) => {
+  t.match(await plan(BODY, JSON_TYPE, 'identity'), { kind: 'rewrite', decoded: false })
+  t.match(await plan(BODY, JSON_TYPE, ''), { kind: 'rewrite', decoded: false })
+})
+
+t.test('compressed bodies without an expression, of binary types, or in unknown codings pass', async (t) => {
+  t.equal((await plan(gzipSync('{"a":1}'), JSON_TYPE, 'gzip')).kind, 'pass')
+  t.equal((await plan(gzipSync(BODY), 'application/octet-stream', 'gzip')).kind, 'pass')
+  for (const coding of ['zstd', 'compress', 'gzip, zstd', 'gzip, gzip, gzip', 'constructor'])
+    t.equal((await plan(gzipSync(BODY), JSON_TYPE, coding)).kind, 'pass', coding)
+})
+
+t.test('a body that is not what its coding says is malformed', async (t) => {
+  for (const coding of ['gzip', 'deflate', 'br'])
+    await t.rejects(plan(BODY, JSON_TYPE, coding), { name: 'AppError', code: 'malformed' })
+  await t.rejects(plan(gzipSync(BODY).subarray(0, 30), JSON_TYPE, 'gzip'), { code: 'malformed' })
+})
+
+t.test('a decompression bomb is stopped at the limit', async (t) => {
+  const bomb = gzipSync(Buffer.alloc(64 * 1024 * 1024, ' '))
+  await t.rejects(plan(bomb, JSON_TYPE, 'gzip'), { code: 'too_large' })
+  await t.rejects(plan(brotliCompressSync(bomb), JSON_TYPE, 'gzip, br'), { code: 'too_large' })
+  const exact = Buffer.concat([Buffer.alloc(BODY_LIMITS.decodedBytes - BODY.length, ' '), Buffer.from(BODY)])
+  t.equal((await plan(gzipSync(exact), JSON_TYPE, 'gzip')).kind, 'rewrite')
+})
+
+t.test('a rewritten body is stopped at its limit, exactly', async (t) => {
+  const body = '["{{pan}}","{{pan}}"]'
+  const size = '["4242424242424242","4242424242424242"]'.length
+  for (const [rewrittenBytes, fits] of [
+    [size, true],
+    [size - 1, false],
+  ] as const)
+    for (const type of ['application/json', 'text/plain']) {
+      const limits = {
+        ...BODY_LIMITS,
+        rewrittenBytes: type === 'text/plain' ? rewrittenBytes : rewrittenBytes,
+      }
+      const result = await plan(body, type, undefined, limits)
+      const apply = () => result.kind === 'rewrite' && result.apply(resolve)
+      if (fits) t.doesNotThrow(apply)
+      else t.throws(apply, { code: 'too_large' })
+    }
+})
+
+t.test('many large values stop at the limit before they are all printed', async (t) => {
+  const body = JSON.stringify(Array.from({ length: 20_000 }, () => '{{big}}'))
+  const result = await plan(body, JSON_TYPE)
+  let looks = 0
+  const big = { data: 'x'.repeat(1_000_000), token: null }
+  t.throws(
+    () =>
+      result.kind === 'rewrite' &&
+      result.apply(() => {
+        looks++
+        return big
+      }),
+    { code: 'too_large' },
+  )
+  t.ok(looks < 50)
+})
+
+t.test('applying twice gives the same bytes', async (t) => {
+  const result = await plan(BODY, JSON_TYPE)
+  if (result.kind !== 'rewrite') return t.fail('passed')
+  t.strictSame(result.apply(resolve), result.apply(resolve))
+})
+
+const HOSTILE: readonly (readonly [type: string, unit: string])[] = [
+  ['text/plain', '{{'],
+  ['text/plain', '{{a}}'],
+  ['text/plain', "{{a|b:'"],
+  ['application/json', '{{'],
+  ['application/json', '['],
+  ['application/json', '{"{{":'],
+  ['application/json', '"{{aaa}}"'],
+  ['application/json', '\\u007b'],
+  ['application/x-www-form-urlencoded', '{{'],
+  ['application/x-www-form-urlencoded', 'a={{b}}&'],
+  ['application/x-www-form-urlencoded', '%7B%7B&'],
+  ['application/x-www-form-urlencoded', 'a=%7B%7'],
+]
+
+for (const [type, unit] of HOSTILE)
+  t.test(`8 MiB of ${JSON.stringify(unit)} as ${type} are answered in bounded time`, async (t) => {
+    const wrap = type === 'application/json' && unit.startsWith('\\') ? '"' : ''
+    const body = wrap + unit.repeat((8 * 1024 * 1024) / unit.length) + wrap
+    const began = performance.now()
+    await plan(body, type).catch((error: unknown) => t.match(error, { name: 'AppError' }))
+    t.ok(performance.now() - began < 4_000)
+  })
+
+t.test('a 100 KB string in a list of many is found in linear time', async (t) => {
+  const body = JSON.stringify([
+    ...Array.from({ length: 1_000 }, (_, at) => `{{ tok${at} }}`),
+    'x'.repeat(7_000_000),
+  ])
+  const result = await plan(body, JSON_TYPE)
+  t.equal(result.kind === 'rewrite' && result.ids.length, 1_000)
+})
+
+t.test('no error of planning tells what the body holds', async (t) => {
+  const secret = '4111111111111111'
+  for (const [type, body] of [
+    ['application/json', `{"a":"${secret} {{"}`],
+    ['application/json', `{"a":"{{ ${secret}/x }}"}`],
+    ['application/json', `{"a":"{{ x | y: '${secret}' }}"}`],
+    ['application/json', `{"a":${secret}x,"b":"{{ x }}"}`],
+    ['text/plain', `${secret} {{ x | append: ${secret}a }}`],
+    ['application/x-www-form-urlencoded', `a=${secret}{{`],
+  ] as const) {
+    const error = await plan(body, type).catch((thrown: unknown) => thrown as Error)
+    t.ok(error instanceof Error, body)
+    t.notMatch(String((error as Error).message), new RegExp(secret))
+  }
+  t.ok(expressions)
+})
