@@ -6,6 +6,9 @@ export const CONNECTION_COPY = 'x-sidevault-connection'
 const FORWARDED_PROTO = 'x-forwarded-proto'
 const FORWARDED_PROTO_COPY = 'x-sidevault-forwarded-proto'
 
+/** None of them is for anybody but the gateway. */
+export const COPIES: readonly string[] = [CONNECTION_COPY, FORWARDED_PROTO_COPY]
+
 const EARLY =
   'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation'
 

@@ -1,7 +1,9 @@
+import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
 /** What the bootstrap is made from. Paths may be relative: Envoy and the service share a working directory. */
 export interface BootstrapOptions {
+  /** `host` is an IP address or `localhost`. */
   readonly listen: { readonly host: string; readonly port: number }
   /** PEM files of the listener's certificate; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
   readonly tls?: { readonly certificate: string; readonly key: string }
@@ -69,6 +71,9 @@ export const settle = (options: BootstrapOptions): Settings => {
   for (const brand of [canonical, ...others])
     if (!BRAND.test(brand)) throw new Error(`"${brand}" cannot be a header prefix`)
   if (options.gatewaySockets.length === 0) throw new Error('at least one gateway socket is needed')
+  const listen = { ...options.listen }
+  if (listen.host === 'localhost') listen.host = '127.0.0.1'
+  if (isIP(listen.host) === 0) throw new Error(`"${listen.host}" is not an IP address to listen on`)
   const sockets = [...options.gatewaySockets, options.apiSocket, options.envoyAdminSocket]
   if (options.demo) sockets.push(options.demo.socket)
   for (const socket of sockets)
@@ -76,6 +81,7 @@ export const settle = (options: BootstrapOptions): Settings => {
       throw new Error(`the socket path "${socket}" is longer than ${SOCKET_PATH_BYTES} bytes`)
   return {
     ...options,
+    listen,
     brands: [canonical, ...others],
     bodyLimit: options.bodyLimit ?? 8 * 1024 * 1024,
     gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,

@@ -1,5 +1,6 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
 import { brandHeaders, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
 
@@ -102,6 +103,7 @@ export const routes = (settings: Settings) => {
           {
             name: ROUTES.api,
             match: { prefix: '/' },
+            request_headers_to_remove: COPIES,
             route: { cluster: CLUSTERS.api, timeout: duration(settings.apiTimeoutMs) },
             ...withoutGateway,
           },

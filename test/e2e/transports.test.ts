@@ -104,13 +104,13 @@ t.test('many requests share connections, and none is lost to stream resets', asy
   const session = connectHttp2(`http://127.0.0.1:${one.port}`)
   t.teardown(() => session.destroy())
   let failed = 0
-  for (let round = 0; round < 50; round++) {
+  for (let round = 0; round < 30; round++) {
     const answers = await Promise.all(
       Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name }}'))),
     )
     failed += answers.filter(({ status }) => status !== 200).length
   }
-  t.equal(failed, 0, '2,500 requests, more than the limit that Node starts with')
+  t.equal(failed, 0, '1,500 requests, more than the resets that Node allows by itself')
   t.equal(await one.envoy.stat('cluster.gateway.upstream_cx_total'), 1)
 })
 

@@ -1,0 +1,95 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { writeTrustBundle } from '../../src/control-plane/trust.ts'
+import { createAuthority } from '../kit/authority.ts'
+import { validateBootstrap } from '../kit/envoy.ts'
+
+const OPTIONS: BootstrapOptions = {
+  listen: { host: '127.0.0.1', port: 18080 },
+  gatewaySockets: ['run/gateway-0.sock', 'run/gateway-1.sock'],
+  apiSocket: 'run/admin.sock',
+  envoyAdminSocket: 'run/envoy.sock',
+  brands: ['SVC'],
+  egress: { allow: [], http: false, trustBundle: 'trust.pem' },
+}
+
+t.test('Envoy accepts the smallest and the largest configuration', async (t) => {
+  const authority = await createAuthority()
+  const { cert, key } = await authority.issue(['edge.test'])
+  const directory = t.testdir({ 'trust.pem': authority.pem, 'cert.pem': cert, 'key.pem': key })
+  t.equal(validateBootstrap(directory, OPTIONS), '')
+  const largest: BootstrapOptions = {
+    ...OPTIONS,
+    listen: { host: '::1', port: 18443 },
+    tls: { certificate: 'cert.pem', key: 'key.pem' },
+    brands: ['SVC', 'BT', 'Other-Brand'],
+    egress: {
+      allow: ['10.1.0.0/16', 'fd12::/16', '127.0.0.1'],
+      http: true,
+      trustBundle: 'trust.pem',
+      timeoutMs: 1500,
+      ownAddresses: ['192.168.1.7', '::1'],
+      resolvers: [{ address: '127.0.0.1', port: 5353 }],
+    },
+    demo: { socket: 'run/demo.sock', authority: 'trust.pem', host: 'demo.sidevault.test' },
+    accessLog: true,
+  }
+  t.equal(validateBootstrap(directory, largest), '')
+})
+
+t.test('Envoy would refuse a configuration that is wrong, so the test above can fail', (t) => {
+  const directory = t.testdir({})
+  t.match(validateBootstrap(directory, OPTIONS), /trust\.pem/)
+  t.end()
+})
+
+t.test('no request is ever sent again to a destination', (t) => {
+  const text = JSON.stringify(renderBootstrap(OPTIONS))
+  const policies = [...text.matchAll(/"retry_policy":(\{[^}]*\})/g)].map(([, policy]) => policy)
+  const toDestinations = policies.filter((policy) => policy?.includes('per_try_timeout'))
+  t.ok(toDestinations.length > 0)
+  for (const policy of toDestinations) {
+    t.match(policy, /"num_retries":0/)
+    t.notMatch(policy, /retry_on/)
+  }
+  t.end()
+})
+
+t.test('http destinations and the demo exist only when asked for', (t) => {
+  t.notMatch(JSON.stringify(renderBootstrap(OPTIONS)), /destination_http"|destination_demo|allow_insecure/)
+  t.end()
+})
+
+t.test('options that cannot be are named', (t) => {
+  const render = (options: Partial<BootstrapOptions>) => renderBootstrap({ ...OPTIONS, ...options })
+  t.throws(() => render({ brands: [] }), /header prefix/)
+  t.throws(() => render({ brands: ['a b'] }), /"a b"/)
+  t.throws(() => render({ listen: { host: 'edge.test', port: 1 } }), /"edge\.test"/)
+  t.doesNotThrow(() => render({ listen: { host: 'localhost', port: 1 } }))
+  t.throws(() => render({ gatewaySockets: [] }), /gateway socket/)
+  t.throws(() => render({ apiSocket: `/${'x'.repeat(108)}` }), /longer than 107 bytes/)
+  t.throws(() => render({ egress: { ...OPTIONS.egress, allow: ['nowhere'] } }), /"nowhere"/)
+  t.end()
+})
+
+t.test("the trust bundle holds the system's authorities and the extra ones", async (t) => {
+  const extra = await createAuthority('extra')
+  const directory = t.testdir({ 'extra.pem': `a comment\n${extra.pem}`, 'empty.pem': 'nothing' })
+  const bundle = join(directory, 'trust.pem')
+  const count = async (path?: string) => {
+    await writeTrustBundle(bundle, path)
+    return readFileSync(bundle, 'utf8')
+  }
+  const plain = await count()
+  t.ok((plain.match(/BEGIN CERTIFICATE/g) ?? []).length > 20)
+  const both = await count(join(directory, 'extra.pem'))
+  t.ok(both.includes(extra.pem.trim()))
+  t.ok(both.length > plain.length)
+  await t.rejects(writeTrustBundle(bundle, join(directory, 'empty.pem')), /no PEM certificate/)
+  await t.rejects(writeTrustBundle(bundle, join(directory, 'missing.pem')))
+  writeFileSync(bundle, both)
+  t.equal(validateBootstrap(directory, OPTIONS), '')
+})

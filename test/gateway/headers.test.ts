@@ -1,0 +1,74 @@
+import t from 'tap'
+import {
+  branded,
+  brandOf,
+  brandRules,
+  type Head,
+  strippedNames,
+  traceIdOf,
+} from '../../src/gateway/headers.ts'
+
+const rules = brandRules(['SVC', 'BT', 'svc'])
+const head = (headers: Record<string, string | string[]>): Head =>
+  new Map(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]))
+
+t.test('brands are lower case, each once, the first canonical', (t) => {
+  t.same(rules.brands, ['svc', 'bt'])
+  t.same(rules.keyParameters, ['svc-proxy-key', 'bt-proxy-key'])
+  t.throws(() => brandRules([]))
+  t.end()
+})
+
+t.test('the brand is that of the credential, then of the destination, then of the trace id', (t) => {
+  t.equal(brandOf(head({}), rules), 'svc')
+  t.equal(brandOf(head({ 'bt-trace-id': 'x' }), rules), 'bt')
+  t.equal(brandOf(head({ 'bt-api-key': 'x', 'svc-trace-id': 'y' }), rules), 'bt')
+  t.equal(brandOf(head({ 'bt-api-key': 'x', 'svc-api-key': 'y' }), rules), 'svc')
+  t.end()
+})
+
+t.test('a header may come in either brand, but not twice', (t) => {
+  t.equal(branded(head({ 'bt-api-key': 'b' }), rules, 'apiKey'), 'b')
+  t.equal(branded(head({ 'bt-api-key': 'b', 'svc-api-key': 's' }), rules, 'apiKey'), 's')
+  t.equal(branded(head({ 'svc-api-key': '' }), rules, 'apiKey'), undefined)
+  t.throws(() => branded(head({ 'svc-api-key': ['a', 'b'] }), rules, 'apiKey'), { code: 'malformed' })
+  t.end()
+})
+
+t.test('a trace id is kept when it is 1 to 200 printable characters', (t) => {
+  const kept = ['a', 'a b', '~!', 'x'.repeat(200)]
+  for (const id of kept) t.equal(traceIdOf(head({ 'svc-trace-id': id }), 'svc'), id)
+  for (const id of ['', ' a', 'a ', 'a\tb', 'a\x7f', '\u00e9', 'x'.repeat(201)])
+    t.match(traceIdOf(head({ 'svc-trace-id': id }), 'svc'), /^[0-9a-f-]{36}$/)
+  t.match(traceIdOf(head({ 'svc-trace-id': ['a', 'b'] }), 'svc'), /^[0-9a-f-]{36}$/)
+  t.end()
+})
+
+t.test('own, hop-by-hop, nominated and oddly named headers are stripped', (t) => {
+  const stripped = strippedNames(
+    head({
+      ':path': '/',
+      'svc-api-key': 'k',
+      'bt-proxy-url': 'u',
+      'svc-idempotency-key': 'i',
+      'svc-trace-id': 't',
+      te: 'x',
+      'x-sidevault-connection': 'X-Hop, content-length, :path, host',
+      'x-hop': 'h',
+      'content-length': '3',
+      'x.y': 'z',
+      authorization: 'a',
+    }),
+    rules,
+  )
+  t.same(stripped.sort(), [
+    'bt-proxy-url',
+    'svc-api-key',
+    'svc-idempotency-key',
+    'te',
+    'x-hop',
+    'x-sidevault-connection',
+    'x.y',
+  ])
+  t.end()
+})

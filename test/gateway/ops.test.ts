@@ -1,0 +1,51 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createMetrics } from '../../src/common/metrics.ts'
+import { startOps } from '../../src/gateway/ops.ts'
+
+const ask = (socketPath: string, path: string, method = 'GET'): Promise<{ status: number; json: unknown }> =>
+  new Promise((resolve, reject) => {
+    request({ socketPath, path, method }, (response) => {
+      let text = ''
+      response.on('data', (chunk) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text) }))
+    })
+      .on('error', reject)
+      .end()
+  })
+
+t.test('metrics and health are answered on a private socket', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-ops-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const socket = join(directory, 'ops.sock')
+  const metrics = createMetrics()
+  metrics.requests.inc({ operation: 'proxy', status: '401' })
+  let healthy = true
+  const ops = await startOps(
+    {
+      metrics,
+      health: async () => {
+        if (!healthy) throw new Error('the key file is at /secret')
+      },
+    },
+    socket,
+  )
+  t.teardown(() => ops.close())
+  t.equal(statSync(socket).mode & 0o777, 0o600)
+  const { status, json } = await ask(socket, '/metrics.json')
+  t.equal(status, 200)
+  const counter = (json as { name: string; values: unknown[] }[]).find(
+    ({ name }) => name === 'sidevault_requests_total',
+  )
+  t.match(counter?.values, [{ value: 1, labels: { operation: 'proxy', status: '401' } }])
+  t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
+  healthy = false
+  t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })
+  t.equal((await ask(socket, '/other')).status, 404)
+  t.equal((await ask(socket, '/healthz', 'POST')).status, 405)
+})
