@@ -77,6 +77,7 @@ export const startWriter = async (
       workerData,
       name: 'sidevault-store-writer',
       env: {},
+      execArgv: [],
     })
     let failure: unknown
     thread.on('message', receive)
