@@ -1,5 +1,4 @@
 import { resolve } from 'node:path'
-import { stringify } from 'yaml'
 import { Secret } from './common/secret.ts'
 import { ConfigError, type ConfigFault } from './config/fault.ts'
 import {
@@ -14,6 +13,7 @@ import {
 } from './config/parse.ts'
 import { readSettings } from './config/read.ts'
 import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
+import { yaml } from './config/yaml.ts'
 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
 
@@ -167,7 +167,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
 export const printConfig = (config: Config): string => {
   const { warnings: _, pluginConfig, ...shown } = config
   const plugins = Object.fromEntries(Object.keys(pluginConfig).map((name) => [name, '[secret]']))
-  return stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
+  return yaml().stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
 }
 
 /** One line for each setting, for help texts: variable and description. */

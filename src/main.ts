@@ -37,8 +37,9 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
   let last = Number.NEGATIVE_INFINITY
   const stop = () => {
     const now = performance.now()
-    if (now - last > SAME_SIGNAL_MS) supervisor.stop()
+    if (now - last < SAME_SIGNAL_MS) return
     last = now
+    supervisor.stop()
   }
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
   watchParent(stop)

@@ -1,9 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import Value from 'typebox/value'
-import { parse as parseYaml } from 'yaml'
 import { isObject } from '../common/json.ts'
 import type { ConfigFault } from './fault.ts'
+import { matches } from './matches.ts'
 import {
   type SettingName,
   type Settings,
@@ -12,6 +11,7 @@ import {
   settingsSchema,
   variableOf,
 } from './schema.ts'
+import { yaml } from './yaml.ts'
 
 /** Variables with our prefix that are not settings. */
 const OTHERS = new Set(['SIDEVAULT_CONFIG'])
@@ -52,7 +52,7 @@ const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> 
     return fault(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
   }
   try {
-    const content: unknown = parseYaml(text) // YAML 1.2 holds JSON
+    const content: unknown = yaml().parse(text) // YAML 1.2 holds JSON
     if (content === null || content === undefined) return {}
     if (isObject(content)) return content
   } catch {
@@ -93,7 +93,7 @@ export const readSettings = (env: NodeJS.ProcessEnv, file: string | undefined, c
     if (text) merged[name] = fromText(text, settingOf(name).type)
     else if (given !== undefined && given !== null) merged[name] = fromFile(given, name)
     else continue
-    if (Value.Check(settingsSchema.properties[name], merged[name])) continue
+    if (matches(settingsSchema.properties[name], merged[name])) continue
     const { description, secret } = settingOf(name)
     const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? given)} is not valid.`
     faults.push({ name: variableOf(name), problem, remedy: `Expected: ${description}` })
