@@ -86,6 +86,9 @@ export const readHead = ({ headers }: HttpHeaders): Head => {
   return head
 }
 
+/** One object for all streams: making an error with a stack for each would cost more than the exchange's own work. */
+const GONE = new Error('the stream is over')
+
 type Phase = 'headers' | 'body' | 'done'
 
 /** Serves one stream to its end. `start` makes the exchange; its signal ends with the stream. */
@@ -102,7 +105,7 @@ export const serveStream = (
   const close = () => {
     phase = 'done'
     exchange = undefined
-    gone.abort()
+    gone.abort(GONE)
   }
   const fail = (why: string) => {
     if (gone.signal.aborted) return
