@@ -12,6 +12,8 @@ import { addOperations } from './routes.ts'
 
 /** What is known of one request besides the request itself. */
 export interface RequestState extends BrandHeaders {
+  /** As sent; ours to judge, once it is known that there is a body. */
+  readonly contentType: string | undefined
   readonly startedAt: number
   caller?: Caller
 }
@@ -79,7 +81,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const headers = brands(request.raw.headers)
-    request.state = { ...headers, startedAt: performance.now() }
+    const contentType = request.raw.headers['content-type']
+    request.state = { ...headers, contentType, startedAt: performance.now() }
+    // The framework would refuse odd types of bodies that are not there.
+    delete request.raw.headers['content-type']
     reply.header(headers.traceIdName, headers.traceId)
     reply.header('x-content-type-options', 'nosniff')
     reply.header('cache-control', 'no-store')

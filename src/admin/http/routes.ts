@@ -72,7 +72,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
     const bodyOf = (request: FastifyRequest): unknown => {
       const bytes = request.body
       if (!reader.takesBody || !Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
-      checkContentType(request.raw.headers['content-type'], consumes)
+      checkContentType(request.state.contentType, consumes)
       return parseJson(bytes)
     }
 
