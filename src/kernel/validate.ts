@@ -2,6 +2,7 @@ import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormatsModule from 'ajv-formats'
 import { type AppError, type FieldErrors, invalid } from '../common/errors.ts'
 import { pointerParts } from '../common/json.ts'
+import { safeMemberName } from '../common/property-path.ts'
 
 /** Members whose faults one answer names. */
 const MAX_PATHS = 50
@@ -31,11 +32,11 @@ const moreNodesThan = (value: unknown, limit: number): boolean => {
   return false
 }
 
-const isIndex = (part: string) => /^\d+$/.test(part)
+const isIndex = (part: string) => /^\d{1,5}$/.test(part)
 
 /** `rules[0].priority` for the pointer `/rules/0/priority`; `''` for the whole. */
 const propertyPath = (pointer: string, missing?: unknown): string => {
-  const parts = pointerParts(pointer)
+  const parts = pointerParts(pointer).map((part) => (isIndex(part) ? part : safeMemberName(part)))
   if (typeof missing === 'string') parts.push(missing)
   return parts
     .reduce((path, part) => (isIndex(part) ? `${path}[${part}]` : path === '' ? part : `${path}.${part}`), '')

@@ -1,5 +1,5 @@
 import type { Json } from '../common/json.ts'
-import { without } from '../common/json.ts'
+import { isObject, without } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Disclosure } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
@@ -12,6 +12,16 @@ const withoutNever = (type: CompiledType, data: Json): Json =>
 export const maskOf = (type: CompiledType | undefined, opened: Opened): Json | undefined =>
   opened.mask ?? type?.mask
 
+/** Members of a mask that came out null stand for data that is not there: unset members are left out (completions §1). */
+const withoutUnset = (mask: Json, masked: Json): Json =>
+  isObject(mask) && isObject(masked)
+    ? (Object.fromEntries(
+        Object.entries(masked)
+          .filter(([name, value]) => value !== null || mask[name] === null)
+          .map(([name, value]) => [name, withoutUnset(mask[name] as Json, value as Json)]),
+      ) as Json)
+    : masked
+
 /** The mask evaluated over the data, undefined when there is no mask. Throws `bad_expression`. */
 export const maskedData = (
   expressions: Expressions,
@@ -20,7 +30,7 @@ export const maskedData = (
 ): Json | undefined => {
   const mask = maskOf(type, opened)
   if (mask === undefined) return undefined
-  return expressions.evaluateMask(mask, { data: withoutNever(type, wholeData(opened)) })
+  return withoutUnset(mask, expressions.evaluateMask(mask, { data: withoutNever(type, wholeData(opened)) }))
 }
 
 /**

@@ -1,5 +1,6 @@
 import { type FieldErrors, invalid } from '../common/errors.ts'
 import { pointerParts } from '../common/json.ts'
+import { safeMemberName } from '../common/property-path.ts'
 
 /** Sentences by property path, gathered so that one answer names all faults of a request. */
 export interface Faults {
@@ -11,12 +12,9 @@ export interface Faults {
 /** Entries and sentences an answer lists at most. */
 const LIMIT = 50
 
-/** A member name that is safe to repeat in an answer: names that callers make up may hold anything. */
-const safeName = (name: string): string => (/^[\w-]{1,60}$/.test(name) && !/\d{6}/.test(name) ? name : '*')
-
 /** `base` and `name` joined as a property path. */
 export const memberPath = (base: string, name: string): string =>
-  base === '' ? safeName(name) : `${base}.${safeName(name)}`
+  base === '' ? safeMemberName(name) : `${base}.${safeMemberName(name)}`
 
 export const pointerPath = (base: string, pointer: string): string =>
   pointerParts(pointer).reduce(memberPath, base)

@@ -98,3 +98,10 @@ t.test('"another tenant\'s entity (never told apart from does not exist)"', asyn
   t.equal((await api.call('DELETE', path, { key: reader })).status, 404)
   t.equal((await api.call('GET', path, { key })).status, 200)
 })
+
+t.test('a member name that a caller made up is not repeated when it may be a value', async (t) => {
+  const body = { data: 'x', metadata: { 4242424242424241: 1 } }
+  const answer = await api.call('POST', '/tokens', { key, body })
+  t.equal(answer.status, 400)
+  t.notMatch(answer.text, '4242424242424241')
+})

@@ -73,3 +73,9 @@ t.test('"Unknown token type → 400" (completions §12)', async (t) => {
   t.equal(status, 400)
   t.ok(body.errors.type)
 })
+
+t.test('"Unset optional members are left out", of masked data too', async (t) => {
+  const body = { type: 'card', data: { number: '4242424242424242' } }
+  const created = await api.call('POST', '/tokens', { key, body })
+  t.strictSame(created.body.data, { number: 'XXXXXXXXXXXX4242' })
+})
