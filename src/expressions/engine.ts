@@ -4,6 +4,7 @@ import {
   type Template as LiquidTemplate,
   Tokenizer,
   TokenKind,
+  toValue,
   toValueSync,
   Value,
 } from 'liquidjs'
@@ -41,16 +42,14 @@ const guarded = (impl: unknown): Handler => {
   }
 }
 
-/** liquidjs hands over `nil` and `empty` as objects of its own. */
-const plainArgument = (argument: unknown): unknown =>
-  typeof argument === 'object' && argument !== null ? argument.valueOf() : argument
-
 const ours =
   (name: string, filter: InnerFilter): Handler =>
   (value, ...args) => {
-    if (value === null || value === undefined) return null
+    // liquidjs hands over `nil` and `empty` as objects of its own
+    const plain: unknown = toValue(value)
+    if (plain === null || plain === undefined) return null
     if (args.some(Array.isArray)) throw badFilter(name, 'takes no named arguments and no lists.')
-    return filter(value, args.map(plainArgument), name)
+    return filter(plain, args.map(toValue), name)
   }
 
 const failure = (thrown: unknown): AppError => {
