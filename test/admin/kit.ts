@@ -1,3 +1,7 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
 import { Type } from 'typebox'
 import { AppError, type Call, defineOperation, type Operation, type Plugin } from '../../src/sdk/index.ts'
 
@@ -10,17 +14,17 @@ const echo = async (input: unknown) => ({ input })
 
 const open = { permission: 'none', audit: 'none', summary: 'Echo', output: Echo, run: echo } as const
 
-/** Released by tests that hold `Things.Wait` back. */
+/** Tells tests that `Things.Wait` runs, with its signal, and holds it back until they release it. */
 export const gate = () => {
-  let enter = () => {}
+  let enter = (_signal: AbortSignal) => {}
   let leave = () => {}
-  const entered = new Promise<void>((resolve) => {
+  const entered = new Promise<AbortSignal>((resolve) => {
     enter = resolve
   })
   const left = new Promise<void>((resolve) => {
     leave = resolve
   })
-  return { entered, left, enter: () => enter(), leave: () => leave() }
+  return { entered, left, enter: (signal: AbortSignal) => enter(signal), leave: () => leave() }
 }
 
 /** One operation for each trait of the transport. */
@@ -106,8 +110,8 @@ export const thingsPlugin = (held = gate()): Plugin => {
       rpc: 'Things.Wait',
       http: 'GET /wait',
       input: Type.Object({}),
-      run: async (_input: unknown, _call: Call) => {
-        held.enter()
+      run: async (_input: unknown, call: Call) => {
+        held.enter(call.signal)
         await held.left
         return { input: 'waited' }
       },
@@ -159,3 +163,10 @@ export const invalidAt = (...paths: string[]) => ({
   status: 400,
   errors: Object.fromEntries(paths.map((path) => [path, Array])),
 })
+
+/** A directory whose path is short enough for a socket's name. */
+export const socketDir = (t: Test): string => {
+  const directory = mkdtempSync(join(tmpdir(), 'sv-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}

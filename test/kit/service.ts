@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import { type AdminOptions, startAdmin } from '../../src/admin/server.ts'
+import { type AdminDeps, type AdminOptions, startAdmin } from '../../src/admin/server.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
 import type { Clock } from '../../src/common/clock.ts'
@@ -42,6 +42,9 @@ export interface ServiceOptions {
   readonly log?: Log
   /** Where the admin role listens; default nowhere: calls are injected. */
   readonly admin?: Partial<AdminOptions>
+  /** Further parts that /readyz asks, and processes that /metrics asks. */
+  readonly checks?: NonNullable<AdminDeps['checks']>
+  readonly sources?: NonNullable<AdminDeps['sources']>
   /** Stands in front of the real journal, e.g. one that fails on command. */
   readonly journal?: (real: Journal) => Journal
 }
@@ -113,7 +116,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     await close()
     throw thrown
   })
-  const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere', ...options.admin })
+  const admin = await startAdmin(
+    { kernel, metrics, log, checks: options.checks ?? {}, sources: options.sources ?? [] },
+    { listen: 'nowhere', ...options.admin },
+  )
   t.teardown(async () => {
     await admin.close()
     await kernel.stop()

@@ -4,6 +4,9 @@ import type { Problem } from '../../common/errors.ts'
 import { newId } from '../../common/ids.ts'
 import { JSON_TYPE } from './problem.ts'
 
+/** ms that a client has to read the answer and close its side. */
+const LINGER = 1_000
+
 const problemOf = (code: string | undefined): Problem => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return {
@@ -46,4 +49,5 @@ export const clientErrorHandler =
         body,
       ].join('\r\n'),
     )
+    setTimeout(() => socket.destroy(), LINGER).unref()
   }

@@ -2,6 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { OwnRoute } from '../http/app.ts'
 import { JSON_TYPE } from '../http/problem.ts'
+import { within } from './within.ts'
 
 /** Resolves when a part can do its work. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
@@ -12,14 +13,8 @@ export interface PartStatus {
 }
 
 const settle = async (name: string, check: Check, timeout: number, log: Log): Promise<PartStatus> => {
-  const signal = AbortSignal.timeout(timeout)
-  const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new Error(`no answer within ${timeout} ms`)), {
-      once: true,
-    })
-  })
   try {
-    await Promise.race([(async () => check(signal))(), late])
+    await within(timeout, check)
     return { name, status: 'ok' }
   } catch (err) {
     log.warn({ err, part: name }, 'a part is not ready')

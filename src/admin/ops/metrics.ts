@@ -2,6 +2,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { OwnRoute } from '../http/app.ts'
+import { within } from './within.ts'
 
 /** Another process's metrics, as `registry.getMetricsAsJSON()` gives them there. */
 export interface MetricSource {
@@ -18,16 +19,6 @@ export interface MetricsDeps {
 
 const UP = 'sidevault_process_up'
 
-const read = async (source: MetricSource, timeout: number): Promise<readonly object[]> => {
-  const signal = AbortSignal.timeout(timeout)
-  const late = new Promise<never>((_resolve, reject) => {
-    signal.addEventListener('abort', () => reject(new Error(`no metrics within ${timeout} ms`)), {
-      once: true,
-    })
-  })
-  return Promise.race([source.metrics(signal), late])
-}
-
 /**
  * `/metrics` in Prometheus text: this process's and those of all sources, added up, and which processes answered. A
  * source that does not answer within `timeout` ms counts as down and is left out.
@@ -43,7 +34,7 @@ export const metricsRoute = (
     const others = await Promise.all(
       sources.map(async (source) => {
         try {
-          const found = await read(source, options.timeout)
+          const found = await within(options.timeout, (signal) => source.metrics(signal))
           metrics.up.set({ name: source.name }, 1)
           // Who is up is said here only: the others know of themselves at most.
           return found.filter((metric) => (metric as { name?: string }).name !== UP)

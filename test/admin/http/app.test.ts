@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
 import type { Log } from '../../../src/common/log.ts'
 import { type CallOptions, type ServiceOptions, startTestService } from '../../kit/service.ts'
-import { gate, invalidAt, thingsPlugin } from '../kit.ts'
+import { invalidAt, thingsPlugin } from '../kit.ts'
 
 const setUp = async (t: Test, options: ServiceOptions = {}) => {
   const service = await startTestService(t, { plugins: [thingsPlugin()], ...options })
@@ -470,14 +470,4 @@ t.test('one line of access log for each request, with nothing of what it carried
   t.match(counted, /operation="Secret\.Create",status="200"\} 1/)
   t.match(counted, /operation="unmatched",status="404"\} 1/)
   t.notMatch(counted, /marked/)
-})
-
-t.test('closing waits for requests in flight', async (t) => {
-  const held = gate()
-  const { admin, call } = await setUp(t, { plugins: [thingsPlugin(held)] })
-  const answer = call('GET', '/wait')
-  await held.entered
-  held.leave()
-  await admin.close()
-  t.equal((await answer).status, 200)
 })

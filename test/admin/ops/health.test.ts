@@ -1,0 +1,74 @@
+import t from 'tap'
+import { pluginOf } from '../../kernel/kit.ts'
+import { startTestService } from '../../kit/service.ts'
+
+t.test('healthz says that the process answers, without a key', async (t) => {
+  const { call } = await startTestService(t, { plugins: [] })
+  const answer = await call('GET', '/healthz', { key: null })
+  t.equal(answer.status, 200)
+  t.strictSame(answer.json, { status: 'ok' })
+})
+
+t.test(
+  'readyz is 200 while every part is well, and 503 naming those that are not, without why',
+  async (t) => {
+    const state = { store: true, plugin: true }
+    const plugin = pluginOf({
+      health: async () => {
+        if (!state.plugin) throw new Error('password=hunter2')
+      },
+    })
+    const { call } = await startTestService(t, {
+      plugins: [plugin],
+      admin: { partTimeout: 30 },
+      checks: {
+        store: async () => {
+          if (!state.store) throw new Error('postgres://user:hunter2@db')
+        },
+        slow: (signal) =>
+          state.store
+            ? Promise.resolve()
+            : new Promise((_resolve, reject) => signal.addEventListener('abort', reject)),
+      },
+    })
+    const well = await call('GET', '/readyz', { key: null })
+    t.equal(well.status, 200)
+    t.strictSame(well.json, {
+      status: 'ok',
+      parts: [
+        { name: 'kernel', status: 'ok' },
+        { name: 'store', status: 'ok' },
+        { name: 'slow', status: 'ok' },
+      ],
+    })
+    state.store = false
+    state.plugin = false
+    const ill = await call('GET', '/readyz', { key: null })
+    t.equal(ill.status, 503)
+    t.match(ill.json, {
+      title: 'Not ready',
+      status: 503,
+      detail: 'Not ready: kernel, store, slow. Wait, or look into the log.',
+      parts: [
+        { name: 'kernel', status: 'failed' },
+        { name: 'store', status: 'failed' },
+        { name: 'slow', status: 'failed' },
+      ],
+    })
+    t.notMatch(ill.text, /hunter2/)
+  },
+)
+
+t.test('readyz fails when the journal cannot be written', async (t) => {
+  const { call } = await startTestService(t, {
+    plugins: [],
+    journal: (real) => ({
+      append: (records) => real.append(records),
+      health: async () => {
+        throw new Error('no room')
+      },
+      close: () => real.close(),
+    }),
+  })
+  t.equal((await call('GET', '/readyz')).status, 503)
+})

@@ -1,0 +1,64 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { socketCheck, socketSource } from '../../../src/admin/ops/socket-source.ts'
+import { createMetrics } from '../../../src/common/metrics.ts'
+import { startOps } from '../../../src/gateway/ops.ts'
+import { startTestService } from '../../kit/service.ts'
+import { socketDir } from '../kit.ts'
+
+t.test('metrics of all processes are added up, and those that answer are up', async (t) => {
+  const gateway = createMetrics()
+  gateway.requests.inc({ operation: 'proxy', status: 200 }, 5)
+  gateway.requests.inc({ operation: 'healthz', status: 200 }, 2)
+  gateway.stage.observe({ stage: 'run' }, 0.002)
+  gateway.up.set({ name: 'gateway-1' }, 1)
+  const socketPath = join(socketDir(t), 'ops.sock')
+  const ops = await startOps({ metrics: gateway, health: async () => {} }, socketPath)
+  t.teardown(() => ops.close())
+  const { call } = await startTestService(t, {
+    plugins: [],
+    admin: { partTimeout: 500 },
+    sources: [
+      socketSource('gateway-1', socketPath),
+      socketSource('gateway-2', `${socketPath}.missing`),
+      { name: 'gateway-3', metrics: () => new Promise(() => {}) },
+    ],
+  })
+  await call('GET', '/healthz')
+  const answer = await call('GET', '/metrics', { key: null })
+  t.equal(answer.status, 200)
+  t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  t.match(answer.text, /sidevault_requests_total\{operation="proxy",status="200"\} 5\n/)
+  t.match(answer.text, /sidevault_requests_total\{operation="healthz",status="200"\} 3\n/)
+  t.match(answer.text, /sidevault_stage_seconds_count\{stage="run"\} 1\n/)
+  t.same(answer.text.match(/sidevault_process_up\{.*/g)?.sort(), [
+    'sidevault_process_up{name="admin"} 1',
+    'sidevault_process_up{name="gateway-1"} 1',
+    'sidevault_process_up{name="gateway-2"} 0',
+    'sidevault_process_up{name="gateway-3"} 0',
+  ])
+})
+
+t.test('a process that comes back is up again, and one that says no is not well', async (t) => {
+  const socketPath = join(socketDir(t), 'ops.sock')
+  const source = socketSource('gateway', socketPath)
+  const check = socketCheck(socketPath)
+  const signal = new AbortController().signal
+  await t.rejects(source.metrics(signal))
+  await t.rejects(check(signal))
+  let well = true
+  const ops = await startOps(
+    {
+      metrics: createMetrics(),
+      health: async () => {
+        if (!well) throw new Error('ill')
+      },
+    },
+    socketPath,
+  )
+  t.teardown(() => ops.close())
+  t.ok((await source.metrics(signal)).length > 0)
+  await t.resolves(check(signal))
+  well = false
+  await t.rejects(check(signal), { message: 'status 503' })
+})

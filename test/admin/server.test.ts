@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { existsSync, statSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { connect, type Socket } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import type { AdminOptions } from '../../src/admin/server.ts'
+import { startTestService } from '../kit/service.ts'
+import { gate, socketDir, thingsPlugin } from './kit.ts'
+
+const setUp = async (t: Test, admin: Partial<AdminOptions> = {}, held = gate()) => {
+  const service = await startTestService(t, {
+    plugins: [thingsPlugin(held)],
+    admin: { listen: { port: 0 }, ...admin },
+  })
+  const { port } = new URL(service.admin.address)
+  return { ...service, port: Number(port) }
+}
+
+/** Everything a server says on a connection until it closes it. */
+const everything = async (socket: Socket): Promise<string> => {
+  let text = ''
+  socket.on('data', (chunk) => {
+    text += chunk
+  })
+  socket.on('error', () => {})
+  await once(socket, 'close')
+  return text
+}
+
+const open = async (port: number): Promise<Socket> => {
+  const socket = connect({ port, host: '127.0.0.1' })
+  await once(socket, 'connect')
+  return socket
+}
+
+/** What is said to one raw request on a connection of its own. */
+const raw = async (port: number, text: string): Promise<string> => {
+  const socket = await open(port)
+  const answer = everything(socket)
+  socket.write(text)
+  return answer
+}
+
+const problemIn = (answer: string) => {
+  const [head = '', body = ''] = answer.split('\r\n\r\n')
+  return { head, status: Number(head.split(' ')[1]), json: body === '' ? undefined : JSON.parse(body) }
+}
+
+t.test('a unix socket is listened on, for its owner only, and a stale one is replaced', async (t) => {
+  const socketPath = join(socketDir(t), 'admin.sock')
+  writeFileSync(socketPath, 'left behind')
+  const service = await startTestService(t, {
+    plugins: [thingsPlugin()],
+    admin: { listen: { socketPath } },
+  })
+  t.equal(service.admin.address, socketPath)
+  t.equal(statSync(socketPath).mode & 0o777, 0o600)
+  const sent = request({ socketPath, path: '/healthz', agent: false })
+  sent.end()
+  const [answer] = await once(sent, 'response')
+  t.equal(answer.statusCode, 200)
+  answer.resume()
+  await once(answer, 'end')
+  await service.admin.close()
+  t.notOk(existsSync(socketPath), 'and removed at the end')
+})
+
+t.test('what is no HTTP is answered in the error shape and closed', async (t) => {
+  const { port } = await setUp(t)
+  const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
+  t.equal(status, 400)
+  t.match(json, { title: 'Malformed request', status: 400, detail: String })
+  t.match(head, /content-type: application\/json; charset=utf-8/)
+  t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
+})
+
+t.test('headers above their limit are 431', async (t) => {
+  const { port } = await setUp(t, { headerLimit: 2048 })
+  const { status, json } = problemIn(
+    await raw(port, `GET /things HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(4096)}\r\n\r\n`),
+  )
+  t.equal(status, 431)
+  t.match(json, { title: 'Headers too large', status: 431 })
+})
+
+t.test('a body that comes too slowly is 408, and its connection is closed', async (t) => {
+  const { port, call } = await setUp(t, { requestTimeout: 150, headersTimeout: 100, checkInterval: 50 })
+  const { status, json } = problemIn(
+    await raw(
+      port,
+      'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{',
+    ),
+  )
+  t.equal(status, 408)
+  t.match(json, { title: 'Request timed out', status: 408 })
+  t.equal((await call('GET', '/healthz')).status, 200)
+})
+
+t.test('a head that comes too slowly is 408 too', async (t) => {
+  const { port } = await setUp(t, { requestTimeout: 150, headersTimeout: 100, checkInterval: 50 })
+  t.equal(problemIn(await raw(port, 'GET /things HTTP/1.1\r\nhost: a\r\nx: ')).status, 408)
+})
+
+t.test(
+  'a client that closes its half in the middle of a body costs nothing but its connection',
+  async (t) => {
+    const { port, call } = await setUp(t)
+    const socket = await open(port)
+    const answer = everything(socket)
+    socket.end(
+      'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"name"',
+    )
+    t.match(await answer, /^(HTTP\/1\.1 400 |$)/)
+    t.equal((await call('GET', '/things')).status, 200)
+  },
+)
+
+t.test('a client that closes its half after the request still gets its answer', async (t) => {
+  const { port } = await setUp(t)
+  const socket = await open(port)
+  const answer = everything(socket)
+  socket.end('GET /things/half HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
+  t.match(await answer, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"half"\}\}/)
+})
+
+t.test('dots in a path are an id like any other', async (t) => {
+  const { port } = await setUp(t)
+  const get = (path: string) => raw(port, `GET ${path} HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
+  t.match(await get('/things/%2e%2e'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
+  t.match(await get('/things/..'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
+})
+
+t.test('a chunked body above the limit is 413 as soon as it is', async (t) => {
+  const { port } = await setUp(t, { bodyLimit: 1000 })
+  const head =
+    'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n'
+  const { status, json } = problemIn(await raw(port, `${head}7d0\r\n${'x'.repeat(2000)}\r\n`))
+  t.equal(status, 413)
+  t.match(json, { title: 'Body too large', status: 413 })
+})
+
+t.test('the call is told when its client has gone', async (t) => {
+  const held = gate()
+  const { port } = await setUp(t, {}, held)
+  const socket = await open(port)
+  socket.on('error', () => {})
+  socket.write('GET /wait HTTP/1.1\r\nhost: a\r\n\r\n')
+  const signal = await held.entered
+  t.equal(signal.aborted, false)
+  socket.resetAndDestroy()
+  await once(signal, 'abort')
+  t.equal(signal.aborted, true)
+})
+
+t.test('closing lets requests in flight finish, and takes no new ones', async (t) => {
+  const held = gate()
+  const { port, admin } = await setUp(t, {}, held)
+  const waiting = raw(port, 'GET /wait HTTP/1.1\r\nhost: a\r\n\r\n')
+  await held.entered
+  const idle = await open(port)
+  const idleClosed = everything(idle)
+  const closed = admin.close()
+  held.leave()
+  t.match(await waiting, /^HTTP\/1\.1 200 [\s\S]*"waited"/)
+  idle.end()
+  await Promise.all([closed, idleClosed])
+  const refused = connect(port, '127.0.0.1')
+  const [error] = await once(refused, 'error')
+  t.equal((error as NodeJS.ErrnoException).code, 'ECONNREFUSED')
+})
+
+t.test('closing does not wait longer than the drain timeout', async (t) => {
+  const held = gate()
+  const { port, admin } = await setUp(t, { drainTimeout: 30 }, held)
+  const waiting = raw(port, 'GET /wait HTTP/1.1\r\nhost: a\r\n\r\n')
+  await held.entered
+  await admin.close()
+  t.equal(await waiting, '')
+})
