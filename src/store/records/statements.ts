@@ -30,11 +30,16 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
 export const recordByLookup = statement<{ collection: string; member: string; value: string }, StoredRecord>(
   ({ builder }, slot) =>
     builder
-      .selectFrom('record_lookups')
-      .innerJoin('records', 'records.seq', 'record_lookups.seq')
-      .where('record_lookups.collection', '=', slot('collection'))
-      .where('record_lookups.member', '=', slot('member'))
-      .where('record_lookups.value', '=', slot('value'))
+      .selectFrom('records')
+      // Not a join: SQLite would prepare that one anew each time other values are bound.
+      .where('records.seq', '=', (eb) =>
+        eb
+          .selectFrom('record_lookups')
+          .where('record_lookups.collection', '=', slot('collection'))
+          .where('record_lookups.member', '=', slot('member'))
+          .where('record_lookups.value', '=', slot('value'))
+          .select('record_lookups.seq'),
+      )
       .select(COLUMNS),
 )
 

@@ -79,14 +79,12 @@ const orderOf = ({ dialect }: PredicateContext, plan: ListPlan): RawBuilder<unkn
   return plan.selective ? dialect.unindexed('tokens.seq') : sql`tokens.seq`
 }
 
-const isNowhere = (query: CountQuery) => query.visibility !== 'all' && query.visibility.length === 0
-
 /** Newest first. */
 export const listTokens = async (
   session: Session,
   query: TokenListQuery,
 ): Promise<readonly TokenRecord[]> => {
-  if (isNowhere(query) || query.size <= 0) return []
+  if (query.size <= 0) return []
   const plan = planList(query)
   const groups = await groupsOf(session, plan, query)
   if (groups?.length === 0) return []
@@ -120,7 +118,6 @@ export const listTokens = async (
 
 /** How many tokens a list has in all; without a scan when container and type alone decide it. */
 export const countTokens = async (session: Session, query: CountQuery): Promise<number> => {
-  if (isNowhere(query)) return 0
   const { dialect } = session
   const { builder } = dialect
   const plan = planList(query)

@@ -1,4 +1,4 @@
-import type { ExpressionBuilder } from 'kysely'
+import { type ExpressionBuilder, sql } from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
@@ -28,7 +28,10 @@ export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: num
       .select(TOKEN_COLUMNS),
 )
 
-/** The oldest live token with a fingerprint in a container, other than `seq`. */
+/**
+ * A live token with a fingerprint in a container, other than `seq`. Neither ordered nor with a bound limit: SQLite
+ * would prepare it anew on each call. (It finds the oldest first by itself.)
+ */
 export const tokenByFingerprint = statement<
   { tenant_id: string; fingerprint: string; container: string; seq: number; now: number },
   TokenRecord
@@ -38,8 +41,7 @@ export const tokenByFingerprint = statement<
     .where('container', '=', slot('container'))
     .where('seq', '<>', slot('seq'))
     .where(live(slot('now')))
-    .orderBy('seq')
-    .limit(1)
+    .limit(sql.lit(1))
     .select(TOKEN_COLUMNS),
 )
 
