@@ -216,7 +216,15 @@ export const createExchange = (
   const finish = (status: string, error?: AppError): void => {
     deps.metrics.requests.inc({ operation: 'proxy', status })
     const ms = Math.round((performance.now() - began) * 10) / 10
-    const line = { traceId, operation: 'proxy', status, tokens, ms, tenantId: caller?.tenantId }
+    const line = {
+      operation: 'proxy',
+      status,
+      tokens,
+      ms,
+      trace_id: traceId,
+      tenant_id: caller?.tenantId,
+      actor_id: caller?.actorId,
+    }
     if (error?.code === 'internal') deps.log.error({ ...line, err: error.cause }, 'proxied call failed')
     else deps.log.info(line, 'proxied call')
   }
@@ -227,7 +235,7 @@ export const createExchange = (
     try {
       await audit(error)
     } catch (cause) {
-      deps.log.error({ traceId, err: cause }, 'denied call not recorded')
+      deps.log.error({ trace_id: traceId, err: cause }, 'denied call not recorded')
     }
     return { kind: 'reply', brand, reply: proxyError(error, brand, traceId) }
   }

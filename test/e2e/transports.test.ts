@@ -269,6 +269,22 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
   t.same(one.apiPaths, [])
 })
 
+t.test('a request that never completes is given up, and nothing of it arrives', async (t) => {
+  const world = await startWorld({ bootstrap: { requestTimeoutMs: 300 } })
+  t.teardown(() => world.close())
+  const head = `POST /proxy HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${world.url()}\r\ncontent-length: 100\r\n\r\n`
+  const { head: answer, body } = errorOf(await raw(world.port, `${head}half`))
+  t.match(answer, /^http\/1\.1 408 /)
+  t.equal(body.proxy_error.status, 408)
+  const socket = connect(world.port, '127.0.0.1')
+  await once(socket, 'connect')
+  socket.end(`${head}half`)
+  socket.resume()
+  await once(socket, 'close')
+  t.same(world.destination.received, [])
+  t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
+})
+
 t.test('an API that does not answer is 504 in the bare error shape, with the trace id', async (t) => {
   const world = await startWorld({ bootstrap: { apiSocket: 'nobody.sock' } })
   t.teardown(() => world.close())

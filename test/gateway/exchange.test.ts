@@ -1,0 +1,139 @@
+import t from 'tap'
+import type { AuditRecord } from '../../src/audit/types.ts'
+import type { Log } from '../../src/common/log.ts'
+import { createAdmission } from '../../src/gateway/admission.ts'
+import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
+import {
+  type Answer,
+  createExchange,
+  type ExchangeDeps,
+  type ExchangeOptions,
+} from '../../src/gateway/exchange.ts'
+import { brandRules, type Head } from '../../src/gateway/headers.ts'
+import { createFarSide, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
+
+const OPTIONS: ExchangeOptions = {
+  brands: brandRules(['SVC', 'BT']),
+  destinations: { allow: [], ports: [443], http: false },
+  stepMs: 1000,
+  body: BODY_LIMITS,
+  bodyLimit: 1000,
+}
+
+const head = (headers: Record<string, string> = {}): Head =>
+  new Map(
+    Object.entries({
+      ':method': 'POST',
+      ':path': '/proxy/secret-path?secret-query',
+      ':authority': 'vault.test',
+      ':scheme': 'https',
+      'svc-api-key': KEYS.private,
+      'svc-proxy-url': 'https://secret-host.test/secret-base',
+      'content-type': 'text/plain',
+      ...headers,
+    }).map(([name, value]) => [name, [value]]),
+  )
+
+const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
+  const far = createFarSide()
+  const gone = new AbortController()
+  const exchange = createExchange(
+    { ...far.deps, admission: createAdmission({ running: 10, bytes: 10_000 }), ...deps },
+    { ...OPTIONS, ...options },
+    gone.signal,
+  )
+  return { far, gone, exchange }
+}
+
+const problemOf = (answer: Answer) => {
+  if (answer.kind !== 'reply') throw new Error(`not a reply but "${answer.kind}"`)
+  const { proxy_error } = JSON.parse(answer.reply.body.toString())
+  return { ...proxy_error, headers: answer.reply.headers }
+}
+
+t.test('headers hold the request, the body releases it', async (t) => {
+  const { exchange, far } = setUp()
+  const held = await exchange.headers(head({ 'svc-trace-id': 'trace' }), false)
+  t.equal(held.kind, 'hold')
+  const released = await exchange.body(Buffer.from('a {{ name }}'))
+  t.match(released, { kind: 'release', upstream: 'https', brand: 'svc' })
+  if (released.kind !== 'release') return
+  t.equal(released.body?.toString(), `a ${TOKENS.name?.data}`)
+  t.equal(released.edits.set.get('content-length'), String(released.body?.length))
+  t.equal(far.uses[0]?.context.traceId, 'trace')
+  t.equal(far.uses[0]?.context.caller.applicationId, 'private')
+})
+
+t.test('without a body the headers release it', async (t) => {
+  const { exchange } = setUp()
+  const released = await exchange.headers(head(), true)
+  t.equal(released.kind, 'release')
+  if (released.kind === 'release')
+    t.equal(released.edits.set.get(':path'), '/secret-base/secret-path?secret-query')
+})
+
+t.test('a body without accepted headers releases nothing', async (t) => {
+  const { exchange } = setUp()
+  t.equal(problemOf(await exchange.body(Buffer.from('x'))).status, 500)
+  const refused = setUp().exchange
+  await refused.headers(head({ 'svc-api-key': 'unknown' }), false)
+  t.equal(problemOf(await refused.body(Buffer.from('x'))).status, 500)
+})
+
+t.test('what Envoy should have kept away is refused all the same', async (t) => {
+  t.equal(problemOf(await setUp().exchange.headers(head({ ':method': 'CONNECT' }), true)).status, 405)
+  t.equal(problemOf(await setUp().exchange.headers(head({ ':path': '/tokens' }), true)).status, 500)
+  t.equal(problemOf(await setUp().exchange.headers(head({ ':path': '/proxyfoo' }), true)).status, 500)
+  t.equal(problemOf(await setUp().exchange.headers(head({ 'content-length': '1001' }), false)).status, 413)
+})
+
+t.test('a denied call is recorded, an unknown key belongs to nobody', async (t) => {
+  const records: AuditRecord[] = []
+  const audit = async (more: readonly AuditRecord[]) => {
+    records.push(...more)
+  }
+  await setUp({ audit }).exchange.headers(head({ 'svc-api-key': KEYS.idle, 'svc-trace-id': 'trace' }), true)
+  t.match(records, [
+    { tenant_id: 'tenant', entity_type: 'proxy', operation: 'use', actor_id: 'idle', trace_id: 'trace' },
+  ])
+  await setUp({ audit }).exchange.headers(head({ 'svc-api-key': 'unknown' }), true)
+  t.equal(records.length, 1)
+  const failing = setUp({ audit: () => Promise.reject(new Error('disk')) })
+  t.equal(problemOf(await failing.exchange.headers(head({ 'svc-api-key': KEYS.idle }), true)).status, 403)
+})
+
+t.test('what takes too long or has nobody to wait for it ends as 504', async (t) => {
+  const slow = setUp({}, { stepMs: 20 })
+  await slow.exchange.headers(head(), false)
+  t.equal(problemOf(await slow.exchange.body(Buffer.from('{{ slow }}'))).status, 504)
+  const left = setUp()
+  await left.exchange.headers(head(), false)
+  const answer = left.exchange.body(Buffer.from('{{ slow }}'))
+  left.gone.abort()
+  t.equal(problemOf(await answer).status, 504)
+})
+
+t.test('beyond the bounds of admission the answer is 503 with Retry-After', async (t) => {
+  const { exchange } = setUp({ admission: createAdmission({ running: 0, bytes: 0 }) })
+  const problem = problemOf(await exchange.headers(head(), true))
+  t.equal(problem.status, 503)
+  t.equal(problem.headers.get('retry-after'), '1')
+})
+
+t.test('log lines name no path, query, host, key, header, token id or value', async (t) => {
+  const lines: unknown[] = []
+  const log = { ...silentLog() } as Record<string, unknown>
+  for (const level of ['info', 'warn', 'error'])
+    log[level] = (fields: Record<string, unknown>, message: string) => {
+      const { err, ...rest } = fields
+      lines.push({ ...rest, err: err === undefined ? undefined : 'an error', message })
+    }
+  for (const body of ['{{ name }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
+    const { exchange } = setUp({ log: log as unknown as Log })
+    await exchange.headers(head({ 'x-secret': 'secret-header' }), false)
+    await exchange.body(Buffer.from(`secret-body ${body}`))
+  }
+  t.equal(lines.length, 4)
+  t.notMatch(JSON.stringify(lines), /secret|key_private|Lovelace|4242|denied"/)
+  t.match(lines[0], { operation: 'proxy', status: 'forwarded', tokens: 1, tenant_id: 'tenant' })
+})
