@@ -17,7 +17,8 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
 
-const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
+/** The plugins that come with the service. */
+export const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
 /** What admin and gateway both stand on. */
 export interface Foundation {

@@ -1,17 +1,20 @@
-/** Entry of the admin and gateway processes: `node process.ts <ProcessStart as JSON>`, below a supervisor. */
+/**
+ * Entry of the processes below the supervisor: `node process.ts [admin|gateway]`. What it is to be comes as an order;
+ * the argument only says which modules are worth loading until then.
+ */
 import { AppError } from '../common/errors.ts'
 import { createLog } from '../common/log.ts'
 import { loadConfig } from '../config.ts'
 import type { ProcessStart, Report } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
+import { preload } from './preload.ts'
 import type { RunningRole } from './running-role.ts'
 
-const start: ProcessStart = JSON.parse(process.argv[2] ?? '{}')
-process.title = `sidevault: ${start.kind}`
+let role: Promise<RunningRole> | undefined
 
 const report = (message: Report) => process.send?.(message)
 
-const run = async (): Promise<RunningRole> => {
+const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = loadConfig(process.env, { file: start.configFile, cwd: start.baseDir })
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
@@ -19,14 +22,20 @@ const run = async (): Promise<RunningRole> => {
   return (await import('./gateway.ts')).startGatewayRole(config, start, log)
 }
 
-const role = run()
-watchSupervisor(async () => (await role).close())
-role.then(
-  ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
-  (error: unknown) => {
-    const known = error instanceof AppError || (error instanceof Error && error.name === 'PluginFaults')
-    if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
-    const message = known ? error.message : `The ${start.kind} process cannot start; its log line says why.`
-    report({ kind: 'failed', message })
-  },
-)
+const begin = (start: ProcessStart) => {
+  process.title = `sidevault: ${start.kind}`
+  role = run(start)
+  role.then(
+    ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
+    (error: unknown) => {
+      const known = error instanceof AppError || (error instanceof Error && error.name === 'PluginFaults')
+      if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
+      const message = known ? error.message : `The ${start.kind} process cannot start; its log line says why.`
+      report({ kind: 'failed', message })
+    },
+  )
+}
+
+process.title = 'sidevault: spare'
+watchSupervisor(begin, async () => (await role)?.close())
+await preload(process.argv[2])

@@ -1,4 +1,4 @@
-/** What the supervisor tells a process of ours at birth, as JSON in its arguments: never a secret. */
+/** What the supervisor tells a process of ours before it begins: never a secret. */
 export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
   /** Which parts this supervisor runs. */
@@ -20,7 +20,10 @@ export type Role = 'all' | 'gateway' | 'admin'
 export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
 
 /** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
-export type Order = { readonly kind: 'stop' } | { readonly kind: 'envoy'; readonly pid: number }
+export type Order =
+  | { readonly kind: 'start'; readonly start: ProcessStart }
+  | { readonly kind: 'stop' }
+  | { readonly kind: 'envoy'; readonly pid: number }
 
 /** Process → supervisor. */
 export type Report =

@@ -6,6 +6,15 @@ import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 
+/** A process of ours that waits for its `start` order, having loaded what `kind` needs; without one: what any needs. */
+export const forkProcess = (env: NodeJS.ProcessEnv, cwd: string, kind?: ProcessStart['kind']): ChildProcess =>
+  fork(ENTRY, kind === undefined ? [] : [kind], {
+    cwd,
+    env,
+    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    detached: true, // Ctrl-C is for the supervisor, which ends its children in order
+  })
+
 export const order = (child: ChildProcess | undefined, message: Order): void => {
   if (child?.connected) child.send(message, () => {}) // it may end before it reads
 }
@@ -15,25 +24,22 @@ export const nodeKind = (
   name: string,
   options: {
     readonly start: ProcessStart
-    readonly cwd: string
-    readonly env: NodeJS.ProcessEnv
-    readonly onReady?: (report: Extract<Report, { kind: 'ready' }>) => void
+    /** A process that waits for its order. */
+    readonly spawn: () => ChildProcess
+    readonly onReady: (report: Extract<Report, { kind: 'ready' }>) => void
   },
 ): ProcessKind => ({
   name,
-  spawn: () =>
-    fork(ENTRY, [JSON.stringify(options.start)], {
-      cwd: options.cwd,
-      env: options.env,
-      execArgv: ['--disable-warning=ExperimentalWarning'],
-      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-      detached: true, // Ctrl-C is for the supervisor, which ends its children in order
-    }),
+  spawn: () => {
+    const child = options.spawn()
+    order(child, { kind: 'start', start: options.start })
+    return child
+  },
   ready: (child, signal) =>
     new Promise((resolve, reject) => {
       child.on('message', (report: Report) => {
         if (report.kind === 'failed') return reject(new StartError(report.message))
-        options.onReady?.(report)
+        options.onReady(report)
         resolve()
       })
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })

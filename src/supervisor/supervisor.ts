@@ -9,9 +9,10 @@ import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { type Managed, manage } from './managed.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
-import { nodeKind, order } from './node-process.ts'
+import { forkProcess, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
+import { createSpare } from './spare.ts'
 import { StartError } from './start-error.ts'
 import { writeBootstrap } from './write-bootstrap.ts'
 
@@ -70,6 +71,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const shutDown = async () => {
     log.info('stopping')
+    spare.close()
     const enough = AbortSignal.any([impatient.signal, AbortSignal.timeout(config.drainMs)])
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
@@ -88,16 +90,19 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const pid = envoy?.child?.pid
     if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
   }
+  const { SIDEVAULT_BOOTSTRAP_KEY: _, ...env } = options.env
+  const spare = createSpare(() => forkProcess(env, config.dataDir))
+  let announced = false
   const startService = (name: string, start: ProcessStart): Managed => {
-    const { SIDEVAULT_BOOTSTRAP_KEY: _, ...others } = options.env
     const kind = nodeKind(name, {
       start,
-      cwd: config.dataDir,
-      env: start.kind === 'admin' ? options.env : others,
+      spawn: () =>
+        spare.take() ?? forkProcess(start.kind === 'admin' ? options.env : env, config.dataDir, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
         first.key ??= report.key
         tellEnvoy(one)
+        if (announced) spare.prepare()
       },
     })
     const one = manage(kind, { log, clock: systemClock })
@@ -149,6 +154,8 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     if (stopping !== undefined) return
     log.info({ listen, role }, 'ready')
     options.print(announcement({ config, listen, firstSteps: demo, ...first }))
+    announced = true
+    spare.prepare()
   }
   const ready = begin().catch(async (error: unknown) => {
     if (stopping !== undefined) return

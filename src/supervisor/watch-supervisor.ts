@@ -1,10 +1,10 @@
-import type { Order } from './messages.ts'
+import type { Order, ProcessStart } from './messages.ts'
 
 /**
- * For the processes below the supervisor: `stop` runs when it says so, or on SIGTERM. When it dies without a word, this
+ * For the processes below the supervisor: `start` and `stop` run when it says so, `stop` also on SIGTERM. When it dies without a word, this
  * process ends at once and takes Envoy with it, so that nothing is left behind.
  */
-export const watchSupervisor = (stop: () => Promise<void>): void => {
+export const watchSupervisor = (start: (start: ProcessStart) => void, stop: () => Promise<void>): void => {
   let envoy: number | undefined
   let stopping = false
   const end = () => {
@@ -16,7 +16,8 @@ export const watchSupervisor = (stop: () => Promise<void>): void => {
     )
   }
   process.on('message', (message: Order) => {
-    if (message.kind === 'envoy') envoy = message.pid
+    if (message.kind === 'start') start(message.start)
+    else if (message.kind === 'envoy') envoy = message.pid
     else end()
   })
   process.on('disconnect', () => {

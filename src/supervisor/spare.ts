@@ -1,0 +1,49 @@
+import type { ChildProcess } from 'node:child_process'
+
+/** Deaths of spares are not urgent. */
+const PAUSE_MS = 1_000
+
+export interface Spare {
+  /** Has one process ready for the next death; from now on. */
+  prepare(): void
+  /** The process that is ready, if there is one. It belongs to the caller. */
+  take(): ChildProcess | undefined
+  close(): void
+}
+
+/**
+ * One process that has loaded its modules and waits for work. Loading takes most of a process's start, and what dies
+ * must be back within a second also on a busy machine.
+ */
+export const createSpare = (spawn: () => ChildProcess): Spare => {
+  let child: ChildProcess | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const prepare = () => {
+    if (closed || child !== undefined) return
+    const born = spawn()
+    child = born
+    const gone = () => {
+      if (child !== born) return
+      child = undefined
+      timer = setTimeout(prepare, PAUSE_MS)
+    }
+    born.once('error', gone)
+    born.once('exit', gone)
+  }
+  const take = () => {
+    const taken = child
+    child = undefined
+    return taken
+  }
+  return {
+    prepare,
+    take,
+    close: () => {
+      closed = true
+      clearTimeout(timer)
+      take()?.kill('SIGKILL')
+    },
+  }
+}

@@ -1,0 +1,120 @@
+import { once } from 'node:events'
+import { type ClientRequest, request as httpRequest } from 'node:http'
+import { connect } from 'node:net'
+import t from 'tap'
+import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { descendants, isAlive, until } from './processes.ts'
+
+const pidOf = (pid: number, part: RegExp) => descendants(pid).find(({ command }) => part.test(command))?.pid
+
+/** A request to the demo destination whose body ends only when `end` is called. */
+const slowRequest = async (sidevault: Sidevault, key: string, body: string) => {
+  const request: ClientRequest = httpRequest(`${sidevault.url}/proxy/slow`, {
+    method: 'POST',
+    agent: false,
+    headers: {
+      'svc-api-key': key,
+      'svc-proxy-url': 'https://demo.sidevault.test',
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      expect: '100-continue',
+    },
+  })
+  const answer = new Promise<{ status: number; text: string }>((resolve, reject) => {
+    request.on('error', reject)
+    request.on('response', async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve({ status: response.statusCode ?? 0, text })
+    })
+  })
+  answer.catch(() => {}) // it may be cut off on purpose
+  request.flushHeaders()
+  await once(request, 'continue') // Envoy has it now
+  request.write(body.slice(0, 5))
+  return { answer, end: () => request.end(body.slice(5)) }
+}
+
+const refusesConnections = (port: number) =>
+  new Promise<boolean>((resolve) => {
+    const socket = connect(port, '127.0.0.1')
+    socket.once('connect', () => resolve(socket.destroy() === undefined))
+    socket.once('error', () => resolve(true))
+  })
+
+t.test('what is killed is back within a second', async (t) => {
+  const sidevault = await startSidevault()
+  t.teardown(() => sidevault.stop())
+  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+  const works = async () => {
+    const ready = await sidevault.call('GET', '/readyz').catch(() => undefined)
+    if (ready?.status !== 200) return false
+    const answer = await sidevault
+      .call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-url': 'https://demo.sidevault.test' } })
+      .catch(() => undefined)
+    return answer?.status === 200
+  }
+  t.ok(await works())
+  for (const [name, part] of [
+    ['envoy', /envoy .*run\/envoy\.json/],
+    ['gateway', /^sidevault: gateway/],
+    ['admin', /^sidevault: admin/],
+  ] as const) {
+    // The machine may be busy with other tests: three tries, and none may take forever.
+    const times: number[] = []
+    while (times.length < 3 && !times.some((time) => time < 1000)) {
+      const pid = pidOf(sidevault.pid, part) ?? 0
+      const before = performance.now()
+      process.kill(pid, 'SIGKILL')
+      await until(`${name} is gone`, () => !isAlive(pid))
+      await until(`${name} answers again`, works)
+      times.push(performance.now() - before)
+    }
+    t.ok(Math.min(...times) < 1000, `${name}: ${times.map(Math.round).join(', ')} ms`)
+  }
+})
+
+t.test('SIGTERM lets a request in flight end, and leaves no process', async (t) => {
+  const sidevault = await startSidevault()
+  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+  const { json: token } = await sidevault.call('POST', '/tokens', {
+    key,
+    body: { type: 'token', data: 'drained' },
+  })
+  const processes = descendants(sidevault.pid)
+  t.ok(processes.length >= 3)
+  const slow = await slowRequest(sidevault, key, `{"value":"{{ ${token.id} }}"}`)
+
+  const stopped = sidevault.stop()
+  await until('new connections are refused', () => refusesConnections(sidevault.port))
+  slow.end()
+  const answer = await slow.answer
+  t.equal(answer.status, 200)
+  t.equal(JSON.parse(answer.text).body.value, 'drained')
+  t.equal(await stopped, 0)
+  for (const { pid, command } of processes) t.notOk(isAlive(pid), command)
+})
+
+t.test('a second signal does not wait', async (t) => {
+  const sidevault = await startSidevault({ env: { SIDEVAULT_DRAIN_SECONDS: '600' } })
+  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+  const processes = descendants(sidevault.pid)
+  const slow = await slowRequest(sidevault, key, '{"value":1}')
+  const again = setInterval(() => sidevault.process.kill('SIGINT'), 100)
+  t.equal(await sidevault.stop(), 0)
+  clearInterval(again)
+  await t.rejects(slow.answer)
+  for (const { pid, command } of processes) t.notOk(isAlive(pid), command)
+})
+
+t.test('kill -9 of the supervisor leaves no process', async (t) => {
+  const sidevault = await startSidevault()
+  const processes = descendants(sidevault.pid)
+  t.ok(processes.length >= 3)
+  await sidevault.kill()
+  await until('all processes are gone', () => processes.every(({ pid }) => !isAlive(pid)), 5_000)
+
+  const again = await startSidevault({ dataDir: sidevault.dataDir, port: sidevault.port })
+  t.equal((await again.call('GET', '/tenants/self', { key: again.managementKey })).status, 200)
+  t.equal(await again.stop(), 0)
+})

@@ -1,0 +1,47 @@
+import { execFileSync } from 'node:child_process'
+
+export interface Process {
+  readonly pid: number
+  readonly parent: number
+  readonly command: string
+}
+
+const list = (): readonly Process[] =>
+  execFileSync('ps', ['-A', '-o', 'pid=,ppid=,args='], { encoding: 'utf8' })
+    .split('\n')
+    .flatMap((line) => {
+      const [, pid, parent, command = ''] = /^\s*(\d+)\s+(\d+)\s+(.*)$/.exec(line) ?? []
+      return pid === undefined ? [] : [{ pid: Number(pid), parent: Number(parent), command }]
+    })
+
+/** All processes below one, without itself. */
+export const descendants = (pid: number): readonly Process[] => {
+  const all = list()
+  const below = (parent: number): readonly Process[] =>
+    all
+      .filter((one) => one.parent === parent && !one.command.startsWith('ps '))
+      .flatMap((one) => [one, ...below(one.pid)])
+  return below(pid)
+}
+
+export const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Looks again and again until `condition` holds; rejects after `ms`. */
+export const until = async (
+  what: string,
+  condition: () => boolean | Promise<boolean>,
+  ms = 20_000,
+): Promise<void> => {
+  const end = performance.now() + ms
+  while (!(await condition())) {
+    if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
+    await new Promise((resolve) => setTimeout(resolve, 10))
+  }
+}
