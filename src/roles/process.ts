@@ -36,6 +36,7 @@ const begin = (start: ProcessStart) => {
   )
 }
 
-process.title = 'sidevault: spare'
+process.title = 'sidevault: loading'
 watchSupervisor(begin, async () => (await role)?.close())
 await preload(process.argv[2])
+if (role === undefined) process.title = 'sidevault: spare'
