@@ -18,6 +18,12 @@ export interface InvokeDeps {
   readonly metrics: Metrics
 }
 
+export interface Invoke {
+  readonly invoke: RunningKernel['invoke']
+  /** Resolves when the calls that run now have ended, those that nobody waits for included. */
+  settled(): Promise<void>
+}
+
 const ANONYMOUS: Caller = Object.freeze({
   tenantId: '',
   actorId: '',
@@ -43,12 +49,8 @@ const aborted = (signal: AbortSignal): AppError =>
     ? signal.reason
     : new AppError('unavailable', 'The call was given up before it was answered. Try again.')
 
-/** The promise's outcome, or the signal's reason when that comes first. */
+/** The promise's outcome, or the signal's reason when that comes first; the promise then goes on by itself. */
 const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
-  if (signal.aborted) {
-    promise.catch(() => {})
-    throw aborted(signal)
-  }
   let abort = () => {}
   const given = new Promise<never>((_resolve, reject) => {
     abort = () => reject(aborted(signal))
@@ -64,12 +66,13 @@ const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promi
 /**
  * The pipeline under both transports (DESIGN §4). An operation that is audited by its declaration runs only while the
  * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
- * record too, whether the permission is missing or the operation itself said no.
+ * record too, whether the permission is missing or the operation itself said no. A call whose caller has gone after it
+ * began to run is finished all the same, its record included.
  */
 export const createInvoke = (
   operations: readonly Operation[],
   { authenticator, journal, clock, log, metrics }: InvokeDeps,
-): RunningKernel['invoke'] => {
+): Invoke => {
   const prepared = new Map(operations.map((operation) => [operation, prepare(operation)]))
   const stages = {
     authenticate: metrics.stage.labels('authenticate'),
@@ -115,7 +118,8 @@ export const createInvoke = (
     }
   }
 
-  return async (operation, given, { key, traceId, signal, onCaller }) => {
+  const handle: RunningKernel['invoke'] = async (operation, given, invocation) => {
+    const { key, traceId, signal, onCaller } = invocation
     const now = clock.now()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
@@ -141,7 +145,8 @@ export const createInvoke = (
         authorize(operation, caller)
         if (audited) await journal.health()
         const call = callOf(operation, caller, traceId, signal, now)
-        const output = await unlessAborted((async () => operation.run(input as never, call))(), signal)
+        if (signal.aborted) throw aborted(signal)
+        const output: unknown = await operation.run(input as never, call)
         lap('run')
         const record = doneRecord(operation, input, output, caller, traceId, now)
         if (record) {
@@ -168,6 +173,21 @@ export const createInvoke = (
         )
       throw error
     }
+  }
+
+  const running = new Set<Promise<unknown>>()
+  return {
+    invoke: async (operation, given, invocation) => {
+      if (invocation.signal.aborted) throw aborted(invocation.signal)
+      const work = handle(operation, given, invocation)
+      running.add(work)
+      const done = () => running.delete(work)
+      work.then(done, done)
+      return unlessAborted(work, invocation.signal)
+    },
+    settled: async () => {
+      await Promise.allSettled(running)
+    },
   }
 }
 

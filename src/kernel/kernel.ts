@@ -50,8 +50,10 @@ export interface KernelOptions {
   readonly setupTimeout?: number
 }
 
-/** How long start and health of a plugin may take, in ms. */
+/** How long the start of a plugin may take, in ms. */
 const START_TIMEOUT = 30_000
+/** How long stopping waits for calls that still run, in ms. */
+const STOP_TIMEOUT = 5_000
 
 /**
  * Loads, checks and starts the plugins of the list. Rejects with `PluginFaults` naming every fault of every plugin, in
@@ -170,12 +172,21 @@ const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel>
     clock: deps.clock,
     credentials: () => registry.ports.credentials,
   })
+  const { invoke, settled } = createInvoke(registry.operations, { ...deps, authenticator })
+  const stop = async () => {
+    try {
+      await within('calls in flight', STOP_TIMEOUT, settled())
+    } catch (err) {
+      log.error({ err }, 'stopping before every call has ended')
+    }
+    await stopAll()
+  }
   let stopped: Promise<void> | undefined
   return Object.freeze({
     ...wired,
     authenticator,
     log,
-    invoke: createInvoke(registry.operations, { ...deps, authenticator }),
+    invoke,
     health: async () => {
       await Promise.all([
         journal.health(),
@@ -183,7 +194,7 @@ const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel>
       ])
     },
     stop: () => {
-      stopped ??= stopAll()
+      stopped ??= stop()
       return stopped
     },
   })

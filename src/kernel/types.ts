@@ -59,6 +59,6 @@ export interface RunningKernel {
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
   /** Rejects when the journal or a plugin cannot do its work. */
   health(): Promise<void>
-  /** Stops plugins in reverse order of start; a second call waits for the first. */
+  /** Lets running calls end (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
   stop(): Promise<void>
 }

@@ -112,7 +112,11 @@ export const thingsPlugin = (held = gate()): Plugin => {
       input: Type.Object({}),
       run: async (_input: unknown, call: Call) => {
         held.enter(call.signal)
-        await held.left
+        // Whoever waits for nothing any more lets go as well.
+        await Promise.race([
+          held.left,
+          new Promise((resolve) => call.signal.addEventListener('abort', resolve)),
+        ])
         return { input: 'waited' }
       },
     }),

@@ -308,7 +308,7 @@ t.test('a call is answered with the reason of its signal when that comes first',
   const operation = operationOf({
     run: (_input: unknown, call: Call) => {
       given = call.signal
-      return new Promise(() => {})
+      return new Promise((_resolve, reject) => call.signal.addEventListener('abort', reject))
     },
   })
   const { invoke } = await setUp(t, [operation])
@@ -317,6 +317,48 @@ t.test('a call is answered with the reason of its signal when that comes first',
   setImmediate(() => controller.abort(new AppError('unavailable', 'Too slow.')))
   await t.rejects(answer, { code: 'unavailable', message: 'Too slow.' })
   t.equal(given?.aborted, true)
+})
+
+t.test('a call whose caller has gone is finished and recorded, and stopping waits for that', async (t) => {
+  let finish = () => {}
+  let entered = () => {}
+  const running = new Promise<void>((resolve) => {
+    entered = resolve
+  })
+  const operation = operationOf({
+    audit: { entity: 'thing', verb: 'create' },
+    run: async () => {
+      entered()
+      await new Promise<void>((resolve) => {
+        finish = resolve
+      })
+      return { id: 'made' }
+    },
+  })
+  const { invoke, appended, service } = await setUp(t, [operation])
+  const controller = new AbortController()
+  const answer = invoke(operation, { id: '1' }, { signal: controller.signal })
+  await running
+  controller.abort()
+  await t.rejects(answer, { code: 'unavailable' })
+  t.same(appended, [])
+  const stopped = service.kernel.stop()
+  finish()
+  await stopped
+  t.match(appended.flat(), [{ entity_id: 'made', operation: 'create' }])
+})
+
+t.test('a call whose caller has gone before it began does not run', async (t) => {
+  let runs = 0
+  const operation = operationOf({
+    run: async () => {
+      runs++
+      return { id: '1' }
+    },
+  })
+  const { invoke } = await setUp(t, [operation])
+  await t.rejects(invoke(operation, { id: '1' }, { signal: AbortSignal.abort() }), { code: 'unavailable' })
+  t.equal(runs, 0)
 })
 
 t.test('an operation of another kernel is not run', async (t) => {
