@@ -91,7 +91,7 @@ const journalNames = async (directory: string, deps: VerifyDeps): Promise<readon
     const name = file.endsWith('.lock') ? file.slice(0, -'.lock'.length) : ''
     if (JOURNAL_NAME.test(name)) names.add(name)
   }
-  for (const name of (await deps.logs?.journals?.()) ?? []) names.add(name)
+  for (const name of (await deps.logs?.journals()) ?? []) names.add(name)
   return [...names].sort()
 }
 

@@ -194,7 +194,7 @@ export interface LogStore {
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
   /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
-  journals?(): Promise<readonly string[]>
+  journals(): Promise<readonly string[]>
   /** Oldest first; for tests and verification. */
   find(tenantId: string, entityId?: string): Promise<readonly LogRow[]>
 }

@@ -7,7 +7,6 @@ import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
 import { createLog } from '../../src/common/log.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { LogStore } from '../../src/store/types.ts'
 import { mac, record, recordingLog, type Test, writeJournal } from './kit.ts'
 
 const RECORDS = 12
@@ -20,7 +19,7 @@ const setUp = async (t: Test) => {
   const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
   t.teardown(() => store.close())
   await writeJournal(directory, RECORDS, 'gateway-1', 1500)
-  const logs: LogStore = { ...store.logs, journals: store.logs.journals ?? (async () => ['gateway-1']) }
+  const { logs } = store
   await createIngest({ logs, mac, log: recordingLog().log }, { directory }).catchUp()
   const files = readdirSync(directory)
     .filter((file) => file.endsWith('.jsonl'))

@@ -1,6 +1,6 @@
 import type { Session, Writer } from '../session.ts'
 import type { LogStore } from '../types.ts'
-import { logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
+import { journalNames, logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
 
 export const createLogStore = ({
   session,
@@ -13,6 +13,7 @@ export const createLogStore = ({
     if (rows.length > 0) await writer.write('logs.ingest', { rows }, rows.length * 500)
   },
   position: (journal) => session.get(positionOf, { journal }),
+  journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
   find: (tenantId, entityId) =>
     entityId === undefined
       ? session.all(logsOfTenant, { tenant_id: tenantId })

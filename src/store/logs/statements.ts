@@ -55,6 +55,10 @@ export const positionOf = statement<{ journal: string }, { seq: number; hash: st
   builder.selectFrom('journal_positions').where('journal', '=', slot('journal')).select(['seq', 'hash']),
 )
 
+export const journalNames = statement<object, { journal: string }>(({ builder }) =>
+  builder.selectFrom('journal_positions').select('journal'),
+)
+
 export const logsOfTenant = statement<{ tenant_id: string }, LogRow>(({ builder }, slot) =>
   builder.selectFrom('logs').where('tenant_id', '=', slot('tenant_id')).orderBy('seq').select(LOG_COLUMNS),
 )
