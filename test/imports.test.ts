@@ -1,0 +1,123 @@
+import { readFileSync } from 'node:fs'
+import { isBuiltin } from 'node:module'
+import { dirname, join, posix } from 'node:path'
+import t from 'tap'
+import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
+
+/**
+ * Who may import whom (DESIGN §5). `types`: of these only types, so that a part is handed its collaborators and can be
+ * read, tested and replaced without them.
+ */
+const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
+  common: { values: '' },
+  sdk: { values: 'common' },
+  config: { values: 'common' },
+  store: { values: 'common', types: 'sdk' },
+  keys: { values: 'common', types: 'store' },
+  audit: { values: 'common', types: 'store' },
+  expressions: { values: 'common', types: 'sdk' },
+  vault: { values: 'common expressions', types: 'sdk store keys audit' },
+  kernel: { values: 'common', types: 'sdk store keys audit expressions' },
+  'control-plane': { values: 'common' },
+  gateway: { values: 'common control-plane expressions', types: 'sdk kernel audit' },
+  admin: { values: 'common kernel', types: 'sdk' },
+  supervisor: { values: 'common config control-plane' },
+  // the composition roots know all parts
+  roles: {
+    values: 'common config store keys audit expressions vault kernel gateway admin supervisor',
+    types: 'sdk',
+  },
+  main: { values: 'config supervisor roles' },
+}
+
+interface Import {
+  readonly target: string
+  readonly typesOnly: boolean
+}
+
+const IMPORTS =
+  /(?:^|\n)\s*(?:import|export)\s+(?<type>type\s)?(?:[\w*{}\s,$]+\sfrom\s+)?'(?<static>[^']+)'|\bimport\(\s*'(?<dynamic>[^']+)'/g
+
+const importsOf = ({ text }: SourceFile): readonly Import[] =>
+  [...text.matchAll(IMPORTS)].map(({ groups = {} }) => ({
+    target: groups.static ?? groups.dynamic ?? '',
+    typesOnly: groups.type !== undefined,
+  }))
+
+/** `vault` for src/vault/x.ts, `config` for src/config.ts and src/config/x.ts, `plugins/card` for plugins/card/x.ts. */
+const partOf = (path: string): string => {
+  const [top = '', name = ''] = path.split('/')
+  return top === 'src' ? name.replace(/\.ts$/, '') : `${top}/${name}`
+}
+
+const forbidden = (file: SourceFile): readonly string[] => {
+  const part = partOf(file.path)
+  const { values = '', types = '' } = ALLOWED[part] ?? {}
+  return importsOf(file).flatMap(({ target, typesOnly }) => {
+    if (!target.startsWith('.')) return []
+    const other = partOf(posix.join(dirname(file.path), target))
+    const allowed = [part, ...values.split(' '), ...(typesOnly ? types.split(' ') : [])]
+    return allowed.includes(other) ? [] : [`${file.path} imports ${typesOnly ? 'types of ' : ''}${other}`]
+  })
+}
+
+t.test('parts of src/ import only those that the table allows', async (t) => {
+  const files = sourcesIn('src')
+  t.ok(files.length > 50, 'the files are found')
+  t.same(files.flatMap(forbidden), [])
+  t.same(
+    files.map(({ path }) => partOf(path)).filter((part) => !(part in ALLOWED)),
+    [],
+    'every part has its line in the table',
+  )
+})
+
+t.test('plugins import #sdk, packages and their own files: never src/ and never each other', async (t) => {
+  const files = sourcesIn('plugins')
+  t.ok(files.length > 10, 'the files are found')
+  const wrong = files.flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) =>
+        target.startsWith('.')
+          ? partOf(posix.join(dirname(file.path), target)) !== partOf(file.path)
+          : target.startsWith('#') && target !== '#sdk',
+      )
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
+t.test('what runs in production imports only packages that npm start installs', async (t) => {
+  const manifest: { readonly dependencies: Record<string, string> } = JSON.parse(
+    readFileSync(join(root, 'package.json'), 'utf8'),
+  )
+  const packages = Object.keys(manifest.dependencies)
+  const wrong = sourcesIn('src', 'plugins', 'bin').flatMap((file) =>
+    importsOf(file)
+      .filter(({ target }) => !target.startsWith('.') && !target.startsWith('#') && !isBuiltin(target))
+      .filter(({ target }) => !packages.some((name) => target === name || target.startsWith(`${name}/`)))
+      .map(({ target }) => `${file.path} imports ${target}`),
+  )
+  t.same(wrong, [])
+})
+
+t.test('the search for imports sees every spelling', async (t) => {
+  const text = `import a from 'a'
+import { b, type B } from './b.ts'
+import type { C } from '../c/c.ts'
+import 'd'
+export * from 'e'
+export type * from 'f'
+import {
+  g,
+} from 'g'
+const h = await import('h')
+`
+  t.same(
+    importsOf({ path: 'x', text }).map(({ target, typesOnly }) => (typesOnly ? `type ${target}` : target)),
+    ['a', './b.ts', 'type ../c/c.ts', 'd', 'e', 'type f', 'g', 'h'],
+  )
+  t.same(forbidden({ path: 'src/vault/x.ts', text: "import { x } from '../keys/open.ts'\n" }), [
+    'src/vault/x.ts imports keys',
+  ])
+})

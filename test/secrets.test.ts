@@ -1,0 +1,28 @@
+import t from 'tap'
+import { sourcesIn } from './kit/sources.ts'
+
+/** Where a Secret may be opened (DESIGN §7.1), and what for. */
+const MAY_REVEAL: Readonly<Record<string, string>> = {
+  'src/kernel/services.ts': 'hashes an API key that a plugin made',
+  'src/keys/open.ts': 'hands the root key to the cipher',
+  'src/roles/foundation.ts': 'hands the source of the root key to what reads it',
+  'src/roles/install.ts':
+    'hashes the first key; hands a generated one to the supervisor, which prints it once',
+}
+
+const files = sourcesIn('src', 'plugins', 'bin').filter(({ path }) => path !== 'src/common/secret.ts')
+const reveals = (text: string) => /\.reveal\b|\['reveal'\]/.test(text)
+
+t.test('secrets are revealed only in the files of the list', async (t) => {
+  t.ok(files.length > 50, 'the files are found')
+  const found = files.filter(({ text }) => reveals(text)).map(({ path }) => path)
+  t.same(
+    found.filter((path) => !(path in MAY_REVEAL)),
+    [],
+  )
+  t.same(
+    Object.keys(MAY_REVEAL).filter((path) => !found.includes(path)),
+    [],
+    'a line of the list that is not needed any more is removed',
+  )
+})
