@@ -82,8 +82,9 @@ export const npm = async (root, cwd, args) => {
   const result = await run(file, [...before, ...args, ...flags], { cwd, env: toolEnvironment(root) })
   if (result.code === 127)
     throw new BootstrapError('npm was not found. Install npm 10 or newer (it comes with Node) and try again.')
+  const [said = ''] = result.output.split('npm error Usage:')
   if (result.code !== 0)
     throw new BootstrapError(
-      `"npm ${args.join(' ')}" failed with exit code ${result.code}:\n${result.output.trim()}\nIf the registry cannot be reached, see to the network or "registry" in your npm configuration, then try again.`,
+      `"npm ${args.join(' ')}" failed with exit code ${result.code}:\n${said.trim()}\nIf the registry cannot be reached, see to the network or "registry" in your npm configuration, then try again.`,
     )
 }
