@@ -1,17 +1,7 @@
+import type { LogRow } from '../store/types.ts'
+
 /** One thing that happened to one entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
-export interface AuditRecord {
-  readonly tenant_id: string
-  readonly entity_type: string
-  readonly entity_id: string
-  readonly operation: string
-  readonly actor_id: string | null
-  readonly actor_type: string | null
-  /** ≤ 250 characters. */
-  readonly message: string
-  readonly trace_id: string
-  /** ms since the epoch. */
-  readonly created_at: number
-}
+export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>
 
 /** A process's hash-chained journal. */
 export interface Journal {

@@ -179,6 +179,7 @@ export interface LogRow {
   readonly operation: string
   readonly actor_id: string | null
   readonly actor_type: string | null
+  /** ≤ 250 characters. */
   readonly message: string
   readonly trace_id: string
   readonly created_at: number
