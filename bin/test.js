@@ -90,7 +90,11 @@ const testJobs = (root, only) => {
 export const test = async (root, only = []) => {
   const script = (/** @type {string} */ name) => join(root, 'node_modules', '.bin', name)
   const checks = [
-    { name: 'lint and format', file: script('biome'), args: ['ci', '--error-on-warnings', '.'] },
+    {
+      name: 'lint and format',
+      file: script('biome'),
+      args: ['ci', '--colors=off', '--error-on-warnings', '.'],
+    },
     { name: 'types', file: script('tsc'), args: ['-p', '.'] },
   ]
   const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]
