@@ -40,7 +40,12 @@ const perform = (root, { file, args, name }) =>
     let stderr = ''
     const child = spawn(file, args, {
       cwd: root,
-      env: { ...process.env, TAP_TIMEOUT: '120', NODE_COMPILE_CACHE: join(root, '.cache', 'compiled') },
+      env: {
+        ...process.env,
+        XDG_CACHE_HOME: join(root, '.cache'),
+        TAP_TIMEOUT: '120',
+        NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT)
