@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
+import { storedWork, type Work } from '../expressions/work.ts'
 import { isTokenId } from './token-input.ts'
 
 /** Ids that an alias expression is asked for at once. */
@@ -27,13 +28,19 @@ export const isItsData = (id: string, data: Json): boolean => leavesOf(data).inc
  * Ids that an alias expression yields for `data`, each once, in order; none when it yields no usable one. Ids that hold
  * a value of the data are left out: an expression without an alias filter would store plaintext.
  */
-export const aliasCandidates = (expressions: Expressions, text: string, data: Json): readonly string[] => {
+export const aliasCandidates = (
+  expressions: Expressions,
+  text: string,
+  data: Json,
+  whole?: Work,
+): readonly string[] => {
+  const work = storedWork(whole)
   const expression = expressions.parseStored(text)
   const leaves = leavesOf(data)
   const candidates = new Set<string>()
   try {
     for (let i = 0; i < CANDIDATES; i++) {
-      const id = expression.render({ data })
+      const id = expression.render({ data }, work)
       if (isTokenId(id) && !leaves.some((leaf) => bare(id).includes(leaf))) candidates.add(id)
     }
   } catch (error) {

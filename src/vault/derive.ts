@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
+import { storedWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import { maskedData } from './disclosure.ts'
 import type { Parts } from './parts.ts'
@@ -35,19 +36,23 @@ export const derive = (
   opened: Opened,
   metadata: Readonly<Record<string, string>> | null,
   fingerprinted: boolean,
+  whole?: Work,
 ): Derived => {
+  const work = storedWork(whole)
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes
   indexes.forEach((index, i) => {
-    const value = evaluating(`search_indexes[${i}]`, () => expressions.parseStored(index).render({ data }))
+    const value = evaluating(`search_indexes[${i}]`, () =>
+      expressions.parseStored(index).render({ data }, work),
+    )
     if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
   })
   const text = fingerprinted
     ? evaluating('fingerprint_expression', () =>
         expressions
           .parseStored(opened.fingerprintExpression ?? type.fingerprint)
-          .render({ data, metadata: (metadata ?? {}) satisfies Json }),
+          .render({ data, metadata: (metadata ?? {}) satisfies Json }, work),
       )
     : ''
   return {
@@ -61,6 +66,7 @@ export const checkMask = (
   { expressions }: Pick<Parts, 'expressions'>,
   type: CompiledType,
   opened: Opened,
+  work?: Work,
 ): void => {
-  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened))
+  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened, work))
 }
