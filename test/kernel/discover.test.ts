@@ -34,7 +34,7 @@ const loyalty = {
 const load = async (t: Test, sources: readonly (string | Plugin)[], files: Record<string, unknown>) => {
   const base = t.testdir(files as never)
   const faults: Fault[] = []
-  const candidates = await discover({ sources, base, pluginsDir: join(base, 'plugins') }, faults)
+  const candidates = await discover({ sources, bases: [base], pluginsDir: join(base, 'plugins') }, faults)
   return {
     names: candidates.map(({ value }) => (value as Plugin).name),
     values: candidates.map(({ value }) => value as Plugin),
@@ -117,7 +117,7 @@ t.test('what cannot be loaded is told with its place, and the rest is loaded', a
     /^plugins.empty: the folder holds neither index\.ts nor index\.js\./,
     /^plugins.nameless: its module exports no "plugin"\. Export it by name/,
     /"\.\/nowhere": there is no such folder/,
-    /"no-such-package-of-ours": its module cannot be loaded/,
+    /"no-such-package-of-ours": there is no folder and no npm package of this name/,
     /"bad\.json": the file cannot be read as JSON/,
     /"none\.json": the file cannot be read as JSON/,
     /"odd\.json": there is no member "run" in a declarative plugin/,
