@@ -4,11 +4,12 @@ import { AppError, invalid } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Tenant, Token, TokenInput, UseContext } from '../sdk/index.ts'
-import type { Created, NewToken } from '../store/types.ts'
+import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { checkMask, type Derived, derive } from './derive.ts'
+import { withoutNever } from './disclosure.ts'
 import { createFaults } from './faults.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { type Parts, timeOf } from './parts.ts'
@@ -18,7 +19,7 @@ import { type Draft, parseDraft } from './token-input.ts'
 
 /** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
 export type Outcome = {
-  readonly row: ShownRow
+  readonly row: ShownRow & Pick<TokenRow, 'seq'>
   readonly opened: Opened
 } & (
   | { readonly kind: 'created'; readonly disclosure: Disclosure }
@@ -40,11 +41,14 @@ const TURN = 200
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: Parts, draft: Draft): IdPlan => {
+const planId = (parts: Parts, draft: Draft, opened: Opened): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
   if (id.kind === 'alias')
-    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data) }
+    return {
+      kind: 'alias',
+      candidates: aliasCandidates(parts.expressions, id.text, data, withoutNever(draft.type, opened.data)),
+    }
   if (isItsData(id.text, data)) throw invalid({ id: ['must not be the data that the token stands for'] })
   return { kind: 'fixed', id: id.text }
 }
@@ -93,7 +97,7 @@ const prepare = (
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
   const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted)
-  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft) }
+  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, opened) }
 }
 
 const newToken = (
@@ -153,7 +157,7 @@ const outcomeOf = (
   now: number,
 ): Outcome => {
   if (created.kind === 'created') {
-    const row = { ...token, id: created.id, modified_by: null, modified_at: null }
+    const row = { ...token, id: created.id, seq: created.seq, modified_by: null, modified_at: null }
     return { kind: 'created', row, opened, disclosure }
   }
   const row = created.token

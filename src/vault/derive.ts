@@ -1,7 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { TenantKeys } from '../keys/types.ts'
-import { maskedData } from './disclosure.ts'
+import { maskedData, withoutNever } from './disclosure.ts'
 import type { Parts } from './parts.ts'
 import type { Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
@@ -25,7 +25,8 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
 
 /**
  * Fingerprint and search terms of a token, over its data without ephemeral members (a digest of them would outlive
- * them). An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
+ * them). Expressions of the token's own see nothing that the API never returns: whoever may search or compare
+ * fingerprints could guess it. An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
  * equal to each other. Throws `invalid`.
  */
 export const derive = (
@@ -39,15 +40,19 @@ export const derive = (
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes
+  const shown = withoutNever(type, data)
+  const seenBy = (own: unknown): Json => (own === undefined ? data : shown)
   indexes.forEach((index, i) => {
-    const value = evaluating(`search_indexes[${i}]`, () => expressions.parseStored(index).render({ data }))
+    const value = evaluating(`search_indexes[${i}]`, () =>
+      expressions.parseStored(index).render({ data: seenBy(opened.searchIndexes) }),
+    )
     if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
   })
   const text = fingerprinted
     ? evaluating('fingerprint_expression', () =>
         expressions
           .parseStored(opened.fingerprintExpression ?? type.fingerprint)
-          .render({ data, metadata: (metadata ?? {}) satisfies Json }),
+          .render({ data: seenBy(opened.fingerprintExpression), metadata: (metadata ?? {}) satisfies Json }),
       )
     : ''
   return {
