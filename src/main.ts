@@ -135,6 +135,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     }
     if (!(error instanceof ConfigError || error instanceof StartError)) throw error
     process.stderr.write(`sidevault: ${error.message}\n`)
-    process.exitCode = error instanceof ConfigError ? USAGE : FAILURE
+    const refused = error instanceof ConfigError || error.configuration
+    process.exitCode = refused ? USAGE : FAILURE
   }
 }

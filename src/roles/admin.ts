@@ -52,8 +52,13 @@ const neighbours = (config: Config, start: ProcessStart) => {
 }
 
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
-export const startAdminRole = async (config: Config, start: ProcessStart, log: Log): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, { name: 'admin', owner: true, log })
+export const startAdminRole = async (
+  config: Config,
+  start: ProcessStart,
+  log: Log,
+  onProgress?: (place: string | undefined) => void,
+): Promise<RunningRole> => {
+  const foundation = await openFoundation(config, { name: 'admin', owner: true, log, onProgress })
   const { store, keys, kernel, metrics } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
   const ingest = createIngest(

@@ -59,9 +59,15 @@ export const openStoreKeys = async (config: Config, store: Store, mayCreate: boo
 /** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */
 export const openFoundation = async (
   config: Config,
-  options: { readonly name: string; readonly owner: boolean; readonly log: Log },
+  options: {
+    readonly name: string
+    readonly owner: boolean
+    readonly log: Log
+    /** Told the place of a plugin whose code runs next; undefined when it has returned. */
+    readonly onProgress?: ((place: string | undefined) => void) | undefined
+  },
 ): Promise<Foundation> => {
-  const { log, owner, name } = options
+  const { log, owner, name, onProgress } = options
   const metrics = createMetrics()
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -92,8 +98,9 @@ export const openFoundation = async (
       {
         plugins: config.plugins,
         pluginsDir: PLUGINS_DIR,
-        base: config.baseDir,
+        bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },
+        ...(onProgress === undefined ? {} : { onProgress }),
       },
     )
     closers.push(() => kernel.stop())
