@@ -47,9 +47,9 @@ export interface Ports {
 }
 
 /** What the kernel hands to a plugin. Services may be used from `start` on, not inside `setup`. */
-export interface Kernel {
+export interface Kernel<Config = unknown> {
   /** This plugin's own configuration, valid by its schema; `{}` when it declares none. */
-  readonly config: unknown
+  readonly config: Config
   readonly log: Log
   readonly clock: Clock
   readonly vault: Vault
