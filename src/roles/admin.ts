@@ -67,7 +67,10 @@ export const startAdminRole = async (
   )
   await ingest.catchUp()
   ingest.start()
-  const purge = createPurge({ vaultTokens: store.tokens, clock: systemClock, log }, { intervalMs: PURGE_MS })
+  const purge = createPurge(
+    { stores: [store.tokens, store.leftovers], clock: systemClock, log },
+    { intervalMs: PURGE_MS },
+  )
   purge.start()
   const { checks, sources, sockets } = neighbours(config, start)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined

@@ -23,6 +23,8 @@ export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
     return found && toTenantRow(found)
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
+  update: (tenant) => writer.write('tenants.update', { tenant }),
+  delete: (id, now) => writer.write('tenants.delete', { id, now }),
   create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
 })
 
