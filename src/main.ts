@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { addPluginsCommand } from './commands/plugins.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
@@ -96,6 +97,7 @@ const program = (): Command => {
       if (!(await verifyAudit(config, (line) => process.stdout.write(`${line}\n`))))
         process.exitCode = FAILURE
     })
+  addPluginsCommand(root)
   root
     .command('config')
     .description('the configuration')

@@ -6,6 +6,7 @@ import { isObject } from '../common/json.ts'
 /** What plugins outside this project import by the name of this one, wherever they lie and whatever is installed there. */
 const OWN: Readonly<Record<string, string>> = {
   'sidevault/sdk': new URL('../sdk/index.ts', import.meta.url).href,
+  'sidevault/testing': new URL('../testing/index.ts', import.meta.url).href,
 }
 
 /** An npm name and the folder from which it is to be found travel through `import()` as one specifier. */
@@ -14,7 +15,7 @@ const NPM = 'sidevault-npm:'
 let hooked = false
 
 /**
- * Lets every module import `sidevault/sdk`. It is the very module of this process, so that an `AppError` of a plugin is
+ * Lets every module import `sidevault/sdk` (and its tests `sidevault/testing`). It is the very module of this process, so that an `AppError` of a plugin is
  * one of ours. Calling it again does nothing.
  */
 export const provideSdk = (): void => {
