@@ -27,7 +27,15 @@ const continueWith = (node) => {
   const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
   for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
     process.on(signal, () => child.kill(signal))
+  // npm may be killed without a word to us
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.env.npm_lifecycle_event === undefined || process.ppid === parent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+  }, 500)
   child.on('exit', (code, signal) => {
+    clearInterval(watch)
     process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 1)
     process.removeAllListeners()
   })

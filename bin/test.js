@@ -40,7 +40,12 @@ const perform = (root, { file, args, name }) =>
     let stderr = ''
     const child = spawn(file, args, {
       cwd: root,
-      env: { ...process.env, TAP_TIMEOUT: '120', NODE_COMPILE_CACHE: join(root, '.cache', 'compiled') },
+      env: {
+        ...process.env,
+        XDG_CACHE_HOME: join(root, '.cache'),
+        TAP_TIMEOUT: '120',
+        NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
+      },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT)
@@ -90,7 +95,11 @@ const testJobs = (root, only) => {
 export const test = async (root, only = []) => {
   const script = (/** @type {string} */ name) => join(root, 'node_modules', '.bin', name)
   const checks = [
-    { name: 'lint and format', file: script('biome'), args: ['ci', '--error-on-warnings', '.'] },
+    {
+      name: 'lint and format',
+      file: script('biome'),
+      args: ['ci', '--colors=off', '--error-on-warnings', '.'],
+    },
     { name: 'types', file: script('tsc'), args: ['-p', '.'] },
   ]
   const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]

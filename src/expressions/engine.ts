@@ -13,6 +13,7 @@ import { badExpression, badFilter, innerAppError } from './faults.ts'
 import type { InnerFilter } from './filters/filter.ts'
 import { LIMITS } from './limits.ts'
 import { Bytes, checkWeight, toText } from './values.ts'
+import type { Work } from './work.ts'
 
 /**
  * Not part of standard Liquid, and unsafe or useless here: they evaluate text as expressions, build values whose size
@@ -26,29 +27,38 @@ const REMOVED_FILTERS = [
 /** They read files or other templates. */
 const REMOVED_TAGS = ['include', 'render', 'layout', 'block']
 
-/** liquidjs calls handlers with a `this` of its own making. */
-type Handler = (this: unknown, value: unknown, ...args: unknown[]) => unknown
+/** They cost more for each element than what liquidjs counts for it. */
+const SORTING = ['sort', 'sort_natural']
+const SORTED = 20
+
+/** What liquidjs calls handlers with, as far as ours need it. */
+interface Invocation {
+  readonly context: { readonly memoryLimit: Pick<Work, 'use'> }
+}
+type Handler = (this: Invocation, value: unknown, ...args: unknown[]) => unknown
 
 const handlerOf = (impl: unknown): Handler =>
   (typeof impl === 'function' ? impl : (impl as { readonly handler: unknown }).handler) as Handler
 
-const guarded = (impl: unknown): Handler => {
+const guarded = (name: string, impl: unknown): Handler => {
   const handler = handlerOf(impl)
+  const factor = SORTING.includes(name) ? SORTED : 1
   return function (value, ...args) {
     const plain = value instanceof Bytes ? String(value) : value
-    checkWeight(plain)
-    for (const arg of args) checkWeight(arg)
+    const { memoryLimit } = this.context
+    memoryLimit.use(checkWeight(plain) * factor)
+    for (const arg of args) memoryLimit.use(checkWeight(arg))
     return handler.call(this, plain, ...args)
   }
 }
 
-const ours =
-  (name: string, filter: InnerFilter): Handler =>
-  (value, ...args) => {
+const ours = (name: string, filter: InnerFilter): Handler =>
+  function (value, ...args) {
     // liquidjs hands over `nil` and `empty` as objects of its own
     const plain: unknown = toValue(value)
     if (plain === null || plain === undefined) return null
     if (args.some(Array.isArray)) throw badFilter(name, 'takes no named arguments and no lists.')
+    this.context.memoryLimit.use(checkWeight(plain) * LIMITS.handled)
     return filter(plain, args.map(toValue), name)
   }
 
@@ -72,10 +82,10 @@ const attempt = <T>(run: () => T): T => {
 }
 
 /** One compiled `value | filter | …`. Its result is what the last filter left; see `toJson`, `toText`. */
-export type Chain = (variables: object) => unknown
+export type Chain = (variables: object, work: Work) => unknown
 
 /** A compiled text with tags or several outputs; its result is text. */
-export type Page = (variables: object) => string
+export type Page = (variables: object, work: Work) => string
 
 export interface Engine {
   /**
@@ -130,8 +140,8 @@ interface FilterCall {
 const directly = (
   calls: readonly FilterCall[],
   filters: ReadonlyMap<string, InnerFilter>,
-): ((value: unknown) => unknown) | undefined => {
-  const steps: ((value: unknown) => unknown)[] = []
+): ((value: unknown, work: Work) => unknown) | undefined => {
+  const steps: ((invocation: Invocation, value: unknown) => unknown)[] = []
   for (const { name, args } of calls) {
     const filter = filters.get(name)
     const contents = args.map((argument) => (argument as { readonly content?: unknown }).content)
@@ -141,9 +151,12 @@ const directly = (
     )
       return undefined
     const run = ours(name, filter)
-    steps.push((value) => run(value, ...contents))
+    steps.push((invocation, value) => run.call(invocation, value, ...contents))
   }
-  return (value) => steps.reduce((current, step) => step(current), value)
+  return (value, work) => {
+    const invocation = { context: { memoryLimit: work } }
+    return steps.reduce((current, step) => step(invocation, current), value)
+  }
 }
 
 /** liquidjs with the given filters in place of and besides the standard ones. */
@@ -153,16 +166,21 @@ export const createEngine = (filters: ReadonlyMap<string, InnerFilter>): Engine 
     strictFilters: true,
     timezoneOffset: 0,
     parseLimit: LIMITS.stored * 2,
-    renderLimit: LIMITS.milliseconds,
-    memoryLimit: LIMITS.memory,
     templates: {},
     outputEscape: toText,
   })
   for (const name of REMOVED_FILTERS) liquid.unregisterFilter(name)
   for (const name of REMOVED_TAGS) delete liquid.tags[name]
-  for (const [name, impl] of Object.entries(liquid.filters)) liquid.registerFilter(name, guarded(impl))
+  for (const [name, impl] of Object.entries(liquid.filters)) liquid.registerFilter(name, guarded(name, impl))
   for (const [name, filter] of filters) liquid.registerFilter(name, ours(name, filter))
   const { operators } = liquid.options
+
+  const contextOf = (variables: object, work: Work) =>
+    new Context(variables, liquid.options, { sync: true }, {
+      liquid,
+      memoryLimit: work,
+      renderLimit: work,
+    } as never)
 
   const tokenize = (text: string) => {
     const tokenizer = new Tokenizer(text, operators)
@@ -196,17 +214,15 @@ export const createEngine = (filters: ReadonlyMap<string, InnerFilter>): Engine 
           if (!filter.args.every((argument) => isLiteral(argument as Argument)))
             throw badFilter(filter.name, 'needs numbers or texts in quotes as arguments.')
       const value = new Value(token, liquid)
-      const whole: Chain = (variables) =>
-        toValueSync(
-          value.value(new Context(variables, liquid.options, { sync: true }, { liquid }), false) as never,
-        )
+      const whole: Chain = (variables, work) =>
+        toValueSync(value.value(contextOf(variables, work), false) as never)
       const path = memberPath(token.input)
       const steps = path && directly(token.filters, filters)
-      if (!path || !steps) return (variables) => attempt(() => whole(variables))
-      return (variables) =>
+      if (!path || !steps) return (variables, work) => attempt(() => whole(variables, work))
+      return (variables, work) =>
         attempt(() => {
           const found = memberAt(variables, path)
-          return found === OTHER ? whole(variables) : steps(found)
+          return found === OTHER ? whole(variables, work) : steps(found, work)
         })
     })
 
@@ -221,9 +237,9 @@ export const createEngine = (filters: ReadonlyMap<string, InnerFilter>): Engine 
         return `${text.slice(token.begin, from)}${mended(text.slice(from, to))}${text.slice(to, token.end)}`
       })
       const templates: LiquidTemplate[] = liquid.parse(parts.join(''))
-      return (variables) =>
+      return (variables, work) =>
         attempt(() => {
-          const result: unknown = liquid.renderSync(templates, variables)
+          const result: unknown = liquid.renderSync(templates, contextOf(variables, work))
           checkWeight(result)
           return String(result)
         })

@@ -9,7 +9,8 @@ import { LIMITS } from './limits.ts'
 import { parseStoredText } from './stored.ts'
 import { parseTemplate } from './template.ts'
 import type { Expressions, StoredExpression } from './types.ts'
-import { toJson } from './values.ts'
+import { checkWeight, toJson } from './values.ts'
+import { storedWork } from './work.ts'
 
 export interface ExpressionsOptions {
   /** Filters of plugins, besides those of completions §6; null in, null out is handled here. */
@@ -72,19 +73,23 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return expression
   }
 
-  const evaluateMask = (mask: Json, variables: Readonly<Record<string, Json>>): Json => {
-    if (typeof mask === 'string') return parseStored(mask).evaluate(variables)
-    if (Array.isArray(mask)) return mask.map((item: Json) => evaluateMask(item, variables))
+  const evaluateMask = (mask: Json, variables: Readonly<Record<string, Json>>, work = storedWork()): Json => {
+    if (typeof mask === 'string') {
+      const masked = parseStored(mask).evaluate(variables, work)
+      work.use(checkWeight(masked))
+      return masked
+    }
+    if (Array.isArray(mask)) return mask.map((item: Json) => evaluateMask(item, variables, work))
     if (!isObject(mask)) return mask
     return Object.fromEntries(
-      Object.entries(mask).map(([key, item]) => [key, evaluateMask(item as Json, variables)]),
+      Object.entries(mask).map(([key, item]) => [key, evaluateMask(item as Json, variables, work)]),
     )
   }
 
   return {
     parse: (text) => parseTemplate(text, chainOf),
     parseStored,
-    evaluateMask,
+    evaluateMask: (mask, variables) => evaluateMask(mask, variables),
     filters: new Map([...filters].map(([name, filter]) => [name, toPublic(name, filter)])),
   }
 }

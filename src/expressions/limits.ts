@@ -12,9 +12,15 @@ export const LIMITS = {
   result: 33_554_432,
   /** Nodes (array elements, members) a filter may be handed or yield. */
   nodes: 1_000_000,
-  /** liquidjs' own count of characters and elements made in one evaluation. */
-  memory: 8_388_608,
-  /** Milliseconds a stored expression with tags may run. */
+  /** Units of work (work.ts) for one stored expression, or all of one mask. A unit takes up to 0.1 µs. */
+  storedWork: 8_388_608,
+  /** Units for all expressions of a body. */
+  bodyWork: 134_217_728,
+  /** Units that a template or a turn of a loop counts for. */
+  step: 50,
+  /** Units that a character or element counts for in a filter of ours. */
+  handled: 4,
+  /** Milliseconds that stored expressions with tags may run, all of one mask together. */
   milliseconds: 250,
   /** Compiled texts kept. */
   cache: 1_000,

@@ -4,6 +4,7 @@ import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
 import type { StoredExpression } from './types.ts'
 import { toJson, toText } from './values.ts'
+import { storedWork } from './work.ts'
 
 type Variables = Readonly<Record<string, Json>>
 
@@ -21,11 +22,11 @@ export const parseStoredText = (text: string, engine: Engine): StoredExpression 
   const output = engine.onlyOutput(text)
   if (output === undefined) {
     const page = engine.page(text)
-    const render = (variables: Variables) => page(scopeOf(variables))
+    const render = (variables: Variables, work = storedWork()) => page(scopeOf(variables), work)
     return { evaluate: render, render }
   }
   if (output === '') throw badExpression('An expression is empty. Name a variable between "{{" and "}}".')
   const chain = engine.chain(output, true)
-  const evaluate = (variables: Variables) => toJson(chain(scopeOf(variables)))
-  return { evaluate, render: (variables) => toText(evaluate(variables)) }
+  const evaluate = (variables: Variables, work = storedWork()) => toJson(chain(scopeOf(variables), work))
+  return { evaluate, render: (variables, work) => toText(evaluate(variables, work)) }
 }

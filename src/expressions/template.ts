@@ -6,6 +6,7 @@ import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import type { Resolve, Template } from './types.ts'
 import { toJson, toText } from './values.ts'
+import { bodyWork, type Work } from './work.ts'
 
 /** Compiles the filters of an expression over the variable `v`; cached by its caller. */
 export type ChainOf = (filters: string) => Chain
@@ -50,7 +51,7 @@ const compile = (piece: ExpressionPiece, chainOf: ChainOf): Compiled => ({
   chain: piece.chain === '' ? undefined : chainOf(piece.chain),
 })
 
-const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve): Json => {
+const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): Json => {
   let value: Json
   if (head.kind === 'constant') value = head.value
   else {
@@ -58,7 +59,7 @@ const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve): Json => {
     if (token === undefined) throw badExpression(`There is no token "${head.id}".`)
     value = head.whole ? token.token : token.data
   }
-  return chain === undefined ? value : toJson(chain({ v: value }))
+  return chain === undefined ? value : toJson(chain({ v: value }, work))
 }
 
 /** Parses a text of a detokenization by the head rule of completions §6. Throws `bad_expression`. */
@@ -77,10 +78,10 @@ export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
   const [first] = parts
   const only = parts.length === 1 && typeof first === 'object' ? first : undefined
 
-  const render = (resolve: Resolve): string => {
+  const render = (resolve: Resolve, work = bodyWork()): string => {
     let result = ''
     for (const part of parts) {
-      result += typeof part === 'string' ? part : toText(evaluateOne(part, resolve))
+      result += typeof part === 'string' ? part : toText(evaluateOne(part, resolve, work))
       if (result.length > LIMITS.result)
         throw new AppError('too_large', 'The values of the tokens named make the text too large. Name fewer.')
     }
@@ -90,7 +91,8 @@ export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
   return {
     ids: [...ids],
     single: only !== undefined,
-    evaluate: (resolve) => (only === undefined ? render(resolve) : evaluateOne(only, resolve)),
+    evaluate: (resolve, work = bodyWork()) =>
+      only === undefined ? render(resolve, work) : evaluateOne(only, resolve, work),
     render,
   }
 }

@@ -1,5 +1,6 @@
 import type { Json } from '../common/json.ts'
 import type { Filter } from '../sdk/index.ts'
+import type { Work } from './work.ts'
 
 /** What a token id in an expression stands for; `undefined` when the id is unknown. */
 export type Resolve = (id: string) => { readonly data: Json; readonly token: Json } | undefined
@@ -10,17 +11,17 @@ export interface Template {
   readonly ids: readonly string[]
   /** True when the text is exactly one expression: the result then keeps the value's own type. */
   readonly single: boolean
-  /** Values are never evaluated again. Throws `bad_expression`. */
-  evaluate(resolve: Resolve): Json
+  /** Values are never evaluated again. Texts of one body share `work`. Throws `bad_expression`. */
+  evaluate(resolve: Resolve, work?: Work): Json
   /** The result as text: objects as JSON, null as empty. */
-  render(resolve: Resolve): string
+  render(resolve: Resolve, work?: Work): string
 }
 
 /** A stored expression (mask, fingerprint, search index, alias) over named variables. */
 export interface StoredExpression {
   /** `undefined` variables read as null. Throws `bad_expression`. */
-  evaluate(variables: Readonly<Record<string, Json>>): Json
-  render(variables: Readonly<Record<string, Json>>): string
+  evaluate(variables: Readonly<Record<string, Json>>, work?: Work): Json
+  render(variables: Readonly<Record<string, Json>>, work?: Work): string
 }
 
 /** The `{{ }}` language (completions §6). Pure; compiled texts are cached, bounded. */

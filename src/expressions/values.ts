@@ -20,15 +20,15 @@ const tooLarge = () =>
 
 /**
  * Throws when a value has more nodes or text than may be handled; stops counting there. Values that filters build may
- * hold one part many times, so this comes before anything that walks or prints them whole.
+ * hold one part many times, so this comes before anything that walks or prints them whole. Returns nodes and characters.
  */
-export const checkWeight = (value: unknown): void => {
+export const checkWeight = (value: unknown): number => {
   if (typeof value === 'string') {
     if (value.length > LIMITS.result) throw tooLarge()
-    return
+    return value.length
   }
-  if (typeof value !== 'object' || value === null || value instanceof Bytes) return
-  let nodes = 0
+  if (typeof value !== 'object' || value === null || value instanceof Bytes) return 1
+  let nodes = 1
   let characters = 0
   const open: object[] = [value]
   for (let item = open.pop(); item !== undefined; item = open.pop()) {
@@ -41,6 +41,7 @@ export const checkWeight = (value: unknown): void => {
     }
     if (characters > LIMITS.result) throw tooLarge()
   }
+  return nodes + characters
 }
 
 const jsonOf = (value: unknown): Json => {

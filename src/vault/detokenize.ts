@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { deeperThan, type Json } from '../common/json.ts'
 import { mayHoldExpression, type Resolve, type Template } from '../expressions/types.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { Parts } from './parts.ts'
 import { present } from './present.ts'
@@ -38,6 +39,7 @@ export const detokenizeBody = async (parts: Parts, body: Json, context: UseConte
     values.set(id, { data, token, size: JSON.stringify(token).length })
   }
   const resolve: Resolve = (id) => values.get(id)
+  const work = bodyWork()
 
   let left = parts.limits.detokenized
   const fits = (size: number): void => {
@@ -52,7 +54,7 @@ export const detokenizeBody = async (parts: Parts, body: Json, context: UseConte
     // Checked before evaluating: a short text can repeat a large value many times.
     const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
     fits(largest * occurrences(text, '{{'))
-    const value = template.evaluate(resolve)
+    const value = template.evaluate(resolve, work)
     const result = { value, size: JSON.stringify(value).length }
     results.set(text, result)
     return result

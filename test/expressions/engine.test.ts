@@ -3,6 +3,7 @@ import type { Json } from '../../src/common/json.ts'
 import { createEngine } from '../../src/expressions/engine.ts'
 import { OWN_FILTERS } from '../../src/expressions/filters/index.ts'
 import { toJson } from '../../src/expressions/values.ts'
+import { storedWork } from '../../src/expressions/work.ts'
 
 const engine = createEngine(OWN_FILTERS)
 
@@ -35,9 +36,11 @@ t.test('the short way through members and own filters gives what liquidjs gives'
   for (const path of [...paths, ...more, ...last])
     for (const filter of ['', ' | json', ' | stringify'])
       t.strictSame(
-        toJson(engine.chain(`${path}${filter}`, true)({ data })),
+        toJson(engine.chain(`${path}${filter}`, true)({ data }, storedWork())),
         // a standard filter without effect takes the long way
-        toJson(engine.chain(`${path} | default: nil, allow_false: true${filter}`, true)({ data })),
+        toJson(
+          engine.chain(`${path} | default: nil, allow_false: true${filter}`, true)({ data }, storedWork()),
+        ),
         `${path}${filter}`,
       )
 })

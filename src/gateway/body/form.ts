@@ -1,5 +1,6 @@
 import { tooMany } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
+import type { Work } from '../../expressions/work.ts'
 import type { BodyLimits } from './limits.ts'
 import { PASS, type Plan, planOf, type Replacement } from './plan.ts'
 
@@ -40,7 +41,7 @@ export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLim
         start: from + equals + 1,
         end,
         ids: template.ids,
-        print: (resolve: Resolve) => encodeField(template.render(resolve)),
+        print: (resolve: Resolve, work: Work) => encodeField(template.render(resolve, work)),
       })
     }
     from = end + 1

@@ -1,5 +1,6 @@
 import { tooMany } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
+import type { Work } from '../../expressions/work.ts'
 import { scanJson } from './json-scan.ts'
 import type { BodyLimits } from './limits.ts'
 import { PASS, type Plan, planOf } from './plan.ts'
@@ -25,7 +26,7 @@ export const planJson = (body: Buffer, expressions: Expressions, limits: BodyLim
       start,
       end,
       ids: template.ids,
-      print: (resolve: Resolve) => JSON.stringify(template.evaluate(resolve)),
+      print: (resolve: Resolve, work: Work) => JSON.stringify(template.evaluate(resolve, work)),
     }
   })
   return planOf(body, replacements, limits.rewrittenBytes)

@@ -1,5 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import type { Resolve } from '../../expressions/types.ts'
+import { bodyWork, type Work } from '../../expressions/work.ts'
 
 /**
  * What is to be done with a request body. `pass`: forward the bytes as they came. `rewrite`: look up `ids`, then send
@@ -24,7 +25,7 @@ export interface Replacement {
   readonly end: number
   readonly ids: readonly string[]
   /** The new bytes as text in the plan's encoding. */
-  print(resolve: Resolve): string
+  print(resolve: Resolve, work: Work): string
 }
 
 const tooLarge = (limit: number) =>
@@ -45,8 +46,9 @@ export const planOf = (
   for (const replacement of replacements) for (const id of replacement.ids) ids.add(id)
   const apply = (resolve: Resolve): Buffer => {
     let length = body.length
+    const work = bodyWork()
     const printed = replacements.map((replacement) => {
-      const text = replacement.print(resolve)
+      const text = replacement.print(resolve, work)
       length += Buffer.byteLength(text, encoding) - (replacement.end - replacement.start)
       if (length > limit) throw tooLarge(limit)
       return text

@@ -1,6 +1,7 @@
 import { badExpression } from '../../expressions/faults.ts'
 import { type ExpressionPiece, scanText } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
+import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
 import type { BodyLimits } from './limits.ts'
 import { PASS, type Plan, planOf, type Replacement } from './plan.ts'
@@ -36,7 +37,7 @@ export const planText = (
   const replacements: Replacement[] = []
   const add = ({ start, end }: ExpressionPiece, from: number, to: number) => {
     const template = expressions.parse(body.toString(encoding, start, end))
-    const print = (resolve: Resolve) => checked(template.render(resolve), charset)
+    const print = (resolve: Resolve, work: Work) => checked(template.render(resolve, work), charset)
     replacements.push({ start: from, end: to, ids: template.ids, print })
   }
   const pieces = scanText(text)

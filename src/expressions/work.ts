@@ -1,0 +1,39 @@
+import { badExpression } from './faults.ts'
+import { LIMITS } from './limits.ts'
+
+/**
+ * What the expressions of one answer may cost together: each is small, but a body or a mask can hold very many. Counted
+ * in characters and elements handled, so that what is refused once is refused always; tags have a time limit besides.
+ * In the form that liquidjs wants its limiters in.
+ */
+export interface Work {
+  /** Throws `bad_expression` when more is used than there is. */
+  use(units: number): void
+  /** Called for each template and each turn of a loop. */
+  check(): void
+}
+
+const exhausted = () =>
+  badExpression('The expressions take more time or memory than they may. Make them simpler or fewer.')
+
+export const createWork = (units: number): Work => {
+  const deadline = performance.now() + LIMITS.milliseconds
+  let left = units
+  const use = (wanted: number): void => {
+    if (wanted > 0) left -= wanted
+    if (left < 0) throw exhausted()
+  }
+  return {
+    use,
+    check: () => {
+      use(LIMITS.step)
+      if (performance.now() > deadline) throw exhausted()
+    },
+  }
+}
+
+/** For all expressions of a body. */
+export const bodyWork = (): Work => createWork(LIMITS.bodyWork)
+
+/** For one stored expression, or all of one mask. */
+export const storedWork = (): Work => createWork(LIMITS.storedWork)
