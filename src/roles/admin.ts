@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { startGrpc } from '../admin/grpc/server.ts'
 import type { Check } from '../admin/ops/health.ts'
 import type { MetricSource } from '../admin/ops/metrics.ts'
 import { startAdmin } from '../admin/server.ts'
@@ -74,19 +75,14 @@ export const startAdminRole = async (
   purge.start()
   const { checks, sources, sockets } = neighbours(config, start)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
+  const parts = {
+    store: () => store.health(),
+    keys: async () => keys.mac('audit', ''),
+    journal: () => foundation.journal.health(),
+    ...checks,
+  }
   const admin = await startAdmin(
-    {
-      kernel,
-      metrics,
-      log,
-      checks: {
-        store: () => store.health(),
-        keys: async () => keys.mac('audit', ''),
-        journal: () => foundation.journal.health(),
-        ...checks,
-      },
-      sources,
-    },
+    { kernel, metrics, log, checks: parts, sources },
     {
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,
@@ -94,11 +90,15 @@ export const startAdminRole = async (
       bodyLimit: config.bodyLimit,
     },
   )
+  const grpc = await startGrpc(
+    { kernel, metrics, log, checks: parts },
+    { socketPath: sockets.grpc, prefixes: config.headerPrefixes, messageLimit: config.bodyLimit },
+  )
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
     close: async () => {
-      await admin.close()
+      await Promise.all([admin.close(), grpc.close()])
       await demo?.close()
       await purge.stop()
       await ingest.stop()

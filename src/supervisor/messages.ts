@@ -37,6 +37,7 @@ export type Report =
 /** Socket paths, relative to the data directory: short enough for any path above it. */
 export const socketsIn = (runDir: string, workers: number) => ({
   api: `${runDir}/api.sock`,
+  grpc: `${runDir}/grpc.sock`,
   envoyAdmin: `${runDir}/envoy.sock`,
   demo: `${runDir}/demo.sock`,
   gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),
