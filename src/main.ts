@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addPluginsCommand } from './commands/plugins.ts'
+import { addProtoCommand } from './commands/proto.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
@@ -98,6 +99,7 @@ const program = (): Command => {
         process.exitCode = FAILURE
     })
   addPluginsCommand(root)
+  addProtoCommand(root)
   root
     .command('config')
     .description('the configuration')

@@ -1,6 +1,7 @@
 import type { Expressions } from '../expressions/types.ts'
 import type { Filter, Kernel, Plugin } from '../sdk/index.ts'
 import { checkContribution, FILTER_NAME } from './check-contribution.ts'
+import { checkMessages } from './check-messages.ts'
 import { checkConfig, checkPlugins, placeOf } from './check-plugin.ts'
 import { checkTogether } from './check-together.ts'
 import { discover, type PluginSource } from './discover.ts'
@@ -90,6 +91,7 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   }
   onProgress?.(undefined)
   checkTogether(loaded, faults)
+  checkMessages(loaded, faults)
   const placeFor = (plugin: Plugin) => candidates.find(({ value }) => value === plugin)?.place ?? ''
   return {
     loaded,

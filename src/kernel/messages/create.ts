@@ -83,12 +83,13 @@ const names = (field: { readonly name: string; readonly number: number }, descri
 })
 
 const ofOurs = (operation: Operation, fields: readonly Field[]): readonly Field[] => {
-  const patch = operation.http.startsWith('PATCH ')
-  const nullable = patch && holds(fields, (field) => field.nullable)
-  const empty = holds(
-    fields,
-    ({ shape, required }) => !required && (shape.kind === 'list' || shape.kind === 'map'),
-  )
+  const [method = ''] = operation.http.split(' ', 1)
+  const nullable = method === 'PATCH' && holds(fields, (field) => field.nullable)
+  // What comes from a query is never there and empty.
+  const empty =
+    method !== 'GET' &&
+    method !== 'DELETE' &&
+    holds(fields, ({ shape, required }) => !required && (shape.kind === 'list' || shape.kind === 'map'))
   return [
     ...(nullable ? [names(NULL_MEMBERS, 'Names of members that are set to null.')] : []),
     ...(empty
