@@ -7,23 +7,20 @@ const TenantSettings = Type.Object(
     fingerprint_tokens: Type.Optional(Type.String({ field: 1 })),
     deduplicate_tokens: Type.Optional(Type.String({ field: 2 })),
   },
-  { field: 4, title: 'TenantSettings' },
+  { field: 4 },
 )
 
 /** The interface's Tenant. */
-export const TenantOutput = Type.Object(
-  {
-    id: Type.String({ field: 1 }),
-    owner_id: Type.String({ field: 2 }),
-    name: Type.String({ field: 3 }),
-    settings: TenantSettings,
-    created_by: Type.Optional(Type.String({ field: 5 })),
-    created_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
-    modified_by: Type.Optional(Type.String({ field: 7 })),
-    modified_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
-  },
-  { title: 'Tenant' },
-)
+export const TenantOutput = Type.Object({
+  id: Type.String({ field: 1 }),
+  owner_id: Type.String({ field: 2 }),
+  name: Type.String({ field: 3 }),
+  settings: TenantSettings,
+  created_by: Type.Optional(Type.String({ field: 5 })),
+  created_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
+  modified_by: Type.Optional(Type.String({ field: 7 })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
+})
 
 /** A tenant as the API shows it. */
 export const tenantOutput = (tenant: Tenant): Type.Static<typeof TenantOutput> => ({
