@@ -10,7 +10,7 @@ import { join, relative, sep } from 'node:path'
 const LIMIT = 300_000
 
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
-const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin']
+const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin', 'test/commands', 'test/examples']
 
 /**
  * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.

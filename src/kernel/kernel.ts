@@ -9,6 +9,7 @@ import type { Store } from '../store/types.ts'
 import { createAuthenticator } from './authenticate.ts'
 import { checkConfigNames, placeOf } from './check-plugin.ts'
 import { firstLine, PluginFaults } from './faults.ts'
+import { createIdempotency } from './idempotency.ts'
 import { createInvoke } from './invoke.ts'
 import { type LoadOptions, loadPlugins } from './load.ts'
 import { createRegistry } from './registry.ts'
@@ -25,8 +26,12 @@ export interface VaultParts {
 }
 
 export interface KernelDeps {
-  readonly store: Pick<Store, 'records' | 'tenants'>
-  readonly keys: Pick<Keys, 'mac'>
+  readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'answers'>
+  readonly keys: Pick<Keys, 'mac' | 'tenant'>
+  /** Resolves when everything that was recorded before the call is in the store. */
+  readonly ingested: () => Promise<unknown>
+  /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
+  readonly checkDestination: (url: string) => void
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -54,12 +59,18 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const foundation = {
     store: store.records,
     tenants: store.tenants,
+    logs: store.logs,
+    usage: store.usage,
+    ingested: deps.ingested,
+    checkDestination: deps.checkDestination,
     keys: deps.keys,
     clock: deps.clock,
     started: () => registry !== undefined,
     vault: () => vault!,
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
+    entityTypes: () => registry!.entityTypes,
+    ports: () => registry!.ports,
   }
   const { loaded, plugins, expressions, faults } = await loadPlugins(
     {
@@ -131,8 +142,14 @@ const runKernel = async (
     records: deps.store.records,
     clock: deps.clock,
     credentials: () => registry.ports.credentials,
+    sessions: () => registry.ports.sessions,
   })
-  const calls = createInvoke(registry.operations, { ...deps, authenticator })
+  const idempotency = createIdempotency({
+    ...deps,
+    answers: deps.store.answers,
+    tokenTypes: registry.tokenTypes,
+  })
+  const calls = createInvoke(registry.operations, { ...deps, authenticator, idempotency })
   const stop = async () => {
     if ((await settled(calls.settled(), STOP_TIMEOUT)) === 'late')
       log.error('stopping before every call has ended')

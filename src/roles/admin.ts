@@ -3,7 +3,6 @@ import { startGrpc } from '../admin/grpc/server.ts'
 import type { Check } from '../admin/ops/health.ts'
 import type { MetricSource } from '../admin/ops/metrics.ts'
 import { startAdmin } from '../admin/server.ts'
-import { createIngest } from '../audit/ingest.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -14,7 +13,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { createPurge } from '../vault/purge.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
-import { journalDirectory, openFoundation } from './foundation.ts'
+import { openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import type { RunningRole } from './running-role.ts'
 
@@ -60,12 +59,8 @@ export const startAdminRole = async (
   onProgress?: (place: string | undefined) => void,
 ): Promise<RunningRole> => {
   const foundation = await openFoundation(config, { name: 'admin', owner: true, log, onProgress })
-  const { store, keys, kernel, metrics } = foundation
+  const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
-  const ingest = createIngest(
-    { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
-    { directory: journalDirectory(config) },
-  )
   await ingest.catchUp()
   ingest.start()
   const purge = createPurge(

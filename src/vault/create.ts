@@ -106,6 +106,7 @@ const newToken = (
   ring: TenantKeys,
   { caller }: UseContext,
   now: number,
+  parentSeq: number | undefined,
 ): NewToken => ({
   tenant_id: caller.tenantId,
   id,
@@ -120,6 +121,7 @@ const newToken = (
   terms: derived.terms,
   deduplicate: deduplicate && derived.fingerprint !== null,
   fallbackIds: [],
+  ...(parentSeq === undefined ? {} : { parentSeq }),
 })
 
 /** Stores all drafts or none, in order. */
@@ -129,6 +131,7 @@ const store = async (
   prepared: readonly Prepared[],
   context: UseContext,
   now: number,
+  parentSeq: number | undefined,
 ): Promise<{ readonly tokens: readonly NewToken[]; readonly created: readonly Created[] }> => {
   const plans = prepared.map(({ plan }) => plan)
   let taken: unknown
@@ -136,7 +139,7 @@ const store = async (
     const tokens: NewToken[] = []
     for (const [i, item] of prepared.entries()) {
       if (i > 0 && i % TURN === 0) await setImmediate()
-      tokens.push(newToken(item, ids[i] as string, ring, context, now))
+      tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
     }
     try {
       return { tokens, created: await parts.tokens.create(tokens, now) }
@@ -186,6 +189,7 @@ export const storeDrafts = async (
   parts: Parts,
   drafts: readonly Draft[],
   context: UseContext,
+  parentSeq?: number,
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
   const now = timeOf(parts, context)
@@ -202,7 +206,7 @@ export const storeDrafts = async (
     if (i > 0 && i % TURN === 0) await setImmediate()
     prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now))
   }
-  const { tokens, created } = await store(parts, ring, prepared, context, now)
+  const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))
   const opening = duplicates.length > 0 ? await parts.keys.tenant(tenantId, duplicates) : ring
   const outcomes = prepared.map((item, i) =>
@@ -212,11 +216,12 @@ export const storeDrafts = async (
   return outcomes
 }
 
-/** `Vault.create`. */
+/** `Vault.create`. `parentSeq`: the token whose children they become. */
 export const createTokens = async (
   parts: Parts,
   inputs: readonly TokenInput[],
   context: UseContext,
+  parentSeq?: number,
 ): Promise<readonly Token[]> => {
   if (inputs.length > parts.limits.tokens)
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
@@ -224,6 +229,6 @@ export const createTokens = async (
   const rules = { ...parts, faults, depth: parts.limits.depth, now: timeOf(parts, context) }
   const drafts = inputs.map((input, i) => parseDraft(input, rules, inputs.length > 1 ? String(i) : ''))
   faults.check()
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context)
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, parentSeq)
   return outcomes.map(({ row, opened, disclosure }) => presentOrOutline(parts, row, opened, disclosure))
 }
