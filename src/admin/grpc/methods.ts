@@ -89,6 +89,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     const output = await kernel.invoke(operation, read(bytes), {
       key: state.key,
       traceId: state.traceId,
+      ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
       signal,
       onCaller: (caller) => {
         state.caller = caller

@@ -1,45 +1,21 @@
 /** Loads and checks plugins beside the command: code that never returns, or ends its process, ends here. */
 import { parentPort, workerData } from 'node:worker_threads'
-import { systemClock } from '../../common/clock.ts'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
 import { checkConfigNames } from '../../kernel/check-plugin.ts'
 import { loadPlugins } from '../../kernel/load.ts'
-import { createServices } from '../../kernel/services.ts'
+import { idleServices } from '../idle-services.ts'
 import type { InspectRequest, InspectWord } from './inspect.ts'
 import { summaryOf } from './summary.ts'
 
 const say = (word: InspectWord) => parentPort?.postMessage(word)
-
-const nothing = (): never => {
-  throw new Error('nothing runs while plugins are checked')
-}
 
 const request: InspectRequest = workerData
 const log = createLog('plugins', 'warn')
 const { loaded, plugins, faults } = await loadPlugins(
   {
     createExpressions,
-    servicesFor: (plugin, config) =>
-      createServices(plugin, config, {
-        // Services refuse to work before the start, which never comes here.
-        store: {} as never,
-        tenants: {} as never,
-        logs: {} as never,
-        usage: {} as never,
-        ingested: nothing,
-        checkDestination: nothing,
-        entityTypes: nothing,
-        ports: nothing,
-        keys: { mac: nothing, tenant: nothing },
-        clock: systemClock,
-        log: log.child({ plugin: plugin.name }),
-        started: () => false,
-        vault: nothing,
-        tokenTypes: nothing,
-        permissions: nothing,
-        collectionsOf: nothing,
-      }),
+    servicesFor: (plugin, config) => idleServices(plugin, config, log),
   },
   { ...request, onProgress: (place) => say({ kind: 'progress', ...(place === undefined ? {} : { place }) }) },
 )
