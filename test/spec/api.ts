@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import { startTestService, testClock } from '../kit/service.ts'
+import { startGrpcCalls } from './transports.ts'
 
 export interface Answer {
   readonly status: number
@@ -17,7 +18,12 @@ export interface CallOptions {
   /** Sent as it is, as JSON unless the headers say otherwise. */
   readonly raw?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** It leaves traces that the test counts, so it is not made again over the other transport to compare answers. */
+  readonly once?: boolean
 }
+
+/** `http`, or `grpc`, with which every case runs again (`npm test` does both). */
+const transport = process.env.SPEC_TRANSPORT ?? 'http'
 
 /** The management API as the specification's callers see it; a test service behind it, gone when the test ends. */
 export const startApi = async (t: Test) => {
@@ -25,7 +31,19 @@ export const startApi = async (t: Test) => {
   const service = await startTestService(t, { clock })
   const management = service.managementKey
 
+  const overGrpc = transport === 'grpc' ? await startGrpcCalls(service) : undefined
+  if (overGrpc)
+    t.teardown(async () => {
+      await overGrpc.close()
+      if (overGrpc.made() === 0) throw new Error('no call of this file was made over gRPC')
+    })
+
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
+    const answer = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
+    return answer ?? callHttp(method, path, options)
+  }
+
+  const callHttp = async (method: string, path: string, options: CallOptions): Promise<Answer> => {
     const { key = null, body, raw, headers = {} } = options
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const json = text === undefined ? {} : { 'content-type': 'application/json' }
