@@ -15,7 +15,6 @@ export const permissions: readonly PermissionInfo[] = [
   management('application:read', 'Read applications and their keys'),
   management('application:update', 'Update applications and regenerate their keys'),
   management('application:delete', 'Delete applications and their keys'),
-  management('log:read', 'Read the audit log'),
   management('proxy:create', 'Create proxies'),
   management('proxy:read', 'Read proxies'),
   management('proxy:update', 'Update proxies'),

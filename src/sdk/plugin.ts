@@ -17,7 +17,11 @@ export interface Tenant {
   readonly id: string
   readonly owner_id: string
   readonly name: string
-  readonly settings: { readonly fingerprint_tokens?: string; readonly deduplicate_tokens?: string }
+  readonly settings: {
+    readonly fingerprint_tokens?: string
+    readonly deduplicate_tokens?: string
+    readonly strict_code?: string
+  }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
   readonly created_at: number
