@@ -6,7 +6,7 @@ export { type Static, type TSchema, Type } from 'typebox'
 
 export { isoTime, parseIsoTime } from '../common/clock.ts'
 export { AppError, invalid } from '../common/errors.ts'
-export { newId, newKey, UUID_PATTERN } from '../common/ids.ts'
+export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
 export { isObject } from '../common/json.ts'
 export { Secret } from '../common/secret.ts'

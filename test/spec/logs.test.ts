@@ -25,8 +25,9 @@ t.test('"List logs | GET /logs | log:read"', async (t) => {
 
 t.test('"Every disclosure has its record in /logs?entity_id=<token id>": at once', async (t) => {
   const { body: token } = await api.call('POST', '/tokens', { key: tokens, body: { data: 'a' } })
-  await get(`/tokens/${token.id}`, tokens)
-  await api.call('POST', '/detokenize', { key: tokens, body: `{{ ${token.id} }}` })
+  const once = { key: tokens, once: true }
+  await api.call('GET', `/tokens/${token.id}`, once)
+  await api.call('POST', '/detokenize', { ...once, body: `{{ ${token.id} }}` })
   await api.call('DELETE', `/tokens/${token.id}`, { key: tokens })
   const { body } = await get(`/logs?entity_id=${token.id}`)
   t.strictSame(
