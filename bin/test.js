@@ -3,14 +3,14 @@ import { readdirSync } from 'node:fs'
 import { availableParallelism } from 'node:os'
 import { join, relative, sep } from 'node:path'
 
-/** @typedef {{ name: string, file: string, args: string[] }} Job */
+/** @typedef {{ name: string, file: string, args: string[], env?: Record<string, string> }} Job */
 /** @typedef {{ passed: number, failed: number, skipped: number, output: string, seconds: number }} Outcome */
 
 /** A file that takes longer is stuck. */
 const LIMIT = 300_000
 
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
-const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin']
+const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin', 'test/commands', 'test/examples']
 
 /**
  * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.
@@ -33,7 +33,7 @@ export const countTap = (tap) => {
  * @param {Job} job
  * @returns {Promise<Outcome>}
  */
-const perform = (root, { file, args, name }) =>
+const perform = (root, { file, args, env }) =>
   new Promise((resolve) => {
     const began = Date.now()
     let stdout = ''
@@ -45,6 +45,7 @@ const perform = (root, { file, args, name }) =>
         XDG_CACHE_HOME: join(root, '.cache'),
         TAP_TIMEOUT: '120',
         NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
+        ...env,
       },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
@@ -60,10 +61,10 @@ const perform = (root, { file, args, name }) =>
     })
     child.on('close', (code, signal) => {
       clearTimeout(limit)
-      const counts = name.endsWith('.test.ts') ? countTap(stdout) : { passed: 0, failed: 0, skipped: 0 }
+      const counts = args[0]?.endsWith('.test.ts') ? countTap(stdout) : { passed: 0, failed: 0, skipped: 0 }
       if (code !== 0 && counts.failed === 0) counts.failed = 1
       if (code === 0 && counts.passed + counts.failed + counts.skipped === 0) {
-        if (name.endsWith('.test.ts')) counts.failed = 1
+        if (args[0]?.endsWith('.test.ts')) counts.failed = 1
         else counts.passed = 1
       }
       const end = signal ? `\nended by ${signal}` : ''
@@ -83,7 +84,13 @@ const testJobs = (root, only) => {
     .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
     .filter((name) => only.length === 0 || only.some((part) => name.includes(part)))
     .sort((a, b) => Number(slow(b)) - Number(slow(a)) || a.localeCompare(b))
-    .map((name) => ({ name, file: process.execPath, args: [name] }))
+    .flatMap((name) => [
+      { name, file: process.execPath, args: [name] },
+      // What HTTP does, gRPC does: every case of the specification runs on both (test/spec/transports.ts).
+      ...(name.startsWith('test/spec/')
+        ? [{ name: `${name} (gRPC)`, file: process.execPath, args: [name], env: { SPEC_TRANSPORT: 'grpc' } }]
+        : []),
+    ])
 }
 
 /**

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { dirname, resolve } from 'node:path'
 import { Secret } from './common/secret.ts'
 import { ConfigError, type ConfigFault } from './config/fault.ts'
 import {
@@ -33,6 +33,8 @@ export interface Config {
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
   readonly masterKey: Secret<string> | undefined
   readonly plugins: readonly string[]
+  /** Where relative paths and npm names in `plugins` are looked up, in order; first where the list was written. */
+  readonly pluginBases: readonly string[]
   readonly pluginConfig: Readonly<Record<string, unknown>>
   readonly egress: {
     readonly allow: readonly string[]
@@ -62,10 +64,18 @@ export interface ConfigArguments {
   readonly cwd?: string
 }
 
+/** Plugins named in the file lie beside it; those named by the environment, where the command was given. */
+const pluginBases = (cwd: string, file: string | undefined, variable: string | undefined) => {
+  if (file === undefined) return [cwd]
+  const folder = dirname(resolve(cwd, file))
+  return [...new Set(variable ? [cwd, folder] : [folder, cwd])]
+}
+
 /** Environment and file, merged and checked. Throws ConfigError with every fault at once. */
 export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): Config => {
   const cwd = args.cwd ?? process.cwd()
-  const read = readSettings(env, args.file ?? (env.SIDEVAULT_CONFIG || undefined), cwd)
+  const path = args.file ?? (env.SIDEVAULT_CONFIG || undefined)
+  const read = readSettings(env, path, cwd)
   const { settings } = read
   const faults: ConfigFault[] = [...read.faults]
   const warnings = [...read.warnings]
@@ -148,6 +158,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
     ),
     plugins: settings.plugins ?? ['*'],
+    pluginBases: pluginBases(cwd, path, env.SIDEVAULT_PLUGINS),
     pluginConfig: settings.plugin_config ?? {},
     egress,
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
@@ -165,7 +176,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
 
 /** The configuration as YAML for people; secrets and plugin configurations print as `[secret]`. */
 export const printConfig = (config: Config): string => {
-  const { warnings: _, pluginConfig, ...shown } = config
+  const { warnings: _, pluginBases: __, pluginConfig, ...shown } = config
   const plugins = Object.fromEntries(Object.keys(pluginConfig).map((name) => [name, '[secret]']))
   return yaml().stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
 }

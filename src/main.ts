@@ -1,5 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { addPluginsCommand } from './commands/plugins.ts'
+import { addProtoCommand } from './commands/proto.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
@@ -96,6 +98,8 @@ const program = (): Command => {
       if (!(await verifyAudit(config, (line) => process.stdout.write(`${line}\n`))))
         process.exitCode = FAILURE
     })
+  addPluginsCommand(root)
+  addProtoCommand(root)
   root
     .command('config')
     .description('the configuration')
@@ -135,6 +139,7 @@ export const main = async (argv: readonly string[]): Promise<void> => {
     }
     if (!(error instanceof ConfigError || error instanceof StartError)) throw error
     process.stderr.write(`sidevault: ${error.message}\n`)
-    process.exitCode = error instanceof ConfigError ? USAGE : FAILURE
+    const refused = error instanceof ConfigError || error.configuration
+    process.exitCode = refused ? USAGE : FAILURE
   }
 }

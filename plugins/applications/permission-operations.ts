@@ -2,11 +2,14 @@ import { Type } from 'typebox'
 import { defineOperation, field, type Kernel } from '#sdk'
 import { ApplicationTypes } from './schemas.ts'
 
-const Permission = Type.Object({
-  type: Type.String({ field: 1 }),
-  description: Type.String({ field: 2 }),
-  application_types: Type.Array(ApplicationTypes, { field: 3 }),
-})
+const Permission = Type.Object(
+  {
+    type: Type.String({ field: 1 }),
+    description: Type.String({ field: 2 }),
+    application_types: Type.Array(ApplicationTypes, { field: 3 }),
+  },
+  { title: 'Permission' },
+)
 
 export const permissionOperations = (kernel: Kernel) => [
   defineOperation({

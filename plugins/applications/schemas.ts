@@ -8,23 +8,29 @@ const Transform = Type.Enum(['redact', 'mask', 'reveal'], { field: 5 })
 const rulePermissions = Type.Array(Type.String(), { minItems: 1, maxItems: 50, field: 6 })
 
 /** An access rule as a caller sends it (completions §4). Whether `container` or `conditions` may stand is checked apart. */
-export const RuleInput = Type.Object({
-  description: Type.String({ minLength: 1, maxLength: 1000, field: 1 }),
-  priority: Type.Integer({ minimum: 1, maximum: 2_147_483_647, field: 2 }),
-  container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
-  conditions: orNull(4, Type.Array(Type.Unknown())),
-  transform: Transform,
-  permissions: rulePermissions,
-})
+export const RuleInput = Type.Object(
+  {
+    description: Type.String({ minLength: 1, maxLength: 1000, field: 1 }),
+    priority: Type.Integer({ minimum: 1, maximum: 2_147_483_647, field: 2 }),
+    container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
+    conditions: orNull(4, Type.Array(Type.Unknown())),
+    transform: Transform,
+    permissions: rulePermissions,
+  },
+  { title: 'AccessRuleInput' },
+)
 
 /** An access rule as it is stored and answered. */
-export const StoredRule = Type.Object({
-  description: Type.String({ field: 1 }),
-  priority: Type.Integer({ field: 2 }),
-  container: Type.String({ field: 3 }),
-  transform: Transform,
-  permissions: Type.Array(Type.String(), { field: 6 }),
-})
+export const StoredRule = Type.Object(
+  {
+    description: Type.String({ field: 1 }),
+    priority: Type.Integer({ field: 2 }),
+    container: Type.String({ field: 3 }),
+    transform: Transform,
+    permissions: Type.Array(Type.String(), { field: 6 }),
+  },
+  { title: 'AccessRule' },
+)
 
 const name = Type.String({ minLength: 1, maxLength: 200, field: 2 })
 const permissions = orNull(4, Type.Array(Type.String(), { maxItems: 100 }))
@@ -50,22 +56,25 @@ export const ApplicationUpdate = Type.Object({
 
 export const ApplicationId = Type.Object({ id: Type.String({ field: 1 }) })
 
-export const ApplicationOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  tenant_id: Type.String({ field: 2 }),
-  name: Type.String({ field: 3 }),
-  type: field(4, ApplicationTypes),
-  permissions: Type.Array(Type.String(), { field: 5 }),
-  rules: Type.Array(StoredRule, { field: 6 }),
-  key: Type.Optional(
-    Type.String({ field: 7, description: 'The new key; shown by this one answer and never again.' }),
-  ),
-  expires_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
-  created_by: Type.String({ field: 9 }),
-  created_at: Type.String({ format: 'date-time', field: 10 }),
-  modified_by: Type.Optional(Type.String({ field: 11 })),
-  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
-})
+export const ApplicationOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    tenant_id: Type.String({ field: 2 }),
+    name: Type.String({ field: 3 }),
+    type: field(4, ApplicationTypes),
+    permissions: Type.Array(Type.String(), { field: 5 }),
+    rules: Type.Array(StoredRule, { field: 6 }),
+    key: Type.Optional(
+      Type.String({ field: 7, description: 'The new key; shown by this one answer and never again.' }),
+    ),
+    expires_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
+    created_by: Type.String({ field: 9 }),
+    created_at: Type.String({ format: 'date-time', field: 10 }),
+    modified_by: Type.Optional(Type.String({ field: 11 })),
+    modified_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
+  },
+  { title: 'Application' },
+)
 
 const keyMembers = {
   id: Type.String({ field: 1 }),
@@ -74,10 +83,13 @@ const keyMembers = {
   created_at: Type.String({ format: 'date-time', field: 5 }),
 }
 
-export const KeyOutput = Type.Object(keyMembers)
+export const KeyOutput = Type.Object(keyMembers, { title: 'ApplicationKey' })
 
-export const NewKeyOutput = Type.Object({
-  ...keyMembers,
-  key: Type.String({ field: 2, description: 'The key; shown by this one answer and never again.' }),
-  application_id: Type.String({ field: 6 }),
-})
+export const NewKeyOutput = Type.Object(
+  {
+    ...keyMembers,
+    key: Type.String({ field: 2, description: 'The key; shown by this one answer and never again.' }),
+    application_id: Type.String({ field: 6 }),
+  },
+  { title: 'NewApplicationKey' },
+)

@@ -41,29 +41,32 @@ export const TokenId = Type.Object({ id: Type.String({ field: 1 }) })
 
 /** A token as one caller sees it: `data` follows the disclosure, `mask` is the stored expression. */
 export const TokenOutput = Type.Unsafe<Token>(
-  Type.Object({
-    id: Type.String({ field: 1 }),
-    tenant_id: Type.String({ field: 2 }),
-    type: Type.String({ field: 3 }),
-    data: Type.Optional(Type.Unknown({ field: 4 })),
-    mask: Type.Optional(Type.Unknown({ field: 5 })),
-    metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { field: 6 })),
-    search_indexes: Type.Optional(Type.Array(Type.String(), { field: 7 })),
-    fingerprint: Type.Optional(Type.String({ field: 8 })),
-    fingerprint_expression: Type.Optional(Type.String({ field: 9 })),
-    containers: Type.Array(Type.String(), { field: 10 }),
-    privacy: Type.Object(
-      {
-        classification: Type.String({ field: 1 }),
-        impact_level: Type.String({ field: 2 }),
-        restriction_policy: Type.String({ field: 3 }),
-      },
-      { field: 11 },
-    ),
-    expires_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
-    created_by: Type.String({ field: 13 }),
-    created_at: Type.String({ format: 'date-time', field: 14 }),
-    modified_by: Type.Optional(Type.String({ field: 15 })),
-    modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
-  }),
+  Type.Object(
+    {
+      id: Type.String({ field: 1 }),
+      tenant_id: Type.String({ field: 2 }),
+      type: Type.String({ field: 3 }),
+      data: Type.Optional(Type.Unknown({ field: 4 })),
+      mask: Type.Optional(Type.Unknown({ field: 5 })),
+      metadata: Type.Optional(Type.Record(Type.String(), Type.String(), { field: 6 })),
+      search_indexes: Type.Optional(Type.Array(Type.String(), { field: 7 })),
+      fingerprint: Type.Optional(Type.String({ field: 8 })),
+      fingerprint_expression: Type.Optional(Type.String({ field: 9 })),
+      containers: Type.Array(Type.String(), { field: 10 }),
+      privacy: Type.Object(
+        {
+          classification: Type.String({ field: 1 }),
+          impact_level: Type.String({ field: 2 }),
+          restriction_policy: Type.String({ field: 3 }),
+        },
+        { field: 11, title: 'Privacy' },
+      ),
+      expires_at: Type.Optional(Type.String({ format: 'date-time', field: 12 })),
+      created_by: Type.String({ field: 13 }),
+      created_at: Type.String({ format: 'date-time', field: 14 }),
+      modified_by: Type.Optional(Type.String({ field: 15 })),
+      modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
+    },
+    { title: 'Token' },
+  ),
 )

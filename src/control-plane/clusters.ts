@@ -57,6 +57,29 @@ const api = ({ apiSocket }: Settings) => ({
   load_assignment: sockets(CLUSTERS.api, [apiSocket]),
 })
 
+const grpc = (socket: string) => ({
+  name: CLUSTERS.grpc,
+  type: 'STATIC',
+  connect_timeout: '0.5s',
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      explicit_http_config: {
+        http2_protocol_options: {
+          max_concurrent_streams: 1000,
+          initial_stream_window_size: 1_048_576,
+          initial_connection_window_size: 16_777_216,
+          connection_keepalive: { interval: '15s', timeout: '3s' },
+        },
+      },
+    },
+  },
+  circuit_breakers: {
+    thresholds: [{ max_connections: 64, max_pending_requests: 4096, max_requests: 8192 }],
+  },
+  load_assignment: sockets(CLUSTERS.grpc, [socket]),
+})
+
 /** No endpoints: what is routed here goes nowhere. */
 const nowhere = {
   name: CLUSTERS.nowhere,
@@ -194,6 +217,7 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
 export const clusters = (settings: Settings) => [
   gateway(settings),
   api(settings),
+  ...(settings.grpcSocket === undefined ? [] : [grpc(settings.grpcSocket)]),
   nowhere,
   destination(settings, 'https'),
   ...(settings.egress.http ? [destination(settings, 'http')] : []),

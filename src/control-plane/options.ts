@@ -11,6 +11,8 @@ export interface BootstrapOptions {
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */
   readonly apiSocket: string
+  /** Unix socket of the admin process for gRPC, told by its content type; absent: it is not served. */
+  readonly grpcSocket?: string
   /** Unix socket of Envoy's own administration interface. */
   readonly envoyAdminSocket: string
   /** Header brands, first canonical, any letter case. */
@@ -75,6 +77,7 @@ export const settle = (options: BootstrapOptions): Settings => {
   if (listen.host === 'localhost') listen.host = '127.0.0.1'
   if (isIP(listen.host) === 0) throw new Error(`"${listen.host}" is not an IP address to listen on`)
   const sockets = [...options.gatewaySockets, options.apiSocket, options.envoyAdminSocket]
+  if (options.grpcSocket !== undefined) sockets.push(options.grpcSocket)
   if (options.demo) sockets.push(options.demo.socket)
   for (const socket of sockets)
     if (Buffer.byteLength(socket) > SOCKET_PATH_BYTES)

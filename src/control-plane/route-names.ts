@@ -4,12 +4,14 @@ export const ROUTES = {
   pending: 'proxy_pending',
   method: 'proxy_method',
   connect: 'connect',
+  grpc: 'grpc',
   api: 'api',
 } as const
 
 export const CLUSTERS = {
   gateway: 'gateway',
   api: 'api',
+  grpc: 'grpc',
   nowhere: 'nowhere',
   https: 'destination_https',
   http: 'destination_http',

@@ -99,6 +99,18 @@ export const routes = (settings: Settings) => {
             direct_response: { status: 405 },
             ...withoutGateway,
           },
+          // Behind the proxy's routes: a gRPC call to a destination is the proxy's.
+          ...(settings.grpcSocket === undefined
+            ? []
+            : [
+                {
+                  name: ROUTES.grpc,
+                  match: { prefix: '/', grpc: {} },
+                  request_headers_to_remove: COPIES,
+                  route: { cluster: CLUSTERS.grpc, timeout: duration(settings.apiTimeoutMs) },
+                  ...withoutGateway,
+                },
+              ]),
           {
             name: ROUTES.api,
             match: { prefix: '/' },

@@ -97,7 +97,8 @@ const whole = (token: UsedToken): Json => ({
   containers: [token.container],
 })
 
-const resolver =
+/** What expressions see of tokens in use. */
+export const resolver =
   (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
   (id) => {
     const token = tokens.get(id)

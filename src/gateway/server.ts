@@ -1,5 +1,6 @@
 import { chmod, rm } from 'node:fs/promises'
 import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
+import { allowStreamResets } from '../common/stream-resets.ts'
 import { parseCidr } from '../control-plane/ranges.ts'
 import { createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
@@ -43,12 +44,6 @@ export interface Gateway {
 
 const MIB = 1024 * 1024
 
-/**
- * Node's http2 kills a connection whose peer resets many streams, and Envoy resets one for every request it is done
- * with. grpc-js passes these on to `http2.createServer`.
- */
-const UNLIMITED_RESETS = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000 }
-
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
@@ -76,7 +71,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': 10_000,
   })
-  raiseResetLimit(server)
+  allowStreamResets(server)
   server.addService(loadProcessMethod() as ServiceDefinition, {
     Process: (call: ProcessStream) =>
       serveStream(call, (signal) => createExchange(exchangeDeps, exchangeOptions, signal), deps.log),
@@ -98,11 +93,4 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
         })
       }),
   }
-}
-
-const raiseResetLimit = (server: Server): void => {
-  const internals = server as unknown as { commonServerOptions?: Record<string, unknown> }
-  if (internals.commonServerOptions === undefined)
-    throw new Error('this version of grpc-js does not let the stream reset limit be raised')
-  Object.assign(internals.commonServerOptions, UNLIMITED_RESETS)
 }

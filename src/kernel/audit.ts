@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../audit/types.ts'
 import { isObject } from '../common/json.ts'
-import type { Caller, Operation } from '../sdk/index.ts'
+import type { Call, Caller, Operation } from '../sdk/index.ts'
 
 const MAX_ID = 400
 const MAX_MESSAGE = 250
@@ -15,10 +15,11 @@ const PAST: Readonly<Record<string, string>> = {
   read: 'retrieved',
   update: 'updated',
   delete: 'deleted',
+  authorize: 'authorized',
 }
 
 /** `proxy_key` → "Proxy key". */
-const titled = (name: string) => {
+export const titled = (name: string) => {
   const words = name.replaceAll(/[_-]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }
@@ -52,23 +53,25 @@ export const doneRecord = (
   operation: Operation,
   input: unknown,
   output: unknown,
-  caller: Caller,
-  traceId: string,
-  now: number,
+  call: Call,
 ): AuditRecord | undefined => {
   if (operation.audit === 'none') return undefined
+  const { caller, traceId, now } = call
   const body =
     isObject(output) && operation.responseBody !== undefined ? output[operation.responseBody] : undefined
-  return record(operation.audit, idIn(output) ?? idIn(body) ?? idIn(input) ?? '', caller, traceId, now)
+  const id = operation.audit.id
+    ? text(operation.audit.id(call, input, output))
+    : (idIn(output) ?? idIn(body) ?? idIn(input))
+  return record(operation.audit, id ?? '', caller, traceId, now)
 }
 
 /** What a permission is about: `proxy:read` → reading a proxy. */
-const subjectOf = (operation: Operation): Subject | undefined => {
+export const subjectOf = (operation: Operation): Subject | undefined => {
   if (operation.audit !== 'none') return operation.audit
   const { permission } = operation
   if (permission === 'none' || permission === 'any key') return undefined
   const cut = permission.lastIndexOf(':')
-  return { entity: permission.slice(0, cut), verb: permission.slice(cut + 1) }
+  return { entity: permission.slice(0, cut).replaceAll(':', '_'), verb: permission.slice(cut + 1) }
 }
 
 /** The record of a call that was refused for lack of permission (completions §10). */

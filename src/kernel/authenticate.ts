@@ -2,7 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Credential, Ports } from '../sdk/index.ts'
+import type { Credential, CredentialSource } from '../sdk/index.ts'
 import type { RecordStore } from '../store/types.ts'
 import type { Authenticator } from './types.ts'
 
@@ -14,7 +14,9 @@ export interface AuthenticatorDeps {
   readonly records: Pick<RecordStore, 'changes'>
   readonly clock: Clock
   /** Undefined when no plugin provides it: then every key is unknown. */
-  readonly credentials: () => Ports['credentials'] | undefined
+  readonly credentials: () => CredentialSource | undefined
+  /** Asked for keys that `credentials` does not know. */
+  readonly sessions?: () => CredentialSource | undefined
 }
 
 export interface AuthenticatorOptions {
@@ -24,22 +26,19 @@ export interface AuthenticatorOptions {
 
 const unauthenticated = (detail: string) => new AppError('unauthenticated', detail)
 
-/**
- * Finds the caller of an API key by the key's keyed hash. Credentials found are cached while the change counters of
- * their collections stand still, so what an answer has acknowledged (a key deleted, replaced, a permission taken away)
- * holds for the next request. Unknown keys are never cached.
- */
-export const createAuthenticator = (
-  deps: AuthenticatorDeps,
-  options: AuthenticatorOptions = {},
-): Authenticator => {
-  const cache = new LRUCache<string, Credential>({ max: options.cacheSize ?? 10_000 })
+/** What one source knows, cached while its collections stand still: each source by itself, since sessions change often. */
+const createFinder = (
+  source: () => CredentialSource | undefined,
+  records: AuthenticatorDeps['records'],
+  max: number,
+) => {
+  const cache = new LRUCache<string, Credential>({ max })
   let cachedAt: number | undefined
 
-  const find = async (hash: string): Promise<Credential | undefined> => {
-    const credentials = deps.credentials()
+  return async (hash: string): Promise<Credential | undefined> => {
+    const credentials = source()
     if (credentials === undefined) return undefined
-    const changes = await deps.records.changes(credentials.collections)
+    const changes = await records.changes(credentials.collections)
     if (changes !== cachedAt) {
       cache.clear()
       cachedAt = changes
@@ -50,6 +49,29 @@ export const createAuthenticator = (
     // A change seen by another request meanwhile may be one that this answer does not know of.
     if (found !== undefined && cachedAt === changes) cache.set(hash, found)
     return found
+  }
+}
+
+/**
+ * Finds the caller of an API key by the key's keyed hash. Credentials found are cached while the change counters of
+ * their collections stand still, so what an answer has acknowledged (a key deleted, replaced, a permission taken away)
+ * holds for the next request. Unknown keys are never cached.
+ */
+export const createAuthenticator = (
+  deps: AuthenticatorDeps,
+  options: AuthenticatorOptions = {},
+): Authenticator => {
+  const max = options.cacheSize ?? 10_000
+  const finders = [deps.credentials, deps.sessions ?? (() => undefined)].map((source) =>
+    createFinder(source, deps.records, max),
+  )
+
+  const find = async (hash: string): Promise<Credential | undefined> => {
+    for (const finder of finders) {
+      const found = await finder(hash)
+      if (found !== undefined) return found
+    }
+    return undefined
   }
 
   return {

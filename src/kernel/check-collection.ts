@@ -23,6 +23,16 @@ export const checkCollection = (collection: Collection, faults: Faults): void =>
   } catch (thrown) {
     faults.at('schema').add(`it does not compile: ${(thrown as Error).message}.`, 'Correct it.')
   }
+  const found = ['id', 'name', ...(collection.indexes ?? []), ...(collection.lookups ?? [])]
+  for (const member of collection.sealed ?? []) {
+    if (schema.properties?.[member] === undefined)
+      faults.at('sealed').add(`"${member}" is no member of the schema.`, 'Correct its name.')
+    if (found.includes(member) || member === collection.expires)
+      faults.at('sealed').add(`records are found by "${member}".`, 'Seal other members only.')
+  }
+  const { expires } = collection
+  if (expires !== undefined && !allows(schema.properties?.[expires] ?? {}, 'integer'))
+    faults.at('expires').add(`"${expires}" is no integer member of the schema.`, 'Name one.')
   for (const kind of ['indexes', 'lookups'] as const) {
     const members = collection[kind] ?? []
     if (new Set(members).size !== members.length)

@@ -23,7 +23,12 @@ const FUNCTIONS = ['start', 'stop', 'health'] as const
 export const FILTER_NAME = /^[a-z][a-z0-9_]{0,49}$/
 const PERMISSION = /^[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)+$/
 const APPLICATION_TYPES = ['public', 'private', 'management']
-const PORTS: Readonly<Record<string, readonly string[]>> = { credentials: ['authenticate', 'install'] }
+const PORTS: Readonly<Record<string, readonly string[]>> = {
+  credentials: ['authenticate', 'install'],
+  sessions: ['authenticate'],
+  applications: ['get'],
+  invitations: ['invited'],
+}
 
 /** The outer form of what a setup returned; the lists below it can be walked when this is true. */
 export const checkContributionShape = (

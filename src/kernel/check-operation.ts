@@ -35,6 +35,10 @@ export const methodOf = (operation: Operation): string => operation.http.slice(0
 
 export const pathOf = (operation: Operation): string => operation.http.slice(operation.http.indexOf(' ') + 1)
 
+/** True when success has nothing to say: over HTTP an empty body. */
+export const answersNothing = (operation: Operation): boolean =>
+  operation.status === 204 || Object.keys(asSchema(operation.output).properties ?? {}).length === 0
+
 /** Names of the `{members}` of a path, in order. */
 export const pathParams = (path: string): string[] =>
   [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!)
@@ -118,7 +122,9 @@ const checkAudit = (operation: Operation, input: JsonSchema, output: JsonSchema,
   if (typeof audit.message === 'string' && audit.message.length > MAX_MESSAGE)
     faults.add(`its message is longer than ${MAX_MESSAGE} characters.`, 'Shorten it.')
   const body = operation.responseBody === undefined ? undefined : output.properties?.[operation.responseBody]
-  if (!output.properties?.id && !body?.properties?.id && !input.properties?.id)
+  if (audit.id !== undefined && typeof audit.id !== 'function')
+    faults.add('its id is not a function.', 'Give (call, input, output) => string, or leave it out.')
+  if (!audit.id && !output.properties?.id && !body?.properties?.id && !input.properties?.id)
     faults.add(
       'neither output nor input has an "id" that the audit record could name.',
       "Add one, or declare audit: 'none' and write the records elsewhere.",

@@ -105,11 +105,11 @@ export const checkConfig = (plugin: Plugin, given: unknown, faults: Fault[]): un
 /** Names in the given configurations that belong to no plugin. */
 export const checkConfigNames = (
   configs: Readonly<Record<string, unknown>>,
-  plugins: readonly Plugin[],
+  plugins: readonly string[],
   faults: Fault[],
 ): void => {
   for (const name of Object.keys(configs))
-    if (!plugins.some((plugin) => plugin.name === name))
+    if (!plugins.includes(name))
       faultsAt(`plugin configuration › "${name}"`, faults).add(
         'there is no plugin of this name.',
         'Add the plugin to the list, or remove its configuration.',

@@ -67,10 +67,11 @@ export const checkTogether = (loaded: readonly LoadedPlugin[], faults: Fault[]):
     loaded.flatMap(({ contribution }) => (contribution.collections ?? []).map(({ name }) => name)),
   )
   for (const { plugin, contribution } of loaded)
-    for (const name of contribution.ports?.credentials?.collections ?? [])
-      if (!collections.has(name))
-        faultsAt(`${placeOf(plugin)} › port "credentials"`, faults).add(
-          `it watches the collection "${name}", which no plugin declares.`,
-          'Declare it, or correct the name.',
-        )
+    for (const port of ['credentials', 'sessions'] as const)
+      for (const name of contribution.ports?.[port]?.collections ?? [])
+        if (!collections.has(name))
+          faultsAt(`${placeOf(plugin)} › port "${port}"`, faults).add(
+            `it watches the collection "${name}", which no plugin declares.`,
+            'Declare it, or correct the name.',
+          )
 }

@@ -1,6 +1,7 @@
 import { isObject, type Json, pointerParts } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { TokenType } from '../sdk/index.ts'
+import { checkFunctions } from './check-functions.ts'
 import type { Faults } from './faults.ts'
 import { asSchema, branches, type JsonSchema } from './json-schema.ts'
 import { shows } from './mask-shows.ts'
@@ -127,10 +128,21 @@ export const checkTokenType = (type: TokenType, expressions: Expressions, faults
   for (const [index, pointer] of list(type.never, 'never', faults).entries()) {
     const at = faults.at(`never[${index}]`)
     checkPointer(pointer, data, at)
-    if (typeof pointer !== 'string' || !POINTER.test(pointer) || type.mask === undefined) continue
-    if (shows(type.mask as Json, pointer, data, expressions))
+    if (typeof pointer !== 'string' || !POINTER.test(pointer)) continue
+    const reveals = (expression: unknown) =>
+      expression !== undefined && shows(expression as Json, pointer, data, expressions)
+    if (reveals(type.mask))
       faults
         .at('mask')
         .add(`it shows "${pointer}", which is never to be returned.`, 'Leave that member out of the mask.')
+    for (const [number, text] of indexes.entries())
+      if (reveals(text))
+        faults
+          .at(`searchIndexes[${number}]`)
+          .add(
+            `whoever searches could guess "${pointer}", which is never to be returned.`,
+            'Leave that member out of the index.',
+          )
   }
+  checkFunctions(type, data, faults)
 }

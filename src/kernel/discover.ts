@@ -1,12 +1,11 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { createRequire } from 'node:module'
 import { isAbsolute, join, resolve, sep } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { isObject } from '../common/json.ts'
 import type { Plugin } from '../sdk/index.ts'
 import { declarativePlugin } from './declarative.ts'
-import { type Fault, faultsAt } from './faults.ts'
+import { type Fault, faultsAt, firstLine } from './faults.ts'
+import { importFile, importNpm, isAbsent, type Module, provideSdk, remedyOf } from './import-module.ts'
+import { settled } from './settled.ts'
 
 /** `*`, a folder, an npm name, a `.json` file; or a plugin itself. */
 export type PluginSource = string | Plugin
@@ -15,9 +14,16 @@ export interface DiscoverOptions {
   readonly sources: readonly PluginSource[]
   /** The folder that `*` stands for. */
   readonly pluginsDir: string
-  /** Where relative paths start, and npm names are looked up. */
-  readonly base: string
+  /** Folders where relative paths start and npm names are looked up, in order; the first that has it counts. */
+  readonly bases: readonly string[]
+  /** Told the place of each thing before its code runs. */
+  readonly onProgress?: (place: string) => void
+  /** ms that loading one module may take. */
+  readonly timeout?: number
 }
+
+/** A module declares; one that takes longer than this waits for something it should not. */
+const LOAD_TIMEOUT = 10_000
 
 /** A plugin's module, not yet checked, and where it came from. */
 export interface Candidate {
@@ -36,44 +42,52 @@ const isFolder = (path: string) => existsSync(path) && statSync(path).isDirector
 const looksLikePath = (source: string) =>
   source.startsWith('.') || isAbsolute(source) || (!source.startsWith('@') && source.includes('/'))
 
-/** The first line of what a module threw on its way up. */
-const reason = (thrown: unknown) =>
-  (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!.slice(0, 300)
-
-const importNpm = async (name: string, base: string): Promise<Record<string, unknown>> => {
-  try {
-    return await import(name)
-  } catch (thrown) {
-    if (!isObject(thrown) || thrown.code !== 'ERR_MODULE_NOT_FOUND' || !reason(thrown).includes(`'${name}'`))
-      throw thrown
-    return await import(pathToFileURL(createRequire(join(base, 'package.json')).resolve(name)).href)
-  }
-}
+/** The list names something that is nowhere. */
+class Absent extends Error {}
 
 /**
  * Loads what the plugin list names, each thing once, in the order of the list (`*` in alphabetical order). What cannot
  * be loaded is a fault, and the rest is loaded all the same, so that all faults are known at once.
  */
 export const discover = async (options: DiscoverOptions, faults: Fault[]): Promise<readonly Candidate[]> => {
+  provideSdk()
   const candidates: Candidate[] = []
   const seen = new Set<string>()
+  const { timeout = LOAD_TIMEOUT } = options
 
-  const loadModule = async (place: string, load: () => Promise<Record<string, unknown>>) => {
+  const loadModule = async (place: string, load: () => Promise<Module>) => {
     const at = faultsAt(place, faults)
+    options.onProgress?.(place)
     try {
-      const loaded = await load()
-      if (loaded.plugin === undefined)
+      const loaded = await settled(load(), timeout)
+      if (loaded === 'late')
+        at.add(
+          `its module did not load within ${timeout / 1000} s.`,
+          'Declare at the top of a module; do work in start().',
+        )
+      else if (loaded.plugin === undefined)
         at.add(
           'its module exports no "plugin".',
           'Export it by name: export const plugin = definePlugin({ … }).',
         )
       else candidates.push({ place, value: loaded.plugin })
     } catch (thrown) {
-      at.add(
-        `its module cannot be loaded: ${reason(thrown)}.`,
-        'Repair the module, or remove it from the list.',
-      )
+      if (thrown instanceof Absent)
+        at.add(thrown.message, 'Install the package there with npm, or correct the name.')
+      else at.add(`its module cannot be loaded: ${firstLine(thrown)}.`, remedyOf(thrown))
     }
+  }
+
+  const loadNpm = async (name: string): Promise<Module> => {
+    for (const base of [...options.bases, options.pluginsDir])
+      try {
+        return await importNpm(name, base)
+      } catch (thrown) {
+        if (!isAbsent(thrown, name)) throw thrown
+      }
+    throw new Absent(
+      `there is no folder and no npm package of this name, looked for from ${options.bases.join(' and ')}.`,
+    )
   }
 
   const loadFolder = async (place: string, folder: string) => {
@@ -88,7 +102,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
     const real = realpathSync(entry)
     if (seen.has(real)) return
     seen.add(real)
-    await loadModule(place, () => import(pathToFileURL(real).href))
+    await loadModule(place, () => importFile(real))
   }
 
   const loadJson = async (place: string, path: string) => {
@@ -101,7 +115,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
       parsed = JSON.parse(await readFile(real, 'utf8'))
     } catch (thrown) {
       at.add(
-        `the file cannot be read as JSON: ${reason(thrown)}.`,
+        `the file cannot be read as JSON: ${firstLine(thrown)}.`,
         'Give the path of a declarative plugin, or remove it from the list.',
       )
       return
@@ -116,7 +130,8 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
       continue
     }
     const place = `plugin list › "${source}"`
-    const path = resolve(options.base, source)
+    const paths = options.bases.map((base) => resolve(base, source))
+    const path = paths.find((candidate) => existsSync(candidate)) ?? resolve(source)
     if (source === '*') {
       if (!isFolder(options.pluginsDir)) {
         faultsAt(place, faults).add(
@@ -141,7 +156,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
       )
     else if (!seen.has(source)) {
       seen.add(source)
-      await loadModule(place, () => importNpm(source, options.base))
+      await loadModule(place, () => loadNpm(source))
     }
   }
   return candidates

@@ -20,6 +20,14 @@ export const faultsAt = (place: string, into: Fault[]): Faults => ({
   at: (step) => faultsAt(`${place} › ${step}`, into),
 })
 
+/** The first line of what was thrown, bounded: enough to find the place, no stack. */
+export const firstLine = (thrown: unknown): string =>
+  (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!.slice(0, 300)
+
+/** Each fault as a line of its own, place first and remedy last. */
+export const faultLines = (faults: readonly Fault[]): readonly string[] =>
+  faults.map(({ place, problem, remedy }) => `  ${place}: ${problem} ${remedy}`)
+
 /** Thrown by `startKernel` when anything is wrong with any plugin: all faults at once, and nothing has started. */
 export class PluginFaults extends Error {
   readonly faults: readonly Fault[]
@@ -28,7 +36,7 @@ export class PluginFaults extends Error {
     super(
       [
         `${faults.length === 1 ? 'One fault' : `${faults.length} faults`} in the plugins; nothing was started:`,
-        ...faults.map(({ place, problem, remedy }) => `  ${place}: ${problem} ${remedy}`),
+        ...faultLines(faults),
       ].join('\n'),
     )
     this.name = 'PluginFaults'

@@ -6,12 +6,14 @@ import type { Metrics } from '../common/metrics.ts'
 import type { Call, Caller, Operation } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
+import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePick } from './pick.ts'
 import type { Authenticator, RunningKernel } from './types.ts'
 import { compileValidator } from './validate.ts'
 
 export interface InvokeDeps {
   readonly authenticator: Authenticator
+  readonly idempotency: Idempotency
   readonly journal: Journal
   readonly clock: Clock
   readonly log: Log
@@ -71,7 +73,7 @@ const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promi
  */
 export const createInvoke = (
   operations: readonly Operation[],
-  { authenticator, journal, clock, log, metrics }: InvokeDeps,
+  { authenticator, idempotency, journal, clock, log, metrics }: InvokeDeps,
 ): Invoke => {
   const prepared = new Map(operations.map((operation) => [operation, prepare(operation)]))
   const stages = {
@@ -119,7 +121,7 @@ export const createInvoke = (
   }
 
   const handle: RunningKernel['invoke'] = async (operation, given, invocation) => {
-    const { key, traceId, signal, onCaller } = invocation
+    const { key, traceId, signal, onCaller, idempotencyKey } = invocation
     const now = clock.now()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
@@ -146,14 +148,19 @@ export const createInvoke = (
         if (audited) await journal.health()
         const call = callOf(operation, caller, traceId, signal, now)
         if (signal.aborted) throw aborted(signal)
-        const output: unknown = await operation.run(input as never, call)
-        lap('run')
-        const record = doneRecord(operation, input, output, caller, traceId, now)
-        if (record) {
-          await journal.append([record])
-          lap('audit')
+        const run = async (): Promise<unknown> => {
+          const output: unknown = await operation.run(input as never, call)
+          lap('run')
+          const record = doneRecord(operation, input, output, call)
+          if (record) {
+            await journal.append([record])
+            lap('audit')
+          }
+          return ready.pickOutput(output)
         }
-        return ready.pickOutput(output)
+        return idempotencyKey === undefined || !isRepeatable(operation)
+          ? await run()
+          : await idempotency.once(operation, call, idempotencyKey, run)
       } catch (thrown) {
         // Operations without an audit declaration, once they run, keep their own records of refusals.
         if (

@@ -15,6 +15,7 @@ export interface JsonSchema {
   readonly const?: unknown
   readonly enum?: readonly unknown[]
   readonly default?: unknown
+  readonly title?: string
   readonly description?: string
   readonly examples?: readonly unknown[]
 }

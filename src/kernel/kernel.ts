@@ -7,15 +7,14 @@ import type { Keys } from '../keys/types.ts'
 import type { Filter, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
 import { createAuthenticator } from './authenticate.ts'
-import { checkContribution, FILTER_NAME } from './check-contribution.ts'
-import { checkConfig, checkConfigNames, checkPlugins } from './check-plugin.ts'
-import { checkTogether } from './check-together.ts'
-import { discover, type PluginSource } from './discover.ts'
-import { type Fault, PluginFaults } from './faults.ts'
+import { checkConfigNames, placeOf } from './check-plugin.ts'
+import { firstLine, PluginFaults } from './faults.ts'
+import { createIdempotency } from './idempotency.ts'
 import { createInvoke } from './invoke.ts'
-import { createRegistry, filtersOf } from './registry.ts'
+import { type LoadOptions, loadPlugins } from './load.ts'
+import { createRegistry } from './registry.ts'
 import { createServices, createTenants } from './services.ts'
-import { setUp } from './setup.ts'
+import { settled } from './settled.ts'
 import type { LoadedPlugin, Registry, RunningKernel } from './types.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
@@ -27,8 +26,12 @@ export interface VaultParts {
 }
 
 export interface KernelDeps {
-  readonly store: Pick<Store, 'records' | 'tenants'>
-  readonly keys: Pick<Keys, 'mac'>
+  readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'answers'>
+  readonly keys: Pick<Keys, 'mac' | 'tenant'>
+  /** Resolves when everything that was recorded before the call is in the store. */
+  readonly ingested: () => Promise<unknown>
+  /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
+  readonly checkDestination: (url: string) => void
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
@@ -37,18 +40,7 @@ export interface KernelDeps {
   readonly createVault: (parts: VaultParts) => Vault
 }
 
-export interface KernelOptions {
-  /** `SIDEVAULT_PLUGINS`: `*`, folders, npm names, JSON files; or plugins themselves. */
-  readonly plugins: readonly PluginSource[]
-  /** The folder that `*` stands for. */
-  readonly pluginsDir: string
-  /** Where relative paths of the list start. Default: the working directory. */
-  readonly base?: string
-  /** Configuration of plugins by name. */
-  readonly configs?: Readonly<Record<string, unknown>>
-  /** ms that one plugin's setup may take. */
-  readonly setupTimeout?: number
-}
+export type KernelOptions = LoadOptions
 
 /** How long the start of a plugin may take, in ms. */
 const START_TIMEOUT = 30_000
@@ -58,85 +50,59 @@ const STOP_TIMEOUT = 5_000
 /**
  * Loads, checks and starts the plugins of the list. Rejects with `PluginFaults` naming every fault of every plugin, in
  * which case no plugin has started. Starting goes in order of requirement; when one start fails, those already started
- * are stopped and the error is passed on.
+ * are stopped and its fault is told the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<RunningKernel> => {
   const { store, log } = deps
-  const faults: Fault[] = []
-  const configs = options.configs ?? {}
-  const candidates = await discover(
-    { sources: options.plugins, pluginsDir: options.pluginsDir, base: options.base ?? process.cwd() },
-    faults,
-  )
-  const plugins = checkPlugins(candidates, faults)
-  checkConfigNames(configs, plugins, faults)
-
   let registry: Registry | undefined
   let vault: Vault | undefined
   const foundation = {
     store: store.records,
     tenants: store.tenants,
+    logs: store.logs,
+    usage: store.usage,
+    ingested: deps.ingested,
+    checkDestination: deps.checkDestination,
     keys: deps.keys,
     clock: deps.clock,
     started: () => registry !== undefined,
     vault: () => vault!,
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
+    entityTypes: () => registry!.entityTypes,
+    ports: () => registry!.ports,
   }
-  const loaded: LoadedPlugin[] = []
-  const results = await Promise.all(
-    plugins.map(async (plugin) => {
-      const config = checkConfig(plugin, configs[plugin.name], faults)
-      const services = createServices(plugin, config, {
-        ...foundation,
-        log: log.child({ plugin: plugin.name }),
-        collectionsOf: (asking) =>
-          loaded.find((each) => each.plugin === asking)?.contribution.collections ?? [],
-      })
-      const contribution = await setUp(plugin, services, faults, options.setupTimeout)
-      return contribution && { plugin, contribution }
-    }),
+  const { loaded, plugins, expressions, faults } = await loadPlugins(
+    {
+      createExpressions: deps.createExpressions,
+      servicesFor: (plugin, config, known) =>
+        createServices(plugin, config, {
+          ...foundation,
+          log: log.child({ plugin: plugin.name }),
+          collectionsOf: (asking) =>
+            known.find((each) => each.plugin === asking)?.contribution.collections ?? [],
+        }),
+    },
+    options,
   )
-  loaded.push(...results.filter((result) => result !== undefined))
-
-  const builtIn = new Set(deps.createExpressions({ filters: {} }).filters.keys())
-  const expressions = deps.createExpressions({
-    filters: Object.fromEntries(
-      Object.entries(filtersOf(loaded)).filter(
-        ([name, filter]) => FILTER_NAME.test(name) && !builtIn.has(name) && typeof filter === 'function',
-      ),
-    ),
-  })
-  const permissions = new Set(
-    loaded.flatMap(({ contribution }) => (contribution.permissions ?? []).map(({ type }) => type)),
-  )
-  for (const { plugin, contribution } of loaded)
-    checkContribution(plugin, contribution, { permissions, expressions, builtIn }, faults)
-  checkTogether(loaded, faults)
+  const names = plugins.map(({ plugin }) => plugin.name)
+  checkConfigNames(options.configs ?? {}, names, faults)
   if (faults.length > 0) throw new PluginFaults(faults)
 
   const wired = createRegistry(loaded)
   const tenants = createTenants(store.tenants)
   vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
   registry = wired
-  return runKernel(deps, { registry: wired, vault, tenants, expressions })
+  return runKernel(deps, { registry: wired, vault, tenants, expressions }, options.onProgress)
 }
 
 type Wired = Pick<RunningKernel, 'registry' | 'vault' | 'tenants' | 'expressions'>
 
-const within = async (what: string, ms: number, promise: Promise<unknown>): Promise<void> => {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<never>((_resolve, reject) => {
-    timer = setTimeout(() => reject(new Error(`${what} did not settle within ${ms / 1000} s`)), ms)
-  })
-  try {
-    await Promise.race([promise, late])
-  } finally {
-    clearTimeout(timer)
-  }
-}
-
-const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel> => {
+const runKernel = async (
+  deps: KernelDeps,
+  wired: Wired,
+  onProgress: LoadOptions['onProgress'],
+): Promise<RunningKernel> => {
   const { registry } = wired
   const { log, journal } = deps
   const stopping = new AbortController()
@@ -153,16 +119,21 @@ const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel>
     }
   }
   for (const each of registry.plugins) {
+    const place = `${placeOf(each.plugin)} › start`
     try {
-      await within(
-        `start of plugin "${each.plugin.name}"`,
-        START_TIMEOUT,
-        (async () => each.contribution.start?.(stopping.signal))(),
-      )
+      if (each.contribution.start) onProgress?.(place)
+      const start = (async () => each.contribution.start?.(stopping.signal))()
+      onProgress?.(undefined)
+      if ((await settled(start, START_TIMEOUT)) === 'late')
+        throw new Error(`it did not settle within ${START_TIMEOUT / 1000} s`)
       startedPlugins.push(each)
-    } catch (thrown) {
+    } catch (err) {
+      log.error({ err, plugin: each.plugin.name }, 'a plugin failed to start')
       await stopAll()
-      throw thrown
+      const problem = `it failed: ${firstLine(err)}.`
+      throw new PluginFaults([
+        { place, problem, remedy: 'Its log line says where; the others were stopped.' },
+      ])
     }
   }
 
@@ -171,14 +142,17 @@ const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel>
     records: deps.store.records,
     clock: deps.clock,
     credentials: () => registry.ports.credentials,
+    sessions: () => registry.ports.sessions,
   })
-  const { invoke, settled } = createInvoke(registry.operations, { ...deps, authenticator })
+  const idempotency = createIdempotency({
+    ...deps,
+    answers: deps.store.answers,
+    tokenTypes: registry.tokenTypes,
+  })
+  const calls = createInvoke(registry.operations, { ...deps, authenticator, idempotency })
   const stop = async () => {
-    try {
-      await within('calls in flight', STOP_TIMEOUT, settled())
-    } catch (err) {
-      log.error({ err }, 'stopping before every call has ended')
-    }
+    if ((await settled(calls.settled(), STOP_TIMEOUT)) === 'late')
+      log.error('stopping before every call has ended')
     await stopAll()
   }
   let stopped: Promise<void> | undefined
@@ -186,7 +160,7 @@ const runKernel = async (deps: KernelDeps, wired: Wired): Promise<RunningKernel>
     ...wired,
     authenticator,
     log,
-    invoke,
+    invoke: calls.invoke,
     health: async () => {
       await Promise.all([
         journal.health(),

@@ -3,7 +3,7 @@ import type { Expressions } from '../expressions/types.ts'
 import { branches, type JsonSchema } from './json-schema.ts'
 
 /** Values that expressions and filters can work on, for strings and for numbers; two of each. */
-const SAMPLES = [
+export const SAMPLES = [
   { string: '4242424242424242', number: 12 },
   { string: '5105105105105100', number: 97 },
 ] as const
@@ -11,7 +11,7 @@ const SAMPLES = [
 type Sample = (typeof SAMPLES)[number]
 
 /** Data that fits the schema roughly: every member that it names is present. */
-const example = (schema: JsonSchema, sample: Sample): Json => {
+export const example = (schema: JsonSchema, sample: Sample): Json => {
   const branch = branches(schema).find((candidate) => candidate.type !== 'null') ?? schema
   if (branch !== schema) return example(branch, sample)
   const types = Array.isArray(schema.type) ? schema.type : [schema.type]
@@ -27,7 +27,8 @@ const example = (schema: JsonSchema, sample: Sample): Json => {
   return types.includes('object') ? {} : sample.string
 }
 
-const replacedAt = (value: Json, [head, ...rest]: readonly string[], by: Json): Json => {
+/** A copy of the value with another one at the place of these parts of a pointer. */
+export const replacedAt = (value: Json, [head, ...rest]: readonly string[], by: Json): Json => {
   if (head === undefined) return by
   if (Array.isArray(value))
     return value.map((item, index) => (String(index) === head ? replacedAt(item, rest, by) : item))

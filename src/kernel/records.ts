@@ -1,7 +1,9 @@
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
+import type { Keys } from '../keys/types.ts'
 import type { Collection, Mutation, Records } from '../sdk/index.ts'
-import type { CollectionShape, RecordStore } from '../store/types.ts'
+import type { CollectionShape, RecordRow, RecordStore } from '../store/types.ts'
+import { openRecord, sealMutation } from './seal-records.ts'
 import { compileValidator } from './validate.ts'
 
 /** Times that an update starts again because another write came between. */
@@ -9,6 +11,7 @@ const MAX_ATTEMPTS = 20
 
 export interface RecordsDeps {
   readonly store: RecordStore
+  readonly keys: Pick<Keys, 'tenant'>
   readonly clock: Clock
 }
 
@@ -16,13 +19,14 @@ export const shapeOf = (collection: Collection): CollectionShape => ({
   name: collection.name,
   indexes: collection.indexes ?? [],
   lookups: collection.lookups ?? [],
+  ...(collection.expires === undefined ? {} : { expires: collection.expires }),
 })
 
 const isConflict = (thrown: unknown) => thrown instanceof AppError && thrown.code === 'conflict'
 
 /** Access to the records of one collection; what is written is valid by its schema or is not written. */
 export const createRecords = <T extends { readonly id: string }>(
-  { store, clock }: RecordsDeps,
+  { store, keys, clock }: RecordsDeps,
   collection: Collection,
 ): Records<T> => {
   const shape = shapeOf(collection)
@@ -39,24 +43,31 @@ export const createRecords = <T extends { readonly id: string }>(
     return copy
   }
 
-  const commit = (mutation: Mutation) => store.commit([{ ...mutation, shape }], clock.now())
+  const commit = async (mutation: Mutation) =>
+    store.commit([{ ...(await sealMutation(keys, collection, mutation)), shape }], clock.now())
+
+  const opened = async (tenantId: string, row: RecordRow) =>
+    (await openRecord(keys, collection, tenantId, row)) as T
 
   const records: Records<T> = {
-    get: async (tenantId, id) => (await store.get(name, tenantId, id))?.record as T | undefined,
+    get: async (tenantId, id) => {
+      const row = await store.get(name, tenantId, id)
+      return row && (await opened(tenantId, row))
+    },
 
     read: async (tenantId, id) => {
       const row = await store.get(name, tenantId, id)
-      return row && { record: row.record as T, version: row.version }
+      return row && { record: await opened(tenantId, row), version: row.version }
     },
 
     find: async (tenantId, query = {}) => {
       const { rows, total } = await store.find(name, tenantId, query)
-      return { items: rows.map((row) => row.record as T), total }
+      return { items: await Promise.all(rows.map((row) => opened(tenantId, row))), total }
     },
 
     lookup: async (member, value) => {
       const row = await store.lookup(name, member, value)
-      return row && { tenantId: row.tenantId, record: row.record as T }
+      return row && { tenantId: row.tenantId, record: await opened(row.tenantId, row) }
     },
 
     insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
@@ -65,7 +76,7 @@ export const createRecords = <T extends { readonly id: string }>(
       for (let attempt = 1; ; attempt++) {
         const current = await store.get(name, tenantId, id)
         if (current === undefined) return undefined
-        const record = change(current.record as T)
+        const record = change(await opened(tenantId, current))
         try {
           await commit(records.replacing(tenantId, record, current.version))
           return record

@@ -1,4 +1,5 @@
 import type { Filter, Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
+import { entityTypesOf } from './entity-types.ts'
 import { deepFreeze } from './freeze.ts'
 import { orderByRequirement } from './order.ts'
 import type { LoadedPlugin, Registry } from './types.ts'
@@ -27,6 +28,7 @@ export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
     operations: Object.freeze(operations),
     tokenTypes,
     permissions: Object.freeze(permissions),
+    entityTypes: Object.freeze(entityTypesOf(types, operations)),
     ports: Object.freeze(ports),
   })
 }

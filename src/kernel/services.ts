@@ -3,35 +3,62 @@ import type { Log } from '../common/log.ts'
 import type { Keys } from '../keys/types.ts'
 import type {
   Collection,
+  EntityType,
   Kernel,
+  Logs,
   Mutation,
   PermissionInfo,
   Plugin,
+  Ports,
   Records,
+  TenantRecords,
   Tenants,
   TokenType,
   Vault,
 } from '../sdk/index.ts'
-import type { RecordStore, TenantStore } from '../store/types.ts'
+import type { LogStore, RecordStore, TenantStore, UsageStore } from '../store/types.ts'
+import { checkCode } from './check-code.ts'
 import { placeOf } from './check-plugin.ts'
+import { createLogs } from './logs.ts'
 import { createRecords, shapeOf } from './records.ts'
+import { sealMutation } from './seal-records.ts'
 
 /** What the services stand on; the vault and the lists exist once all plugins are checked. */
 export interface Foundation {
   readonly store: RecordStore
   readonly tenants: TenantStore
-  readonly keys: Pick<Keys, 'mac'>
+  readonly logs: LogStore
+  readonly usage: UsageStore
+  /** Resolves when everything that was recorded before the call is in the store. */
+  readonly ingested: () => Promise<unknown>
+  readonly checkDestination: (url: string) => void
+  readonly keys: Pick<Keys, 'mac' | 'tenant'>
   readonly clock: Clock
   readonly log: Log
   readonly started: () => boolean
   readonly vault: () => Vault
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
+  readonly entityTypes: () => readonly EntityType[]
+  readonly ports: () => Readonly<Partial<Ports>>
   /** Collections that a plugin declares. */
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
 
-const VAULT_METHODS = ['create', 'get', 'list', 'update', 'delete', 'tokenize', 'detokenize', 'use'] as const
+const VAULT_METHODS = [
+  'create',
+  'get',
+  'list',
+  'update',
+  'delete',
+  'associate',
+  'dissociate',
+  'createChild',
+  'children',
+  'tokenize',
+  'detokenize',
+  'use',
+] as const
 
 const RECORDS_METHODS = [
   'get',
@@ -75,6 +102,22 @@ export const createTenants = (store: TenantStore): Tenants => ({
   },
 })
 
+/** Tenants with what only their own plugin does to them. */
+const createTenantRecords = (store: TenantStore, clock: Clock): TenantRecords => ({
+  ...createTenants(store),
+  update: (tenant) =>
+    store.update({
+      ...tenant,
+      settings: Object.fromEntries(
+        Object.entries(tenant.settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
+      ),
+      created_by: tenant.created_by ?? null,
+      modified_by: tenant.modified_by ?? null,
+      modified_at: tenant.modified_at ?? null,
+    }),
+  delete: (id) => store.delete(id, clock.now()),
+})
+
 /** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
 export const createServices = (plugin: Plugin, config: unknown, foundation: Foundation): Kernel => {
   const { store, clock } = foundation
@@ -94,32 +137,52 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
     const collection = own(name)
     let handle = handles.get(name)
     if (handle === undefined) {
-      handle = createRecords({ store, clock }, collection)
+      handle = createRecords({ store, keys: foundation.keys, clock }, collection)
       handles.set(name, handle)
     }
     return handle as Records<{ readonly id: string }>
   }
-  const tenants = createTenants(foundation.tenants)
+  const tenants = createTenantRecords(foundation.tenants, clock)
+  const logs = createLogs(foundation)
 
   return Object.freeze({
     config,
     log: foundation.log,
     clock,
     vault: lazily<Vault>(VAULT_METHODS, () => ready('vault', foundation.vault)),
-    tenants: lazily<Tenants>(['get'], () => ready('tenants', () => tenants)),
+    tenants: lazily<TenantRecords>(['get', 'update', 'delete'], () => ready('tenants', () => tenants)),
+    logs: lazily<Logs>(['list'], () => ready('logs', () => logs)),
+    usage: (tenantId) =>
+      ready('usage', async () => {
+        await foundation.ingested()
+        const now = clock.now()
+        const [types, active] = await Promise.all([
+          foundation.usage.types(tenantId, now),
+          foundation.usage.active(tenantId, now),
+        ])
+        return { types, active }
+      }),
+    port: (name) => ready('port', () => foundation.ports()[name]),
+    checkCode: (code) => ready('checkCode', async () => checkCode(code)),
+    checkDestination: (url) => ready('checkDestination', () => foundation.checkDestination(url)),
     records: ((collection: Collection) =>
       lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>
         ready('records', () => recordsOf(collection.name)),
       )) as unknown as Kernel['records'],
     commit: (mutations: readonly Mutation[]) =>
-      ready('commit', () =>
-        store.commit(
-          mutations.map((mutation) => ({ ...mutation, shape: shapeOf(own(mutation.collection)) })),
-          clock.now(),
-        ),
-      ),
+      ready('commit', async () => {
+        const sealed = await Promise.all(
+          mutations.map(async (mutation) => {
+            const collection = own(mutation.collection)
+            const stored = await sealMutation(foundation.keys, collection, mutation)
+            return { ...stored, shape: shapeOf(collection) }
+          }),
+        )
+        return store.commit(sealed, clock.now())
+      }),
     hashKey: (key) => ready('hashKey', () => foundation.keys.mac('api-key', key.reveal())),
     tokenTypes: () => ready('tokenTypes', foundation.tokenTypes),
+    entityTypes: () => ready('entityTypes', foundation.entityTypes),
     permissions: () => ready('permissions', foundation.permissions),
   } satisfies Kernel)
 }

@@ -1,22 +1,11 @@
 import type { Contribution, Kernel, Plugin } from '../sdk/index.ts'
 import { checkContributionShape } from './check-contribution.ts'
 import { placeOf } from './check-plugin.ts'
-import { type Fault, faultsAt } from './faults.ts'
+import { type Fault, faultsAt, firstLine } from './faults.ts'
+import { settled } from './settled.ts'
 
 /** A setup returns declarations; one that takes longer than this waits for something it should not. */
 const SETUP_TIMEOUT = 10_000
-
-const settled = async <T>(promise: Promise<T>, ms: number): Promise<T | 'timeout'> => {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<'timeout'>((resolve) => {
-    timer = setTimeout(resolve, ms, 'timeout')
-  })
-  try {
-    return await Promise.race([promise, timeout])
-  } finally {
-    clearTimeout(timer)
-  }
-}
 
 /** What a plugin's setup returns, or undefined and the fault that prevented it. `timeout` in ms. */
 export const setUp = async (
@@ -28,17 +17,13 @@ export const setUp = async (
   const at = faultsAt(`${placeOf(plugin)} › setup`, faults)
   try {
     const result = await settled((async () => plugin.setup(kernel))(), timeout)
-    if (result === 'timeout') {
+    if (result === 'late') {
       at.add(`it did not settle within ${timeout / 1000} s.`, 'Return declarations; do work in start().')
       return undefined
     }
     return checkContributionShape(plugin, result, faults) ? result : undefined
   } catch (thrown) {
-    const message = thrown instanceof Error ? thrown.message : String(thrown)
-    at.add(
-      `it threw: ${message.split('\n')[0]!.slice(0, 300)}`,
-      'Repair the plugin, or remove it from the list.',
-    )
+    at.add(`it threw: ${firstLine(thrown)}`, 'Repair the plugin, or remove it from the list.')
     return undefined
   }
 }

@@ -3,6 +3,7 @@ import type { Expressions } from '../expressions/types.ts'
 import type {
   Caller,
   Contribution,
+  EntityType,
   Operation,
   PermissionInfo,
   Plugin,
@@ -25,6 +26,7 @@ export interface Registry {
   readonly operations: readonly Operation[]
   readonly tokenTypes: ReadonlyMap<string, TokenType>
   readonly permissions: readonly PermissionInfo[]
+  readonly entityTypes: readonly EntityType[]
   readonly ports: Readonly<Partial<Ports>>
 }
 
@@ -33,6 +35,8 @@ export interface Invocation {
   /** The API key as sent; absent when none was. */
   readonly key: string | undefined
   readonly traceId: string
+  /** The idempotency key as sent (completions §1); absent when none was. Passed over by operations that only read. */
+  readonly idempotencyKey?: string
   /** Aborted when nobody waits for the answer any more; an AppError as its reason is what the caller then gets. */
   readonly signal: AbortSignal
   /** Told who calls as soon as that is known, for the transport's access log. */

@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises'
+import { startGrpc } from '../admin/grpc/server.ts'
 import type { Check } from '../admin/ops/health.ts'
 import type { MetricSource } from '../admin/ops/metrics.ts'
 import { startAdmin } from '../admin/server.ts'
-import { createIngest } from '../audit/ingest.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -13,7 +13,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { createPurge } from '../vault/purge.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
-import { journalDirectory, openFoundation } from './foundation.ts'
+import { openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import type { RunningRole } from './running-role.ts'
 
@@ -52,33 +52,32 @@ const neighbours = (config: Config, start: ProcessStart) => {
 }
 
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
-export const startAdminRole = async (config: Config, start: ProcessStart, log: Log): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, { name: 'admin', owner: true, log })
-  const { store, keys, kernel, metrics } = foundation
+export const startAdminRole = async (
+  config: Config,
+  start: ProcessStart,
+  log: Log,
+  onProgress?: (place: string | undefined) => void,
+): Promise<RunningRole> => {
+  const foundation = await openFoundation(config, { name: 'admin', owner: true, log, onProgress })
+  const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
-  const ingest = createIngest(
-    { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
-    { directory: journalDirectory(config) },
-  )
   await ingest.catchUp()
   ingest.start()
-  const purge = createPurge({ vaultTokens: store.tokens, clock: systemClock, log }, { intervalMs: PURGE_MS })
+  const purge = createPurge(
+    { stores: [store.tokens, store.leftovers], clock: systemClock, log },
+    { intervalMs: PURGE_MS },
+  )
   purge.start()
   const { checks, sources, sockets } = neighbours(config, start)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
+  const parts = {
+    store: () => store.health(),
+    keys: async () => keys.mac('audit', ''),
+    journal: () => foundation.journal.health(),
+    ...checks,
+  }
   const admin = await startAdmin(
-    {
-      kernel,
-      metrics,
-      log,
-      checks: {
-        store: () => store.health(),
-        keys: async () => keys.mac('audit', ''),
-        journal: () => foundation.journal.health(),
-        ...checks,
-      },
-      sources,
-    },
+    { kernel, metrics, log, checks: parts, sources },
     {
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,
@@ -86,11 +85,15 @@ export const startAdminRole = async (config: Config, start: ProcessStart, log: L
       bodyLimit: config.bodyLimit,
     },
   )
+  const grpc = await startGrpc(
+    { kernel, metrics, log, checks: parts },
+    { socketPath: sockets.grpc, prefixes: config.headerPrefixes, messageLimit: config.bodyLimit },
+  )
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
     close: async () => {
-      await admin.close()
+      await Promise.all([admin.close(), grpc.close()])
       await demo?.close()
       await purge.stop()
       await ingest.stop()

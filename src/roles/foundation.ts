@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { createIngest, type Ingest } from '../audit/ingest.ts'
 import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
 import { systemClock } from '../common/clock.ts'
@@ -8,6 +9,7 @@ import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { Config } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
+import { createDestinationCheck } from '../gateway/check-destination.ts'
 import { startKernel } from '../kernel/kernel.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
@@ -27,6 +29,8 @@ export interface Foundation {
   readonly journal: Journal
   readonly kernel: RunningKernel
   readonly metrics: Metrics
+  /** Brings the journals of all processes of this data directory into the store; only the owner writes. */
+  readonly ingest: Ingest
   /** In the opposite order of opening. */
   close(): Promise<void>
 }
@@ -59,9 +63,15 @@ export const openStoreKeys = async (config: Config, store: Store, mayCreate: boo
 /** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */
 export const openFoundation = async (
   config: Config,
-  options: { readonly name: string; readonly owner: boolean; readonly log: Log },
+  options: {
+    readonly name: string
+    readonly owner: boolean
+    readonly log: Log
+    /** Told the place of a plugin whose code runs next; undefined when it has returned. */
+    readonly onProgress?: ((place: string | undefined) => void) | undefined
+  },
 ): Promise<Foundation> => {
-  const { log, owner, name } = options
+  const { log, owner, name, onProgress } = options
   const metrics = createMetrics()
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -76,6 +86,10 @@ export const openFoundation = async (
       { directory: journalDirectory(config), name, sync: config.auditSync },
     )
     closers.push(() => journal.close())
+    const ingest = createIngest(
+      { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
+      { directory: journalDirectory(config) },
+    )
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
     const kernel = await startKernel(
       {
@@ -85,6 +99,8 @@ export const openFoundation = async (
         log,
         metrics,
         journal,
+        ingested: () => ingest.catchUp(),
+        checkDestination: createDestinationCheck(config.egress),
         createExpressions,
         createVault: (parts) =>
           createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
@@ -92,12 +108,13 @@ export const openFoundation = async (
       {
         plugins: config.plugins,
         pluginsDir: PLUGINS_DIR,
-        base: config.baseDir,
+        bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },
+        ...(onProgress === undefined ? {} : { onProgress }),
       },
     )
     closers.push(() => kernel.stop())
-    return { store, keys, journal, kernel, metrics, close }
+    return { store, keys, journal, kernel, metrics, ingest, close }
   } catch (error) {
     await close()
     throw error

@@ -13,8 +13,10 @@ export const startGatewayRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
+  onProgress?: (place: string | undefined) => void,
 ): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, { name: `gateway-${start.worker}`, owner: false, log })
+  const name = `gateway-${start.worker}`
+  const foundation = await openFoundation(config, { name, owner: false, log, onProgress })
   const { kernel, journal, metrics, store } = foundation
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''

@@ -14,12 +14,17 @@ let role: Promise<RunningRole> | undefined
 
 const report = (message: Report) => process.send?.(message)
 
+/** Sent before the code of a plugin runs: code that never returns cannot say so afterwards. */
+const onProgress = (place: string | undefined) =>
+  report({ kind: 'progress', ...(place === undefined ? {} : { place }) })
+
 const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = loadConfig(process.env, { file: start.configFile, cwd: start.baseDir })
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
-  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log)
-  return (await import('./gateway.ts')).startGatewayRole(config, start, log)
+  if (start.kind === 'admin')
+    return (await import('./admin.ts')).startAdminRole(config, start, log, onProgress)
+  return (await import('./gateway.ts')).startGatewayRole(config, start, log, onProgress)
 }
 
 const begin = (start: ProcessStart) => {
@@ -28,10 +33,13 @@ const begin = (start: ProcessStart) => {
   role.then(
     ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
     (error: unknown) => {
-      const known = error instanceof AppError || (error instanceof Error && error.name === 'PluginFaults')
+      const plugins = error instanceof Error && error.name === 'PluginFaults'
+      const known = plugins || error instanceof AppError
       if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
-      const message = known ? error.message : `The ${start.kind} process cannot start; its log line says why.`
-      report({ kind: 'failed', message })
+      const message = known
+        ? (error as Error).message
+        : `The ${start.kind} process cannot start; its log line says why.`
+      report({ kind: 'failed', message, configuration: plugins })
     },
   )
 }

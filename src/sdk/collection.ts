@@ -10,6 +10,10 @@ export interface Collection<T extends TSchema = TSchema> {
   readonly indexes?: readonly string[]
   /** Members (strings) whose value is unique across all tenants and finds the record without one, e.g. a key's hash. */
   readonly lookups?: readonly string[]
+  /** Members that are stored sealed under the tenant's key: what callers may put secrets in. Neither indexed nor found by. */
+  readonly sealed?: readonly string[]
+  /** An integer member: ms since the epoch from which on the record is of no use; it is removed some time after. */
+  readonly expires?: string
 }
 
 export interface RecordQuery {

@@ -1,24 +1,33 @@
-import type { TSchema } from 'typebox'
+import type { Static, TSchema } from 'typebox'
 import type { Operation } from './operation.ts'
-import type { Plugin } from './plugin.ts'
+import type { Contribution, Kernel, Plugin } from './plugin.ts'
 
-export { isoTime } from '../common/clock.ts'
+export { type Static, type TSchema, Type } from 'typebox'
+
+export { isoTime, parseIsoTime } from '../common/clock.ts'
 export { AppError, invalid } from '../common/errors.ts'
-export { newId, newKey, UUID_PATTERN } from '../common/ids.ts'
+export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
-export { isObject } from '../common/json.ts'
+export { isObject, mergePatch } from '../common/json.ts'
 export { Secret } from '../common/secret.ts'
 export type * from './access.ts'
+export * from './code.ts'
 export type * from './collection.ts'
 export * from './lists.ts'
+export type * from './logs.ts'
 export type * from './operation.ts'
 export type * from './plugin.ts'
 export * from './schemas.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
 
-/** A plugin module exports its plugin under the name `plugin`. */
-export const definePlugin = (plugin: Plugin): Plugin => plugin
+/** A plugin module exports its plugin under the name `plugin`. The type of `kernel.config` is that of the schema. */
+export const definePlugin = <C extends TSchema>(
+  plugin: Omit<Plugin, 'config' | 'setup'> & {
+    readonly config?: C
+    setup(kernel: Kernel<Static<C>>): Contribution | Promise<Contribution>
+  },
+): Plugin => plugin as Plugin
 
 /** Keeps the input and output types of a declaration while it is written. */
 export const defineOperation = <I extends TSchema, O extends TSchema>(

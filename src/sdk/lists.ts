@@ -24,20 +24,26 @@ export const cursorQuery = {
 }
 
 /** The Pagination object of both kinds of list; a cursor list has no `page_number`, its last page no `next`. */
-export const Pagination = Type.Object({
-  total_items: Type.Integer({ field: 1 }),
-  page_number: Type.Optional(Type.Integer({ field: 2 })),
-  page_size: Type.Integer({ field: 3 }),
-  total_pages: Type.Integer({ field: 4 }),
-  next: Type.Optional(Type.String({ field: 5 })),
-})
+export const Pagination = Type.Object(
+  {
+    total_items: Type.Integer({ field: 1 }),
+    page_number: Type.Optional(Type.Integer({ field: 2 })),
+    page_size: Type.Integer({ field: 3 }),
+    total_pages: Type.Integer({ field: 4 }),
+    next: Type.Optional(Type.String({ field: 5 })),
+  },
+  { title: 'Pagination' },
+)
 
-/** Output `{ pagination, data }` of a list of `item`. */
-export const listOf = <T extends TSchema>(item: T) =>
-  Type.Object({
-    pagination: field(1, Pagination),
-    data: Type.Array(item, { field: 2 }),
-  })
+/** Output `{ pagination, data }` of a list of `item`; with its title and `List` as title. */
+export const listOf = <T extends TSchema & { readonly title?: string }>(item: T) =>
+  Type.Object(
+    {
+      pagination: field(1, Pagination),
+      data: Type.Array(item, { field: 2 }),
+    },
+    item.title === undefined ? {} : { title: `${item.title}List` },
+  )
 
 /** One page of an offset list as it is answered. */
 export const offsetPage = <T>(data: readonly T[], total: number, page: number, size: number) => ({

@@ -20,6 +20,8 @@ export interface AuditDeclaration {
   readonly verb: string
   /** Log message, ≤ 250 characters, e.g. "Application created". Default: title-cased entity and verb. */
   readonly message?: string
+  /** Which entity, when neither output nor input says so by its `id`. */
+  readonly id?: (call: Call, input: unknown, output: unknown) => string
 }
 
 /**

@@ -3,8 +3,10 @@ import type { Clock } from '../common/clock.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Secret } from '../common/secret.ts'
-import type { Credential } from './access.ts'
+import type { ApplicationType, Credential, Grants } from './access.ts'
+import type { CodeFault } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
+import type { EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
@@ -16,7 +18,11 @@ export interface Tenant {
   readonly id: string
   readonly owner_id: string
   readonly name: string
-  readonly settings: { readonly fingerprint_tokens?: string; readonly deduplicate_tokens?: string }
+  readonly settings: {
+    readonly fingerprint_tokens?: string
+    readonly deduplicate_tokens?: string
+    readonly strict_code?: string
+  }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
   readonly created_at: number
@@ -28,32 +34,87 @@ export interface Tenants {
   get(id: string): Promise<Tenant | undefined>
 }
 
+export interface TenantRecords extends Tenants {
+  /** Replaces name, settings and who modified it when; false when there is no such tenant. */
+  update(tenant: Tenant): Promise<boolean>
+  /**
+   * Destroys the tenant's keys and all that it owns: its API keys stop at once, nothing of it opens any more, and what is
+   * left of its rows is removed in the background. False when there is no such tenant.
+   */
+  delete(id: string): Promise<boolean>
+}
+
+/** An application as other plugins see it. */
+export interface ApplicationInfo {
+  readonly id: string
+  readonly tenant_id: string
+  readonly name: string
+  readonly type: ApplicationType
+  readonly permissions: readonly string[]
+  readonly rules: Grants['rules']
+  readonly created_by: string
+  /** ms since the epoch, as the other times. */
+  readonly created_at: number
+  readonly modified_by?: string
+  readonly modified_at?: number
+  readonly expires_at?: number
+}
+
+/** Finds the party behind an API key. */
+export interface CredentialSource {
+  /** By the key's keyed hash; unknown, deleted and replaced keys are undefined. */
+  authenticate(keyHash: string): Promise<Credential | undefined>
+  /** Collections whose change counters decide how long an answer may be cached. */
+  readonly collections: readonly string[]
+}
+
 export interface PermissionInfo {
   readonly type: string
   readonly description: string
   readonly application_types: readonly ('public' | 'private' | 'management')[]
 }
 
-/** What plugins offer to kernel and gateway; each port has at most one provider. */
+/** What plugins offer to kernel, gateway and each other; each port has at most one provider. */
 export interface Ports {
-  /** Finds the owner of an API key by the key's keyed hash; unknown, deleted and replaced keys are undefined. */
-  readonly credentials: {
-    authenticate(keyHash: string): Promise<Credential | undefined>
-    /** Collections whose change counters decide how long an answer may be cached. */
-    readonly collections: readonly string[]
+  /** Keys of applications. */
+  readonly credentials: CredentialSource & {
     /** Makes the first management application of a tenant. `keyHash` is all that is stored of its key. */
     install(tenantId: string, keyHash: string): Promise<void>
+  }
+  /** Keys of sessions; asked when `credentials` does not know a key. */
+  readonly sessions: CredentialSource
+  readonly applications: {
+    get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
+  }
+  /** Told of each invitation that was made or sent again, e.g. to mail it. A rejection is logged and changes nothing. */
+  readonly invitations: {
+    invited(invitation: {
+      readonly tenant_id: string
+      readonly id: string
+      readonly email: string
+      readonly role: string
+      readonly expires_at: number
+    }): Promise<void>
   }
 }
 
 /** What the kernel hands to a plugin. Services may be used from `start` on, not inside `setup`. */
-export interface Kernel {
+export interface Kernel<Config = unknown> {
   /** This plugin's own configuration, valid by its schema; `{}` when it declares none. */
-  readonly config: unknown
+  readonly config: Config
   readonly log: Log
   readonly clock: Clock
   readonly vault: Vault
-  readonly tenants: Tenants
+  readonly tenants: TenantRecords
+  readonly logs: Logs
+  /** Counts everything that was recorded before the call. */
+  usage(tenantId: string): Promise<Usage>
+  /** What other plugins offer; undefined when none provides it. */
+  port<P extends keyof Ports>(name: P): Ports[P] | undefined
+  /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
+  checkDestination(url: string): void
+  /** Where code does not parse; none when it does. The code is not run. */
+  checkCode(code: string): Promise<readonly CodeFault[]>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
   /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */
@@ -61,6 +122,8 @@ export interface Kernel {
   /** Keyed hash of an API key: what is stored and looked up in place of the key. */
   hashKey(key: Secret<string>): string
   tokenTypes(): readonly TokenType[]
+  /** Every kind of entity that logs are about: token types, and what operations record. */
+  entityTypes(): readonly EntityType[]
   /** Every permission that operations of any plugin name, with the application types that may hold it. */
   permissions(): readonly PermissionInfo[]
 }

@@ -102,6 +102,19 @@ export interface Vault {
   ): Promise<TokenPage>
   update(id: string, patch: TokenPatch, context: UseContext): Promise<Token>
   delete(id: string, context: UseContext): Promise<void>
+  /** Interface "Token associations": `token:read` on both; `conflict` when it exists, `invalid` for a token with itself. */
+  associate(parentId: string, childId: string, context: UseContext): Promise<void>
+  /** `token:delete` on both; `not_found` when there is no such association. */
+  dissociate(parentId: string, childId: string, context: UseContext): Promise<void>
+  /** A new token as a child: `token:create` on the child, `token:read` on the parent; both or neither are written. */
+  createChild(parentId: string, input: TokenInput, context: UseContext): Promise<Token>
+  /** Children that the caller may read, of a parent that it may read. */
+  children(
+    parentId: string,
+    filter: Pick<TokenFilter, 'ids' | 'types'>,
+    page: PageRequest,
+    context: UseContext,
+  ): Promise<TokenPage>
   /** Interface "Tokenize": the same shape, strings and definitions replaced. */
   tokenize(body: Json, context: UseContext): Promise<Json>
   /** completions §5 "/detokenize": any JSON holding expressions; each value disclosed by its `token:read` rule. */

@@ -13,6 +13,12 @@ export interface Schema {
   record_lookups: { collection: string; member: string; value: string; seq: number }
   changes: { kind: string; version: number }
   logs: LogsTable
+  log_counts: LogCountsTable
+  token_associations: { parent_seq: number; child_seq: number; tenant_id: string }
+  active_tokens: { month: number; tenant_id: string; seq: number }
+  active_counts: { tenant_id: string; month: number; count: number }
+  idempotent_answers: IdempotentAnswersTable
+  deleted_tenants: { id: string; deleted_at: number; emptied_at: number | null }
   journal_positions: { journal: string; seq: number; hash: string }
   schema_migrations: { version: number; name: string; applied_at: number }
 }
@@ -74,6 +80,27 @@ export interface RecordsTable {
   name: string | null
   body: string
   created_at: number
+  /** When the purge removes it; null: never. */
+  expires_at: number | null
+}
+
+/** How many logs lie in a bucket of time; see logs/levels.ts. */
+export interface LogCountsTable {
+  tenant_id: string
+  level: number
+  bucket: number
+  entity_type: string
+  count: number
+}
+
+/** `sealed` is null while `holder` is at work. */
+export interface IdempotentAnswersTable {
+  tenant_id: string
+  key: Uint8Array
+  operation: string
+  holder: string
+  sealed: Uint8Array | null
+  expires_at: number
 }
 
 export interface LogsTable {

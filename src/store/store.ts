@@ -1,9 +1,11 @@
+import { createAnswerStore } from './answers/repository.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
 import type { Session, Writer } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
 import { createTokenStore } from './tokens/repository.ts'
 import type { Store } from './types.ts'
+import { createUsageStore } from './usage/repository.ts'
 
 /** The repositories over one engine's session and writer. */
 export const assembleStore = (
@@ -18,6 +20,9 @@ export const assembleStore = (
     tenants: createTenantStore(deps),
     keys: createKeyStore(deps),
     logs: createLogStore(deps),
+    usage: createUsageStore(deps),
+    answers: createAnswerStore(deps),
+    leftovers: { purge: (now, limit) => deps.writer.write('leftovers.purge', { now, limit }) },
     health: async () => {
       await records.changes(['#health'])
       if (writable) await deps.writer.write('health.touch', {})

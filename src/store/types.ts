@@ -30,6 +30,8 @@ export interface NewToken extends Omit<TokenRow, 'seq' | 'version' | 'modified_b
   readonly deduplicate: boolean
   /** Ids to try when `id` is taken, in order (alias expressions). Empty: a taken id is a conflict. */
   readonly fallbackIds: readonly string[]
+  /** `seq` of a live token of the tenant that the new one (or the one it duplicates) becomes a child of. */
+  readonly parentSeq?: number
 }
 
 /** What became of one NewToken. */
@@ -43,6 +45,13 @@ export interface TokenUpdate {
   readonly version: number
   readonly terms: readonly Buffer[]
   readonly deduplicate: boolean
+}
+
+/** Two tokens by their numbers. */
+export interface Association {
+  readonly tenantId: string
+  readonly parentSeq: number
+  readonly childSeq: number
 }
 
 export type Updated =
@@ -63,6 +72,8 @@ export type SearchNode =
   | { readonly kind: 'prefix'; readonly field: 'container' | 'id'; readonly value: string }
   | { readonly kind: 'range'; readonly field: SearchField; readonly from?: Bound; readonly to?: Bound }
   | { readonly kind: 'term'; readonly term: Buffer }
+  /** Associated as a child with the token of this number. */
+  | { readonly kind: 'child'; readonly parentSeq: number }
   | { readonly kind: 'metadata'; readonly key: string; readonly value: string }
   | { readonly kind: 'metadata-range'; readonly key: string; readonly from?: Bound; readonly to?: Bound }
 
@@ -103,6 +114,10 @@ export interface TokenStore {
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>
   update(update: TokenUpdate, now: number): Promise<Updated>
   delete(tenantId: string, id: string, now: number): Promise<boolean>
+  /** Between live tokens of one tenant; `gone` when one of them is not there any more. */
+  associate(association: Association, now: number): Promise<'associated' | 'exists' | 'gone'>
+  /** False when there was none. */
+  dissociate(association: Association): Promise<boolean>
   /** Removes expired tokens and due ephemerals, at most `limit` of each; how many were removed. */
   purge(now: number, limit: number): Promise<number>
 }
@@ -118,6 +133,8 @@ export interface CollectionShape {
   readonly name: string
   readonly indexes: readonly string[]
   readonly lookups: readonly string[]
+  /** The member that holds when a record is removed, ms since the epoch. */
+  readonly expires?: string
 }
 
 export interface RecordStore {
@@ -162,8 +179,17 @@ export interface KeyRow {
 export interface TenantStore {
   get(id: string): Promise<TenantRow | undefined>
   list(): Promise<readonly TenantRow[]>
+  /** True when the store never had a tenant. */
+  isNew(): Promise<boolean>
   /** Tenant and its keys, all or nothing. */
   create(tenant: TenantRow, keys: readonly KeyRow[]): Promise<void>
+  /** Replaces name, settings and who modified them when; false when there is no such tenant. */
+  update(tenant: TenantRow): Promise<boolean>
+  /**
+   * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
+   * go with the purge of leftovers. False when there was none.
+   */
+  delete(id: string, now: number): Promise<boolean>
 }
 
 export interface KeyStore {
@@ -187,6 +213,30 @@ export interface LogRow {
   readonly journal: string
   readonly journal_seq: number
   readonly hash: string
+  /** `seq` of the token that was created, read or used: what monthly activity counts. Written only, never answered. */
+  readonly token_seq?: number
+}
+
+/** A log as a list answers it. */
+export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq'> & {
+  readonly seq: number
+}
+
+export interface LogFilter {
+  readonly tenantId: string
+  readonly entityType?: string
+  readonly entityId?: string
+  /** `created_at` ≥ `from` and < `to`. */
+  readonly from?: number
+  readonly to?: number
+}
+
+export interface LogListQuery extends LogFilter {
+  readonly size: number
+  /** Rows to pass over. Costs the same at any depth, unless an entity is named. */
+  readonly offset?: number
+  /** Rows behind this one only. */
+  readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
 }
 
 export interface LogStore {
@@ -196,8 +246,58 @@ export interface LogStore {
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
   /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
   journals(): Promise<readonly string[]>
+  /** Newest first: by `created_at`, then `seq`. */
+  list(query: LogListQuery): Promise<readonly LogListRow[]>
+  count(filter: LogFilter): Promise<number>
   /** Oldest first; for tests and verification. */
   find(tenantId: string, entityId?: string): Promise<readonly LogRow[]>
+}
+
+export interface TypeUsage {
+  readonly type: string
+  /** Live tokens. */
+  readonly count: number
+  readonly last_created_at: number
+}
+
+export interface UsageStore {
+  /** Live tokens by type; types without any are left out. */
+  types(tenantId: string, now: number): Promise<readonly TypeUsage[]>
+  /** Distinct tokens created, read or used in the month (UTC) of `now`, by the logs ingested so far. */
+  active(tenantId: string, now: number): Promise<number>
+}
+
+/** An answer that is kept for a repeated request, and the right to make it. */
+export interface AnswerKey {
+  readonly tenantId: string
+  /** A keyed hash. */
+  readonly key: Buffer
+}
+
+export type Begun =
+  | { readonly kind: 'begun' }
+  /** Another request holds it. */
+  | { readonly kind: 'running' }
+  | { readonly kind: 'done'; readonly operation: string; readonly sealed: Buffer }
+
+export interface AnswerStore {
+  /** `holder` may make the answer until `expiresAt`, unless one is there or another holder is at it. */
+  begin(
+    answer: AnswerKey & { readonly operation: string; readonly holder: string; readonly expiresAt: number },
+    now: number,
+  ): Promise<Begun>
+  /** Keeps the answer until `expiresAt`; nothing when the holder's time has run out and another took over. */
+  finish(
+    answer: AnswerKey & { readonly holder: string; readonly sealed: Buffer; readonly expiresAt: number },
+  ): Promise<void>
+  /** Gives the right back. */
+  abandon(answer: AnswerKey & { readonly holder: string }): Promise<void>
+}
+
+/** What nothing asks for any more: past records and answers, past months' activity, rows of deleted tenants. */
+export interface Leftovers {
+  /** At most `limit` of each kind; how many were removed. */
+  purge(now: number, limit: number): Promise<number>
 }
 
 export interface Store {
@@ -207,6 +307,9 @@ export interface Store {
   readonly tenants: TenantStore
   readonly keys: KeyStore
   readonly logs: LogStore
+  readonly usage: UsageStore
+  readonly answers: AnswerStore
+  readonly leftovers: Leftovers
   /** Rejects when the store cannot read or, for `writable`, write. */
   health(): Promise<void>
   /** Waits for acknowledged writes. */

@@ -8,6 +8,8 @@ export interface ProcessKind {
   spawn(): ChildProcess
   /** Resolves when this child answers; rejects when it says that it cannot start. Gives up on `signal`. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>
+  /** What this child was at when it last said something, for the words on an early end. */
+  doing?(child: ChildProcess): string | undefined
 }
 
 /** A process that is kept alive. */
@@ -66,7 +68,12 @@ export const manage = (
       if (!everReady) {
         stopping = true
         // a report of its own, if it made one, arrives before its end
-        reject(failure ?? new Error(`${name} ended before it was ready (${signal ?? `exit code ${code}`})`))
+        const at = kind.doing?.(child)
+        const where = at === undefined ? '' : ` while it ran the code of ${at}`
+        reject(
+          failure ??
+            new Error(`${name} ended before it was ready (${signal ?? `exit code ${code}`})${where}`),
+        )
         return
       }
       deps.log.warn({ name, code, signal }, 'process ended; restarting it')

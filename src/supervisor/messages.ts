@@ -29,12 +29,15 @@ export type Order =
 export type Report =
   /** `installed`: this start made the first tenant; `key` is there when it was generated, and is nowhere else. */
   | { readonly kind: 'ready'; readonly installed?: boolean; readonly key?: string }
-  /** It cannot start; the message is for people. */
-  | { readonly kind: 'failed'; readonly message: string }
+  /** The code of the plugin at this place runs next; without a place, the code of plugins has returned. */
+  | { readonly kind: 'progress'; readonly place?: string }
+  /** It cannot start; the message is for people. `configuration`: what the operator asked for is at fault. */
+  | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
 
 /** Socket paths, relative to the data directory: short enough for any path above it. */
 export const socketsIn = (runDir: string, workers: number) => ({
   api: `${runDir}/api.sock`,
+  grpc: `${runDir}/grpc.sock`,
   envoyAdmin: `${runDir}/envoy.sock`,
   demo: `${runDir}/demo.sock`,
   gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),

@@ -19,6 +19,16 @@ export const order = (child: ChildProcess | undefined, message: Order): void => 
   if (child?.connected) child.send(message, () => {}) // it may end before it reads
 }
 
+/** Code of a plugin declares, or begins work that goes on by itself; what has not returned by then never will. */
+const CODE_LIMIT_MS = 12_000
+
+const stuck = (place: string) =>
+  new StartError(
+    `One fault in the plugins; nothing was started:\n  ${place}: its code did not return within ${CODE_LIMIT_MS / 1000} s. ` +
+      'Look for a loop without end; repair the plugin, or remove it from the list.',
+    { configuration: true },
+  )
+
 /** A process of ours (admin or gateway), kept alive; `onReady` gets its first words each time. */
 export const nodeKind = (
   name: string,
@@ -28,20 +38,37 @@ export const nodeKind = (
     readonly spawn: () => ChildProcess
     readonly onReady: (report: Extract<Report, { kind: 'ready' }>) => void
   },
-): ProcessKind => ({
-  name,
-  spawn: () => {
-    const child = options.spawn()
-    order(child, { kind: 'start', start: options.start })
-    return child
-  },
-  ready: (child, signal) =>
-    new Promise((resolve, reject) => {
-      child.on('message', (report: Report) => {
-        if (report.kind === 'failed') return reject(new StartError(report.message))
-        options.onReady(report)
-        resolve()
-      })
-      signal.addEventListener('abort', () => reject(signal.reason), { once: true })
-    }),
-})
+): ProcessKind => {
+  const places = new WeakMap<ChildProcess, string>()
+  return {
+    name,
+    spawn: () => {
+      const child = options.spawn()
+      order(child, { kind: 'start', start: options.start })
+      return child
+    },
+    doing: (child) => places.get(child),
+    ready: (child, signal) =>
+      new Promise((resolve, reject) => {
+        let limit: NodeJS.Timeout | undefined
+        child.on('message', (report: Report) => {
+          clearTimeout(limit)
+          places.delete(child)
+          if (report.kind === 'failed') return reject(new StartError(report.message, report))
+          if (report.kind === 'ready') {
+            options.onReady(report)
+            return resolve()
+          }
+          const { place } = report
+          if (place === undefined) return
+          places.set(child, place)
+          limit = setTimeout(() => reject(stuck(place)), CODE_LIMIT_MS)
+        })
+        const giveUp = () => {
+          clearTimeout(limit)
+          reject(signal.reason)
+        }
+        signal.addEventListener('abort', giveUp, { once: true })
+      }),
+  }
+}

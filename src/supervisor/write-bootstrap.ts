@@ -24,6 +24,7 @@ export const writeBootstrap = async (
     ...(config.tls === undefined ? {} : { tls: config.tls }),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
+    grpcSocket: sockets.grpc,
     envoyAdminSocket: sockets.envoyAdmin,
     brands: config.headerPrefixes,
     egress: {

@@ -25,13 +25,15 @@ const leavesOf = (data: Json, leaves: string[] = []): string[] => {
 export const isItsData = (id: string, data: Json): boolean => leavesOf(data).includes(bare(id))
 
 /**
- * Ids that an alias expression yields for `data`, each once, in order; none when it yields no usable one. Ids that hold
- * a value of the data are left out: an expression without an alias filter would store plaintext.
+ * Ids that an alias expression yields over `shown`, each once, in order; none when it yields no usable one. Ids that
+ * hold a value of the data are left out: an expression without an alias filter would store plaintext.
  */
 export const aliasCandidates = (
   expressions: Expressions,
   text: string,
   data: Json,
+  /** The part of the data that an id, which is never removed or hidden, may be made of. */
+  shown: Json,
   whole?: Work,
 ): readonly string[] => {
   const work = storedWork(whole)
@@ -40,7 +42,7 @@ export const aliasCandidates = (
   const candidates = new Set<string>()
   try {
     for (let i = 0; i < CANDIDATES; i++) {
-      const id = expression.render({ data }, work)
+      const id = expression.render({ data: shown }, work)
       if (isTokenId(id) && !leaves.some((leaf) => bare(id).includes(leaf))) candidates.add(id)
     }
   } catch (error) {

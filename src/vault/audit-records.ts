@@ -17,7 +17,11 @@ const DONE: Readonly<Record<TokenOperation, string>> = {
 interface Subject {
   readonly id: string
   readonly type: string
+  readonly seq?: number
 }
+
+/** What counts as activity of a token in usage reports. */
+const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 
 const MESSAGE_LENGTH = 250
 
@@ -52,8 +56,10 @@ export const doneRecord = (
   operation: TokenOperation,
   context: UseContext,
   at: number,
-): AuditRecord =>
-  record(subject, operation, `${titleOf(parts, subject.type)} ${DONE[operation]}`, context, at)
+): AuditRecord => ({
+  ...record(subject, operation, `${titleOf(parts, subject.type)} ${DONE[operation]}`, context, at),
+  ...(subject.seq !== undefined && ACTIVE.includes(operation) ? { token_seq: subject.seq } : {}),
+})
 
 /** The record of a call that was refused, e.g. "Card read denied". */
 export const deniedRecord = (

@@ -5,11 +5,12 @@ import { newId } from '../common/ids.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Tenant, Token, TokenInput, UseContext } from '../sdk/index.ts'
-import type { Created, NewToken } from '../store/types.ts'
+import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { checkMask, type Derived, derive } from './derive.ts'
+import { withoutNever } from './disclosure.ts'
 import { createFaults } from './faults.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { type Parts, timeOf } from './parts.ts'
@@ -19,7 +20,7 @@ import { type Draft, parseDraft } from './token-input.ts'
 
 /** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
 export type Outcome = {
-  readonly row: ShownRow
+  readonly row: ShownRow & Pick<TokenRow, 'seq'>
   readonly opened: Opened
 } & (
   | { readonly kind: 'created'; readonly disclosure: Disclosure }
@@ -52,11 +53,13 @@ const turns = (): (() => Promise<void> | undefined) => {
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: Parts, draft: Draft, work: Work): IdPlan => {
+const planId = (parts: Parts, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
-  if (id.kind === 'alias')
-    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, work) }
+  if (id.kind === 'alias') {
+    const shown = withoutNever(draft.type, opened.data)
+    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
+  }
   if (isItsData(id.text, data)) throw invalid({ id: ['must not be the data that the token stands for'] })
   return { kind: 'fixed', id: id.text }
 }
@@ -106,7 +109,7 @@ const prepare = (
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
   const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
-  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, work) }
+  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, opened, work) }
 }
 
 const newToken = (
@@ -115,6 +118,7 @@ const newToken = (
   ring: TenantKeys,
   { caller }: UseContext,
   now: number,
+  parentSeq: number | undefined,
 ): NewToken => ({
   tenant_id: caller.tenantId,
   id,
@@ -129,6 +133,7 @@ const newToken = (
   terms: derived.terms,
   deduplicate: deduplicate && derived.fingerprint !== null,
   fallbackIds: [],
+  ...(parentSeq === undefined ? {} : { parentSeq }),
 })
 
 /** Stores all drafts or none, in order. */
@@ -138,6 +143,7 @@ const store = async (
   prepared: readonly Prepared[],
   context: UseContext,
   now: number,
+  parentSeq: number | undefined,
 ): Promise<{ readonly tokens: readonly NewToken[]; readonly created: readonly Created[] }> => {
   const plans = prepared.map(({ plan }) => plan)
   let taken: unknown
@@ -147,7 +153,7 @@ const store = async (
     for (const [i, item] of prepared.entries()) {
       const pause = turn()
       if (pause) await pause
-      tokens.push(newToken(item, ids[i] as string, ring, context, now))
+      tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
     }
     try {
       return { tokens, created: await parts.tokens.create(tokens, now) }
@@ -168,7 +174,7 @@ const outcomeOf = (
   now: number,
 ): Outcome => {
   if (created.kind === 'created') {
-    const row = { ...token, id: created.id, modified_by: null, modified_at: null }
+    const row = { ...token, id: created.id, seq: created.seq, modified_by: null, modified_at: null }
     return { kind: 'created', row, opened, disclosure }
   }
   const row = created.token
@@ -197,6 +203,7 @@ export const storeDrafts = async (
   parts: Parts,
   drafts: readonly Draft[],
   context: UseContext,
+  parentSeq?: number,
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
   const now = timeOf(parts, context)
@@ -216,7 +223,7 @@ export const storeDrafts = async (
     if (pause) await pause
     prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work))
   }
-  const { tokens, created } = await store(parts, ring, prepared, context, now)
+  const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))
   const opening = duplicates.length > 0 ? await parts.keys.tenant(tenantId, duplicates) : ring
   const outcomes = prepared.map((item, i) =>
@@ -226,11 +233,12 @@ export const storeDrafts = async (
   return outcomes
 }
 
-/** `Vault.create`. */
+/** `Vault.create`. `parentSeq`: the token whose children they become. */
 export const createTokens = async (
   parts: Parts,
   inputs: readonly TokenInput[],
   context: UseContext,
+  parentSeq?: number,
 ): Promise<readonly Token[]> => {
   if (inputs.length > parts.limits.tokens)
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
@@ -238,6 +246,6 @@ export const createTokens = async (
   const rules = { ...parts, faults, depth: parts.limits.depth, now: timeOf(parts, context) }
   const drafts = inputs.map((input, i) => parseDraft(input, rules, inputs.length > 1 ? String(i) : ''))
   faults.check()
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context)
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, parentSeq)
   return outcomes.map(({ row, opened, disclosure }) => presentOrOutline(parts, row, opened, disclosure))
 }

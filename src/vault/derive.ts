@@ -2,7 +2,7 @@ import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import { storedWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
-import { maskedData } from './disclosure.ts'
+import { maskedData, withoutNever } from './disclosure.ts'
 import type { Parts } from './parts.ts'
 import type { Opened } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
@@ -26,7 +26,8 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
 
 /**
  * Fingerprint and search terms of a token, over its data without ephemeral members (a digest of them would outlive
- * them). An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
+ * them). Expressions of the token's own see nothing that the API never returns: whoever may search or compare
+ * fingerprints could guess it. An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
  * equal to each other. Throws `invalid`.
  */
 export const derive = (
@@ -42,9 +43,11 @@ export const derive = (
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes
+  const shown = withoutNever(type, data)
+  const seenBy = (own: unknown): Json => (own === undefined ? data : shown)
   indexes.forEach((index, i) => {
     const value = evaluating(`search_indexes[${i}]`, () =>
-      expressions.parseStored(index).render({ data }, work),
+      expressions.parseStored(index).render({ data: seenBy(opened.searchIndexes) }, work),
     )
     if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
   })
@@ -52,7 +55,10 @@ export const derive = (
     ? evaluating('fingerprint_expression', () =>
         expressions
           .parseStored(opened.fingerprintExpression ?? type.fingerprint)
-          .render({ data, metadata: (metadata ?? {}) satisfies Json }, work),
+          .render(
+            { data: seenBy(opened.fingerprintExpression), metadata: (metadata ?? {}) satisfies Json },
+            work,
+          ),
       )
     : ''
   return {

@@ -6,7 +6,8 @@ import type { Disclosure } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
-const withoutNever = (type: CompiledType, data: Json): Json =>
+/** The data that expressions of callers, and answers, may hold: nothing of what is never returned. */
+export const withoutNever = (type: CompiledType, data: Json): Json =>
   type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
 
 /** The mask in force: the token's own, else its type's. */

@@ -9,7 +9,7 @@ import type {
   TokenPermission,
   UseContext,
 } from '../sdk/index.ts'
-import type { TokenListQuery, TokenRow } from '../store/types.ts'
+import type { SearchNode, TokenListQuery, TokenRow } from '../store/types.ts'
 import { decide, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { readCursor, writeCursor } from './cursor.ts'
@@ -29,12 +29,15 @@ const checkPage = (page: PageRequest): void => {
     throw invalid({ page: ['must be a whole number from 1 on'] })
 }
 
+const allOf = (a: SearchNode | undefined, b: SearchNode | undefined): SearchNode | undefined =>
+  a && b ? { kind: 'and', nodes: [a, b] } : (a ?? b)
+
 /** Offsets beyond any table are as good as this one, and stay exact numbers. */
 const offsetOf = (page: number, size: number): number => Math.min((page - 1) * size, 2 ** 50)
 
 /**
  * `Vault.list`: what the caller may see, newest first, each token disclosed by its own rule. A token whose data is shown
- * has a `read` record.
+ * has a `read` record. `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
   parts: Parts,
@@ -42,6 +45,7 @@ export const listTokens = async (
   page: PageRequest,
   context: UseContext,
   permission: TokenPermission,
+  among?: SearchNode,
 ): Promise<TokenPage> => {
   const { tenantId, grants } = context.caller
   const now = timeOf(parts, context)
@@ -52,7 +56,10 @@ export const listTokens = async (
   }
   checkPage(page)
   const ring = await parts.keys.tenant(tenantId)
-  const where = filterNode(filter, (value) => ring.term(value))
+  const where = allOf(
+    among,
+    filterNode(filter, (value) => ring.term(value)),
+  )
   const matching = { tenantId, now, visibility: visible, ...(where ? { where } : {}) }
   const cursor = page.kind === 'cursor'
   const query: TokenListQuery = cursor

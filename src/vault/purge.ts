@@ -1,12 +1,12 @@
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import type { TokenStore } from '../store/types.ts'
+import type { Leftovers } from '../store/types.ts'
 
 export interface Purge {
   start(): void
   /** Waits for a round that is under way. */
   stop(): Promise<void>
-  /** One round; how many tokens and ephemeral members were removed. Rejects when the store does. */
+  /** One round; how many rows and ephemeral members were removed. Rejects when the store does. */
   run(): Promise<number>
 }
 
@@ -17,10 +17,10 @@ const ROUNDS = 200
 
 /**
  * Removes expired tokens and ephemeral members (a card's cvc) from the store. They are unreachable from their instant
- * on; this makes the data gone for good, within about `intervalMs`.
+ * on; this makes the data gone for good, within about `intervalMs`. So it is with other leftovers of the store.
  */
 export const createPurge = (
-  deps: { readonly vaultTokens: TokenStore; readonly clock: Clock; readonly log: Log },
+  deps: { readonly stores: readonly Leftovers[]; readonly clock: Clock; readonly log: Log },
   { intervalMs }: { readonly intervalMs: number },
 ): Purge => {
   let timer: NodeJS.Timeout | undefined
@@ -30,7 +30,8 @@ export const createPurge = (
   const round = async (): Promise<number> => {
     let total = 0
     for (let i = 0; i < ROUNDS && !stopping; i++) {
-      const removed = await deps.vaultTokens.purge(deps.clock.now(), BATCH)
+      let removed = 0
+      for (const store of deps.stores) removed += await store.purge(deps.clock.now(), BATCH)
       total += removed
       if (removed < BATCH) break
     }
@@ -45,9 +46,9 @@ export const createPurge = (
   const tick = (): void => {
     run().then(
       (removed) => {
-        if (removed > 0) deps.log.info({ removed }, 'expired tokens removed')
+        if (removed > 0) deps.log.info({ removed }, 'expired tokens and leftovers removed')
       },
-      (err: unknown) => deps.log.error({ err }, 'expired tokens could not be removed'),
+      (err: unknown) => deps.log.error({ err }, 'expired tokens and leftovers could not be removed'),
     )
   }
   return {

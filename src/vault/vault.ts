@@ -1,4 +1,5 @@
 import type { Vault } from '../sdk/index.ts'
+import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
 import { listTokens } from './list.ts'
@@ -26,6 +27,10 @@ export const createVault = (
       listTokens(parts, filter, page, context, permission),
     update: (id, patch, context) => updateToken(parts, id, patch, context),
     delete: (id, context) => deleteToken(parts, id, context),
+    associate: (parentId, childId, context) => associateTokens(parts, parentId, childId, context),
+    dissociate: (parentId, childId, context) => dissociateTokens(parts, parentId, childId, context),
+    createChild: (parentId, input, context) => createChild(parts, parentId, input, context),
+    children: (parentId, filter, page, context) => listChildren(parts, parentId, filter, page, context),
     tokenize: (body, context) => tokenizeBody(parts, body, context),
     detokenize: (body, context) => detokenizeBody(parts, body, context),
     use: (ids, context) => useTokens(parts, ids, context),

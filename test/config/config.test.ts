@@ -202,6 +202,16 @@ t.test('an empty variable counts as unset', async (t) => {
   })
 })
 
+t.test('plugins are looked up first where their list was written', async (t) => {
+  const dir = t.testdir({ etc: { 'c.yaml': 'plugins: [acme]\n', 'd.yaml': 'workers: 2\n' } })
+  const bases = (env: Record<string, string>, file?: string) =>
+    loadConfig(env, { cwd: dir, file }).pluginBases.map((base) => base.slice(dir.length))
+  t.same(bases({ SIDEVAULT_PLUGINS: 'acme' }), [''], 'without a file: where the command was given')
+  t.same(bases({ SIDEVAULT_CONFIG: 'etc/c.yaml' }), ['/etc', ''])
+  t.same(bases({}, 'etc/c.yaml'), ['/etc', ''])
+  t.same(bases({ SIDEVAULT_CONFIG: 'etc/c.yaml', SIDEVAULT_PLUGINS: 'acme' }), ['', '/etc'])
+})
+
 t.test('no printed form of the configuration shows a secret', async (t) => {
   const dir = t.testdir()
   mkdirSync(join(dir, 'x'))

@@ -1,7 +1,9 @@
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/types.ts'
 import { storeLists } from './store-lists.ts'
+import { storeLogs } from './store-logs.ts'
 import { storeRecords } from './store-records.ts'
+import { storeResources } from './store-resources.ts'
 import { storeRest } from './store-rest.ts'
 import { storeTokens } from './store-tokens.ts'
 
@@ -13,5 +15,7 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
   await t.test('tokens', (t) => storeTokens(t, open))
   await t.test('lists and searches', (t) => storeLists(t, open))
   await t.test('records', (t) => storeRecords(t, open))
+  await t.test('logs', (t) => storeLogs(t, open))
+  await t.test('associations, usage, answers, leftovers', (t) => storeResources(t, open))
   await t.test('tenants, keys, logs, health', (t) => storeRest(t, open))
 }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { AppError } from '../../src/common/errors.ts'
 import { discover } from '../../src/kernel/discover.ts'
 import type { Fault } from '../../src/kernel/faults.ts'
 import type { Plugin } from '../../src/sdk/index.ts'
@@ -34,7 +35,7 @@ const loyalty = {
 const load = async (t: Test, sources: readonly (string | Plugin)[], files: Record<string, unknown>) => {
   const base = t.testdir(files as never)
   const faults: Fault[] = []
-  const candidates = await discover({ sources, base, pluginsDir: join(base, 'plugins') }, faults)
+  const candidates = await discover({ sources, bases: [base], pluginsDir: join(base, 'plugins') }, faults)
   return {
     names: candidates.map(({ value }) => (value as Plugin).name),
     values: candidates.map(({ value }) => value as Plugin),
@@ -117,12 +118,77 @@ t.test('what cannot be loaded is told with its place, and the rest is loaded', a
     /^plugins.empty: the folder holds neither index\.ts nor index\.js\./,
     /^plugins.nameless: its module exports no "plugin"\. Export it by name/,
     /"\.\/nowhere": there is no such folder/,
-    /"no-such-package-of-ours": its module cannot be loaded/,
+    /"no-such-package-of-ours": there is no folder and no npm package of this name/,
     /"bad\.json": the file cannot be read as JSON/,
     /"none\.json": the file cannot be read as JSON/,
     /"odd\.json": there is no member "run" in a declarative plugin/,
     /"odd\.json" › tokenTypes\[0\]: there is no member "normalize"/,
     /"list\.json": a declarative plugin is a JSON object/,
+  ]
+  t.equal(faults.length, expected.length, faults.join('\n'))
+  for (const [index, fault] of expected.entries()) t.match(faults[index], fault)
+})
+
+const packaged = (name: string, files: Record<string, string>, manifest: object = {}) => ({
+  'package.json': JSON.stringify({ name, version: '1.0.0', type: 'module', ...manifest }),
+  ...files,
+})
+
+t.test('an npm package is found from each base in order, by its import conditions', async (t) => {
+  const conditions = { exports: { require: './none.cjs', import: './main.js' } }
+  const folder = t.testdir({
+    config: {
+      node_modules: { acme: packaged('acme', { 'main.js': source('first') }, conditions) },
+    },
+    project: {
+      node_modules: {
+        acme: packaged('acme', { 'index.js': source('second') }, { main: 'index.js' }),
+        other: packaged('other', { 'index.js': source('other') }, { main: 'index.js' }),
+        '@acme': { scoped: packaged('@acme/scoped', { 'index.js': source('scoped') }, { main: 'index.js' }) },
+      },
+    },
+  })
+  const faults: Fault[] = []
+  const bases = [join(folder, 'config'), join(folder, 'project')]
+  const found = await discover(
+    { sources: ['acme', 'other', '@acme/scoped', '@acme/none'], bases, pluginsDir: folder },
+    faults,
+  )
+  t.same(
+    found.map(({ value }) => (value as Plugin).name),
+    ['first', 'other', 'scoped'],
+  )
+  t.match(faults, [{ place: 'plugin list › "@acme/none"', problem: /no npm package of this name/ }])
+  t.equal(faults.length, 1)
+})
+
+t.test('a plugin outside of the project imports the sdk that runs it', async (t) => {
+  const text =
+    "import { AppError, definePlugin, Type } from 'sidevault/sdk'\n" +
+    "export const plugin = Object.assign(definePlugin({ api: 1, name: 'a', version: '1.0.0', setup: () => ({}) }), { AppError, Type })\n"
+  const { values, faults } = await load(t, ['./outside'], {
+    'package.json': '{"type":"module","name":"somebody-else"}',
+    outside: { 'index.ts': text },
+  })
+  t.same(faults, [])
+  t.equal((values[0] as unknown as { AppError: unknown }).AppError, AppError)
+})
+
+t.test('what to do about a module that does not load depends on why', async (t) => {
+  const { faults } = await load(t, ['typed', './enum', './packages', './file', './lacking'], {
+    'package.json': '{"type":"module","name":"somebody-else"}',
+    node_modules: { typed: packaged('typed', { 'index.ts': source('typed') }, { main: 'index.ts' }) },
+    enum: { 'index.ts': `enum A { B }\n${source('enum')}` },
+    packages: { 'index.ts': `import 'typebox-of-nobody'\n` },
+    file: { 'index.ts': "import './other.ts'\n" },
+    lacking: { 'index.ts': "import { nothing } from 'sidevault/sdk'\nexport const plugin = nothing\n" },
+  })
+  const expected = [
+    /Node runs no TypeScript below node_modules: publish JavaScript\./,
+    /Use TypeScript whose types can be left out/,
+    /Install it in the plugin's own folder with npm\./,
+    /Correct the import; relative ones end in \.ts or \.js\./,
+    /does not provide an export named 'nothing'\. Repair the module/,
   ]
   t.equal(faults.length, expected.length, faults.join('\n'))
   for (const [index, fault] of expected.entries()) t.match(faults[index], fault)

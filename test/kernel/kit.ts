@@ -47,7 +47,9 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
   startKernel(
     {
       store: {} as never,
-      keys: { mac: () => '' },
+      keys: { mac: () => '', tenant: async () => ({}) as never },
+      ingested: async () => {},
+      checkDestination: () => {},
       clock: testClock(),
       log: createLog('test', 'silent'),
       metrics: createMetrics(),

@@ -25,9 +25,9 @@ const plugin: Plugin = {
 
 const setUp = async (t: Test) => {
   const service = await startTestService(t, { plugins: [plugin] })
-  const { store, clock, tenantId } = service
+  const { store, keys, clock, tenantId } = service
   return {
-    records: createRecords<Account>({ store: store.records, clock }, Accounts),
+    records: createRecords<Account>({ store: store.records, keys, clock }, Accounts),
     store,
     tenantId,
     service,

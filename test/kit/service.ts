@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { type AdminDeps, type AdminOptions, startAdmin } from '../../src/admin/server.ts'
+import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
 import type { Clock } from '../../src/common/clock.ts'
@@ -13,6 +14,7 @@ import { createLog, type Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { Secret } from '../../src/common/secret.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
+import { createDestinationCheck } from '../../src/gateway/check-destination.ts'
 import type { PluginSource } from '../../src/kernel/discover.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import { openKeys } from '../../src/keys/open.ts'
@@ -91,6 +93,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   const mac = (data: string | Buffer) => keys.mac('audit', data)
   const real = await openJournal({ mac, log }, { directory: join(directory, 'audit'), name: 'admin' })
   const journal = options.journal?.(real) ?? real
+  const ingest = createIngest({ logs: store.logs, mac, log }, { directory: join(directory, 'audit') })
   const close = async () => {
     await real.close()
     await store.close()
@@ -104,6 +107,8 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
       log,
       metrics,
       journal,
+      ingested: () => ingest.catchUp(),
+      checkDestination: createDestinationCheck({ allow: [], ports: [443], http: false }),
       createExpressions,
       createVault: (parts) => createVault({ ...parts, tokens: store.tokens, keys, journal, clock, metrics }),
     },

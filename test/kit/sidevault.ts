@@ -56,6 +56,8 @@ export interface SidevaultOptions {
   /** Starts on an existing data directory, e.g. after a kill. */
   readonly dataDir?: string
   readonly port?: number
+  /** Working directory; default: the project. */
+  readonly cwd?: string
 }
 
 const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
@@ -66,7 +68,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   const port = options.port ?? (await freePort())
   const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
   const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), 'start'], {
-    cwd: root,
+    cwd: options.cwd ?? root,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,

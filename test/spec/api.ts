@@ -1,5 +1,7 @@
 import type { Test } from 'tap'
+import { isoTime } from '../../src/common/clock.ts'
 import { startTestService, testClock } from '../kit/service.ts'
+import { startGrpcCalls } from './transports.ts'
 
 export interface Answer {
   readonly status: number
@@ -17,7 +19,12 @@ export interface CallOptions {
   /** Sent as it is, as JSON unless the headers say otherwise. */
   readonly raw?: string
   readonly headers?: Readonly<Record<string, string>>
+  /** It leaves traces that the test counts, so it is not made again over the other transport to compare answers. */
+  readonly once?: boolean
 }
+
+/** `http`, or `grpc`, with which every case runs again (`npm test` does both). */
+const transport = process.env.SPEC_TRANSPORT ?? 'http'
 
 /** The management API as the specification's callers see it; a test service behind it, gone when the test ends. */
 export const startApi = async (t: Test) => {
@@ -25,7 +32,19 @@ export const startApi = async (t: Test) => {
   const service = await startTestService(t, { clock })
   const management = service.managementKey
 
+  const overGrpc = transport === 'grpc' ? await startGrpcCalls(service) : undefined
+  if (overGrpc)
+    t.teardown(async () => {
+      await overGrpc.close()
+      if (overGrpc.made() === 0) throw new Error('no call of this file was made over gRPC')
+    })
+
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
+    const answer = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
+    return answer ?? callHttp(method, path, options)
+  }
+
+  const callHttp = async (method: string, path: string, options: CallOptions): Promise<Answer> => {
     const { key = null, body, raw, headers = {} } = options
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const json = text === undefined ? {} : { 'content-type': 'application/json' }
@@ -55,6 +74,10 @@ export const startApi = async (t: Test) => {
     management,
     /** Stands still until it is moved. */
     clock,
+    /** The clock's time as the API prints it. */
+    time: () => isoTime(clock.now()),
+    /** The test service behind the API, for what its callers cannot see. */
+    service,
     call,
     application,
     /** Key of a private application to which everything is revealed. */

@@ -8,7 +8,7 @@ const log = createLog('test', 'silent')
 
 t.test('a round removes what is due and nothing else', async (t) => {
   const { create, store, clock, tenant, vault, reveal } = await openTestVault(t)
-  const purge = createPurge({ vaultTokens: store.tokens, clock, log }, { intervalMs: 1000 })
+  const purge = createPurge({ stores: [store.tokens], clock, log }, { intervalMs: 1000 })
   await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })
   const { id } = await create({ type: 'card', data: CARD })
   t.equal(await purge.run(), 0)
@@ -31,19 +31,19 @@ const scripted = (answers: (number | Error)[]) => {
     if (answer instanceof Error) throw answer
     return answer
   }
-  return { calls, vaultTokens: { purge } as unknown as TokenStore }
+  return { calls, stores: [{ purge }] }
 }
 
 t.test('a round goes on while batches are full', async (t) => {
-  const { calls, vaultTokens } = scripted([500, 700, 3])
-  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const { calls, stores } = scripted([500, 700, 3])
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   t.equal(await purge.run(), 1203)
   t.same(calls, [7, 7, 7])
 })
 
 t.test('rounds do not overlap, and stopping ends one', async (t) => {
-  const { calls, vaultTokens } = scripted(Array(1000).fill(500))
-  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const { calls, stores } = scripted(Array(1000).fill(500))
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   const first = purge.run()
   t.equal(purge.run(), first)
   await purge.stop()
@@ -51,8 +51,8 @@ t.test('rounds do not overlap, and stopping ends one', async (t) => {
 })
 
 t.test('a failing store does not end the purge', async (t) => {
-  const { calls, vaultTokens } = scripted([new Error('disk'), 1])
-  const purge = createPurge({ vaultTokens, clock: { now: () => 7 }, log }, { intervalMs: 1 })
+  const { calls, stores } = scripted([new Error('disk'), 1])
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1 })
   purge.start()
   purge.start()
   const clock = setInterval(() => undefined, 1)

@@ -5,6 +5,7 @@ import { newId } from '../../common/ids.ts'
 export interface Brand {
   readonly apiKey: string
   readonly traceId: string
+  readonly idempotencyKey: string
   /** As answers spell it. */
   readonly traceIdName: string
   readonly names: readonly string[]
@@ -15,6 +16,7 @@ const brandOf = (prefix: string): Brand => {
   return {
     apiKey: `${name}-api-key`,
     traceId: `${name}-trace-id`,
+    idempotencyKey: `${name}-idempotency-key`,
     traceIdName: `${prefix}-TRACE-ID`,
     names: [`${name}-api-key`, `${name}-trace-id`, `${name}-idempotency-key`],
   }
@@ -24,6 +26,7 @@ const brandOf = (prefix: string): Brand => {
 export interface BrandHeaders {
   readonly key: string | undefined
   readonly traceId: string
+  readonly idempotencyKey: string | undefined
   /** Name of the header that carries the trace id of the answer. */
   readonly traceIdName: string
 }
@@ -46,13 +49,16 @@ export const createBrands = (
     const used = brands.find((brand) => brand.names.some((name) => headers[name] !== undefined)) ?? canonical
     let key: string | undefined
     let traceId: string | undefined
+    let idempotencyKey: string | undefined
     for (const brand of brands) {
       key ??= single(headers[brand.apiKey])
       traceId ??= single(headers[brand.traceId])
+      idempotencyKey ??= single(headers[brand.idempotencyKey])
     }
     return {
       key,
       traceId: traceId !== undefined && PRINTABLE.test(traceId) ? traceId : newId(),
+      idempotencyKey,
       traceIdName: used.traceIdName,
     }
   }

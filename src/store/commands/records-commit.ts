@@ -28,6 +28,13 @@ const textMember = (record: unknown, member: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
+/** When the record is to be removed, as its collection says; null: never. */
+const endOf = (record: unknown, { expires }: CollectionShape): number | null => {
+  const value =
+    expires !== undefined && isObject(record) && Object.hasOwn(record, expires) ? record[expires] : undefined
+  return typeof value === 'number' ? value : null
+}
+
 /** What lists match wildcards against. */
 const nameOf = (record: unknown): string | null => textMember(record, 'name')?.toLowerCase() ?? null
 
@@ -49,7 +56,13 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
   const { kind, collection, tenantId, id, record } = mutation
   const key = { collection, tenant_id: tenantId, id }
   if (kind === 'insert') {
-    const values = { ...key, name: nameOf(record), body: JSON.stringify(record), created_at: now }
+    const values = {
+      ...key,
+      name: nameOf(record),
+      body: JSON.stringify(record),
+      created_at: now,
+      expires_at: endOf(record, mutation.shape),
+    }
     const inserted = await session.get(insertRecord, values)
     if (!inserted) throw taken()
     await writeMembers(session, inserted.seq, mutation)
@@ -63,7 +76,13 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
     if ((await session.run(deleteRecord, { seq, version })) === 0) throw notCurrent()
     return
   }
-  const values = { seq, version, name: nameOf(record), body: JSON.stringify(record) }
+  const values = {
+    seq,
+    version,
+    name: nameOf(record),
+    body: JSON.stringify(record),
+    expires_at: endOf(record, mutation.shape),
+  }
   if ((await session.run(replaceRecord, values)) === 0) throw notCurrent()
   await session.run(deleteIndexes, { seq })
   await session.run(deleteLookups, { seq })

@@ -1,8 +1,11 @@
 import type { Session } from '../session.ts'
+import { abandonAnswer, beginAnswer, finishAnswer } from './answers.ts'
 import { touchHealth } from './health.ts'
+import { purgeLeftovers } from './leftovers.ts'
 import { ingestLogs } from './logs-ingest.ts'
 import { commitRecords } from './records-commit.ts'
-import { addKeys, createTenant } from './tenants.ts'
+import { addKeys, createTenant, deleteTenant, updateTenant } from './tenants.ts'
+import { associateTokens, dissociateTokens } from './tokens-associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens-change.ts'
 import { createTokens } from './tokens-create.ts'
 
@@ -15,10 +18,18 @@ export const commands = {
   'tokens.update': updateOneToken,
   'tokens.delete': deleteOneToken,
   'tokens.purge': purgeDue,
+  'tokens.associate': associateTokens,
+  'tokens.dissociate': dissociateTokens,
   'records.commit': commitRecords,
   'tenants.create': createTenant,
+  'tenants.update': updateTenant,
+  'tenants.delete': deleteTenant,
   'keys.add': addKeys,
   'logs.ingest': ingestLogs,
+  'answers.begin': beginAnswer,
+  'answers.finish': finishAnswer,
+  'answers.abandon': abandonAnswer,
+  'leftovers.purge': purgeLeftovers,
   'health.touch': (session: Session, _: Record<string, never>) => touchHealth(session),
 } as const
 

@@ -1,6 +1,16 @@
 import { AppError } from '../../common/errors.ts'
+import { bumpChange } from '../records/statements.ts'
 import type { Session } from '../session.ts'
-import { insertKey, insertTenant } from '../tenants/statements.ts'
+import {
+  allKinds,
+  deleteRecordsOf,
+  deleteTenantKeys,
+  deleteTenantRow,
+  insertDeletedTenant,
+  insertKey,
+  insertTenant,
+  updateTenant as updateTenantRow,
+} from '../tenants/statements.ts'
 import type { KeyRow, TenantRow } from '../types.ts'
 
 /** All or nothing: `conflict` when one of them exists already. */
@@ -22,4 +32,27 @@ export const createTenant = async (
   if ((await session.run(insertTenant, values)) === 0)
     throw new AppError('conflict', `A tenant with the id "${tenant.id}" exists already.`)
   await addKeys(session, { keys })
+}
+
+/** False when there is no such tenant. */
+export const updateTenant = async (
+  session: Session,
+  { tenant }: { readonly tenant: TenantRow },
+): Promise<boolean> => {
+  const values = { ...tenant, settings: JSON.stringify(tenant.settings) }
+  return (await session.run(updateTenantRow, values)) > 0
+}
+
+/** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */
+export const deleteTenant = async (
+  session: Session,
+  { id, now }: { readonly id: string; readonly now: number },
+): Promise<boolean> => {
+  if ((await session.run(deleteTenantRow, { id })) === 0) return false
+  await session.run(deleteTenantKeys, { tenant_id: id })
+  await session.run(insertDeletedTenant, { id, deleted_at: now })
+  for (const { kind } of await session.all(allKinds, {}))
+    if ((await session.run(deleteRecordsOf, { collection: kind, tenant_id: id })) > 0)
+      await session.run(bumpChange, { kind })
+  return true
 }

@@ -4,9 +4,11 @@ import { type Counts, createCounts } from '../tokens/counts.ts'
 import { toTokenRow } from '../tokens/row.ts'
 import {
   deleteExpiredToken,
+  insertAssociation,
   insertMetadata,
   insertTerm,
   insertToken,
+  liveTokenBySeq,
   tokenByFingerprint,
 } from '../tokens/statements.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
@@ -61,20 +63,34 @@ const insert = async (
   return (await session.get(insertToken, values))?.seq
 }
 
+/** With the parent that a child was asked for; a token that duplicates its own parent stays alone. */
+const associate = async (session: Session, token: NewToken, seq: number): Promise<void> => {
+  const { parentSeq: parent_seq, tenant_id } = token
+  if (parent_seq === undefined || parent_seq === seq) return
+  await session.run(insertAssociation, { parent_seq, child_seq: seq, tenant_id })
+}
+
 const createOne = async (
   session: Session,
   token: NewToken,
   counts: Counts,
   now: number,
 ): Promise<Created> => {
+  const { tenant_id, parentSeq } = token
+  if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
+    throw new AppError('not_found', 'The parent token does not exist any more.')
   if (token.deduplicate) {
     const duplicate = await findDuplicate(session, token, 0, now)
-    if (duplicate) return { kind: 'duplicate', token: duplicate }
+    if (duplicate) {
+      await associate(session, token, duplicate.seq)
+      return { kind: 'duplicate', token: duplicate }
+    }
   }
   for (const id of [token.id, ...token.fallbackIds]) {
     const seq = await insert(session, token, id, counts, now)
     if (seq === undefined) continue
     await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
+    await associate(session, token, seq)
     counts.created(token, token.created_at)
     return { kind: 'created', id, seq }
   }

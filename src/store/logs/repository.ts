@@ -1,5 +1,6 @@
 import type { Session, Writer } from '../session.ts'
 import type { LogStore } from '../types.ts'
+import { countLogs, listLogs } from './list.ts'
 import { journalNames, logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
 
 export const createLogStore = ({
@@ -14,6 +15,8 @@ export const createLogStore = ({
   },
   position: (journal) => session.get(positionOf, { journal }),
   journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
+  list: (query) => listLogs(session, query),
+  count: (filter) => countLogs(session, filter),
   find: (tenantId, entityId) =>
     entityId === undefined
       ? session.all(logsOfTenant, { tenant_id: tenantId })

@@ -1,8 +1,9 @@
 import { tables } from './0001-tables.ts'
+import { resources } from './0002-resources.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
-export const migrations: readonly Migration[] = [tables]
+export const migrations: readonly Migration[] = [tables, resources]
 
 /** The version of the schema that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

@@ -45,7 +45,7 @@ export const recordByLookup = statement<{ collection: string; member: string; va
 
 /** Answers no row when the id is taken. */
 export const insertRecord = statement<
-  RecordKey & { name: string | null; body: string; created_at: number },
+  RecordKey & { name: string | null; body: string; created_at: number; expires_at: number | null },
   { seq: number }
 >(({ builder }, slot) =>
   builder
@@ -58,19 +58,30 @@ export const insertRecord = statement<
       name: slot('name'),
       body: slot('body'),
       created_at: slot('created_at'),
+      expires_at: slot('expires_at'),
     })
     .onConflict((conflict) => conflict.columns(['collection', 'tenant_id', 'id']).doNothing())
     .returning('seq'),
 )
 
 /** Writes only over the version that was read. */
-export const replaceRecord = statement<{ seq: number; version: number; name: string | null; body: string }>(
-  ({ builder }, slot) =>
-    builder
-      .updateTable('records')
-      .set((eb) => ({ version: eb('version', '+', 1), name: slot('name'), body: slot('body') }))
-      .where('seq', '=', slot('seq'))
-      .where('version', '=', slot('version')),
+export const replaceRecord = statement<{
+  seq: number
+  version: number
+  name: string | null
+  body: string
+  expires_at: number | null
+}>(({ builder }, slot) =>
+  builder
+    .updateTable('records')
+    .set((eb) => ({
+      version: eb('version', '+', 1),
+      name: slot('name'),
+      body: slot('body'),
+      expires_at: slot('expires_at'),
+    }))
+    .where('seq', '=', slot('seq'))
+    .where('version', '=', slot('version')),
 )
 
 /** Its indexes and lookups go with it, by their foreign keys. */

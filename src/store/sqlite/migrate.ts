@@ -41,10 +41,10 @@ const refuseForeign = (db: Connection): void => {
 }
 
 /**
- * Brings the schema to the version of this program; what is missing is applied in one transaction. Of several
+ * Brings the schema to the version of this program (or to `target`, for tests of upgrades); what is missing is applied in one transaction. Of several
  * starters one does it and the others wait for its commit.
  */
-export const migrate = (db: Connection, now: number): void => {
+export const migrate = (db: Connection, now: number, target: number = SCHEMA_VERSION): void => {
   db.exec('begin immediate')
   try {
     const current = schemaVersion(db)
@@ -55,7 +55,7 @@ export const migrate = (db: Connection, now: number): void => {
         'create table schema_migrations (version integer primary key, name text not null, applied_at integer not null) strict',
       )
     }
-    for (const { version, name, up } of migrations.slice(current)) {
+    for (const { version, name, up } of migrations.slice(current, target)) {
       for (const step of up(sqliteDialect.builder, columns)) db.exec(step.compile().sql)
       db.prepare('insert into schema_migrations (version, name, applied_at) values (?, ?, ?)').run(
         version,

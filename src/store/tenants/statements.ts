@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 
@@ -22,6 +23,15 @@ export const allTenants = statement<object, Schema['tenants']>(({ builder }) =>
   builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
 )
 
+/** One that is there or was. */
+export const anyTenant = statement<object, { id: string }>(({ builder }) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .unionAll(builder.selectFrom('deleted_tenants').select('id'))
+    .limit(sql.lit(1)),
+)
+
 /** Writes no row when the id is taken. */
 export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
   builder
@@ -36,6 +46,48 @@ export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
       modified_by: slot('modified_by'),
       modified_at: slot('modified_at'),
     })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** Writes no row when there is no such tenant. */
+export const updateTenant = statement<
+  Pick<Schema['tenants'], 'id' | 'name' | 'settings' | 'modified_by' | 'modified_at'>
+>(({ builder }, slot) =>
+  builder
+    .updateTable('tenants')
+    .set({
+      name: slot('name'),
+      settings: slot('settings'),
+      modified_by: slot('modified_by'),
+      modified_at: slot('modified_at'),
+    })
+    .where('id', '=', slot('id')),
+)
+
+export const deleteTenantRow = statement<{ id: string }>(({ builder }, slot) =>
+  builder.deleteFrom('tenants').where('id', '=', slot('id')),
+)
+
+export const deleteTenantKeys = statement<{ tenant_id: string }>(({ builder }, slot) =>
+  builder.deleteFrom('tenant_keys').where('tenant_id', '=', slot('tenant_id')),
+)
+
+/** Names of all collections that were ever written. */
+export const allKinds = statement<object, { kind: string }>(({ builder }) =>
+  builder.selectFrom('changes').orderBy('kind').select('kind'),
+)
+
+export const deleteRecordsOf = statement<{ collection: string; tenant_id: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('records')
+    .where('collection', '=', slot('collection'))
+    .where('tenant_id', '=', slot('tenant_id')),
+)
+
+export const insertDeletedTenant = statement<{ id: string; deleted_at: number }>(({ builder }, slot) =>
+  builder
+    .insertInto('deleted_tenants')
+    .values({ id: slot('id'), deleted_at: slot('deleted_at'), emptied_at: null })
     .onConflict((conflict) => conflict.doNothing()),
 )
 

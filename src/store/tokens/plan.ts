@@ -1,7 +1,7 @@
 import type { SearchNode, TokenListQuery } from '../types.ts'
 import { isGrouped, isGroupedVisibility } from './predicate.ts'
 
-type Entry = Extract<SearchNode, { kind: 'term' | 'metadata' }>
+type Entry = Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
 
 /** How the tokens of a list are found. All parts of `grouped` and `rest` must hold. */
 export interface ListPlan {
@@ -9,11 +9,13 @@ export interface ListPlan {
   readonly grouped: readonly SearchNode[]
   readonly visibilityIsGrouped: boolean
   readonly rest: readonly SearchNode[]
-  /** Blind terms or metadata entries of which one must hold, taken out of `rest`: their rows lead to the tokens. */
+  /** Associations, blind terms or metadata entries of which one must hold, taken out of `rest`: their rows lead to the tokens. */
   readonly entries: readonly Entry[]
   /** An id or a fingerprint in `rest` leads to few tokens. */
   readonly selective: boolean
 }
+
+const LEADERS = ['child', 'term', 'metadata'] as const
 
 const conjuncts = (node: SearchNode | undefined): readonly SearchNode[] => {
   if (node === undefined) return []
@@ -33,7 +35,9 @@ const isSelective = (node: SearchNode): boolean => {
 const entriesOf = (node: SearchNode, kind: Entry['kind']): readonly Entry[] | undefined => {
   const parts = alternatives(node)
   if (parts.length === 0 || !parts.some((part) => part.kind === kind)) return undefined
-  return parts.every((part) => part.kind === 'term' || part.kind === 'metadata') ? parts : undefined
+  return parts.every((part) => part.kind === 'term' || part.kind === 'metadata' || part.kind === 'child')
+    ? parts
+    : undefined
 }
 
 export const planList = ({ visibility, where }: Pick<TokenListQuery, 'visibility' | 'where'>): ListPlan => {
@@ -41,15 +45,15 @@ export const planList = ({ visibility, where }: Pick<TokenListQuery, 'visibility
   const grouped = all.filter(isGrouped)
   const rest = all.filter((node) => !isGrouped(node))
   const selective = rest.some(isSelective)
-  // A blind term is expected to match fewer tokens than a metadata entry.
+  // From those expected to match the fewest tokens on.
   const leader = selective
     ? undefined
-    : (rest.find((node) => entriesOf(node, 'term')) ?? rest.find((node) => entriesOf(node, 'metadata')))
+    : LEADERS.map((kind) => rest.find((node) => entriesOf(node, kind))).find((node) => node !== undefined)
   return {
     grouped,
     visibilityIsGrouped: isGroupedVisibility(visibility),
     rest: rest.filter((node) => node !== leader),
-    entries: leader ? (entriesOf(leader, 'term') ?? entriesOf(leader, 'metadata') ?? []) : [],
+    entries: leader ? (LEADERS.map((kind) => entriesOf(leader, kind)).find((found) => found) ?? []) : [],
     selective,
   }
 }

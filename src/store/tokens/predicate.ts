@@ -66,9 +66,11 @@ const asText = (bound: Bound | undefined): Bound | undefined =>
 /** The numbers of the tokens that a blind term or a metadata entry names. */
 export const matches = (
   tenantId: string,
-  node: Extract<SearchNode, { kind: 'term' | 'metadata' | 'metadata-range' }>,
+  node: Extract<SearchNode, { kind: 'term' | 'metadata' | 'metadata-range' | 'child' }>,
 ): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
+    case 'child':
+      return sql`select child_seq as seq from token_associations where parent_seq = ${node.parentSeq} and tenant_id = ${tenantId}`
     case 'term':
       return sql`select seq from token_terms where tenant_id = ${tenantId} and term = ${node.term}`
     case 'metadata':
@@ -96,6 +98,7 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
     case 'range':
       return within(column(context, node.field), node.from, node.to)
     case 'term':
+    case 'child':
     case 'metadata':
     case 'metadata-range':
       return sql`exists (select 1 from (${matches(context.tenantId, node)}) as found where found.seq = tokens.seq)`

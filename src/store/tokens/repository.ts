@@ -1,12 +1,8 @@
 import type { Session, Writer } from '../session.ts'
 import type { NewToken, TokenStore } from '../types.ts'
 import { countTokens, listTokens } from './list.ts'
-import { revive, toTokenRow } from './row.ts'
+import { own, revive, toTokenRow } from './row.ts'
 import { tokenById, tokensByIds } from './statements.ts'
-
-/** Exactly these bytes: a slice of a pooled buffer would take the whole pool, and what others left there, along. */
-const own = (bytes: Uint8Array): Buffer =>
-  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Buffer) : (Uint8Array.from(bytes) as Buffer)
 
 const ownToken = (token: NewToken): NewToken => ({
   ...token,
@@ -65,6 +61,10 @@ export const createTokenStore = ({
     )
     return updated.kind === 'duplicate' ? { kind: 'duplicate', token: revive(updated.token) } : updated
   },
+
+  associate: (association, now) => writer.write('tokens.associate', { association, now }),
+
+  dissociate: (association) => writer.write('tokens.dissociate', { association }),
 
   delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
 

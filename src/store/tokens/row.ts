@@ -28,6 +28,10 @@ export const TOKEN_COLUMNS = [
 export const buffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
+/** Exactly these bytes: a slice of a pooled buffer would take the whole pool, and what others left there, along. */
+export const own = (bytes: Uint8Array): Buffer =>
+  bytes.byteLength === bytes.buffer.byteLength ? (bytes as Buffer) : (Uint8Array.from(bytes) as Buffer)
+
 /** Ephemerals that are due are as if removed, whether the purge came by or not. */
 export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
   const due = record.ephemeral_until !== null && record.ephemeral_until <= now

@@ -180,3 +180,28 @@ export const insertMetadata = statement<Schema['token_metadata']>(({ builder }, 
 export const deleteMetadata = statement<{ seq: number }>(({ builder }, slot) =>
   builder.deleteFrom('token_metadata').where('seq', '=', slot('seq')),
 )
+
+/** Writes no row when the association exists. */
+export const insertAssociation = statement<Schema['token_associations']>(({ builder }, slot) =>
+  builder
+    .insertInto('token_associations')
+    .values({ parent_seq: slot('parent_seq'), child_seq: slot('child_seq'), tenant_id: slot('tenant_id') })
+    .onConflict((conflict) => conflict.doNothing()),
+)
+
+export const deleteAssociation = statement<Schema['token_associations']>(({ builder }, slot) =>
+  builder
+    .deleteFrom('token_associations')
+    .where('parent_seq', '=', slot('parent_seq'))
+    .where('child_seq', '=', slot('child_seq'))
+    .where('tenant_id', '=', slot('tenant_id')),
+)
+
+/** A live token by its number: one that was read may be gone when something is written about it. */
+export const liveTokenBySeq = statement<{ tenant_id: string; seq: number; now: number }, { seq: number }>(
+  (dialect, slot) =>
+    tenantTokens(dialect, slot('tenant_id'))
+      .where('seq', '=', slot('seq'))
+      .where(live(slot('now')))
+      .select('seq'),
+)

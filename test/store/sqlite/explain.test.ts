@@ -161,6 +161,77 @@ t.test('totals by container and type are summed, not counted', async (t) => {
   )
 })
 
+t.test('logs are listed and counted along an index, at any page', async (t) => {
+  const base = { tenantId: 'tenant-a' }
+  const time = { from: NOW, to: NOW + 1_000_000 }
+  const filters = [
+    {},
+    { entityType: 'card' },
+    { entityId: 'x' },
+    { entityType: 'card', entityId: 'x' },
+    time,
+    { ...time, entityType: 'card' },
+    { ...time, entityId: 'x' },
+  ]
+  const rows = Array.from({ length: 40 }, (_, journal_seq) => ({
+    tenant_id: 'tenant-a',
+    entity_type: 'card',
+    entity_id: 'x',
+    operation: 'read',
+    actor_id: null,
+    actor_type: null,
+    message: '',
+    trace_id: '',
+    created_at: NOW + journal_seq * 3_000,
+    journal: 'listed',
+    journal_seq,
+    hash: '',
+    token_seq: journal_seq,
+  }))
+  await store.logs.ingest(rows)
+  for (const filter of filters) {
+    const plans = await plansOf(async () => {
+      await store.logs.list({ ...base, ...filter, size: 20 })
+      await store.logs.list({ ...base, ...filter, size: 20, offset: 20 })
+      await store.logs.list({ ...base, ...filter, size: 20, after: { created_at: NOW + 1, seq: 5 } })
+    })
+    t.same(scansOf(plans), [], JSON.stringify(filter))
+    t.same(sortsOf(plans), [], JSON.stringify(filter))
+    t.same(scansOf(await plansOf(() => store.logs.count({ ...base, ...filter }))), [])
+  }
+})
+
+t.test('children, usage, answers and leftovers are found by key', async (t) => {
+  const child = { kind: 'child', parentSeq: 1 } as const
+  const base: TokenListQuery = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 20 }
+  const answer = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'h' }
+  const plans = await plansOf(async () => {
+    await store.tokens.list({ ...base, where: child })
+    await store.tokens.list({
+      ...base,
+      visibility: [under('/c1/')],
+      where: { kind: 'and', nodes: [child, eq('type', 'card')] },
+    })
+    await store.tokens.count({ ...base, where: child })
+    await store.tokens.associate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 }, NOW)
+    await store.tokens.dissociate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 })
+    await store.usage.types('tenant-a', NOW)
+    await store.usage.active('tenant-a', NOW)
+    await store.answers.begin({ ...answer, operation: 'o', expiresAt: NOW + 1 }, NOW)
+    await store.answers.finish({ ...answer, sealed: Buffer.from(''), expiresAt: NOW + 1 })
+    await store.answers.abandon(answer)
+    await store.leftovers.purge(NOW, 10)
+  })
+  // Few by nature: collections, and tenants that were deleted.
+  const few = /^SCAN (changes|deleted_tenants)$/
+  t.same(
+    scansOf(plans).filter((line) => !few.test(line)),
+    [],
+  )
+  t.match(plans.join('\n'), /token_associations USING PRIMARY KEY \(parent_seq=\?/)
+  t.match(plans.join('\n'), /records USING INDEX records_expiry|records_expiry/)
+})
+
 t.test('records, tenants, keys and logs are found by key', async (t) => {
   const log = {
     tenant_id: 'tenant-a',

@@ -1,0 +1,21 @@
+import { definePlugin, Type } from 'sidevault/sdk'
+import { Checks, checkOperations } from './checks.ts'
+import { mrzNumber } from './mrz.ts'
+import { passport } from './passport.ts'
+
+/** Passports: a token type, a filter for `/proxy`, and a check that never shows the passport to who asks for it. */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'passport',
+  version: '1.0.0',
+  config: Type.Object({ grace_days: Type.Integer({ minimum: 0, maximum: 365, default: 0 }) }),
+  setup: (kernel) => ({
+    tokenTypes: [passport],
+    filters: { mrz_number: mrzNumber },
+    collections: [Checks],
+    permissions: [
+      { type: 'passport:check', description: 'Check passports for expiry', application_types: ['private'] },
+    ],
+    operations: checkOperations(kernel, kernel.config.grace_days),
+  }),
+})

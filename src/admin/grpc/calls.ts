@@ -1,0 +1,129 @@
+import {
+  status as grpc,
+  Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+} from '@grpc/grpc-js'
+import type { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import type { Metrics } from '../../common/metrics.ts'
+import type { Caller } from '../../sdk/index.ts'
+import { type BrandHeaders, createBrands } from '../http/brands.ts'
+
+/** What is known of one call besides its message. */
+export interface CallState extends BrandHeaders {
+  /** As metrics and access log name it. */
+  readonly operation: string
+  readonly startedAt: number
+  caller?: Caller
+  /** Why it failed, when we know better than the status does. */
+  error?: AppError
+}
+
+export interface Calls {
+  /** Sees every call before and after its handler. */
+  readonly interceptor: ServerInterceptor
+  stateOf(metadata: Metadata): CallState
+  /** Ends calls that would stay open for as long as their caller likes: watched health, reflection. */
+  endStreams(): void
+}
+
+export interface CallsDeps {
+  readonly log: Log
+  readonly metrics: Metrics
+}
+
+/** Statuses of calls that end without a word of ours, as HTTP would have them. */
+const STATUS: Readonly<Record<number, number>> = {
+  [grpc.OK]: 200,
+  [grpc.CANCELLED]: 499,
+  [grpc.DEADLINE_EXCEEDED]: 504,
+  [grpc.RESOURCE_EXHAUSTED]: 413,
+  [grpc.UNIMPLEMENTED]: 405,
+  [grpc.NOT_FOUND]: 404,
+}
+
+/** Asked every few seconds by machines: not worth a line each. */
+const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
+
+const headersOf = (metadata: Metadata): Record<string, string> =>
+  Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]))
+
+/** Around every call what its answer has in common: the brand's trace id, metrics and access log. */
+export const createCalls = (
+  { log, metrics }: CallsDeps,
+  options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, string> },
+): Calls => {
+  const brands = createBrands(options.prefixes)
+  const states = new WeakMap<Metadata, CallState>()
+  const streams = new Set<ServerInterceptingCallInterface>()
+
+  const record = (state: CallState, code: grpc) => {
+    const { operation, startedAt, traceId, caller } = state
+    const status = state.error?.status ?? STATUS[code] ?? 500
+    metrics.requests.inc({ operation, status })
+    const entry = {
+      operation,
+      transport: 'grpc',
+      status,
+      grpc_status: code,
+      ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+      trace_id: traceId,
+      ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
+    }
+    if (isQuiet(operation) && status < 400) log.debug(entry, 'answered')
+    else log.info(entry, 'answered')
+  }
+
+  const interceptor: ServerInterceptor = (method, call) => {
+    let state: CallState | undefined
+    let recorded = false
+    const end = (code: grpc) => {
+      streams.delete(call)
+      if (state === undefined || recorded) return
+      recorded = true
+      record(state, code)
+    }
+    const mark = (metadata: Metadata) => {
+      if (state) metadata.set(state.traceIdName.toLowerCase(), state.traceId)
+      return metadata
+    }
+    if (method.requestStream || method.responseStream) streams.add(call)
+    return new ServerInterceptingCall(call, {
+      start: (next) =>
+        next({
+          onReceiveMetadata: (metadata, pass) => {
+            const operation = options.operations.get(method.path) ?? method.path.slice(1)
+            state = { ...brands(headersOf(metadata)), operation, startedAt: performance.now() }
+            states.set(metadata, state)
+            pass(metadata)
+          },
+          onCancel: () => {
+            const deadline = call.getDeadline()
+            end(Number(deadline) <= Date.now() ? grpc.DEADLINE_EXCEEDED : grpc.CANCELLED)
+          },
+        }),
+      sendMetadata: (metadata, next) => next(mark(metadata)),
+      sendStatus: (status, next) => {
+        end(status.code ?? grpc.OK)
+        // A failed call has no other metadata than this.
+        next(
+          status.code === grpc.OK ? status : { ...status, metadata: mark(status.metadata ?? new Metadata()) },
+        )
+      },
+    })
+  }
+  return {
+    interceptor,
+    stateOf: (metadata) => {
+      const state = states.get(metadata)
+      if (state === undefined) throw new Error('a call without a beginning')
+      return state
+    },
+    endStreams: () => {
+      for (const call of streams)
+        call.sendStatus({ code: grpc.UNAVAILABLE, details: 'The service is stopping. Connect again.' })
+    },
+  }
+}

@@ -1,0 +1,144 @@
+import type {
+  ServerUnaryCall,
+  ServiceDefinition,
+  sendUnaryData,
+  UntypedServiceImplementation,
+} from '@grpc/grpc-js'
+import { AppError } from '../../common/errors.ts'
+import { deeperThan } from '../../common/json.ts'
+import type { Message, Messages, Method } from '../../kernel/messages/model.ts'
+import type { RunningKernel } from '../../kernel/types.ts'
+import { MAX_DEPTH } from '../http/body.ts'
+import { PACKAGE } from '../proto/files.ts'
+import type { CallState, Calls } from './calls.ts'
+import { inputFrom, NotExpressible, toWire } from './codec.ts'
+import { statusOf } from './problem.ts'
+import type { WireType } from './wire.ts'
+
+export interface MethodDeps {
+  readonly kernel: RunningKernel
+  readonly calls: Calls
+  readonly wireOf: (message: Message) => WireType
+}
+
+export interface MethodOptions {
+  /** Bytes of a request. */
+  readonly messageLimit: number
+  /** ms after which a call is answered with `unavailable`. */
+  readonly callTimeout: number
+}
+
+const malformed = (why: string, cause?: unknown) =>
+  new AppError('malformed', `The message is not what this method takes: ${why}.`, { cause })
+
+/** One `sidevault.v1` service to its definition and implementation, as grpc-js takes them. */
+export interface ServedService {
+  readonly definition: ServiceDefinition
+  readonly implementation: UntypedServiceImplementation
+}
+
+const same = (bytes: Buffer) => bytes
+
+/** How a method's request becomes the input of its operation. Throws AppError. */
+const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
+  return (bytes: Buffer): Record<string, unknown> => {
+    let input: Record<string, unknown>
+    try {
+      input = inputFrom(request, decode(bytes))
+    } catch (thrown) {
+      throw malformed(thrown instanceof NotExpressible ? thrown.message : 'its bytes cannot be read')
+    }
+    const body = operation.body === undefined ? input : input[operation.body]
+    if (deeperThan(body, MAX_DEPTH)) throw malformed(`it nests deeper than ${MAX_DEPTH} levels`)
+    return input
+  }
+}
+
+/** A signal that is aborted when the caller goes away, its deadline passes, or the call takes too long. */
+const watch = (call: ServerUnaryCall<Buffer, Buffer>, timeout: number) => {
+  const controller = new AbortController()
+  const timer = setTimeout(() => {
+    controller.abort(
+      new AppError('unavailable', 'The call took too long to answer. Try again, or ask for less.'),
+    )
+  }, timeout)
+  const gone = () => controller.abort()
+  call.once('cancelled', gone)
+  return {
+    signal: controller.signal,
+    done: () => {
+      clearTimeout(timer)
+      call.off('cancelled', gone)
+    },
+  }
+}
+
+const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: MethodOptions) => {
+  const { operation, request, response } = method
+  const read = inputReader(method, wireOf(request))
+  const { encode } = wireOf(response)
+
+  const run = async (bytes: Buffer, state: CallState, signal: AbortSignal): Promise<Buffer> => {
+    // Who may not call is told so before anything is said about the message.
+    if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
+    if (bytes.length > options.messageLimit)
+      throw new AppError(
+        'too_large',
+        'The message is larger than this service accepts. Send less in one call.',
+      )
+    const output = await kernel.invoke(operation, read(bytes), {
+      key: state.key,
+      traceId: state.traceId,
+      ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
+      signal,
+      onCaller: (caller) => {
+        state.caller = caller
+      },
+    })
+    return encode(toWire(response, output as Record<string, unknown>))
+  }
+
+  return async (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {
+    const state = calls.stateOf(call.metadata)
+    const { signal, done } = watch(call, options.callTimeout)
+    try {
+      callback(null, await run(call.request, state, signal))
+    } catch (thrown) {
+      const error = AppError.from(thrown)
+      if (!(thrown instanceof AppError))
+        kernel.log.error({ err: thrown, trace_id: state.traceId }, 'a call failed')
+      state.error = error
+      callback(statusOf(error, wireOf))
+    } finally {
+      done()
+    }
+  }
+}
+
+export const methodPath = (service: string, method: string): string => `/${PACKAGE}.${service}/${method}`
+
+/** Every service of the messages with its methods, each of them one operation. Messages stay bytes until a handler has them. */
+export const servedServices = (
+  { services }: Messages,
+  deps: MethodDeps,
+  options: MethodOptions,
+): readonly ServedService[] =>
+  services.map(({ name: service, methods }) => ({
+    definition: Object.fromEntries(
+      methods.map(({ name }) => [
+        name,
+        {
+          path: methodPath(service, name),
+          requestStream: false,
+          responseStream: false,
+          requestSerialize: same,
+          requestDeserialize: same,
+          responseSerialize: same,
+          responseDeserialize: same,
+        },
+      ]),
+    ),
+    implementation: Object.fromEntries(
+      methods.map((method) => [method.name, unary(method, deps, options) as never]),
+    ),
+  }))

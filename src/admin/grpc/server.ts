@@ -1,0 +1,120 @@
+import { chmod, rm } from 'node:fs/promises'
+import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Log } from '../../common/log.ts'
+import type { Metrics } from '../../common/metrics.ts'
+import { allowStreamResets } from '../../common/stream-resets.ts'
+import { createMessages } from '../../kernel/messages/create.ts'
+import type { RunningKernel } from '../../kernel/types.ts'
+import type { Check } from '../ops/health.ts'
+import { fileDescriptors } from '../proto/descriptors.ts'
+import { PACKAGE, protoFiles } from '../proto/files.ts'
+import { createCalls } from './calls.ts'
+import { serveHealth } from './health.ts'
+import { methodPath, servedServices } from './methods.ts'
+import { serveReflection } from './reflection.ts'
+import { createWire } from './wire.ts'
+
+export interface GrpcDeps {
+  readonly kernel: RunningKernel
+  readonly metrics: Metrics
+  readonly log: Log
+  /** Parts that must be ready for `grpc.health.v1.Health` to say SERVING, besides the kernel itself. */
+  readonly checks?: Readonly<Record<string, Check>>
+}
+
+export interface GrpcOptions {
+  /** A unix socket (mode 0600, a stale one is replaced). */
+  readonly socketPath: string
+  /** Header brands, first canonical. Default: SVC. */
+  readonly prefixes?: readonly string[]
+  /** Bytes of a request message; default 1 MiB. */
+  readonly messageLimit?: number
+  /** ms after which a call is answered with `unavailable`; default 30,000. */
+  readonly callTimeout?: number
+  /** ms between two looks at the parts; default 2,000. */
+  readonly healthInterval?: number
+  /** ms that a part has to answer; default 2,000. */
+  readonly partTimeout?: number
+  /** ms that `close` waits for calls in flight; default 10,000. */
+  readonly drainTimeout?: number
+}
+
+export interface Grpc {
+  /** Takes no new calls, lets those in flight finish within the drain timeout, then closes every connection. */
+  close(): Promise<void>
+}
+
+const MIB = 1024 * 1024
+
+const listen = async (server: Server, socketPath: string): Promise<void> => {
+  await rm(socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.bindAsync(`unix:${socketPath}`, ServerCredentials.createInsecure(), (error) =>
+      error ? reject(error) : resolve(),
+    )
+  })
+  await chmod(socketPath, 0o600)
+}
+
+const shutDown = (server: Server, drainTimeout: number): Promise<void> =>
+  new Promise((resolve) => {
+    const timer = setTimeout(() => server.forceShutdown(), drainTimeout)
+    server.tryShutdown(() => {
+      clearTimeout(timer)
+      resolve()
+    })
+  })
+
+/** The admin role's gRPC side: the operations of a running kernel as services, with health and reflection. */
+export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<Grpc> => {
+  const { kernel, metrics, log } = deps
+  const { messages, faults } = createMessages(kernel.registry.operations)
+  if (faults.length > 0) throw new Error(faults.map(({ rpc, problem }) => `${rpc}: ${problem}`).join(' '))
+  const { services } = messages
+  const calls = createCalls(
+    { log, metrics },
+    {
+      prefixes: options.prefixes ?? ['SVC'],
+      operations: new Map(
+        services.flatMap(({ name, methods }) =>
+          methods.map((method) => [methodPath(name, method.name), method.operation.rpc] as const),
+        ),
+      ),
+    },
+  )
+  const messageLimit = options.messageLimit ?? MIB
+  const server = new Server({
+    // Larger than what is accepted, so that the refusal of most is ours, with all that belongs to it.
+    'grpc.max_receive_message_length': messageLimit + MIB,
+    'grpc.max_send_message_length': -1,
+    'grpc.max_concurrent_streams': 10_000,
+    interceptors: [calls.interceptor],
+  })
+  allowStreamResets(server)
+  const wireOf = createWire(messages.messages)
+  const limits = { messageLimit, callTimeout: options.callTimeout ?? 30_000 }
+  for (const { definition, implementation } of servedServices(messages, { kernel, calls, wireOf }, limits))
+    server.addService(definition, implementation)
+  serveReflection(server, fileDescriptors(protoFiles(messages)))
+  const health = serveHealth(
+    server,
+    { kernel: () => kernel.health(), ...deps.checks },
+    {
+      services: services.map(({ name }) => `${PACKAGE}.${name}`),
+      interval: options.healthInterval ?? 2_000,
+      timeout: options.partTimeout ?? 2_000,
+    },
+  )
+  await listen(server, options.socketPath)
+  let closed: Promise<void> | undefined
+  return {
+    close: () => {
+      closed ??= (async () => {
+        health.stop()
+        calls.endStreams()
+        await shutDown(server, options.drainTimeout ?? 10_000)
+      })()
+      return closed
+    },
+  }
+}

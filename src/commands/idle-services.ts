@@ -1,0 +1,29 @@
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import { createServices } from '../kernel/services.ts'
+import type { Kernel, Plugin } from '../sdk/index.ts'
+
+const nothing = (): never => {
+  throw new Error('nothing runs while plugins are looked at')
+}
+
+/** The kernel as a plugin sees it during setup, where no start follows: services refuse to work before one. */
+export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel =>
+  createServices(plugin, config, {
+    store: {} as never,
+    tenants: {} as never,
+    logs: {} as never,
+    usage: {} as never,
+    ingested: nothing,
+    checkDestination: nothing,
+    entityTypes: nothing,
+    ports: nothing,
+    keys: { mac: nothing, tenant: nothing },
+    clock: systemClock,
+    log: log.child({ plugin: plugin.name }),
+    started: () => false,
+    vault: nothing,
+    tokenTypes: nothing,
+    permissions: nothing,
+    collectionsOf: nothing,
+  })

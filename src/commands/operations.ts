@@ -1,0 +1,32 @@
+import { fileURLToPath } from 'node:url'
+import { createLog } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import { createExpressions } from '../expressions/expressions.ts'
+import { PluginFaults } from '../kernel/faults.ts'
+import { loadPlugins } from '../kernel/load.ts'
+import { createRegistry } from '../kernel/registry.ts'
+import type { Operation } from '../sdk/index.ts'
+import { idleServices } from './idle-services.ts'
+
+const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
+
+/** The operations of the configured plugins; nothing is started. Rejects with `PluginFaults`. */
+export const loadOperations = async (
+  config: Pick<Config, 'plugins' | 'pluginBases' | 'pluginConfig'>,
+): Promise<readonly Operation[]> => {
+  const log = createLog('plugins', 'warn')
+  const { loaded, faults } = await loadPlugins(
+    {
+      createExpressions,
+      servicesFor: (plugin, pluginConfig) => idleServices(plugin, pluginConfig, log),
+    },
+    {
+      plugins: config.plugins,
+      pluginsDir: PLUGINS_DIR,
+      bases: config.pluginBases,
+      configs: config.pluginConfig,
+    },
+  )
+  if (faults.length > 0) throw new PluginFaults(faults)
+  return createRegistry(loaded).operations
+}

@@ -1,0 +1,60 @@
+import { type Command, Option } from 'commander'
+
+const USAGE = 2
+
+const print = (text: string) => process.stdout.write(text)
+
+const configOption = () =>
+  new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+
+/** Faults are the answer of these commands; they make the exit code 2. */
+const report = (faulty: boolean) => {
+  if (faulty) process.exitCode = USAGE
+}
+
+/** `sidevault plugins …`: for those who write and those who install plugins. */
+export const addPluginsCommand = (root: Command): void => {
+  const plugins = root.command('plugins').description('the plugins of the service')
+  plugins
+    .command('list')
+    .description('what each plugin of SIDEVAULT_PLUGINS brings')
+    .addOption(configOption())
+    .action(async ({ config }: { config?: string }) => {
+      const { listPlugins } = await import('./plugins/check.ts')
+      report(await listPlugins(process.env, config, print))
+    })
+  plugins
+    .command('check')
+    .description('check plugins together with those that come with the service; exit code 2 on a fault')
+    .argument('<plugin...>', 'folder, npm name, JSON file, or name of a plugin that comes with the service')
+    .addOption(configOption())
+    .action(async (sources: string[], { config }: { config?: string }) => {
+      const { checkPlugins } = await import('./plugins/check.ts')
+      report(await checkPlugins(process.env, config, sources, print))
+    })
+  plugins
+    .command('new')
+    .description('write the beginnings of a plugin, with a test')
+    .argument('<path>', 'folder to make; its last part is the name of the plugin')
+    .addOption(new Option('--folder', 'a folder in TypeScript (default)').conflicts(['json', 'npm']))
+    .addOption(new Option('--json', 'one declarative JSON file: token types without code').conflicts('npm'))
+    .addOption(new Option('--npm', 'an npm package in JavaScript'))
+    .action(async (path: string, options: { json?: true; npm?: true }, command: Command) => {
+      const { scaffold, ScaffoldError } = await import('./plugins/scaffold.ts')
+      const kind = options.json ? 'json' : options.npm ? 'npm' : 'folder'
+      try {
+        print(scaffold({ kind, path, cwd: process.cwd() }))
+      } catch (error) {
+        if (!(error instanceof ScaffoldError)) throw error
+        command.error(`sidevault: ${error.message}`)
+      }
+    })
+  plugins
+    .command('test')
+    .description("run a plugin's tests (*.test.ts, *.test.js) with what they import of the service")
+    .argument('<path>', 'folder of the plugin')
+    .action(async (path: string) => {
+      const { testPlugin } = await import('./plugins/test.ts')
+      process.exitCode = await testPlugin(path)
+    })
+}

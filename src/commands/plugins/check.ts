@@ -1,0 +1,68 @@
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { loadConfig } from '../../config.ts'
+import { type Fault, faultLines } from '../../kernel/faults.ts'
+import { inspect } from './inspect.ts'
+import { printSummary } from './summary.ts'
+
+const PLUGINS_DIR = fileURLToPath(new URL('../../../plugins', import.meta.url))
+
+type Print = (text: string) => void
+
+const printFaults = (faults: readonly Fault[], print: Print) => {
+  if (faults.length === 0) return
+  print(
+    `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}:\n${faultLines(faults).join('\n')}\n`,
+  )
+}
+
+/** Prints every plugin of the configuration with what it brings, then the faults. True when there is one. */
+export const listPlugins = async (
+  env: NodeJS.ProcessEnv,
+  file: string | undefined,
+  print: Print,
+): Promise<boolean> => {
+  const config = loadConfig(env, { file })
+  const { plugins, faults } = await inspect({
+    plugins: config.plugins,
+    pluginsDir: PLUGINS_DIR,
+    bases: config.pluginBases,
+    configs: config.pluginConfig,
+    strict: true,
+  })
+  for (const plugin of plugins) print(printSummary(plugin))
+  printFaults(faults, print)
+  return faults.length > 0
+}
+
+/** The folder of a plugin that comes with the service, for its bare name when nothing here has it. */
+const shippedFolder = (source: string, bases: readonly string[]): string | undefined => {
+  const folder = join(PLUGINS_DIR, source)
+  const here = bases.some((base) => existsSync(resolve(base, source)))
+  return !here && /^[a-z0-9-]+$/.test(source) && existsSync(folder) ? folder : undefined
+}
+
+/** Checks some plugins together with those that come with the service; prints as above. True when one has a fault. */
+export const checkPlugins = async (
+  env: NodeJS.ProcessEnv,
+  file: string | undefined,
+  sources: readonly string[],
+  print: Print,
+): Promise<boolean> => {
+  const config = loadConfig(env, { file })
+  const bases = [...new Set([process.cwd(), ...config.pluginBases])]
+  const asked = sources.map((source) => shippedFolder(source, bases) ?? source)
+  const { plugins, faults } = await inspect({
+    plugins: [...asked, '*'],
+    pluginsDir: PLUGINS_DIR,
+    bases,
+    configs: config.pluginConfig,
+    strict: false,
+  })
+  const places = asked.map((source) => `plugin list › "${source}"`)
+  for (const plugin of plugins) if (places.includes(plugin.place)) print(printSummary(plugin))
+  printFaults(faults, print)
+  if (faults.length === 0) print('No faults.\n')
+  return faults.length > 0
+}

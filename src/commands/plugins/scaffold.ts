@@ -1,0 +1,64 @@
+import { existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { basename, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
+
+export interface Scaffold {
+  readonly kind: 'folder' | 'json' | 'npm'
+  /** The folder to make; its last part is the name of the plugin. */
+  readonly path: string
+  readonly cwd: string
+}
+
+/** Nothing was written; the message says what to do. */
+export class ScaffoldError extends Error {}
+
+const BIN = fileURLToPath(new URL('../../../bin/sidevault.js', import.meta.url))
+const NAME = /^[a-z][a-z0-9-]{0,49}$/
+const NPM_PREFIX = 'sidevault-plugin-'
+const FILES = { folder: folderFiles, json: jsonFiles, npm: npmFiles } as const
+
+const namesOf = (folder: string): Names => {
+  const last = basename(folder)
+  const name = last.startsWith(NPM_PREFIX) ? last.slice(NPM_PREFIX.length) : last
+  if (!NAME.test(name))
+    throw new ScaffoldError(
+      `"${name}" cannot be the name of a plugin. Use lower-case letters, digits and dashes, a letter first, at most 50.`,
+    )
+  const words = name.replaceAll('-', ' ')
+  return {
+    name,
+    type: name.replaceAll('-', '_'),
+    title: words.charAt(0).toUpperCase() + words.slice(1),
+    packageName: NPM_PREFIX + name,
+  }
+}
+
+/** A path as one types it from the working directory. */
+const typed = (path: string, cwd: string): string => {
+  const short = relative(cwd, path)
+  return short.startsWith('..') ? short : `./${short}`
+}
+
+/** Writes a plugin that passes `check` and its own test as it is; what to do next, for people. */
+export const scaffold = ({ kind, path, cwd }: Scaffold): string => {
+  const folder = resolve(cwd, path)
+  const names = namesOf(folder)
+  if (existsSync(folder) && readdirSync(folder).length > 0)
+    throw new ScaffoldError(`"${path}" exists and is not empty. Name another folder.`)
+  mkdirSync(folder, { recursive: true })
+  const files = FILES[kind](names)
+  for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+  const here = typed(folder, cwd)
+  const source = kind === 'json' ? `${here}/${names.name}.json` : here
+  const bin = `node ${typed(BIN, cwd).replace(/^\.\//, '')}`
+  return `${Object.keys(files)
+    .map((name) => `wrote ${here}/${name}`)
+    .join('\n')}
+
+Next:
+  ${bin} plugins check ${source}
+  ${bin} plugins test ${here}
+  SIDEVAULT_PLUGINS='*,${source}' ${bin} start
+`
+}

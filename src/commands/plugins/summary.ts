@@ -1,0 +1,43 @@
+import type { Contribution, Operation, Plugin } from '../../sdk/index.ts'
+
+/** One plugin, and one line for each thing that it brings, as kind and text. */
+export interface PluginSummary {
+  readonly name: string
+  readonly version: string
+  /** What led to it, e.g. `plugins/card`. */
+  readonly place: string
+  readonly brings: readonly (readonly [kind: string, text: string])[]
+}
+
+/** What a plugin brings; nothing when it could not be set up. */
+export const summaryOf = (
+  { name, version }: Plugin,
+  place: string,
+  contribution: Contribution = {},
+): PluginSummary => {
+  const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
+  const { permissions = [], ports = {} } = contribution
+  return {
+    name,
+    version,
+    place,
+    brings: [
+      ...tokenTypes.map((type) => ['token type', `${type.name} (${type.title}), ${type.container}`] as const),
+      ...operations.map(
+        ({ http, rpc, permission }: Operation) => ['operation', `${http} (${rpc}), ${permission}`] as const,
+      ),
+      ...Object.keys(filters).map((filter) => ['filter', filter] as const),
+      ...collections.map((collection) => ['collection', collection.name] as const),
+      ...permissions.map(({ type }) => ['permission', type] as const),
+      ...Object.keys(ports).map((port) => ['port', port] as const),
+    ],
+  }
+}
+
+const KIND_WIDTH = 'collection'.length
+
+/** `name version  place`, and below it what the plugin brings. */
+export const printSummary = ({ name, version, place, brings }: PluginSummary): string => {
+  const lines = brings.map(([kind, text]) => `  ${kind.padEnd(KIND_WIDTH)}  ${text}\n`)
+  return `${name} ${version}  ${place}\n${lines.join('') || '  nothing\n'}`
+}

@@ -1,0 +1,142 @@
+/** What the names in a new plugin are. */
+export interface Names {
+  readonly name: string
+  /** Of its token type. */
+  readonly type: string
+  readonly title: string
+  readonly packageName: string
+}
+
+type Files = Readonly<Record<string, string>>
+
+const json = (value: unknown) => `${JSON.stringify(value, undefined, 2)}\n`
+
+const tokenType = ({ name, type, title }: Names) => ({
+  name: type,
+  title,
+  data: {
+    type: 'object',
+    properties: {
+      number: { type: 'string', pattern: '^[A-Z0-9]{6,16}$' },
+      pin: { type: 'string', pattern: '^[0-9]{4,8}$' },
+    },
+    required: ['number'],
+  },
+  never: ['/pin'],
+  container: `/${name}/high/`,
+  mask: { number: '{{ data.number | reveal_last: 4 }}' },
+  fingerprint: '{{ data.number }}',
+  searchIndexes: ['{{ data.number }}'],
+})
+
+/** `source` is a JavaScript expression of what the plugin list holds. */
+const testOf = ({ type }: Names, source: string) => `import assert from 'node:assert/strict'
+import { after, before, test } from 'node:test'
+import { startTestVault } from 'sidevault/testing'
+
+const data = { number: 'AB123456', pin: '2468' }
+const permissions = ['token:create', 'token:read', 'token:search', 'token:use']
+const vault = await startTestVault({ plugins: ['*', ${source}] })
+let key = ''
+
+before(async () => {
+  key = await vault.application(permissions)
+})
+after(() => vault.close())
+
+const create = (given: unknown) => vault.call('POST', '/tokens', { key, body: { type: '${type}', data: given } })
+
+test('it is stored, read masked, found, and sent out whole', async () => {
+  const { status, body: token } = await create(data)
+  assert.equal(status, 201)
+  const read = await vault.call('GET', \`/tokens/\${token.id}\`, { key })
+  assert.deepEqual(read.body.data, { number: 'XXXX3456' })
+  const found = await vault.call('POST', '/tokens/search', { key, body: { query: 'data:AB123456' } })
+  assert.equal(found.body.data[0].id, token.id)
+  assert.deepEqual(await vault.send({ sent: \`{{ \${token.id} }}\` }, key), { sent: data })
+})
+
+test('what does not fit is refused, and the refusal does not repeat it', async () => {
+  const { status, body } = await create({ number: 'ab-1' })
+  assert.equal(status, 400)
+  assert.ok(body.errors['data.number'])
+  assert.doesNotMatch(JSON.stringify(body), /ab-1/)
+})
+`
+
+const inJavaScript = (text: string) => text.replace('(given: unknown)', '(given)')
+
+const TYPE_MODULE = { private: true, type: 'module' }
+
+/** A folder in TypeScript. */
+export const folderFiles = (names: Names): Files => ({
+  'index.ts': `import { definePlugin, Type } from 'sidevault/sdk'
+
+/** The token type \`${names.type}\`. */
+export const plugin = definePlugin({
+  api: 1,
+  name: '${names.name}',
+  version: '0.1.0',
+  setup: () => ({
+    tokenTypes: [
+      {
+        name: '${names.type}',
+        title: '${names.title}',
+        data: Type.Object({
+          number: Type.String({ pattern: '^[A-Z0-9]{6,16}$' }),
+          pin: Type.Optional(Type.String({ pattern: '^[0-9]{4,8}$' })),
+        }),
+        never: ['/pin'],
+        container: '/${names.name}/high/',
+        mask: { number: '{{ data.number | reveal_last: 4 }}' },
+        fingerprint: '{{ data.number }}',
+        searchIndexes: ['{{ data.number }}'],
+      },
+    ],
+  }),
+})
+`,
+  'index.test.ts': testOf(names, 'import.meta.dirname'),
+  'package.json': json(TYPE_MODULE),
+})
+
+/** One declarative JSON file, its test beside it. */
+export const jsonFiles = (names: Names): Files => {
+  const file = `${names.name}.json`
+  return {
+    [file]: json({ api: 1, name: names.name, version: '0.1.0', tokenTypes: [tokenType(names)] }),
+    [`${names.name}.test.mjs`]: inJavaScript(testOf(names, `new URL('./${file}', import.meta.url)`)),
+  }
+}
+
+/** An npm package in JavaScript. */
+export const npmFiles = (names: Names): Files => ({
+  'package.json': json({
+    name: names.packageName,
+    version: '0.1.0',
+    description: `Token type ${names.type} for Sidevault`,
+    type: 'module',
+    exports: './index.js',
+    files: ['index.js'],
+    peerDependencies: { sidevault: '*' },
+    peerDependenciesMeta: { sidevault: { optional: true } },
+  }),
+  'index.js': `import { definePlugin } from 'sidevault/sdk'
+
+/** The token type \`${names.type}\`. */
+export const plugin = definePlugin({
+  api: 1,
+  name: '${names.name}',
+  version: '0.1.0',
+  setup: () => ({
+    tokenTypes: [
+${JSON.stringify(tokenType(names), undefined, 2)
+  .replaceAll(/"([a-zA-Z]+)":/g, '$1:')
+  .replaceAll('"', "'")
+  .replaceAll(/^/gm, '      ')},
+    ],
+  }),
+})
+`,
+  'index.test.js': inJavaScript(testOf(names, 'import.meta.dirname')),
+})

@@ -1,0 +1,59 @@
+import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Frozen } from '../../admin/proto/frozen.ts'
+import { FROZEN_FILE, printProtos } from '../../admin/proto/printed.ts'
+import { loadConfig } from '../../config.ts'
+import { PluginFaults } from '../../kernel/faults.ts'
+import type { Operation } from '../../sdk/index.ts'
+import { loadOperations } from '../operations.ts'
+
+const readFrozen = async (file: string): Promise<Frozen> => {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as Frozen
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return {}
+    throw error
+  }
+}
+
+/** Files that are printed no more. */
+const removeStale = async (out: string, names: ReadonlySet<string>): Promise<void> => {
+  const folder = dirname(FROZEN_FILE)
+  for (const entry of await readdir(join(out, folder)))
+    if (entry.endsWith('.proto') && !names.has(`${folder}/${entry}`)) await rm(join(out, folder, entry))
+}
+
+/** Writes the .proto files of operations below `out`, or nothing and the faults, which are then returned. */
+export const writeOperations = async (
+  operations: readonly Operation[],
+  out: string,
+): Promise<{ readonly written: readonly string[]; readonly faults: readonly string[] }> => {
+  const { files, faults } = printProtos(operations, await readFrozen(join(out, FROZEN_FILE)))
+  if (faults.length > 0) return { written: [], faults }
+  for (const [name, text] of files) {
+    await mkdir(dirname(join(out, name)), { recursive: true })
+    await writeFile(join(out, name), text)
+  }
+  await removeStale(out, new Set(files.keys()))
+  return { written: [...files.keys()], faults }
+}
+
+/** `sidevault proto`: true when it was refused. */
+export const writeProtos = async (
+  env: NodeJS.ProcessEnv,
+  options: { readonly config?: string; readonly out: string },
+  print: (text: string) => void,
+): Promise<boolean> => {
+  try {
+    const operations = await loadOperations(loadConfig(env, { file: options.config }))
+    const { written, faults } = await writeOperations(operations, options.out)
+    for (const name of written) print(`${join(options.out, name)}\n`)
+    if (faults.length > 0)
+      print(`Nothing was written; clients that exist would break:\n  ${faults.join('\n  ')}\n`)
+    return faults.length > 0
+  } catch (error) {
+    if (!(error instanceof PluginFaults)) throw error
+    print(`${error.message}\n`)
+    return true
+  }
+}

@@ -1,0 +1,137 @@
+import type { AuditRecord, Journal } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import { AppError, invalid } from '../common/errors.ts'
+import { newId } from '../common/ids.ts'
+import { isObject } from '../common/json.ts'
+import type { Log } from '../common/log.ts'
+import type { Keys, SealContext } from '../keys/types.ts'
+import type { Call, Operation, TokenType } from '../sdk/index.ts'
+import type { AnswerStore } from '../store/types.ts'
+import { methodOf } from './check-operation.ts'
+
+/** Characters of an idempotency key (completions §1). */
+const MAX_KEY = 200
+/** How long an answer is kept, ms. */
+const KEPT = 24 * 60 * 60_000
+/** A call that has not answered within this time (ms) has died; a repetition may run. */
+const LEASE = 60_000
+
+export interface IdempotencyDeps {
+  readonly answers: AnswerStore
+  readonly keys: Pick<Keys, 'tenant'>
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+  readonly tokenTypes: ReadonlyMap<string, TokenType>
+}
+
+export interface Idempotency {
+  /** `work` runs once for each key; its first successful outcome answers all repetitions for 24 h. */
+  once(operation: Operation, call: Call, key: string, work: () => Promise<unknown>): Promise<unknown>
+}
+
+/** Operations that only read are repeated as they are: each disclosure is decided, and recorded, when it happens. */
+export const isRepeatable = (operation: Operation): boolean =>
+  ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
+  operation.permission !== 'none' &&
+  !/:(?:read|search)$/.test(operation.permission)
+
+const bound = (tenantId: string, key: Buffer): SealContext => ({
+  tenantId,
+  tokenId: key.toString('hex'),
+  // No token type has a colon in its name.
+  type: 'kept:answer',
+  version: 1,
+  part: 'sealed',
+})
+
+interface Shown {
+  readonly id: string
+  readonly type: string
+}
+
+/** Tokens whose data an answer shows. */
+const tokensIn = (answer: unknown, types: ReadonlyMap<string, unknown>): readonly Shown[] => {
+  if (Array.isArray(answer)) return answer.flatMap((item) => tokensIn(item, types))
+  if (!isObject(answer)) return []
+  const { id, type, data } = answer
+  if (typeof id === 'string' && typeof type === 'string' && types.has(type) && data !== undefined)
+    return [{ id, type }]
+  return Object.values(answer).flatMap((value) => tokensIn(value, types))
+}
+
+/**
+ * Idempotency keys (completions §1), per tenant, actor and key. The right to run lies in the store, so it holds across
+ * processes; answers lie there sealed, since they may hold data and new API keys. Keys are kept as keyed hashes.
+ */
+export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
+  const { answers, keys, journal, clock, log, tokenTypes } = deps
+
+  const replay = async (call: Call, key: Buffer, sealed: Buffer): Promise<unknown> => {
+    const { tenantId, actorId, actorType } = call.caller
+    const ring = await keys.tenant(tenantId, [sealed])
+    const { output } = JSON.parse(ring.open(sealed, bound(tenantId, key)).toString()) as { output: unknown }
+    const records = tokensIn(output, tokenTypes).map(
+      ({ id, type }): AuditRecord => ({
+        tenant_id: tenantId,
+        entity_type: type,
+        entity_id: id,
+        operation: 'read',
+        actor_id: actorId,
+        actor_type: actorType,
+        message: `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated answer`,
+        trace_id: call.traceId,
+        created_at: call.now,
+      }),
+    )
+    if (records.length > 0) await journal.append(records)
+    return output
+  }
+
+  return {
+    once: async (operation, call, sent, work) => {
+      if (sent === '' || sent.length > MAX_KEY)
+        throw invalid({ 'idempotency-key': [`must have 1 to ${MAX_KEY} characters`] })
+      const { tenantId, actorId } = call.caller
+      const ring = await keys.tenant(tenantId)
+      const key = ring.term(`idempotency ${JSON.stringify([actorId, sent])}`)
+      const holder = newId()
+      const id = { tenantId, key }
+      const now = clock.now()
+      const begun = await answers.begin(
+        { ...id, operation: operation.rpc, holder, expiresAt: now + LEASE },
+        now,
+      )
+      if (begun.kind === 'running')
+        throw new AppError(
+          'conflict',
+          'A request with this idempotency key is being answered. Repeat it when that one is done.',
+          { retryAfter: 1 },
+        )
+      if (begun.kind === 'done') {
+        if (begun.operation === operation.rpc) return replay(call, key, begun.sealed)
+        throw new AppError(
+          'conflict',
+          'This idempotency key was used for a call of another kind. Use a fresh key for each call.',
+        )
+      }
+      let output: unknown
+      try {
+        output = await work()
+      } catch (thrown) {
+        await answers.abandon({ ...id, holder }).catch((err: unknown) => {
+          log.warn({ err, trace_id: call.traceId }, 'an idempotency key stays in use for a while')
+        })
+        throw thrown
+      }
+      try {
+        const sealed = ring.seal(Buffer.from(JSON.stringify({ output })), bound(tenantId, key))
+        await answers.finish({ ...id, holder, sealed, expiresAt: clock.now() + KEPT })
+      } catch (err) {
+        // What was asked for is done: the caller is told so, and only a repetition would not know.
+        log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')
+      }
+      return output
+    },
+  }
+}

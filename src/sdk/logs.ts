@@ -1,0 +1,52 @@
+import type { PageRequest } from './vault.ts'
+
+/** One thing that was done to one entity of a tenant; `created_at` in ms since the epoch. */
+export interface LogEntry {
+  readonly tenant_id: string
+  readonly actor_id: string | null
+  readonly actor_type: string | null
+  readonly entity_type: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly message: string
+  readonly created_at: number
+}
+
+export interface LogFilter {
+  readonly entityType?: string
+  readonly entityId?: string
+  /** `created_at` ≥ `from` and < `to`, ms since the epoch. */
+  readonly from?: number
+  readonly to?: number
+}
+
+export interface LogPage {
+  readonly data: readonly LogEntry[]
+  readonly total: number
+  /** Cursor of the next page, in both kinds of list; absent at the end. */
+  readonly next?: string
+}
+
+/** The audit log of tenants. What was recorded before a call is in its answer. */
+export interface Logs {
+  /** Newest first; sizes 1–1000. `invalid` for a cursor that is not this tenant's. */
+  list(tenantId: string, filter: LogFilter, page: PageRequest): Promise<LogPage>
+}
+
+/** A kind of entity that logs are about. */
+export interface EntityType {
+  readonly display_name: string
+  readonly value: string
+}
+
+/** What a tenant uses; times in ms since the epoch. */
+export interface Usage {
+  /** Live tokens by type; types without any are left out. */
+  readonly types: readonly {
+    readonly type: string
+    readonly count: number
+    readonly last_created_at: number
+  }[]
+  /** Distinct tokens created, read or used since the first of the month (UTC). */
+  readonly active: number
+}

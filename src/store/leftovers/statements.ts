@@ -1,0 +1,93 @@
+import { type SqlBool, sql } from 'kysely'
+import { statement } from '../statement.ts'
+
+interface Due {
+  readonly now: number
+  readonly limit: number
+}
+
+interface OfTenant {
+  readonly tenant_id: string
+  readonly limit: number
+}
+
+export const purgeRecords = statement<Due>(({ builder }, slot) =>
+  builder
+    .deleteFrom('records')
+    .where('seq', 'in', (eb) =>
+      eb
+        .selectFrom('records')
+        .where('expires_at', '<=', slot('now'))
+        .orderBy('expires_at')
+        .limit(slot('limit'))
+        .select('seq'),
+    ),
+)
+
+export const purgeAnswers = statement<Due>(({ builder }, slot) =>
+  builder.deleteFrom('idempotent_answers').where(
+    sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
+      where expires_at <= ${slot('now')} order by expires_at limit ${slot('limit')})`,
+  ),
+)
+
+/** Months before `month`. */
+export const purgeActive = statement<{ readonly month: number; readonly limit: number }>(
+  ({ builder }, slot) =>
+    builder.deleteFrom('active_tokens').where(
+      sql<SqlBool>`(month, tenant_id, seq) in (select month, tenant_id, seq from active_tokens
+        where month < ${slot('month')} limit ${slot('limit')})`,
+    ),
+)
+
+/** Deleted tenants of which rows may be left. */
+export const fullTenants = statement<object, { id: string; deleted_at: number }>(({ builder }) =>
+  builder
+    .selectFrom('deleted_tenants')
+    .where('emptied_at', 'is', null)
+    .orderBy('id')
+    .select(['id', 'deleted_at']),
+)
+
+export const markEmptied = statement<{ id: string; emptied_at: number }>(({ builder }, slot) =>
+  builder
+    .updateTable('deleted_tenants')
+    .set({ emptied_at: slot('emptied_at') })
+    .where('id', '=', slot('id')),
+)
+
+/** Terms, metadata and associations go with them. */
+const tokensOf = statement<OfTenant>(({ builder }, slot) =>
+  builder
+    .deleteFrom('tokens')
+    .where('seq', 'in', (eb) =>
+      eb.selectFrom('tokens').where('tenant_id', '=', slot('tenant_id')).limit(slot('limit')).select('seq'),
+    ),
+)
+
+const logsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder
+    .deleteFrom('logs')
+    .where('seq', 'in', (eb) =>
+      eb.selectFrom('logs').where('tenant_id', '=', slot('tenant_id')).limit(slot('limit')).select('seq'),
+    ),
+)
+
+const logCountsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('log_counts').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const tokenCountsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_counts').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('active_counts').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const answersOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('idempotent_answers').where('tenant_id', '=', slot('tenant_id')),
+)
+
+/** What is removed of a deleted tenant besides its records and keys, which went at once. */
+export const OF_TENANT = [tokensOf, logsOf, logCountsOf, tokenCountsOf, activeCountsOf, answersOf]

@@ -1,0 +1,138 @@
+import { type SqlBool, sql } from 'kysely'
+import type { Session } from '../session.ts'
+import type { LogFilter, LogListQuery, LogListRow } from '../types.ts'
+import { bucketOf, LEVELS } from './levels.ts'
+
+const COLUMNS = [
+  'seq',
+  'tenant_id',
+  'entity_type',
+  'entity_id',
+  'operation',
+  'actor_id',
+  'actor_type',
+  'message',
+  'trace_id',
+  'created_at',
+] as const satisfies readonly (keyof LogListRow)[]
+
+const TOP = LEVELS.length - 1
+/** Buckets of one level in one of the next. */
+const FAN_OUT = LEVELS[1] / LEVELS[0]
+/** Past every time that a record can have. */
+const END = 8_640_000_000_000_000
+
+const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, to }: LogFilter) => {
+  let logs = dialect.builder.selectFrom('logs').where('tenant_id', '=', tenantId)
+  if (entityId !== undefined) {
+    logs = logs.where('entity_id', '=', entityId)
+    // The entity leads to fewer rows than its type.
+    if (entityType !== undefined)
+      logs = logs.where(sql<SqlBool>`${dialect.unindexed('entity_type')} = ${entityType}`)
+  } else if (entityType !== undefined) logs = logs.where('entity_type', '=', entityType)
+  if (from !== undefined) logs = logs.where('created_at', '>=', from)
+  return to === undefined ? logs : logs.where('created_at', '<', to)
+}
+
+const counted = async (session: Session, filter: LogFilter): Promise<number> => {
+  const [row] = await session.query(matching(session, filter).select(sql<number>`count(*)`.as('total')))
+  return Number(row?.total ?? 0)
+}
+
+const buckets = ({ dialect }: Session, { tenantId, entityType }: LogFilter, level: number) => {
+  const all = dialect.builder
+    .selectFrom('log_counts')
+    .where('tenant_id', '=', tenantId)
+    .where('level', '=', level)
+  return entityType === undefined ? all : all.where('entity_type', '=', entityType)
+}
+
+/** How many logs of the filter's tenant and type lie before `at`: whole buckets, coarse to fine, and the rest by rows. */
+const before = async (session: Session, filter: LogFilter, at: number): Promise<number> => {
+  let total = 0
+  for (let level = TOP; level >= 0; level--) {
+    const since = level === TOP ? 0 : bucketOf(level + 1, at) * FAN_OUT
+    const [row] = await session.query(
+      buckets(session, filter, level)
+        .where('bucket', '>=', since)
+        .where('bucket', '<', bucketOf(level, at))
+        .select(sql<number>`coalesce(sum(count), 0)`.as('total')),
+    )
+    total += Number(row?.total ?? 0)
+  }
+  const from = bucketOf(0, at) * LEVELS[0]
+  return total + (at > from ? await counted(session, { ...filter, from, to: at }) : 0)
+}
+
+/** The finest bucket that holds the log with `rank`, counted from the oldest (1), and its rank inside. */
+const bucketWith = async (
+  session: Session,
+  filter: LogFilter,
+  rank: number,
+): Promise<{ readonly bucket: number; readonly rank: number } | undefined> => {
+  let left = rank
+  let bucket = 0
+  for (let level = TOP; level >= 0; level--) {
+    const all = buckets(session, filter, level)
+    const inside =
+      level === TOP
+        ? all
+        : all.where('bucket', '>=', bucket * FAN_OUT).where('bucket', '<', (bucket + 1) * FAN_OUT)
+    const sums = await session.query(
+      inside
+        .groupBy('bucket')
+        .orderBy('bucket')
+        .select(['bucket', sql<number>`sum(count)`.as('count')]),
+    )
+    const found = sums.find(({ count }) => {
+      if (left <= Number(count)) return true
+      left -= Number(count)
+      return false
+    })
+    if (found === undefined) return undefined
+    bucket = Number(found.bucket)
+  }
+  return { bucket, rank: left }
+}
+
+/** The same list from `offset` on, as one that passes over the rows of a few seconds at most. */
+const skipTo = async (
+  session: Session,
+  query: LogListQuery,
+  offset: number,
+): Promise<LogListQuery | undefined> => {
+  const to = query.to ?? END
+  const rank = (await before(session, query, to)) - offset
+  if (rank <= 0) return undefined
+  const found = await bucketWith(session, query, rank)
+  if (found === undefined) return undefined
+  const from = found.bucket * LEVELS[0]
+  const until = Math.min(to, from + LEVELS[0])
+  const { tenantId, entityType } = query
+  const inBucket = { tenantId, ...(entityType === undefined ? {} : { entityType }), from, to: until }
+  return { ...query, to: until, offset: (await counted(session, inBucket)) - found.rank }
+}
+
+/** Newest first. */
+export const listLogs = async (session: Session, query: LogListQuery): Promise<readonly LogListRow[]> => {
+  const { offset = 0, entityId, after } = query
+  const start = offset > 0 && entityId === undefined ? await skipTo(session, query, offset) : query
+  if (start === undefined) return []
+  let page = matching(session, start)
+  if (after !== undefined)
+    page = page.where(sql<SqlBool>`(created_at, seq) < (${after.created_at}, ${after.seq})`)
+  const rows = page
+    .orderBy('created_at', 'desc')
+    .orderBy('seq', 'desc')
+    .select([...COLUMNS])
+    .limit(query.size)
+  return session.query(start.offset ? rows.offset(start.offset) : rows)
+}
+
+/** How many logs a list has in all; by the counts, unless an entity is named. */
+export const countLogs = async (session: Session, filter: LogFilter): Promise<number> => {
+  if (filter.entityId !== undefined) return counted(session, filter)
+  const { from, to } = filter
+  const upTo = await before(session, filter, to ?? END)
+  return Math.max(0, upTo - (from === undefined ? 0 : await before(session, filter, from)))
+}

@@ -1,0 +1,130 @@
+import { randomBytes } from 'node:crypto'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { startAdmin } from '../admin/server.ts'
+import { systemClock } from '../common/clock.ts'
+import { isObject } from '../common/json.ts'
+import { createLog } from '../common/log.ts'
+import { Secret } from '../common/secret.ts'
+import { loadConfig } from '../config.ts'
+import { planBody } from '../gateway/body/rewrite.ts'
+import { resolver } from '../gateway/exchange.ts'
+import { openFoundation } from '../roles/foundation.ts'
+import { install } from '../roles/install.ts'
+
+export interface TestVaultOptions {
+  /** As in SIDEVAULT_PLUGINS: `*`, folders, npm names, JSON files; file URLs too. */
+  readonly plugins: readonly (string | URL)[]
+  /** As in SIDEVAULT_PLUGIN_CONFIG: an object by plugin name. */
+  readonly configs?: Readonly<Record<string, unknown>>
+  /** Default `fatal`: what plugins log is not shown. */
+  readonly logLevel?: string
+}
+
+export interface TestAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | undefined>>
+  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  readonly body: any
+}
+
+export interface TestCall {
+  /** Default: the management key. `null`: none. */
+  readonly key?: string | null
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** A whole vault inside a test, with the plugins given. */
+export interface TestVault {
+  /** Key of the first tenant's management application. */
+  readonly key: string
+  /** One call of the management API; `path` with its query. */
+  call(method: string, path: string, sent?: TestCall): Promise<TestAnswer>
+  /** The key of a new application that may do these things. */
+  application(permissions: readonly string[], type?: 'private' | 'public' | 'management'): Promise<string>
+  /**
+   * What a destination would receive of this JSON body through `/proxy` with that key (`token:use`). Rejects with the
+   * error of a refused request.
+   */
+  send(body: unknown, key: string): Promise<unknown>
+  /** Stops plugins, closes everything and removes the data. */
+  close(): Promise<void>
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+/**
+ * Starts a vault for one test: real store, keys, journal, expressions, kernel and HTTP, on data of its own, without a
+ * port. Rejects with every fault of the plugins at once, as `sidevault start` would tell them.
+ */
+export const startTestVault = async ({
+  plugins,
+  configs = {},
+  logLevel = 'fatal',
+}: TestVaultOptions): Promise<TestVault> => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-plugin-'))
+  const remove = () => rmSync(directory, { recursive: true, force: true })
+  const config = {
+    ...loadConfig({ SIDEVAULT_DATA_DIR: directory }),
+    plugins: plugins.map((plugin) => (plugin instanceof URL ? fileURLToPath(plugin) : plugin)),
+    pluginConfig: configs,
+  }
+  const log = createLog('test', logLevel)
+  const foundation = await openFoundation(config, { name: 'admin', owner: true, log }).catch((thrown) => {
+    remove()
+    throw thrown
+  })
+  const { kernel, metrics } = foundation
+  const key = `key_${randomBytes(24).toString('hex')}`
+  await install(foundation, { given: new Secret(key), now: systemClock.now(), log })
+  const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere' })
+
+  const call: TestVault['call'] = async (method, path, sent = {}) => {
+    const answer = await admin.app.inject({
+      method: method as 'GET',
+      url: path,
+      headers: {
+        ...(sent.key === null ? {} : { 'svc-api-key': sent.key ?? key }),
+        ...(sent.body === undefined ? {} : { 'content-type': 'application/json' }),
+        ...sent.headers,
+      },
+      ...(sent.body === undefined ? {} : { payload: JSON.stringify(sent.body) }),
+    })
+    const headers = answer.headers as Record<string, string | undefined>
+    return { status: answer.statusCode, headers, body: parsed(answer.body) }
+  }
+
+  return {
+    key,
+    call,
+    application: async (permissions, type = 'private') => {
+      const { status, body } = await call('POST', '/applications', {
+        body: { name: 'test', type, permissions },
+      })
+      if (status !== 201 || !isObject(body)) throw new Error(`no application: ${JSON.stringify(body)}`)
+      return String(body.key)
+    },
+    send: async (body, sender) => {
+      const caller = await kernel.authenticator.authenticate(sender)
+      const text = Buffer.from(JSON.stringify(body))
+      const plan = await planBody(text, 'application/json', undefined, kernel.expressions)
+      if (plan.kind === 'pass') return body
+      const used = await kernel.vault.use(plan.ids, { caller, traceId: 'test', now: systemClock.now() })
+      return JSON.parse(plan.apply(resolver(used)).toString())
+    },
+    close: async () => {
+      await admin.close()
+      await foundation.close()
+      remove()
+    },
+  }
+}

@@ -1,0 +1,83 @@
+import { AppError, invalid } from '../common/errors.ts'
+import type {
+  PageRequest,
+  Token,
+  TokenFilter,
+  TokenInput,
+  TokenPage,
+  TokenPermission,
+  UseContext,
+} from '../sdk/index.ts'
+import type { Association } from '../store/types.ts'
+import { createTokens } from './create.ts'
+import { listTokens } from './list.ts'
+import { named } from './naming.ts'
+import { type Parts, timeOf } from './parts.ts'
+import { findToken } from './read.ts'
+
+/** Both tokens, found and allowed, by their numbers. */
+const pairOf = async (
+  parts: Parts,
+  [parentId, childId]: readonly [string, string],
+  permission: TokenPermission,
+  context: UseContext,
+): Promise<Association> => {
+  const operation = permission === 'token:delete' ? 'delete' : 'read'
+  const parent = await findToken(parts, parentId, permission, operation, context)
+  const child = await findToken(parts, childId, permission, operation, context)
+  return { tenantId: context.caller.tenantId, parentSeq: parent.row.seq, childSeq: child.row.seq }
+}
+
+const missing = (): AppError => new AppError('not_found', 'One of the two tokens does not exist any more.')
+
+/** `Vault.associate`. */
+export const associateTokens = async (
+  parts: Parts,
+  parentId: string,
+  childId: string,
+  context: UseContext,
+): Promise<void> => {
+  const pair = await pairOf(parts, [parentId, childId], 'token:read', context)
+  if (pair.parentSeq === pair.childSeq)
+    throw invalid({ child_id: ['must not be the parent: a token is no child of itself'] })
+  const outcome = await parts.tokens.associate(pair, timeOf(parts, context))
+  if (outcome === 'gone') throw missing()
+  if (outcome === 'exists')
+    throw new AppError('conflict', `${named(childId)} is a child of this token already.`)
+}
+
+/** `Vault.dissociate`. */
+export const dissociateTokens = async (
+  parts: Parts,
+  parentId: string,
+  childId: string,
+  context: UseContext,
+): Promise<void> => {
+  const pair = await pairOf(parts, [parentId, childId], 'token:delete', context)
+  if (!(await parts.tokens.dissociate(pair)))
+    throw new AppError('not_found', `${named(childId)} is no child of this token.`)
+}
+
+/** `Vault.createChild`. */
+export const createChild = async (
+  parts: Parts,
+  parentId: string,
+  input: TokenInput,
+  context: UseContext,
+): Promise<Token> => {
+  const { row } = await findToken(parts, parentId, 'token:read', 'read', context)
+  const [token] = await createTokens(parts, [input], context, row.seq)
+  return token!
+}
+
+/** `Vault.children`. */
+export const listChildren = async (
+  parts: Parts,
+  parentId: string,
+  filter: Pick<TokenFilter, 'ids' | 'types'>,
+  page: PageRequest,
+  context: UseContext,
+): Promise<TokenPage> => {
+  const { row } = await findToken(parts, parentId, 'token:read', 'read', context)
+  return listTokens(parts, filter, page, context, 'token:read', { kind: 'child', parentSeq: row.seq })
+}

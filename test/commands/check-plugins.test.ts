@@ -1,0 +1,45 @@
+import t from 'tap'
+import { BAD_PLUGINS, type BadPlugin, ENDLESS, EXITING } from './bad-plugins.ts'
+import { folderOf, sidevault } from './run.ts'
+
+t.test('a check tells the fault of one plugin with its remedy and ends with 2', async (t) => {
+  const plugins = [...BAD_PLUGINS, ENDLESS, EXITING]
+  const folder = folderOf(t, plugins)
+  const left = [...plugins]
+  const work = async () => {
+    for (let plugin = left.pop(); plugin; plugin = left.pop()) {
+      const { code, text } = await sidevault(folder, ['plugins', 'check', `./${plugin.name}`])
+      t.equal(code, 2, plugin.name)
+      t.match(text, plugin.told)
+      t.match(text, /^One fault:$/m)
+    }
+  }
+  await Promise.all([work(), work(), work()])
+})
+
+t.test('configuration that a plugin refuses is told without the values', async (t) => {
+  const strict: BadPlugin = {
+    name: 'strict',
+    source: `import { definePlugin, Type } from 'sidevault/sdk'
+export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
+  config: Type.Object({ url: Type.String({ pattern: '^https://' }) }), setup: () => ({}) })\n`,
+    told: /plugin "strict" › config: "url" must match \^https:\/\//,
+  }
+  const folder = folderOf(t, [strict])
+  const list = (config: unknown) =>
+    sidevault(folder, ['plugins', 'list'], {
+      SIDEVAULT_PLUGINS: './strict',
+      SIDEVAULT_PLUGIN_CONFIG: JSON.stringify(config),
+    })
+  const [missing, wrong, foreign, right] = await Promise.all([
+    list({}),
+    list({ strict: { url: 'secret-thing' } }),
+    list({ strict: { url: 'https://x' }, strct: {} }),
+    list({ strict: { url: 'https://x' } }),
+  ])
+  t.match(missing, { code: 2, text: /"url" is required/ })
+  t.match(wrong, { code: 2, text: strict.told })
+  t.notMatch(wrong.text, /secret-thing/)
+  t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
+  t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })
+})

@@ -1,0 +1,88 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { sidevault } from './run.ts'
+
+/** What each kind writes, and what the plugin list then holds. */
+const KINDS = [
+  {
+    kind: '--folder',
+    path: 'gym-card',
+    files: ['index.test.ts', 'index.ts', 'package.json'],
+    source: './gym-card',
+  },
+  {
+    kind: '--json',
+    path: 'gym-card',
+    files: ['gym-card.json', 'gym-card.test.mjs'],
+    source: './gym-card/gym-card.json',
+  },
+  {
+    kind: '--npm',
+    path: 'sidevault-plugin-gym-card',
+    files: ['index.js', 'index.test.js', 'package.json'],
+    source: './sidevault-plugin-gym-card',
+  },
+] as const
+
+for (const { kind, path, files, source } of KINDS)
+  t.test(`a new plugin (${kind}) passes its check and its test as it is`, async (t) => {
+    const folder = t.testdir()
+    const made = await sidevault(folder, ['plugins', 'new', path, kind])
+    t.match(made, { code: 0, text: new RegExp(`wrote \\./${path}/${files[0]}`) })
+    t.same(readdirSync(join(folder, path)).sort(), files)
+    const commands = made.text.split('\n').filter((line) => line.includes('sidevault.js plugins'))
+    t.equal(commands.length, 2, 'it says how to go on')
+    t.ok(commands[0]?.endsWith(` plugins check ${source}`), made.text)
+    t.match(await sidevault(folder, ['plugins', 'check', source]), {
+      code: 0,
+      text: /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo faults\.\n$/,
+    })
+    const tested = await sidevault(folder, ['plugins', 'test', path])
+    t.equal(tested.code, 0, tested.text)
+    t.match(tested.text, /pass 2\n/)
+  })
+
+t.test('a test that fails makes the command fail', async (t) => {
+  const folder = t.testdir({
+    'package.json': '{"type":"module"}',
+    'a.test.js': "import { test } from 'node:test'\ntest('no', () => { throw new Error('no') })\n",
+  })
+  t.equal((await sidevault(folder, ['plugins', 'test', '.'])).code, 1)
+})
+
+t.test('nothing is written over, and bad names are told', async (t) => {
+  const folder = t.testdir({ taken: { 'index.ts': 'mine' } })
+  t.match(await sidevault(folder, ['plugins', 'new', 'taken']), { code: 2, text: /exists and is not empty/ })
+  t.equal(readFileSync(join(folder, 'taken/index.ts'), 'utf8'), 'mine')
+  t.match(await sidevault(folder, ['plugins', 'new', 'Gym_Card']), {
+    code: 2,
+    text: /"Gym_Card" cannot be the name of a plugin\. Use lower-case letters/,
+  })
+  t.match(await sidevault(folder, ['plugins', 'new', 'a', '--json', '--npm']), { code: 2 })
+  t.same(readdirSync(folder), ['taken'])
+})
+
+t.test(
+  'the list is what SIDEVAULT_PLUGINS holds; a check knows what comes with the service by name',
+  async (t) => {
+    const folder = t.testdir()
+    const list = await sidevault(folder, ['plugins', 'list'])
+    t.equal(list.code, 0, list.text)
+    for (const line of [
+      /^card \d+\.\d+\.\d+ {2}plugins\/card\n {2}token type {2}card \(Card\), \/pci\/high\/$/m,
+      /^ {2}operation {3}POST \/tokens \(Tokens\.Create\), token:create$/m,
+      /^ {2}permission {2}application:create$/m,
+      /^ {2}port {8}credentials$/m,
+    ])
+      t.match(list.text, line)
+    t.match(await sidevault(folder, ['plugins', 'check', 'card']), {
+      code: 0,
+      text: /^card .*\n.*\nNo faults\.\n$/,
+    })
+    t.match(await sidevault(folder, ['plugins', 'check', 'no-such-plugin']), {
+      code: 2,
+      text: /there is no folder and no npm package of this name, looked for from .*Install the package there/,
+    })
+  },
+)

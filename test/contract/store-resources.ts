@@ -1,0 +1,195 @@
+import type { Test } from 'tap'
+import type { Created, TenantRow } from '../../src/store/types.ts'
+import { aToken, NOW } from '../store/kit.ts'
+import type { OpenStore } from './store-contract.ts'
+
+const tenant = (id: string): TenantRow => ({
+  id,
+  owner_id: 'owner',
+  name: id,
+  settings: {},
+  created_by: null,
+  created_at: NOW,
+  modified_by: null,
+  modified_at: null,
+})
+
+const seqOf = (created: Created | undefined): number => (created?.kind === 'created' ? created.seq : 0)
+
+export const storeResources = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test('associations lead from parent to children, and go with either token', async (t) => {
+    const { tokens } = await open(t)
+    const made = await tokens.create([aToken({ id: 'p' }), aToken({ id: 'c1' }), aToken({ id: 'c2' })], NOW)
+    const [parent, first, second] = made.map(seqOf) as [number, number, number]
+    const between = (parentSeq: number, childSeq: number, tenantId = 'tenant-a') => ({
+      tenantId,
+      parentSeq,
+      childSeq,
+    })
+    const children = async (parentSeq: number) =>
+      (
+        await tokens.list({
+          tenantId: 'tenant-a',
+          now: NOW,
+          visibility: 'all',
+          where: { kind: 'child', parentSeq },
+          size: 10,
+        })
+      ).map(({ id }) => id)
+    t.equal(await tokens.associate(between(parent, first), NOW), 'associated')
+    t.equal(await tokens.associate(between(parent, second), NOW), 'associated')
+    t.equal(await tokens.associate(between(parent, first), NOW), 'exists')
+    t.equal(await tokens.associate(between(first, parent), NOW), 'associated', 'the other way is another one')
+    t.equal(await tokens.associate(between(parent, first, 'tenant-b'), NOW), 'gone')
+    t.equal(await tokens.associate(between(parent, 9_999), NOW), 'gone')
+    t.strictSame(await children(parent), ['c2', 'c1'])
+    t.equal(await tokens.dissociate(between(parent, second, 'tenant-b')), false)
+    t.equal(await tokens.dissociate(between(parent, second)), true)
+    t.equal(await tokens.dissociate(between(parent, second)), false)
+    t.strictSame(await children(parent), ['c1'])
+
+    const [child] = await tokens.create([aToken({ id: 'c3', parentSeq: parent })], NOW)
+    t.strictSame(await children(parent), ['c3', 'c1'])
+    t.equal(
+      await tokens.count({
+        tenantId: 'tenant-a',
+        now: NOW,
+        visibility: 'all',
+        where: { kind: 'child', parentSeq: parent },
+      }),
+      2,
+    )
+    t.equal(await tokens.delete('tenant-a', 'c3', NOW), true)
+    t.strictSame(await children(parent), ['c1'])
+    t.equal(await tokens.associate(between(parent, seqOf(child)), NOW), 'gone')
+    await tokens.delete('tenant-a', 'p', NOW)
+    t.strictSame(await children(first), [])
+    await t.rejects(tokens.create([aToken({ id: 'c4', parentSeq: parent })], NOW), { code: 'not_found' })
+    t.strictSame(await tokens.read('tenant-a', ['c4'], NOW), [])
+  })
+
+  await t.test('a child that duplicates a token is that token, associated', async (t) => {
+    const { tokens } = await open(t)
+    const [parent] = await tokens.create([aToken({ id: 'p', fingerprint: 'P' })], NOW)
+    await tokens.create([aToken({ id: 'there', fingerprint: 'F' })], NOW)
+    const parentSeq = seqOf(parent)
+    const again = (fingerprint: string) =>
+      tokens.create([aToken({ deduplicate: true, fingerprint, parentSeq })], NOW)
+    for (const fingerprint of ['F', 'F', 'P']) t.match(await again(fingerprint), [{ kind: 'duplicate' }])
+    const where = { kind: 'child', parentSeq } as const
+    const children = await tokens.list({ tenantId: 'tenant-a', now: NOW, visibility: 'all', where, size: 5 })
+    t.strictSame(
+      children.map(({ id }) => id),
+      ['there'],
+      'a token is no child of itself',
+    )
+  })
+
+  await t.test('live tokens are counted by type', async (t) => {
+    const { tokens, usage } = await open(t)
+    await tokens.create(
+      [
+        aToken({ id: 'gone', type: 'bank' }),
+        aToken({ created_at: NOW - 5 }),
+        aToken({ container: '/other/', created_at: NOW + 7 }),
+        aToken({ expires_at: NOW + 10 }),
+        aToken({ tenant_id: 'tenant-b' }),
+      ],
+      NOW,
+    )
+    await tokens.delete('tenant-a', 'gone', NOW)
+    t.strictSame(await usage.types('tenant-a', NOW), [{ type: 'card', count: 3, last_created_at: NOW + 7 }])
+    t.match(await usage.types('tenant-a', NOW + 10), [{ type: 'card', count: 2 }])
+  })
+
+  await t.test(
+    'of requests with one key one is at work, and its answer is there for the others',
+    async (t) => {
+      const { answers, leftovers } = await open(t)
+      const answer = { tenantId: 'tenant-a', key: Buffer.from('key') }
+      const begin = (holder: string, now = NOW, more: object = {}) =>
+        answers.begin({ ...answer, operation: 'Things.Create', holder, expiresAt: now + 100, ...more }, now)
+      t.strictSame(
+        (await Promise.all(['a', 'b', 'c'].map((holder) => begin(holder)))).map(({ kind }) => kind),
+        ['begun', 'running', 'running'],
+      )
+      await answers.abandon({ ...answer, holder: 'b' })
+      t.strictSame(await begin('b'), { kind: 'running' }, 'only its holder gives it back')
+      await answers.abandon({ ...answer, holder: 'a' })
+      t.strictSame(await begin('b'), { kind: 'begun' })
+      t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
+      await answers.finish({ ...answer, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 })
+      t.strictSame(await begin('b', NOW + 100), { kind: 'running' })
+      await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 })
+      await answers.abandon({ ...answer, holder: 'c' })
+      const sealed = Buffer.from('kept')
+      const done = { kind: 'done', operation: 'Things.Create', sealed }
+      t.strictSame(await begin('d', NOW + 899), done)
+      t.strictSame(await begin('d', NOW, { tenantId: 'tenant-b' }), { kind: 'begun' })
+      await leftovers.purge(NOW + 899, 10)
+      t.strictSame(await begin('d', NOW + 899), done)
+      t.equal(await leftovers.purge(NOW + 900, 10), 1)
+      t.strictSame(await begin('d', NOW), { kind: 'begun' })
+    },
+  )
+
+  await t.test('a record that says when it ends is removed then', async (t) => {
+    const { records, leftovers } = await open(t)
+    const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }
+    const write = (kind: 'insert' | 'replace', id: string, record: object) =>
+      records.commit([{ kind, collection: 'things', tenantId: 'tenant-a', id, record, shape }], NOW)
+    await write('insert', 'a', { hash: 'a', until: NOW + 10 })
+    await write('insert', 'b', { hash: 'b', until: NOW + 10 })
+    await write('insert', 'c', {})
+    await write('replace', 'b', { hash: 'b', until: NOW + 20 })
+    t.equal(await leftovers.purge(NOW + 9, 10), 0)
+    t.equal(await leftovers.purge(NOW + 10, 10), 1)
+    t.equal(await records.lookup('things', 'hash', 'a'), undefined)
+    t.ok(await records.get('things', 'tenant-a', 'b'))
+    await write('replace', 'b', { hash: 'b' })
+    t.equal(await leftovers.purge(NOW + 1_000, 10), 0)
+  })
+
+  await t.test('a deleted tenant has no key and no record at once, and no row in the end', async (t) => {
+    const store = await open(t)
+    const { tenants, keys, records, tokens, leftovers, usage, logs } = store
+    const shape = { name: 'things', indexes: [], lookups: [] }
+    for (const id of ['tenant-a', 'tenant-b']) {
+      await tenants.create(tenant(id), [
+        { tenant_id: id, purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW },
+      ])
+      await records.commit(
+        [{ kind: 'insert', collection: 'things', tenantId: id, id: 'x', record: {}, shape }],
+        NOW,
+      )
+      await tokens.create(
+        Array.from({ length: 5 }, () => aToken({ tenant_id: id, metadata: { a: 'b' } })),
+        NOW,
+      )
+    }
+    const row = { entity_type: 'card', entity_id: 'x', operation: 'read', actor_id: null, actor_type: null }
+    const rest = { message: '', trace_id: '', created_at: NOW, journal: 'j', journal_seq: 1, hash: '' }
+    await logs.ingest([{ tenant_id: 'tenant-a', ...row, ...rest }])
+    const changes = await records.changes(['things'])
+    t.equal(await tenants.update({ ...tenant('tenant-a'), name: 'New', settings: { a: 'true' } }), true)
+    t.match(await tenants.get('tenant-a'), { name: 'New', settings: { a: 'true' } })
+    t.equal(await tenants.delete('tenant-a', NOW), true)
+    t.equal(await tenants.delete('tenant-a', NOW), false)
+    t.equal(await tenants.update(tenant('tenant-a')), false)
+    t.strictSame(await keys.keys('tenant-a'), [])
+    t.equal(await tenants.get('tenant-a'), undefined)
+    t.equal(await records.get('things', 'tenant-a', 'x'), undefined)
+    t.not(await records.changes(['things']), changes, 'what is cached of it is stale')
+    for (let rounds = 0; rounds < 5; rounds++) await leftovers.purge(NOW, 2)
+    t.strictSame(await usage.types('tenant-a', NOW), [])
+    t.equal(await logs.count({ tenantId: 'tenant-a' }), 0)
+    const list = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 10 } as const
+    t.strictSame(await tokens.list(list), [])
+    await tokens.create([aToken()], NOW)
+    t.ok((await leftovers.purge(NOW + 10_000_000, 10)) > 0, 'what a call under way still wrote goes too')
+    t.equal(await leftovers.purge(NOW + 10_000_000, 10), 0)
+    t.equal((await tokens.list({ ...list, tenantId: 'tenant-b' })).length, 5, 'others keep theirs')
+    t.ok(await records.get('things', 'tenant-b', 'x'))
+    t.equal((await keys.keys('tenant-b')).length, 1)
+  })
+}

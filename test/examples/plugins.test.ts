@@ -1,0 +1,262 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import {
+  credentials,
+  type GrpcObject,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceClientConstructor,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import t, { type Test } from 'tap'
+import { sidevault } from '../commands/run.ts'
+import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { makeProject } from './project.ts'
+
+const project = makeProject()
+const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-plugins-'))
+t.teardown(() => {
+  project.remove()
+  rmSync(dataDir, { recursive: true, force: true })
+})
+
+type Method = (
+  message: object,
+  metadata: Metadata,
+  done: (error: ServiceError | null, answer?: Record<string, unknown>) => void,
+) => void
+
+/** A client of the printed .proto files, as anybody's loader makes it: `service.method(message)`. */
+const grpcClient = async (vault: Sidevault, key: string) => {
+  const out = join(project.folder, 'protos')
+  const { code, text } = await sidevault(project.folder, ['proto', '--out', out], outside)
+  if (code !== 0) throw new Error(text)
+  const files = ['tokens', 'passport_checks'].map((name) => `sidevault/v1/${name}.proto`)
+  const { sidevault: loaded } = loadPackageDefinition(loadSync(files, { includeDirs: [out], keepCase: true }))
+  const services = (loaded as GrpcObject).v1 as Record<string, ServiceClientConstructor>
+  const metadata = new Metadata()
+  metadata.set('svc-api-key', key)
+  return (service: string, method: string, message: object): Promise<Record<string, unknown>> => {
+    const client = new services[service]!(`127.0.0.1:${vault.port}`, credentials.createInsecure())
+    return new Promise<Record<string, unknown>>((resolve, reject) => {
+      const call = client[method] as Method
+      call.call(client, message, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})))
+    }).finally(() => client.close())
+  }
+}
+
+/** One data of each type with its plain, masked and refused forms. */
+const TYPES = {
+  passport: {
+    data: { country: 'gbr', number: 'L898902 C3', expires: '2020-01-31', can: '571846' },
+    shown: { country: 'GBR', number: 'L898902C3', expires: '2020-01-31' },
+    used: { country: 'GBR', number: 'L898902C3', expires: '2020-01-31', can: '571846' },
+    masked: { country: 'GBR', number: 'XXXXXX2C3' },
+    query: 'L898902C3',
+    wrong: { country: 'GBR', number: 'L898902C3', expires: '2020-02-31' },
+  },
+  vin: {
+    data: '1hgcm82633a004352',
+    shown: '1HGCM82633A004352',
+    used: '1HGCM82633A004352',
+    masked: '1HGXXXXXXXXXX4352',
+    query: '1HG',
+    wrong: '1HGCM82643A004352',
+  },
+  loyalty_card: {
+    data: { number: '4242424242424242', pin: '1928' },
+    shown: { number: '4242424242424242' },
+    used: { number: '4242424242424242', pin: '1928' },
+    masked: { number: 'XXXXXXXXXXXX4242' },
+    query: '4242',
+    wrong: { number: '4242424242424241' },
+  },
+  iban: {
+    data: 'GB82 WEST 1234 5698 7654 32',
+    shown: 'GB82 WEST 1234 5698 7654 32',
+    used: 'GB82 WEST 1234 5698 7654 32',
+    masked: 'GB82XXXXXXXXXXXXXX5432',
+    query: 'GB82WEST12345698765432',
+    wrong: 'GB82 WEST 1234 5698 7654 33',
+  },
+} as const
+
+type TypeName = keyof typeof TYPES
+const names = Object.keys(TYPES) as TypeName[]
+
+const start = (env: Record<string, string>) => startSidevault({ dataDir, env })
+
+const outside = { SIDEVAULT_CONFIG: project.configuration }
+
+const REVEAL = [
+  {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ALL_TOKEN_PERMISSIONS,
+  },
+]
+
+const tokens = {} as Record<TypeName, string>
+let masking = ''
+let revealing = ''
+let check = ''
+
+const daysAgo = (days: number) => new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10)
+
+const send = (vault: Sidevault, body: unknown, key = masking) =>
+  vault.call('POST', '/proxy', {
+    key,
+    body,
+    headers: { 'svc-proxy-url': 'https://demo.sidevault.test' },
+  })
+
+const bringsMore = async (t: Test, vault: Sidevault) => {
+  const line = `{{ ${tokens.passport} | json: '$.number' | mrz_number }}`
+  t.strictSame((await send(vault, { line })).json.body, { line: 'L898902C36' }, 'ICAO 9303 example')
+
+  const body = { token_id: tokens.passport }
+  const made = await vault.call('POST', '/passport-checks', { key: masking, body })
+  t.match(made, { status: 201, json: { token_id: tokens.passport, expired: true } })
+  check = made.json.id
+  t.equal(made.headers.get('location'), `${vault.url}/passport-checks/${check}`)
+  t.strictSame((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).json, made.json)
+  const list = await vault.call('GET', `/passport-checks?token_id=${tokens.passport}`, { key: masking })
+  t.match(list.json, { pagination: { total_items: 1 }, data: [{ id: check }] })
+  t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: revealing })).status, 403)
+  const card = { token_id: tokens.loyalty_card }
+  t.equal((await vault.call('POST', '/passport-checks', { key: masking, body: card })).status, 422)
+
+  const recently = { country: 'GBR', number: 'A1234567', expires: daysAgo(10) }
+  const young = await vault.call('POST', '/tokens', {
+    key: masking,
+    body: { type: 'passport', data: recently },
+  })
+  const graced = await vault.call('POST', '/passport-checks', {
+    key: masking,
+    body: { token_id: young.json.id },
+  })
+  t.equal(graced.json.expired, false, 'grace_days of the configuration file')
+
+  const paths = (await vault.call('GET', '/openapi.json')).json.paths
+  t.ok(paths['/passport-checks'].post && paths['/passport-checks/{id}'].get, 'they are documented')
+  const permissions = await vault.call('GET', '/permissions', { key: masking })
+  t.ok(permissions.json.some(({ type }: { type: string }) => type === 'passport:check'))
+}
+
+t.test('plugins named in a configuration file beside them serve HTTP and /proxy', async (t) => {
+  const vault = await start(outside)
+  t.teardown(() => vault.stop())
+  masking = await vault.application({ permissions: [...ALL_TOKEN_PERMISSIONS, 'passport:check'] })
+  revealing = await vault.application({ rules: REVEAL })
+
+  for (const type of names) {
+    const { data, shown, used, masked, query, wrong } = TYPES[type]
+    const made = await vault.call('POST', '/tokens', { key: masking, body: { type, data } })
+    t.equal(made.status, 201, `${type}: ${made.text}`)
+    const { id } = made.json
+    tokens[type] = id
+    t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: masking })).json.data, masked)
+    t.strictSame((await vault.call('GET', `/tokens/${id}`, { key: revealing })).json.data, shown)
+    const found = await vault.call('POST', '/v2/tokens/search', {
+      key: masking,
+      body: { query: `type:${type} AND data:"${query}"` },
+    })
+    t.equal(found.json.data[0]?.id, id, `${type} is found`)
+    const refused = await vault.call('POST', '/tokens', { key: masking, body: { type, data: wrong } })
+    t.equal(refused.status, 400, `${type}: ${refused.text}`)
+    t.notOk(refused.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the refusal does not repeat it')
+    const sent = await send(vault, { value: `{{ ${id} }}` })
+    t.strictSame(sent.json.body, { value: used }, 'code and proxies may use what is never returned')
+  }
+  const detokenized = await vault.call('POST', '/detokenize', {
+    key: revealing,
+    body: { can: `{{ ${tokens.passport} | json: '$.can' }}` },
+  })
+  t.strictSame(detokenized.json, { can: null })
+  await t.test('and gRPC', async (t) => {
+    const grpc = await grpcClient(vault, masking)
+    const number = { stringValue: 'L898902C3' }
+    const fields = { country: { stringValue: 'GBR' }, number, expires: { stringValue: '2020-01-31' } }
+    const token = await grpc('Tokens', 'Create', {
+      type: 'passport',
+      data: { structValue: { fields } },
+    })
+    t.match(token, { type: 'passport', containers: ['/identity/high/'] })
+    const checked = await grpc('PassportChecks', 'Create', { token_id: token.id })
+    t.match(checked, { token_id: token.id, expired: true })
+    t.strictSame(await grpc('PassportChecks', 'Get', { id: checked.id }), checked)
+    const page = await grpc('PassportChecks', 'List', { token_id: token.id })
+    t.match(page, { data: [checked] })
+    await t.rejects(grpc('PassportChecks', 'Get', { id: 'none' }), { code: status.NOT_FOUND })
+  })
+  await t.test('the folder brings a filter, a collection, operations, a permission and a setting', (t) =>
+    bringsMore(t, vault),
+  )
+})
+
+t.test('without their plugins tokens are safe, unreadable and deletable', async (t) => {
+  const vault = await start({ SIDEVAULT_PLUGINS: '*' })
+  t.teardown(() => vault.stop())
+  for (const type of names) {
+    const id = tokens[type]
+    for (const key of [masking, revealing]) {
+      const read = await vault.call('GET', `/tokens/${id}`, { key })
+      t.match(read, { status: 200, json: { id, type, privacy: { restriction_policy: 'redact' } } })
+      t.notOk('data' in read.json, `${type}: no data`)
+      t.notOk('mask' in read.json, `${type}: no mask`)
+      t.equal((await send(vault, { value: `{{ ${id} }}` }, key)).status, 422)
+    }
+    const list = await vault.call('GET', `/v2/tokens?type=${type}`, { key: revealing })
+    t.ok(list.json.data.length > 0 && list.json.data.every((token: object) => !('data' in token)))
+    const detokenized = await vault.call('POST', '/detokenize', {
+      key: revealing,
+      body: { value: `{{ ${id} }}` },
+    })
+    t.equal(detokenized.status, 422)
+    const patched = await vault.call('PATCH', `/tokens/${id}`, {
+      key: revealing,
+      body: { mask: '{{ data }}' },
+      headers: { 'content-type': 'application/merge-patch+json' },
+    })
+    t.equal(patched.status, 422, 'no mask of its own unmasks it')
+    const again = await vault.call('POST', '/tokens', {
+      key: masking,
+      body: { type, data: TYPES[type].data },
+    })
+    t.match(again, { status: 400, json: { errors: { type: [/./] } } })
+  }
+  const refused = await send(vault, { line: `{{ ${tokens.passport} | mrz_number }}` })
+  t.match(refused, { status: 400, json: { proxy_error: { status: 400 } } })
+  t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).status, 404)
+  t.equal((await vault.call('DELETE', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 204)
+  t.equal((await vault.call('GET', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 404)
+})
+
+t.test('when the plugins are back, so is what they brought', async (t) => {
+  const vault = await startSidevault({
+    dataDir,
+    cwd: project.folder,
+    env: {
+      SIDEVAULT_PLUGINS: '*,./passport,sidevault-plugin-vin,loyalty.json,./iban.json',
+      SIDEVAULT_PLUGIN_CONFIG: JSON.stringify({ vin: { check_digit: false } }),
+    },
+  })
+  t.teardown(() => vault.stop())
+  for (const type of names.filter((name) => name !== 'loyalty_card')) {
+    const read = await vault.call('GET', `/tokens/${tokens[type]}`, { key: revealing })
+    t.strictSame(read.json.data, TYPES[type].shown)
+  }
+  t.equal((await vault.call('GET', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 404)
+  t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).status, 200)
+  const body = { type: 'vin', data: TYPES.vin.wrong }
+  t.equal(
+    (await vault.call('POST', '/tokens', { key: masking, body })).status,
+    201,
+    'SIDEVAULT_PLUGIN_CONFIG',
+  )
+})

@@ -1,0 +1,35 @@
+import { execFileSync } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root } from '../kit/sources.ts'
+
+const npm = (cwd: string, ...args: readonly string[]) =>
+  execFileSync('npm', [...args, '--offline', '--no-audit', '--no-fund', '--cache', join(cwd, '.npm')], {
+    cwd,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+
+/**
+ * An operator's own folder, outside of this project: the examples copied or, the npm one, packed and installed; the
+ * plugin list in a configuration file beside them.
+ */
+export const makeProject = () => {
+  const folder = mkdtempSync(join(tmpdir(), 'sidevault-project-'))
+  const examples = (name: string) => join(root, 'examples', name)
+  cpSync(examples('plugin-folder'), join(folder, 'passport'), { recursive: true })
+  cpSync(examples('plugin-json'), folder, { recursive: true })
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }))
+  const packed = join(folder, 'packed')
+  mkdirSync(packed)
+  const [{ filename }] = JSON.parse(npm(packed, 'pack', examples('plugin-npm'), '--json'))
+  npm(folder, 'install', join(packed, filename))
+  const configuration = join(folder, 'sidevault.yaml')
+  writeFileSync(
+    configuration,
+    'plugins: ["*", ./passport, sidevault-plugin-vin, loyalty.json, ./iban.json]\n' +
+      'plugin_config: { passport: { grace_days: 30 } }\n',
+  )
+  return { folder, configuration, remove: () => rmSync(folder, { recursive: true, force: true }) }
+}

@@ -1,0 +1,38 @@
+import t from 'tap'
+import { openTestVault } from './kit.ts'
+
+const locker = (pin: string) => ({ type: 'locker', data: { name: 'Ada', pin } })
+
+t.test('an index of a caller’s own does not make findable what is never returned', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const made = await create({ ...locker('987654'), search_indexes: ['{{ data.pin }}', '{{ data.name }}'] })
+  const later = await create(locker('987654'))
+  await vault.update(later.id, { search_indexes: ['pin {{ data.pin }}', '{{ data.name }}'] }, as())
+  const found = async (query: string) => {
+    const { data } = await vault.list({ query }, { kind: 'offset', page: 1, size: 20 }, as(), 'token:search')
+    return data.map(({ id }) => id).sort()
+  }
+  t.same(await found('data:987654'), [])
+  t.same(await found('data:"pin 987654"'), [])
+  t.same(await found('data:Ada'), [made.id, later.id].sort(), 'other members are')
+})
+
+t.test('a fingerprint of a caller’s own does not compare what is never returned', async (t) => {
+  const { create } = await openTestVault(t)
+  const fingerprint_expression = '{{ data.name }}-{{ data.pin }}'
+  const one = await create({ ...locker('1234'), fingerprint_expression })
+  const other = await create({ ...locker('9999'), fingerprint_expression })
+  t.ok(one.fingerprint)
+  t.equal(one.fingerprint, other.fingerprint)
+})
+
+t.test('an id is made neither of what is never returned nor of what is soon removed', async (t) => {
+  const { create } = await openTestVault(t)
+  const pin = await create({ ...locker('1234'), id: 'locker-{{ data.pin }}' })
+  t.notMatch(pin.id, /1234/)
+  const data = { number: '4242424242424242', cvc: '987' }
+  const cvc = await create({ type: 'card', data, id: 'card-{{ data.cvc }}' })
+  t.notMatch(cvc.id, /987/)
+  const own = await create({ ...locker('1234'), id: 'locker-{{ data.name }}' })
+  t.equal(own.id, 'locker-Ada', 'other members may be in it')
+})
