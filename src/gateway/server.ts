@@ -1,12 +1,10 @@
-import { chmod, rm } from 'node:fs/promises'
-import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
 import { parseCidr } from '../control-plane/ranges.ts'
 import { createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchange, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
-import { loadProcessMethod } from './messages.ts'
-import { type ProcessStream, serveStream } from './stream.ts'
+import { serveStream } from './stream.ts'
+import { listen } from './transport/listen.ts'
 
 export type GatewayDeps = Omit<ExchangeDeps, 'admission'>
 
@@ -43,11 +41,8 @@ export interface Gateway {
 
 const MIB = 1024 * 1024
 
-/**
- * Node's http2 kills a connection whose peer resets many streams, and Envoy resets one for every request it is done
- * with. grpc-js passes these on to `http2.createServer`.
- */
-const UNLIMITED_RESETS = { streamResetBurst: 1_000_000, streamResetRate: 1_000_000 }
+/** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
+const CALLS = 10_000
 
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
@@ -71,38 +66,10 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
     bodyLimit,
   }
-  const server = new Server({
-    'grpc.max_receive_message_length': bodyLimit + MIB,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': 10_000,
-  })
-  raiseResetLimit(server)
-  server.addService(loadProcessMethod() as ServiceDefinition, {
-    Process: (call: ProcessStream) =>
-      serveStream(call, (signal) => createExchange(exchangeDeps, exchangeOptions, signal), deps.log),
-  })
-  await rm(options.socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${options.socketPath}`, ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    )
-  })
-  await chmod(options.socketPath, 0o600)
-  return {
-    close: (graceMs = 5_000) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(() => server.forceShutdown(), graceMs)
-        server.tryShutdown(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      }),
-  }
-}
-
-const raiseResetLimit = (server: Server): void => {
-  const internals = server as unknown as { commonServerOptions?: Record<string, unknown> }
-  if (internals.commonServerOptions === undefined)
-    throw new Error('this version of grpc-js does not let the stream reset limit be raised')
-  Object.assign(internals.commonServerOptions, UNLIMITED_RESETS)
+  const listener = await listen(
+    options.socketPath,
+    (call) => serveStream(call, () => createExchange(exchangeDeps, exchangeOptions), deps.log),
+    { messageBytes: bodyLimit + MIB, calls: CALLS },
+  )
+  return { close: (graceMs = 5_000) => listener.close(graceMs) }
 }
