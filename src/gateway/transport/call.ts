@@ -111,7 +111,6 @@ export class HttpCall implements Call {
       this.#received = 0
     }
     if (data.length > 0 && !this.#reader.push(data)) this.#breakOff()
-    if (isLast) this.endByPeer()
   }
 
   endByPeer(): void {

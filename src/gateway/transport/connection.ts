@@ -59,6 +59,11 @@ class Http2Connection implements Connection, Carrier {
   #received = 0
   #greeted = false
   #lastId = 0
+  /**
+   * Calls whose last message has come. Told when all that came with it is read: a peer that ends a call and resets it
+   * at once, as Envoy does, would count trailers for it as a fault of ours.
+   */
+  readonly #ended: HttpCall[] = []
   /** The header block being received. */
   #block: { readonly id: number; readonly isLast: boolean; bytes: number } | undefined
   #draining: 'no' | 'announced' | 'known' = 'no'
@@ -74,6 +79,7 @@ class Http2Connection implements Connection, Carrier {
       if (this.#destroyed) return
       try {
         reader.push(chunk)
+        for (const call of this.#ended.splice(0)) call.endByPeer()
         if (socket.writableLength > UNREAD) throw new ConnectionError(CODE.enhanceYourCalm, 'nothing is read')
       } catch (error) {
         this.#fail(error)
@@ -157,7 +163,7 @@ class Http2Connection implements Connection, Carrier {
     this.#block = undefined
     // An id that is not new: trailers, or a call that was reset meanwhile.
     if (block.id > this.#lastId) this.#begin(block.id)
-    if (block.isLast) this.#calls.get(block.id)?.endByPeer()
+    if (block.isLast) this.#end(block.id)
   }
 
   #begin(id: number): void {
@@ -183,7 +189,14 @@ class Http2Connection implements Connection, Carrier {
       this.#received = 0
     }
     const data = (flags & FLAG.padded) === 0 ? payload : withoutPadding(payload)
-    this.#calls.get(id)?.receive(data, size, (flags & FLAG.endStream) !== 0)
+    const isLast = (flags & FLAG.endStream) !== 0
+    this.#calls.get(id)?.receive(data, size, isLast)
+    if (isLast) this.#end(id)
+  }
+
+  #end(id: number): void {
+    const call = this.#calls.get(id)
+    if (call !== undefined) this.#ended.push(call)
   }
 
   #resetStream(id: number, payload: Buffer): void {

@@ -177,7 +177,7 @@ t.test(
     await until(() => seen.messages.length === 2)
     next.cancel()
     await until(() => seen.gone === 2)
-    },
+  },
 )
 
 t.test('thousands of calls that their client resets leave the connection as it is', async (t) => {
@@ -323,10 +323,10 @@ const raw = async (socketPath: string, settings: readonly (readonly [number, num
   return {
     socket: socket as Socket,
     send,
-    /** The next frame of a type; others are dropped. Throws when the connection closes first. */
-    next: async (type: number): Promise<Frame> => {
-      await until(() => closed || frames.some(([found]) => found === type))
-      const at = frames.findIndex(([found]) => found === type)
+    /** The next frame of one of these types; others are dropped. Throws when the connection closes first. */
+    next: async (...types: readonly number[]): Promise<Frame> => {
+      await until(() => closed || frames.some(([found]) => types.includes(found)))
+      const at = frames.findIndex(([found]) => types.includes(found))
       if (at < 0) throw new Error('the connection was closed')
       const [found] = frames.splice(0, at + 1).slice(-1)
       return found as Frame
@@ -345,6 +345,20 @@ const windowUpdate = (id: number, bytes: number) => {
   payload.writeUInt32BE(bytes)
   return frame(FRAME.windowUpdate, 0, id, payload)
 }
+
+t.test('a call that is ended and reset at once gets no more frames', async (t) => {
+  const { socketPath, seen } = await start(t)
+  const client = await raw(socketPath)
+  client.send(
+    open(1),
+    frame(FRAME.data, 1, 1, Buffer.alloc(0)),
+    frame(FRAME.resetStream, 0, 1, Buffer.alloc(4)),
+  )
+  client.send(frame(FRAME.ping, 0, 0, Buffer.alloc(8)))
+  t.same((await client.next(FRAME.ping, FRAME.headers))[0], FRAME.ping)
+  t.match(seen, { ended: 0, gone: 1 })
+  client.socket.destroy()
+})
 
 t.test('padding and priorities are passed over', async (t) => {
   const { socketPath, seen } = await start(t)
