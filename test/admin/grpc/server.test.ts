@@ -1,3 +1,6 @@
+import { once } from 'node:events'
+import { connect as connectHttp2, constants } from 'node:http2'
+import { connect } from 'node:net'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
@@ -290,6 +293,27 @@ t.test('calls that outlast the patience of closing are broken off', async (t) =>
   await slow.began
   await grpc.close()
   t.not((await answer).code, status.OK)
+})
+
+t.test('callers that give up by the thousand do not end the connection that others share', async (t) => {
+  const { socketPath } = await start(t)
+  const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
+  t.teardown(() => session.destroy())
+  const head = {
+    ':method': 'POST',
+    ':path': '/sidevault.v1.Permissions/List',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  }
+  for (let i = 0; i < 3000; i++) {
+    const stream = session.request(head)
+    stream.on('error', () => {})
+    stream.close(constants.NGHTTP2_CANCEL)
+    await once(stream, 'close')
+  }
+  const stream = session.request({ ...head, 'grpc-timeout': '1m' })
+  const [answer] = await once(stream, 'response')
+  t.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
 
 t.test('each call has its line and its count, as over HTTP', async (t) => {
