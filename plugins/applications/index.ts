@@ -22,7 +22,15 @@ export const plugin = definePlugin({
       ],
       collections: [Applications, ApplicationKeys],
       permissions,
-      ports: { credentials: credentials(kernel, directory) },
+      ports: {
+        credentials: credentials(kernel, directory),
+        applications: {
+          get: async (tenantId, id) => {
+            const application = await directory.applications().get(tenantId, id)
+            return application && { ...application, tenant_id: tenantId }
+          },
+        },
+      },
     }
   },
 })

@@ -1,11 +1,28 @@
+import { Type } from 'typebox'
 import { definePlugin } from '#sdk'
-import { getSelf } from './operations.ts'
+import { tenantOperations } from './operations.ts'
 import { permissions } from './permissions.ts'
+import { usageReport } from './usage.ts'
 
-/** The tenant that owns the calling key (interface, "Tenant"). */
+const config = Type.Object({
+  included_monthly_active_tokens: Type.Integer({
+    minimum: 0,
+    default: 0,
+    description: 'Monthly active tokens that the billing plan includes; 0: as many as there are.',
+  }),
+})
+
+/** The tenant that owns the calling key, and what it uses (interface, "Tenant"). */
 export const plugin = definePlugin({
   api: 1,
   name: 'tenants',
   version: '1.0.0',
-  setup: (kernel) => ({ operations: [getSelf(kernel)], permissions }),
+  config,
+  setup: (kernel) => ({
+    operations: [
+      ...tenantOperations(kernel),
+      usageReport(kernel, kernel.config.included_monthly_active_tokens),
+    ],
+    permissions,
+  }),
 })

@@ -1,8 +1,13 @@
 import { Type } from 'typebox'
-import { AppError, defineOperation, type Kernel } from '#sdk'
-import { TenantOutput, tenantOutput } from './schemas.ts'
+import { AppError, type Call, defineOperation, type Kernel, Nothing } from '#sdk'
+import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
-export const getSelf = (kernel: Kernel) =>
+const gone = () => new AppError('not_found', 'The tenant of this key does not exist any more.')
+
+const ofCaller = ({ caller }: Call): string => caller.tenantId
+
+/** Calls on the tenant of the calling key. */
+export const tenantOperations = (kernel: Kernel) => [
   defineOperation({
     rpc: 'Tenants.Get',
     http: 'GET /tenants/self',
@@ -11,10 +16,48 @@ export const getSelf = (kernel: Kernel) =>
     audit: 'none',
     input: Type.Object({}),
     output: TenantOutput,
-    run: async (_input, call) => {
-      const tenant = await kernel.tenants.get(call.caller.tenantId)
-      if (tenant === undefined)
-        throw new AppError('not_found', 'The tenant of this key does not exist any more.')
+    run: async (_input, { caller }) => {
+      const tenant = await kernel.tenants.get(caller.tenantId)
+      if (tenant === undefined) throw gone()
       return tenantOutput(tenant)
     },
-  })
+  }),
+  defineOperation({
+    rpc: 'Tenants.Update',
+    http: 'PUT /tenants/self',
+    summary: 'Replace name and settings of the tenant',
+    description: 'Settings stay as they are when they are left out; when sent, they are replaced.',
+    permission: 'tenant:update',
+    audit: { entity: 'tenant', verb: 'update', id: ofCaller },
+    input: TenantUpdate,
+    output: TenantOutput,
+    run: async ({ name, settings }, { caller, now }) => {
+      const current = await kernel.tenants.get(caller.tenantId)
+      if (current === undefined) throw gone()
+      const given = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
+      const tenant = {
+        ...current,
+        name,
+        settings: settings ? Object.fromEntries(given) : current.settings,
+        modified_by: caller.actorId,
+        modified_at: now,
+      }
+      if (!(await kernel.tenants.update(tenant))) throw gone()
+      return tenantOutput(tenant)
+    },
+  }),
+  defineOperation({
+    rpc: 'Tenants.Delete',
+    http: 'DELETE /tenants/self',
+    summary: 'Delete the tenant, its keys and everything it owns, for good',
+    permission: 'tenant:delete',
+    audit: { entity: 'tenant', verb: 'delete', id: ofCaller },
+    input: Type.Object({}),
+    output: Nothing,
+    status: 204,
+    run: async (_input, { caller }) => {
+      if (!(await kernel.tenants.delete(caller.tenantId))) throw gone()
+      return {}
+    },
+  }),
+]

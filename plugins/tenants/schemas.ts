@@ -1,29 +1,35 @@
-import { Type } from 'typebox'
-import { isoTime, type Tenant } from '#sdk'
+import { type Static, Type } from 'typebox'
+import { field, isoTime, orNull, type Tenant } from '#sdk'
 
-/** Values are strings that hold a boolean (interface, "Tenant Settings"). */
-const TenantSettings = Type.Object(
-  {
-    fingerprint_tokens: Type.Optional(Type.String({ field: 1 })),
-    deduplicate_tokens: Type.Optional(Type.String({ field: 2 })),
-  },
-  { field: 4 },
-)
+/** A string that holds a boolean (interface, "Tenant Settings"). */
+const flag = (number: number, description: string) =>
+  Type.Optional(Type.String({ pattern: '^([tT]rue|[fF]alse|TRUE|FALSE)$', field: number, description }))
+
+const TenantSettings = Type.Object({
+  fingerprint_tokens: flag(1, "Fingerprint all tokens by their type's default expression: true or false."),
+  deduplicate_tokens: flag(2, 'Answer an equal token instead of making another: true or false.'),
+  strict_code: flag(3, 'Refuse code that does not parse, instead of warning: true or false.'),
+})
 
 /** The interface's Tenant. */
 export const TenantOutput = Type.Object({
   id: Type.String({ field: 1 }),
   owner_id: Type.String({ field: 2 }),
   name: Type.String({ field: 3 }),
-  settings: TenantSettings,
+  settings: field(4, TenantSettings),
   created_by: Type.Optional(Type.String({ field: 5 })),
   created_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
   modified_by: Type.Optional(Type.String({ field: 7 })),
   modified_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
 })
 
+export const TenantUpdate = Type.Object({
+  name: Type.String({ minLength: 1, maxLength: 200, field: 1 }),
+  settings: orNull(2, TenantSettings),
+})
+
 /** A tenant as the API shows it. */
-export const tenantOutput = (tenant: Tenant): Type.Static<typeof TenantOutput> => ({
+export const tenantOutput = (tenant: Tenant): Static<typeof TenantOutput> => ({
   id: tenant.id,
   owner_id: tenant.owner_id,
   name: tenant.name,

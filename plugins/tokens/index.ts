@@ -1,4 +1,5 @@
 import { definePlugin } from '#sdk'
+import { associationOperations } from './associations.ts'
 import { bulkOperations } from './bulk.ts'
 import { listOperations } from './lists.ts'
 import { permissions } from './permissions.ts'
@@ -10,7 +11,12 @@ export const plugin = definePlugin({
   name: 'tokens',
   version: '1.0.0',
   setup: (kernel) => ({
-    operations: [...recordOperations(kernel), ...listOperations(kernel), ...bulkOperations(kernel)],
+    operations: [
+      ...recordOperations(kernel),
+      ...listOperations(kernel),
+      ...bulkOperations(kernel),
+      ...associationOperations(kernel),
+    ],
     permissions,
   }),
 })

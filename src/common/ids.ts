@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomBytes, randomInt, randomUUID } from 'node:crypto'
 import bs58 from 'bs58'
 
 export const newId = (): string => randomUUID()
@@ -7,3 +7,9 @@ export const newId = (): string => randomUUID()
 export const newKey = (prefix: 'key_' | 'key_sess_' = 'key_'): string => prefix + bs58.encode(randomBytes(24))
 
 export const UUID_PATTERN = '^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$'
+
+const BASE58 = '123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz'
+
+/** Exactly `length` random base58 characters, 5.8 bits each. */
+export const randomBase58 = (length: number): string =>
+  Array.from({ length }, () => BASE58[randomInt(BASE58.length)]).join('')

@@ -66,12 +66,12 @@ export const doneRecord = (
 }
 
 /** What a permission is about: `proxy:read` → reading a proxy. */
-const subjectOf = (operation: Operation): Subject | undefined => {
+export const subjectOf = (operation: Operation): Subject | undefined => {
   if (operation.audit !== 'none') return operation.audit
   const { permission } = operation
   if (permission === 'none' || permission === 'any key') return undefined
   const cut = permission.lastIndexOf(':')
-  return { entity: permission.slice(0, cut), verb: permission.slice(cut + 1) }
+  return { entity: permission.slice(0, cut).replaceAll(':', '_'), verb: permission.slice(cut + 1) }
 }
 
 /** The record of a call that was refused for lack of permission (completions §10). */

@@ -35,6 +35,10 @@ export const methodOf = (operation: Operation): string => operation.http.slice(0
 
 export const pathOf = (operation: Operation): string => operation.http.slice(operation.http.indexOf(' ') + 1)
 
+/** True when success has nothing to say: over HTTP an empty body. */
+export const answersNothing = (operation: Operation): boolean =>
+  operation.status === 204 || Object.keys(asSchema(operation.output).properties ?? {}).length === 0
+
 /** Names of the `{members}` of a path, in order. */
 export const pathParams = (path: string): string[] =>
   [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name!)

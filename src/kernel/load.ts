@@ -1,5 +1,5 @@
 import type { Expressions } from '../expressions/types.ts'
-import type { Filter, Kernel, Plugin } from '../sdk/index.ts'
+import type { Filter, Kernel, Operation, Plugin } from '../sdk/index.ts'
 import { checkContribution, FILTER_NAME } from './check-contribution.ts'
 import { checkMessages } from './check-messages.ts'
 import { checkConfig, checkPlugins, placeOf } from './check-plugin.ts'
@@ -48,6 +48,16 @@ export interface Loading {
   readonly faults: Fault[]
 }
 
+/** An operation whose name is taken is at fault for that alone: its messages would be told as faults of the other. */
+const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] => {
+  const names = new Set<unknown>()
+  const isFirst = ({ rpc }: Operation) => names.size < names.add(rpc).size
+  return loaded.map(({ plugin, contribution }) => ({
+    plugin,
+    contribution: { ...contribution, operations: (contribution.operations ?? []).filter(isFirst) },
+  }))
+}
+
 /** Loads, sets up and checks the plugins of the list; starts nothing and needs nothing that runs. */
 export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise<Loading> => {
   const { plugins: sources, pluginsDir, bases = [process.cwd()], configs = {}, onProgress } = options
@@ -91,7 +101,7 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   }
   onProgress?.(undefined)
   checkTogether(loaded, faults)
-  checkMessages(loaded, faults)
+  checkMessages(withoutTwins(loaded), faults)
   const placeFor = (plugin: Plugin) => candidates.find(({ value }) => value === plugin)?.place ?? ''
   return {
     loaded,

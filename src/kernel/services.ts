@@ -17,6 +17,7 @@ import type {
   Vault,
 } from '../sdk/index.ts'
 import type { LogStore, RecordStore, TenantStore, UsageStore } from '../store/types.ts'
+import { checkCode } from './check-code.ts'
 import { placeOf } from './check-plugin.ts'
 import { createLogs } from './logs.ts'
 import { createRecords, shapeOf } from './records.ts'
@@ -162,6 +163,7 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
         return { types, active }
       }),
     port: (name) => ready('port', () => foundation.ports()[name]),
+    checkCode: (code) => ready('checkCode', async () => checkCode(code)),
     checkDestination: (url) => ready('checkDestination', () => foundation.checkDestination(url)),
     records: ((collection: Collection) =>
       lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>

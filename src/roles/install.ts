@@ -5,7 +5,7 @@ import { Secret } from '../common/secret.ts'
 import type { Foundation } from './foundation.ts'
 
 /**
- * Makes the first tenant and its management application on a store that has none; undefined when it has one. `key` is
+ * Makes the first tenant and its management application on a store that never had one; undefined when it had. `key` is
  * there when it was generated: nothing but its keyed hash is kept.
  *
  * The application comes before its tenant, so that a start cut short between the two is simply done again.
@@ -22,7 +22,7 @@ export const install = async (
       'No plugin finds the owners of API keys. Add the plugin "applications" (or *) to SIDEVAULT_PLUGINS.',
     )
   const hash = (key: Secret<string>) => keys.mac('api-key', key.reveal())
-  if ((await store.tenants.list()).length > 0) {
+  if (!(await store.tenants.isNew())) {
     if (given !== undefined && (await credentials.authenticate(hash(given))) === undefined)
       log.warn('SIDEVAULT_BOOTSTRAP_KEY is no key of this data directory: it counts on the first start only')
     return undefined

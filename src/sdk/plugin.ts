@@ -4,6 +4,7 @@ import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Secret } from '../common/secret.ts'
 import type { ApplicationType, Credential, Grants } from './access.ts'
+import type { CodeFault } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
@@ -17,7 +18,11 @@ export interface Tenant {
   readonly id: string
   readonly owner_id: string
   readonly name: string
-  readonly settings: { readonly fingerprint_tokens?: string; readonly deduplicate_tokens?: string }
+  readonly settings: {
+    readonly fingerprint_tokens?: string
+    readonly deduplicate_tokens?: string
+    readonly strict_code?: string
+  }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
   readonly created_at: number
@@ -108,6 +113,8 @@ export interface Kernel<Config = unknown> {
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
   /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
   checkDestination(url: string): void
+  /** Where code does not parse; none when it does. The code is not run. */
+  checkCode(code: string): Promise<readonly CodeFault[]>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
   /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */

@@ -179,6 +179,8 @@ export interface KeyRow {
 export interface TenantStore {
   get(id: string): Promise<TenantRow | undefined>
   list(): Promise<readonly TenantRow[]>
+  /** True when the store never had a tenant. */
+  isNew(): Promise<boolean>
   /** Tenant and its keys, all or nothing. */
   create(tenant: TenantRow, keys: readonly KeyRow[]): Promise<void>
   /** Replaces name, settings and who modified them when; false when there is no such tenant. */

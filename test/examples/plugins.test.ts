@@ -1,7 +1,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import {
+  credentials,
+  type GrpcObject,
+  loadPackageDefinition,
+  Metadata,
+  type ServiceClientConstructor,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
 import t, { type Test } from 'tap'
+import { sidevault } from '../commands/run.ts'
 import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { makeProject } from './project.ts'
 
@@ -11,6 +22,31 @@ t.teardown(() => {
   project.remove()
   rmSync(dataDir, { recursive: true, force: true })
 })
+
+type Method = (
+  message: object,
+  metadata: Metadata,
+  done: (error: ServiceError | null, answer?: Record<string, unknown>) => void,
+) => void
+
+/** A client of the printed .proto files, as anybody's loader makes it: `service.method(message)`. */
+const grpcClient = async (vault: Sidevault, key: string) => {
+  const out = join(project.folder, 'protos')
+  const { code, text } = await sidevault(project.folder, ['proto', '--out', out], outside)
+  if (code !== 0) throw new Error(text)
+  const files = ['tokens', 'passport_checks'].map((name) => `sidevault/v1/${name}.proto`)
+  const { sidevault: loaded } = loadPackageDefinition(loadSync(files, { includeDirs: [out], keepCase: true }))
+  const services = (loaded as GrpcObject).v1 as Record<string, ServiceClientConstructor>
+  const metadata = new Metadata()
+  metadata.set('svc-api-key', key)
+  return (service: string, method: string, message: object): Promise<Record<string, unknown>> => {
+    const client = new services[service]!(`127.0.0.1:${vault.port}`, credentials.createInsecure())
+    return new Promise<Record<string, unknown>>((resolve, reject) => {
+      const call = client[method] as Method
+      call.call(client, message, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})))
+    }).finally(() => client.close())
+  }
+}
 
 /** One data of each type with its plain, masked and refused forms. */
 const TYPES = {
@@ -142,6 +178,22 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     body: { can: `{{ ${tokens.passport} | json: '$.can' }}` },
   })
   t.strictSame(detokenized.json, { can: null })
+  await t.test('and gRPC', async (t) => {
+    const grpc = await grpcClient(vault, masking)
+    const number = { stringValue: 'L898902C3' }
+    const fields = { country: { stringValue: 'GBR' }, number, expires: { stringValue: '2020-01-31' } }
+    const token = await grpc('Tokens', 'Create', {
+      type: 'passport',
+      data: { structValue: { fields } },
+    })
+    t.match(token, { type: 'passport', containers: ['/identity/high/'] })
+    const checked = await grpc('PassportChecks', 'Create', { token_id: token.id })
+    t.match(checked, { token_id: token.id, expired: true })
+    t.strictSame(await grpc('PassportChecks', 'Get', { id: checked.id }), checked)
+    const page = await grpc('PassportChecks', 'List', { token_id: token.id })
+    t.match(page, { data: [checked] })
+    await t.rejects(grpc('PassportChecks', 'Get', { id: 'none' }), { code: status.NOT_FOUND })
+  })
   await t.test('the folder brings a filter, a collection, operations, a permission and a setting', (t) =>
     bringsMore(t, vault),
   )

@@ -1,4 +1,5 @@
 import type { Test } from 'tap'
+import { isoTime } from '../../src/common/clock.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { startGrpcCalls } from './transports.ts'
 
@@ -73,6 +74,10 @@ export const startApi = async (t: Test) => {
     management,
     /** Stands still until it is moved. */
     clock,
+    /** The clock's time as the API prints it. */
+    time: () => isoTime(clock.now()),
+    /** The test service behind the API, for what its callers cannot see. */
+    service,
     call,
     application,
     /** Key of a private application to which everything is revealed. */

@@ -2,18 +2,113 @@ import t from 'tap'
 import { startApi } from './api.ts'
 
 const api = await startApi(t)
+const key = api.management
+const self = (method: string, body?: object, as = key) =>
+  api.call(method, '/tenants/self', { key: as, ...(body ? { body } : {}) })
 
-t.test('"Get tenant GET /tenants/self … Tenant of the calling key."', async (t) => {
-  const { status, body } = await api.call('GET', '/tenants/self', { key: api.management })
+t.test('"Get tenant | GET /tenants/self | … Tenant of the calling key."', async (t) => {
+  const { status, body } = await self('GET')
   t.equal(status, 200)
   t.match(body, { id: /^[0-9a-f-]{36}$/, owner_id: /^[0-9a-f-]{36}$/, name: String, settings: Object })
-  const { body: application } = await api.call('GET', '/applications/key', { key: api.management })
+  const { body: application } = await api.call('GET', '/applications/key', { key })
   t.equal(body.id, application.tenant_id)
 })
 
-t.test('"Permission tenant:read"', async (t) => {
-  const { key: without } = await api.application('management', ['log:read'])
-  t.equal((await api.call('GET', '/tenants/self', { key: without })).status, 403)
-  const { key } = await api.application('management', ['tenant:read'])
-  t.equal((await api.call('GET', '/tenants/self', { key })).status, 200)
+t.test('each call needs its own permission', async (t) => {
+  const calls = [
+    ['GET', '/tenants/self', 'tenant:read'],
+    ['PUT', '/tenants/self', 'tenant:update'],
+    ['DELETE', '/tenants/self', 'tenant:delete'],
+    ['GET', '/tenants/self/reports/usage', 'report:read'],
+  ] as const
+  const all = calls.map(([, , permission]) => permission)
+  for (const [method, path, permission] of calls) {
+    const others = all.filter((other) => other !== permission)
+    const { key: without } = await api.application('management', others)
+    const body = method === 'PUT' ? { body: { name: 'x' } } : {}
+    t.equal((await api.call(method, path, { key: without, ...body })).status, 403, `${method} ${path}`)
+    if (method === 'DELETE') continue
+    const { key: only } = await api.application('management', [permission])
+    t.equal((await api.call(method, path, { key: only, ...body })).status, 200, `${method} ${path}`)
+  }
+})
+
+t.test(
+  '"Update tenant | PUT /tenants/self | … The updated Tenant; an error on validation failure."',
+  async (t) => {
+    api.clock.advance(1_000)
+    const { body: before } = await self('GET')
+    const { body: application } = await api.call('GET', '/applications/key', { key })
+    const settings = { fingerprint_tokens: 'false', deduplicate_tokens: 'True' }
+    const { status, body } = await self('PUT', { name: 'Renamed', settings, id: 'x', owner_id: 'x' })
+    t.equal(status, 200)
+    t.strictSame(body, {
+      ...before,
+      name: 'Renamed',
+      settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+      modified_by: application.id,
+      modified_at: api.time(),
+    })
+    t.strictSame((await self('GET')).body, body)
+    const kept = await self('PUT', { name: 'Again' })
+    t.strictSame(kept.body.settings, body.settings, 'settings that are left out stay')
+    for (const [wrong, path] of [
+      [{}, 'name'],
+      [{ name: '' }, 'name'],
+      [{ name: 'x'.repeat(201) }, 'name'],
+      [{ name: 5 }, 'name'],
+      [{ name: 'x', settings: { deduplicate_tokens: true } }, 'settings.deduplicate_tokens'],
+      [{ name: 'x', settings: { fingerprint_tokens: 'yes' } }, 'settings.fingerprint_tokens'],
+      [{ name: 'x', settings: 'true' }, 'settings'],
+    ] as const) {
+      const refused = await self('PUT', wrong)
+      t.equal(refused.status, 400)
+      t.ok(refused.body.errors[path], JSON.stringify(refused.body.errors))
+    }
+    t.strictSame((await self('GET')).body, kept.body, 'nothing changed')
+    t.equal((await self('PUT', { name: 'x'.repeat(200), settings: {} })).status, 200)
+    const { body: logs } = await api.call('GET', `/logs?entity_type=tenant&entity_id=${before.id}`, { key })
+    t.match(logs.data[0], { operation: 'update', message: 'Tenant updated' })
+  },
+)
+
+t.test(
+  '"fingerprint_tokens | When true, all tokens are fingerprinted"; "deduplicate_tokens | …"',
+  async (t) => {
+    const { key: tokens } = await api.application('private', ['token:create', 'token:read', 'token:update'])
+    const create = async (data: string) =>
+      (await api.call('POST', '/tokens', { key: tokens, body: { data } })).body
+    await self('PUT', { name: 'x', settings: {} })
+    t.notOk('fingerprint' in (await create('a')))
+    await self('PUT', { name: 'x', settings: { fingerprint_tokens: 'true' } })
+    const first = await create('b')
+    const second = await create('b')
+    t.match(first.fingerprint, /^[1-9A-HJ-NP-Za-km-z]+$/)
+    t.equal(first.fingerprint, second.fingerprint)
+    t.not(first.id, second.id)
+    await self('PUT', { name: 'x', settings: { deduplicate_tokens: 'true' } })
+    const third = await create('c')
+    t.equal((await create('c')).id, third.id)
+    const changed = await api.call('PATCH', `/tokens/${first.id}`, { key: tokens, body: { data: 'c' } })
+    t.equal(changed.body.id, third.id, '"on creation and updates"')
+    await self('PUT', { name: 'x', settings: { deduplicate_tokens: 'false' } })
+    t.not((await create('c')).id, third.id)
+  },
+)
+
+t.test('"Delete tenant | DELETE /tenants/self": its keys and everything it owns', async (t) => {
+  const other = await api.otherTenant()
+  const tokens = await other.application(['token:create', 'token:read'])
+  const { body: token } = await api.call('POST', '/tokens', { key: tokens, body: { id: 'mine', data: 'x' } })
+  const { body: tenant } = await self('GET', undefined, other.key)
+  t.equal((await api.service.store.keys.keys(tenant.id)).length, 2)
+  const gone = await self('DELETE', undefined, other.key)
+  t.equal(gone.status, 204)
+  t.equal(gone.text, '')
+  for (const dead of [other.key, tokens]) {
+    t.equal((await api.call('GET', '/applications/key', { key: dead })).status, 401)
+    t.equal((await api.call('GET', `/tokens/${token.id}`, { key: dead })).status, 401)
+  }
+  t.strictSame(await api.service.store.keys.keys(tenant.id), [], 'no key opens its data any more')
+  t.equal((await self('GET')).status, 200, 'others stay')
 })

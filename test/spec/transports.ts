@@ -4,7 +4,7 @@ import { startGrpc } from '../../src/admin/grpc/server.ts'
 import { inputReader } from '../../src/admin/http/input.ts'
 import { errorsForBody } from '../../src/admin/http/problem.ts'
 import { createLog } from '../../src/common/log.ts'
-import { methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
+import { answersNothing, methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
 import type { Item, Message } from '../../src/kernel/messages/model.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
@@ -112,7 +112,7 @@ export const startGrpcCalls = async (service: TestService) => {
     }
     const output = answer.output ?? {}
     const status = operation.status ?? 200
-    if (status === 204) return { status, headers: answer.metadata, text: '', body: undefined }
+    if (answersNothing(operation)) return { status, headers: answer.metadata, text: '', body: undefined }
     const body = operation.responseBody === undefined ? output : output[operation.responseBody]
     const location = status === 201 && operation.location?.(output as never)
     const answered = location ? { ...common, location: `http://api.test${location}` } : common
@@ -125,7 +125,7 @@ export const startGrpcCalls = async (service: TestService) => {
     assert.equal(theirs.status, ours.status, `${rpc}: status over HTTP`)
     const response = client.methods.get(rpc)!.method.response
     const body =
-      theirs.status >= 400 || theirs.status === 204
+      theirs.status >= 400 || answersNothing(operation)
         ? theirs.body
         : responseBody === undefined
           ? carried(response, theirs.body)

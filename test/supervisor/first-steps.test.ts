@@ -140,7 +140,7 @@ t.test('what stops the start of a process is told, and nothing is left running',
   const { output, exited, child } = await start(join(dir, 'data'), {
     env: { SIDEVAULT_PLUGINS: `*,${join(dir, 'broken.json')}` },
   })
-  t.equal((await exited)[0], 1)
+  t.equal((await exited)[0], 2)
   t.match(output.stderr, /broken\.json/)
   t.same(descendants(child.pid ?? 0), [])
 })

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { methodOf, pathOf } from '../../kernel/check-operation.ts'
+import { answersNothing, methodOf, pathOf } from '../../kernel/check-operation.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
 import type { AppOptions } from './app.ts'
@@ -51,7 +51,7 @@ const answer = (
   reply.code(status)
   if (operation.location && status === 201)
     reply.header('location', baseUrlOf(request.raw.headers, baseUrl) + operation.location(output as never))
-  if (status === 204) return reply.send()
+  if (answersNothing(operation)) return reply.send()
   const body =
     operation.responseBody !== undefined && isObject(output) ? output[operation.responseBody] : output
   return reply.type(JSON_TYPE).send(JSON.stringify(body ?? null))

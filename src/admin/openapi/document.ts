@@ -1,5 +1,5 @@
 import { ERRORS, type ErrorCode } from '../../common/errors.ts'
-import { methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
+import { answersNothing, methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
 import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
 import type { Registry } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
@@ -147,7 +147,7 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
           [traceHeader]: { $ref: '#/components/headers/TraceId' },
           ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
         },
-        ...(status === 204 ? {} : { content: contentOf(printedSchema(result)) }),
+        ...(answersNothing(operation) ? {} : { content: contentOf(printedSchema(result)) }),
       },
       ...refs(errors),
       default: { $ref: '#/components/responses/Error' },

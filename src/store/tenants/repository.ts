@@ -3,7 +3,7 @@ import type { Schema } from '../schema.ts'
 import type { Session, Writer } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantRow, TenantStore } from '../types.ts'
-import { allTenants, keysOfTenant, tenantById } from './statements.ts'
+import { allTenants, anyTenant, keysOfTenant, tenantById } from './statements.ts'
 
 interface Deps {
   readonly session: Session
@@ -23,6 +23,7 @@ export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
     return found && toTenantRow(found)
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
+  isNew: async () => (await session.get(anyTenant, {})) === undefined,
   update: (tenant) => writer.write('tenants.update', { tenant }),
   delete: (id, now) => writer.write('tenants.delete', { id, now }),
   create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { statement } from '../statement.ts'
 
@@ -20,6 +21,15 @@ export const tenantById = statement<{ id: string }, Schema['tenants']>(({ builde
 
 export const allTenants = statement<object, Schema['tenants']>(({ builder }) =>
   builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
+)
+
+/** One that is there or was. */
+export const anyTenant = statement<object, { id: string }>(({ builder }) =>
+  builder
+    .selectFrom('tenants')
+    .select('id')
+    .unionAll(builder.selectFrom('deleted_tenants').select('id'))
+    .limit(sql.lit(1)),
 )
 
 /** Writes no row when the id is taken. */

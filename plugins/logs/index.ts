@@ -1,0 +1,13 @@
+import { definePlugin } from '#sdk'
+import { logOperations } from './operations.ts'
+
+/** The audit log of the calling key's tenant (interface, "Logs"). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'logs',
+  version: '1.0.0',
+  setup: (kernel) => ({
+    operations: logOperations(kernel),
+    permissions: [{ type: 'log:read', description: 'Read the audit log', application_types: ['management'] }],
+  }),
+})

@@ -1,0 +1,72 @@
+import { type Static, Type } from 'typebox'
+import { defineOperation, invalid, type Kernel, type LogFilter, type PageRequest, parseIsoTime } from '#sdk'
+import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
+
+type Query = Static<typeof LogQuery>
+
+/** ms since the epoch; undefined when nothing was sent. Throws `invalid` at the member. */
+const timeOf = (query: Query, member: 'start_date' | 'end_date'): number | undefined => {
+  const text = query[member]
+  if (!text) return undefined
+  const time = parseIsoTime(text)
+  if (time === undefined)
+    throw invalid({ [member]: ['must be an ISO 8601 date-time, e.g. 2030-01-31T12:00:00Z'] })
+  return time
+}
+
+/** Empty members filter nothing. */
+const filterOf = (query: Query): LogFilter => {
+  const from = timeOf(query, 'start_date')
+  const to = timeOf(query, 'end_date')
+  return {
+    ...(query.entity_type ? { entityType: query.entity_type } : {}),
+    ...(query.entity_id ? { entityId: query.entity_id } : {}),
+    ...(from === undefined ? {} : { from }),
+    ...(to === undefined ? {} : { to }),
+  }
+}
+
+const pageOf = (query: Query): PageRequest => {
+  const size = query.size ?? PAGE_SIZE.default
+  return query.start
+    ? { kind: 'cursor', start: query.start, size }
+    : { kind: 'offset', page: query.page ?? 1, size }
+}
+
+/** Calls on the audit log; reading it is not recorded. */
+export const logOperations = (kernel: Kernel) => [
+  defineOperation({
+    rpc: 'Logs.List',
+    http: 'GET /logs',
+    summary: 'List logs, newest first',
+    permission: 'log:read',
+    audit: 'none',
+    input: LogQuery,
+    output: LogList,
+    run: async (query, { caller }) => {
+      const page = pageOf(query)
+      const { data, total, next } = await kernel.logs.list(caller.tenantId, filterOf(query), page)
+      return {
+        pagination: {
+          total_items: total,
+          ...(page.kind === 'offset' ? { page_number: page.page } : {}),
+          page_size: page.size,
+          total_pages: Math.ceil(total / page.size),
+          ...(next === undefined ? {} : { next }),
+        },
+        data: data.map(logOutput),
+      }
+    },
+  }),
+  defineOperation({
+    rpc: 'Logs.ListEntityTypes',
+    http: 'GET /logs/entity-types',
+    summary: 'List the entity types that logs are about',
+    permission: 'log:read',
+    audit: 'none',
+    input: Type.Object({}),
+    output: EntityTypes,
+    responseBody: 'entity_types',
+    run: async () => ({ entity_types: kernel.entityTypes().map((type) => ({ ...type })) }),
+  }),
+]

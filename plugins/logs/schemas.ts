@@ -1,0 +1,56 @@
+import { type Static, Type } from 'typebox'
+import { isoTime, type LogEntry, listOf, offsetQuery } from '#sdk'
+
+/** Rows of a page of logs (completions §3). */
+export const PAGE_SIZE = { default: 20, maximum: 1_000 } as const
+
+const time = (field: number, description: string) => Type.Optional(Type.String({ field, description }))
+
+/** Walked by `page`, or by `start`, which every answer's `next` is for; with both, by `start`. */
+export const LogQuery = Type.Object({
+  page: offsetQuery.page,
+  size: Type.Optional(
+    Type.Integer({ minimum: 1, maximum: PAGE_SIZE.maximum, default: PAGE_SIZE.default, field: 2 }),
+  ),
+  entity_type: Type.Optional(Type.String({ field: 3 })),
+  entity_id: Type.Optional(Type.String({ field: 4 })),
+  start_date: time(5, 'ISO 8601; logs created then or later.'),
+  end_date: time(6, 'ISO 8601; logs created before then.'),
+  start: Type.Optional(Type.String({ maxLength: 500, field: 7 })),
+})
+
+/** The interface's Log. */
+export const LogOutput = Type.Object({
+  tenant_id: Type.String({ field: 1 }),
+  actor_id: Type.Optional(Type.String({ field: 2 })),
+  actor_type: Type.Optional(Type.String({ field: 3 })),
+  entity_type: Type.String({ field: 4 }),
+  entity_id: Type.String({ field: 5 }),
+  operation: Type.String({ field: 6 }),
+  message: Type.String({ field: 7 }),
+  created_at: Type.String({ format: 'date-time', field: 8 }),
+})
+
+export const LogList = listOf(LogOutput)
+
+export const EntityTypes = Type.Object({
+  entity_types: Type.Array(
+    Type.Object({
+      display_name: Type.String({ field: 1 }),
+      value: Type.String({ field: 2 }),
+    }),
+    { field: 1 },
+  ),
+})
+
+/** A log as the API shows it. */
+export const logOutput = (log: LogEntry): Static<typeof LogOutput> => ({
+  tenant_id: log.tenant_id,
+  ...(log.actor_id === null ? {} : { actor_id: log.actor_id }),
+  ...(log.actor_type === null ? {} : { actor_type: log.actor_type }),
+  entity_type: log.entity_type,
+  entity_id: log.entity_id,
+  operation: log.operation,
+  message: log.message,
+  created_at: isoTime(log.created_at),
+})

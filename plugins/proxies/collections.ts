@@ -1,0 +1,33 @@
+import { type Static, Type } from 'typebox'
+
+const Transform = Type.Object({ code: Type.String() })
+
+/**
+ * A proxy as it is stored; times in ms since the epoch. What its owner may have put a secret in is sealed; the key is
+ * found by its keyed hash.
+ */
+export const Proxies = {
+  name: 'proxies',
+  schema: Type.Object({
+    id: Type.String(),
+    key: Type.String(),
+    key_hash: Type.String(),
+    name: Type.String(),
+    destination_url: Type.String(),
+    require_auth: Type.Boolean(),
+    request_transform: Type.Optional(Transform),
+    response_transform: Type.Optional(Transform),
+    application_id: Type.Optional(Type.String()),
+    configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    request_reactor_id: Type.Optional(Type.String()),
+    response_reactor_id: Type.Optional(Type.String()),
+    created_by: Type.String(),
+    created_at: Type.Integer(),
+    modified_by: Type.Optional(Type.String()),
+    modified_at: Type.Optional(Type.Integer()),
+  }),
+  lookups: ['key_hash'],
+  sealed: ['key', 'destination_url', 'request_transform', 'response_transform', 'configuration'],
+} as const
+
+export type ProxyRecord = Static<(typeof Proxies)['schema']>

@@ -1,0 +1,27 @@
+import { definePlugin, type PermissionInfo } from '#sdk'
+import { Proxies } from './collections.ts'
+import { proxyOperations } from './operations.ts'
+
+const permission = (type: string, description: string): PermissionInfo => ({
+  type,
+  description,
+  application_types: ['management'],
+})
+
+/** Stored proxies (interface, "Pre-configured proxies"; completions §7). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'proxies',
+  version: '1.0.0',
+  requires: ['applications'],
+  setup: (kernel) => ({
+    operations: proxyOperations(kernel),
+    collections: [Proxies],
+    permissions: [
+      permission('proxy:create', 'Create proxies'),
+      permission('proxy:read', 'Read proxies'),
+      permission('proxy:update', 'Update proxies'),
+      permission('proxy:delete', 'Delete proxies'),
+    ],
+  }),
+})

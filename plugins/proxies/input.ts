@@ -1,0 +1,81 @@
+import type { Static } from 'typebox'
+import { AppError, type CodeWarning, codeWarnings, invalid, type Kernel } from '#sdk'
+import type { ProxyRecord } from './collections.ts'
+import type { ProxyInput } from './schemas.ts'
+
+/** What a caller decides about a proxy, in stored form. */
+export type ProxyMembers = Pick<
+  ProxyRecord,
+  | 'name'
+  | 'destination_url'
+  | 'require_auth'
+  | 'request_transform'
+  | 'response_transform'
+  | 'application_id'
+  | 'configuration'
+  | 'request_reactor_id'
+  | 'response_reactor_id'
+>
+
+/** `{}` means none. */
+const codeOf = (transform: { readonly code?: string | null } | null | undefined): string | undefined =>
+  transform?.code ? transform.code : undefined
+
+const checkDestination = (kernel: Kernel, url: string): void => {
+  try {
+    kernel.checkDestination(url)
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.status >= 500) throw thrown
+    throw invalid({ destination_url: [thrown.message] })
+  }
+}
+
+const checkApplication = async (kernel: Kernel, tenantId: string, id: string): Promise<void> => {
+  const application = await kernel.port('applications')?.get(tenantId, id)
+  if (application === undefined)
+    throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
+  if (application.type === 'management')
+    throw invalid({ 'application.id': ['must be the id of a public or private application'] })
+}
+
+/** The members of a valid request in stored form, with warnings about their code. Throws `invalid`. */
+export const parseProxy = async (
+  kernel: Kernel,
+  tenantId: string,
+  input: Static<typeof ProxyInput>,
+): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
+  checkDestination(kernel, input.destination_url)
+  if (input.application) await checkApplication(kernel, tenantId, input.application.id)
+  const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
+  const warnings = await codeWarnings(kernel, tenantId, {
+    'request_transform.code': request,
+    'response_transform.code': response,
+  })
+  return {
+    members: {
+      name: input.name,
+      destination_url: input.destination_url,
+      require_auth: input.require_auth ?? true,
+      ...(request === undefined ? {} : { request_transform: { code: request } }),
+      ...(response === undefined ? {} : { response_transform: { code: response } }),
+      ...(input.application ? { application_id: input.application.id } : {}),
+      ...(input.configuration ? { configuration: input.configuration } : {}),
+      ...(input.request_reactor_id ? { request_reactor_id: input.request_reactor_id } : {}),
+      ...(input.response_reactor_id ? { response_reactor_id: input.response_reactor_id } : {}),
+    },
+    warnings,
+  }
+}
+
+/** A stored proxy as the request that would make it: what a patch merges into. */
+export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
+  name: proxy.name,
+  destination_url: proxy.destination_url,
+  require_auth: proxy.require_auth,
+  ...(proxy.request_transform ? { request_transform: proxy.request_transform } : {}),
+  ...(proxy.response_transform ? { response_transform: proxy.response_transform } : {}),
+  ...(proxy.application_id ? { application: { id: proxy.application_id } } : {}),
+  ...(proxy.configuration ? { configuration: proxy.configuration } : {}),
+  ...(proxy.request_reactor_id ? { request_reactor_id: proxy.request_reactor_id } : {}),
+  ...(proxy.response_reactor_id ? { response_reactor_id: proxy.response_reactor_id } : {}),
+})

@@ -1,0 +1,188 @@
+import { type Static, Type } from 'typebox'
+import {
+  AppError,
+  type Call,
+  type CodeWarning,
+  defineOperation,
+  invalid,
+  type Kernel,
+  listOf,
+  mergePatch,
+  Nothing,
+  newId,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+  randomBase58,
+  Secret,
+} from '#sdk'
+import { Proxies, type ProxyRecord } from './collections.ts'
+import { inputOf, parseProxy } from './input.ts'
+import { ProxyId, ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
+
+/** Characters of a proxy's key (completions §7). */
+const KEY_LENGTH = 22
+/** Times that a change starts again because another came between. */
+const ATTEMPTS = 20
+
+const noProxy = (id: string) => new AppError('not_found', `Proxy "${id.slice(0, 100)}" does not exist.`)
+
+const isConflict = (thrown: unknown): boolean => thrown instanceof AppError && thrown.code === 'conflict'
+
+/** What a patch leaves must be a proxy still. */
+const patched = (
+  current: Static<typeof ProxyInput>,
+  patch: Omit<Static<typeof ProxyPatch>, 'id'>,
+): Static<typeof ProxyInput> => {
+  for (const member of ['name', 'destination_url'] as const)
+    if (patch[member] === null) throw invalid({ [member]: ['must not be removed'] })
+  const merged = mergePatch(current, patch) as Static<typeof ProxyInput>
+  if (Object.keys(merged.configuration ?? {}).length > 25)
+    throw invalid({ configuration: ['must have at most 25 members'] })
+  return merged
+}
+
+/** Calls on stored proxies (interface, "Pre-configured proxies"). */
+export const proxyOperations = (kernel: Kernel) => {
+  const proxies = () => kernel.records(Proxies)
+
+  /** Replaces what a caller decides by what `next` says, anew when another change came between. */
+  const change = async (
+    id: string,
+    { caller, now }: Call,
+    next: (current: ProxyRecord) => Static<typeof ProxyInput>,
+  ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> => {
+    const { tenantId, actorId } = caller
+    for (let attempt = 1; ; attempt++) {
+      const current = await proxies().read(tenantId, id)
+      if (current === undefined) throw noProxy(id)
+      const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record))
+      const { key, key_hash, created_by, created_at } = current.record
+      const proxy: ProxyRecord = {
+        ...members,
+        id,
+        key,
+        key_hash,
+        created_by,
+        created_at,
+        modified_by: actorId,
+        modified_at: now,
+      }
+      try {
+        await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
+        return { proxy, warnings }
+      } catch (thrown) {
+        if (!isConflict(thrown) || attempt >= ATTEMPTS) throw thrown
+      }
+    }
+  }
+
+  return [
+    defineOperation({
+      rpc: 'Proxies.Create',
+      http: 'POST /proxies',
+      summary: 'Create a proxy',
+      permission: 'proxy:create',
+      audit: { entity: 'proxy', verb: 'create' },
+      input: ProxyInput,
+      output: ProxyOutput,
+      status: 201,
+      location: ({ id }) => `/proxies/${id}`,
+      run: async (input, { caller, now }) => {
+        const { members, warnings } = await parseProxy(kernel, caller.tenantId, input)
+        const key = randomBase58(KEY_LENGTH)
+        const proxy: ProxyRecord = {
+          ...members,
+          id: newId(),
+          key,
+          key_hash: kernel.hashKey(new Secret(key)),
+          created_by: caller.actorId,
+          created_at: now,
+        }
+        await proxies().insert(caller.tenantId, proxy)
+        return proxyOutput(caller.tenantId, proxy, warnings)
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.List',
+      http: 'GET /proxies',
+      summary: 'List proxies',
+      permission: 'proxy:read',
+      audit: 'none',
+      input: Type.Object({
+        ...offsetQuery,
+        id: Type.Optional(Type.Array(Type.String(), { field: 3 })),
+        name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
+      }),
+      output: listOf(ProxyOutput),
+      run: async (input, { caller }) => {
+        const page = input.page ?? 1
+        const size = input.size ?? PAGE_SIZE.default
+        const found = await proxies().find(caller.tenantId, {
+          page,
+          size,
+          ...(input.id?.length ? { ids: input.id } : {}),
+          ...(input.name ? { name: input.name } : {}),
+        })
+        const shown = found.items.map((proxy) => proxyOutput(caller.tenantId, proxy))
+        return offsetPage(shown, found.total, page, size)
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.Get',
+      http: 'GET /proxies/{id}',
+      summary: 'Get a proxy',
+      permission: 'proxy:read',
+      audit: 'none',
+      input: ProxyId,
+      output: ProxyOutput,
+      run: async ({ id }, { caller }) => {
+        const proxy = await proxies().get(caller.tenantId, id)
+        if (proxy === undefined) throw noProxy(id)
+        return proxyOutput(caller.tenantId, proxy)
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.Update',
+      http: 'PUT /proxies/{id}',
+      summary: 'Replace all of a proxy but its key',
+      permission: 'proxy:update',
+      audit: { entity: 'proxy', verb: 'update' },
+      input: ProxyUpdate,
+      output: ProxyOutput,
+      run: async ({ id, ...input }, call) => {
+        const { proxy, warnings } = await change(id, call, () => input)
+        return proxyOutput(call.caller.tenantId, proxy, warnings)
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.Patch',
+      http: 'PATCH /proxies/{id}',
+      summary: 'Merge into a proxy (RFC 7386)',
+      permission: 'proxy:update',
+      audit: { entity: 'proxy', verb: 'update' },
+      consumes: ['application/merge-patch+json'],
+      input: ProxyPatch,
+      output: Nothing,
+      status: 204,
+      run: async ({ id, ...patch }, call) => {
+        await change(id, call, (current) => patched(inputOf(current), patch))
+        return {}
+      },
+    }),
+    defineOperation({
+      rpc: 'Proxies.Delete',
+      http: 'DELETE /proxies/{id}',
+      summary: 'Delete a proxy',
+      permission: 'proxy:delete',
+      audit: { entity: 'proxy', verb: 'delete' },
+      input: ProxyId,
+      output: Nothing,
+      status: 204,
+      run: async ({ id }, { caller }) => {
+        if (!(await proxies().delete(caller.tenantId, id))) throw noProxy(id)
+        return {}
+      },
+    }),
+  ]
+}

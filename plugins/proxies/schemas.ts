@@ -1,0 +1,92 @@
+import { type Static, Type } from 'typebox'
+import { CODE_LENGTH, field, isoTime, orNull } from '#sdk'
+import type { ProxyRecord } from './collections.ts'
+
+const TransformInput = Type.Object({ code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) })
+/** Of an application object only its id counts. */
+const ApplicationInput = Type.Object({ id: Type.String({ maxLength: 200, field: 1 }) })
+const configuration = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 25 })
+const reactorId = Type.String({ maxLength: 200 })
+const name = Type.String({ minLength: 1, maxLength: 200 })
+const destinationUrl = Type.String({ minLength: 1, maxLength: 400 })
+
+/** Members that may be left out, or null. */
+const optional = {
+  request_transform: orNull(3, TransformInput),
+  response_transform: orNull(4, TransformInput),
+  application: orNull(5, ApplicationInput),
+  configuration: orNull(6, configuration),
+  require_auth: orNull(7, Type.Boolean({ description: 'Default: true.' })),
+  request_reactor_id: orNull(8, reactorId),
+  response_reactor_id: orNull(9, reactorId),
+}
+
+/** Body of a create and of an update. */
+export const ProxyInput = Type.Object({
+  name: field(1, name),
+  destination_url: field(2, destinationUrl),
+  ...optional,
+})
+
+const id = Type.String({ field: 100 })
+
+export const ProxyUpdate = Type.Object({ id, ...ProxyInput.properties })
+
+/** A JSON merge patch (RFC 7386) of a proxy. */
+export const ProxyPatch = Type.Object({
+  id,
+  name: orNull(1, name),
+  destination_url: orNull(2, destinationUrl),
+  ...optional,
+})
+
+export const ProxyId = Type.Object({ id: Type.String({ field: 1 }) })
+
+export const Warnings = Type.Optional(
+  Type.Array(
+    Type.Object({
+      path: Type.String({ field: 1 }),
+      line: Type.Integer({ field: 2 }),
+      column: Type.Integer({ field: 3 }),
+      message: Type.String({ field: 4 }),
+    }),
+    { field: 17, description: 'Code that was saved and does not parse.' },
+  ),
+)
+
+const transform = (number: number) =>
+  Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { field: number }))
+
+/** The interface's Proxy. */
+export const ProxyOutput = Type.Object({
+  id: Type.String({ field: 1 }),
+  key: Type.String({ field: 2 }),
+  name: Type.String({ field: 3 }),
+  destination_url: Type.String({ field: 4 }),
+  tenant_id: Type.String({ field: 5 }),
+  require_auth: Type.Boolean({ field: 6 }),
+  request_transform: transform(7),
+  response_transform: transform(8),
+  application_id: Type.Optional(Type.String({ field: 9 })),
+  configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { field: 10 })),
+  request_reactor_id: Type.Optional(Type.String({ field: 11 })),
+  response_reactor_id: Type.Optional(Type.String({ field: 12 })),
+  created_by: Type.Optional(Type.String({ field: 13 })),
+  created_at: Type.Optional(Type.String({ format: 'date-time', field: 14 })),
+  modified_by: Type.Optional(Type.String({ field: 15 })),
+  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
+  warnings: Warnings,
+})
+
+/** A proxy as the API shows it. */
+export const proxyOutput = (
+  tenantId: string,
+  { key_hash: _, created_at, modified_at, ...proxy }: ProxyRecord,
+  warnings: NonNullable<Static<typeof Warnings>> = [],
+): Static<typeof ProxyOutput> => ({
+  ...proxy,
+  tenant_id: tenantId,
+  created_at: isoTime(created_at),
+  ...(modified_at === undefined ? {} : { modified_at: isoTime(modified_at) }),
+  ...(warnings.length === 0 ? {} : { warnings }),
+})

@@ -1,0 +1,67 @@
+import type { Static } from 'typebox'
+import { type Grants, invalid, type PermissionInfo } from '#sdk'
+import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
+
+type Sent = Static<typeof RuleInput>
+type Stored = Static<typeof StoredRule>
+
+const CONTAINER = /^\/(?:[a-z0-9_-]+\/)*$/
+
+/** Sessions may hold what private applications may. */
+const refusal = (permission: string, known: readonly PermissionInfo[]): string | undefined => {
+  const info = known.find(({ type }) => type === permission)
+  if (info === undefined) return `"${permission.slice(0, 100)}" is not a permission; see GET /permissions`
+  return info.application_types.includes('private') ? undefined : `"${permission}" is not for sessions`
+}
+
+const ruleFaults = (rule: Sent, index: number, rules: readonly Sent[]): [string, string][] => {
+  const faults: [string, string][] = []
+  const conditions = rule.conditions ?? []
+  if (typeof rule.container === 'string') {
+    if (conditions.length > 0) faults.push(['conditions', 'must not be sent together with a container'])
+  } else if (conditions.length === 0) faults.push(['container', 'is required unless there are conditions'])
+  for (const [at, { attribute, operator, value }] of conditions.entries()) {
+    const path = value.toLowerCase()
+    if (attribute !== 'container') continue
+    if (operator === 'equals' && !CONTAINER.test(path.endsWith('/') ? path : `${path}/`))
+      faults.push([`conditions[${at}].value`, 'must be a container such as /pci/high/'])
+    if (operator === 'starts_with' && !path.startsWith('/'))
+      faults.push([`conditions[${at}].value`, 'must begin with a slash'])
+  }
+  if (rules.findIndex((other) => other.priority === rule.priority) < index)
+    faults.push(['priority', 'must be unique among the rules of a session'])
+  return faults
+}
+
+const stored = ({ description, priority, container, conditions, transform, permissions }: Sent): Stored => ({
+  description,
+  priority,
+  ...(typeof container === 'string' ? { container: container.toLowerCase() } : {}),
+  ...(conditions?.length ? { conditions } : {}),
+  transform,
+  permissions: [...new Set(permissions)],
+})
+
+/** What a session is to be granted, in stored form. `invalid` with all faults, and when it is nothing at all. */
+export const parseGrants = (
+  input: Pick<Static<typeof AuthorizeInput>, 'permissions' | 'rules'>,
+  known: readonly PermissionInfo[],
+): { permissions: string[]; rules: Stored[] } & Grants => {
+  const permissions = [...new Set(input.permissions ?? [])]
+  const rules = input.rules ?? []
+  const errors: Record<string, string[]> = {}
+  const fault = (path: string, message: string | undefined) => {
+    if (message !== undefined) errors[path] = [...(errors[path] ?? []), message]
+  }
+  if (permissions.length === 0 && rules.length === 0)
+    fault('permissions', 'must not be empty when there are no rules: name at least one permission or rule')
+  for (const permission of permissions) fault('permissions', refusal(permission, known))
+  for (const [index, rule] of rules.entries()) {
+    for (const [member, message] of ruleFaults(rule, index, rules))
+      fault(`rules[${index}].${member}`, message)
+    for (const permission of rule.permissions)
+      fault(`rules[${index}].permissions`, refusal(permission, known))
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  return { permissions, rules: rules.map(stored) }
+}

@@ -1,0 +1,27 @@
+import { Type } from 'typebox'
+import { definePlugin } from '#sdk'
+import { Sessions } from './collections.ts'
+import { sessionCredentials } from './credentials.ts'
+import { sessionOperations } from './operations.ts'
+
+const config = Type.Object({
+  grants: Type.Enum(['own', 'any'], {
+    default: 'own',
+    description:
+      'What a private application may grant to a session: what it may do itself, or anything that private applications may.',
+  }),
+})
+
+/** Short-lived keys of public applications, authorized by private ones (interface, "Sessions"). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'sessions',
+  version: '1.0.0',
+  requires: ['applications'],
+  config,
+  setup: (kernel) => ({
+    operations: sessionOperations(kernel, { within: kernel.config.grants === 'own' }),
+    collections: [Sessions],
+    ports: { sessions: sessionCredentials(kernel) },
+  }),
+})

@@ -1,0 +1,132 @@
+import { Type } from 'typebox'
+import {
+  AppError,
+  type Call,
+  type Caller,
+  defineOperation,
+  invalid,
+  isoTime,
+  type Kernel,
+  Nothing,
+  newId,
+  newKey,
+  parseIsoTime,
+  randomBase58,
+  Secret,
+} from '#sdk'
+import { type SessionRecord, Sessions } from './collections.ts'
+import { parseGrants } from './grants.ts'
+import { AuthorizeInput, SessionOutput } from './schemas.ts'
+import { beyond } from './within.ts'
+
+/** How long a session lives (interface, "Limits"), ms. */
+const LIFETIME = 3 * 60_000
+/** Characters of a nonce: 187 bits. */
+const NONCE_LENGTH = 32
+
+const applicationOf = ({ actorType, applicationId }: Caller): string | undefined =>
+  actorType === 'application' ? applicationId : undefined
+
+const noSession = () =>
+  new AppError(
+    'not_found',
+    'There is no session to authorize with this nonce: it is unknown, or the session has expired. Create a session.',
+  )
+
+/** The session that an operation made or changed: for its record, not for its answer. */
+const idOf = (_call: Call, _input: unknown, output: unknown): string => (output as { id: string }).id
+
+export interface SessionOptions {
+  /** Whether a grant must lie within what the authorizing application may do itself. */
+  readonly within: boolean
+}
+
+/** Calls that make and authorize sessions (interface, "Sessions"). */
+export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) => {
+  const sessions = () => kernel.records(Sessions)
+
+  const expiryOf = (text: string | null | undefined, now: number): { expires_at?: number } => {
+    if (typeof text !== 'string') return {}
+    const expires_at = parseIsoTime(text)
+    if (expires_at === undefined)
+      throw invalid({ expires_at: ['must be an ISO 8601 date-time, e.g. 2030-01-31T12:00:00Z'] })
+    if (expires_at <= now) throw invalid({ expires_at: ['must lie in the future'] })
+    return { expires_at }
+  }
+
+  return [
+    defineOperation({
+      rpc: 'Sessions.Create',
+      http: 'POST /sessions',
+      summary: 'Create a session for the calling public application',
+      description: 'The session may do nothing until a private application has authorized its nonce.',
+      permission: 'any key',
+      audit: { entity: 'session', verb: 'create', id: idOf },
+      input: Type.Object({}),
+      output: SessionOutput,
+      status: 201,
+      location: () => '/sessions',
+      run: async (_input, { caller, now }) => {
+        const application_id = applicationOf(caller)
+        if (application_id === undefined || caller.applicationType !== 'public')
+          throw new AppError(
+            'forbidden',
+            'Sessions are created with the key of a public application. Use such a key.',
+          )
+        const session_key = newKey('key_sess_')
+        const nonce = randomBase58(NONCE_LENGTH)
+        const session: SessionRecord = {
+          id: newId(),
+          application_id,
+          key_hash: kernel.hashKey(new Secret(session_key)),
+          nonce_hash: kernel.hashKey(new Secret(nonce)),
+          permissions: [],
+          rules: [],
+          expires_at: now + LIFETIME,
+          created_by: caller.actorId,
+          created_at: now,
+        }
+        await sessions().insert(caller.tenantId, session)
+        const answer = { id: session.id, session_key, nonce, expires_at: isoTime(session.expires_at) }
+        return answer
+      },
+    }),
+    defineOperation({
+      rpc: 'Sessions.Authorize',
+      http: 'POST /sessions/authorize',
+      summary: 'Grant permissions or access rules to a session, once',
+      permission: 'any key',
+      audit: { entity: 'session', verb: 'authorize', id: idOf },
+      input: AuthorizeInput,
+      output: Nothing,
+      run: async (input, { caller, now }) => {
+        if (applicationOf(caller) === undefined || caller.applicationType !== 'private')
+          throw new AppError(
+            'forbidden',
+            'Sessions are authorized with the key of a private application. Use such a key.',
+          )
+        const grants = parseGrants(input, kernel.permissions())
+        const expiry = expiryOf(input.expires_at, now)
+        const found = await sessions().lookup('nonce_hash', kernel.hashKey(new Secret(input.nonce)))
+        if (found === undefined || found.tenantId !== caller.tenantId) throw noSession()
+        const places = within ? beyond(caller.grants, grants) : []
+        if (places.length > 0)
+          throw new AppError(
+            'forbidden',
+            `The grant goes beyond what the calling application may do itself (${[...new Set(places)].join(', ')}). Grant less, or use the key of an application that may do it.`,
+          )
+        const session = await sessions().update(caller.tenantId, found.record.id, (current) => {
+          if (current.expires_at <= now) throw noSession()
+          if (current.authorized_at !== undefined)
+            throw new AppError(
+              'conflict',
+              'The session of this nonce has been authorized already. Create another session.',
+            )
+          return { ...current, ...grants, ...expiry, authorized_by: caller.actorId, authorized_at: now }
+        })
+        if (session === undefined) throw noSession()
+        return { id: session.id }
+      },
+    }),
+  ]
+}

@@ -1,0 +1,47 @@
+import { Type } from 'typebox'
+import { defineOperation, isoTime, type Kernel } from '#sdk'
+
+const TypeMetrics = Type.Object({
+  count: Type.Integer({ field: 1 }),
+  last_created_at: Type.Optional(Type.String({ format: 'date-time', field: 2 })),
+})
+
+/** The interface's Tenant Usage Report, with `total_tokens` (completions §10). */
+const UsageReport = Type.Object({
+  token_report: Type.Object(
+    {
+      metrics_by_type: Type.Record(Type.String(), TypeMetrics, { field: 1 }),
+      included_monthly_active_tokens: Type.Integer({ field: 2 }),
+      monthly_active_tokens: Type.Integer({ field: 3 }),
+      total_tokens: Type.Integer({ field: 4 }),
+    },
+    { field: 1 },
+  ),
+})
+
+export const usageReport = (kernel: Kernel, included: number) =>
+  defineOperation({
+    rpc: 'Tenants.GetUsage',
+    http: 'GET /tenants/self/reports/usage',
+    summary: 'Report what the tenant uses',
+    permission: 'report:read',
+    audit: 'none',
+    input: Type.Object({}),
+    output: UsageReport,
+    run: async (_input, { caller }) => {
+      const { types, active } = await kernel.usage(caller.tenantId)
+      return {
+        token_report: {
+          metrics_by_type: Object.fromEntries(
+            types.map(({ type, count, last_created_at: at }) => [
+              type,
+              { count, ...(at > 0 ? { last_created_at: isoTime(at) } : {}) },
+            ]),
+          ),
+          included_monthly_active_tokens: included,
+          monthly_active_tokens: active,
+          total_tokens: types.reduce((sum, { count }) => sum + count, 0),
+        },
+      }
+    },
+  })

@@ -1,0 +1,94 @@
+import { Type } from 'typebox'
+import {
+  defineOperation,
+  type Kernel,
+  listOf,
+  Nothing,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+  type TokenInput,
+} from '#sdk'
+import { contextOf } from './context.ts'
+import { TokenCreate, TokenOutput } from './schemas.ts'
+
+const parent_id = Type.String({ field: 100 })
+const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
+
+/** What the record of an association names: its parent. */
+const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
+
+const names = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
+
+/** Calls on parents and children (interface, "Token associations"). */
+export const associationOperations = (kernel: Kernel) => [
+  defineOperation({
+    rpc: 'Tokens.Associate',
+    http: 'POST /tokens/{parent_id}/children/{child_id}',
+    summary: 'Make a token the child of another',
+    permission: 'token:read',
+    audit: {
+      entity: 'token_association',
+      verb: 'create',
+      id: parentOf,
+    },
+    input: Pair,
+    output: Nothing,
+    status: 204,
+    run: async ({ parent_id, child_id }, call) => {
+      await kernel.vault.associate(parent_id, child_id, contextOf(call))
+      return {}
+    },
+  }),
+  defineOperation({
+    rpc: 'Tokens.Dissociate',
+    http: 'DELETE /tokens/{parent_id}/children/{child_id}',
+    summary: 'Let a token be no child of another any more',
+    permission: 'token:delete',
+    audit: {
+      entity: 'token_association',
+      verb: 'delete',
+      id: parentOf,
+    },
+    input: Pair,
+    output: Nothing,
+    status: 204,
+    run: async ({ parent_id, child_id }, call) => {
+      await kernel.vault.dissociate(parent_id, child_id, contextOf(call))
+      return {}
+    },
+  }),
+  defineOperation({
+    rpc: 'Tokens.CreateChild',
+    http: 'POST /tokens/{parent_id}/children',
+    summary: 'Create a token as the child of another',
+    permission: 'token:create',
+    audit: 'none',
+    input: Type.Object({ parent_id, ...TokenCreate.properties }),
+    output: TokenOutput,
+    status: 201,
+    location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
+    run: ({ parent_id, ...input }, call) =>
+      kernel.vault.createChild(parent_id, input as TokenInput, contextOf(call)),
+  }),
+  defineOperation({
+    rpc: 'Tokens.ListChildren',
+    http: 'GET /tokens/{parent_id}/children',
+    summary: 'List the children of a token',
+    permission: 'token:read',
+    audit: 'none',
+    input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), parent_id }),
+    output: listOf(TokenOutput),
+    run: async (input, call) => {
+      const page = input.page ?? 1
+      const size = input.size ?? PAGE_SIZE.default
+      const filter = {
+        ...(input.id?.length ? { ids: input.id } : {}),
+        ...(input.type?.length ? { types: input.type } : {}),
+      }
+      const request = { kind: 'offset', page, size } as const
+      const found = await kernel.vault.children(input.parent_id, filter, request, contextOf(call))
+      return offsetPage(found.data, found.total, page, size)
+    },
+  }),
+]

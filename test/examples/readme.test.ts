@@ -1,0 +1,37 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { sidevault } from '../commands/run.ts'
+import { root } from '../kit/sources.ts'
+
+const README = readFileSync(join(root, 'src/sdk/README.md'), 'utf8')
+
+const blocks = (language: string) =>
+  [...README.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
+
+t.test('"A plugin in twenty minutes" works as it is written', async (t) => {
+  const folder = t.testdir()
+  const [commands = ''] = blocks('sh')
+  t.match(commands, /^node bin\/sidevault\.js plugins new \.\.\/member-card$/m)
+  const plugin = join(folder, 'member-card')
+  const run = async (...args: string[]) => {
+    const { code, text } = await sidevault(folder, ['plugins', ...args])
+    t.equal(code, 0, text)
+    return text
+  }
+  await run('new', './member-card')
+  await run('check', './member-card')
+
+  const [rules = '', visits = '', end = '', test = '', ...more] = blocks('ts')
+  t.same(more, [], 'every block is used here')
+  writeFileSync(join(plugin, 'index.ts'), rules)
+  t.match(await run('check', './member-card'), /filter {6}club_of/)
+
+  const [imports, declaration] = end.split('\n\n', 2)
+  const kept = rules.slice(0, rules.indexOf('export const plugin'))
+  writeFileSync(join(plugin, 'index.ts'), `${imports}\n${kept}${declaration}`)
+  writeFileSync(join(plugin, 'visits.ts'), visits)
+  writeFileSync(join(plugin, 'visits.test.ts'), test)
+  t.match(await run('check', './member-card'), /operation {3}POST \/member-card-visits/)
+  t.match(await run('test', './member-card'), /pass 3\n/)
+})

@@ -1,0 +1,282 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const key = api.management
+const send = (method: string, path: string, body?: object, as = key) =>
+  api.call(method, path, { key: as, ...(body ? { body } : {}) })
+const BODY = { name: 'Payments', destination_url: 'https://api.example.com/v1' }
+const create = async (more: object = {}) => (await send('POST', '/proxies', { ...BODY, ...more })).body
+const { id: privateId } = await api.application('private', ['token:use'])
+const { id: publicId } = await api.application('public', ['token:create'])
+const { id: managementId } = await api.application('management', ['log:read'])
+const CODE = 'module.exports = async (req) => ({ body: req.args.body, headers: req.args.headers })'
+
+t.test('each call needs its own permission', async (t) => {
+  const { id } = await create()
+  const calls = [
+    ['POST', '/proxies', 'proxy:create', BODY],
+    ['GET', '/proxies', 'proxy:read'],
+    ['GET', `/proxies/${id}`, 'proxy:read'],
+    ['PUT', `/proxies/${id}`, 'proxy:update', BODY],
+    ['PATCH', `/proxies/${id}`, 'proxy:update', { name: 'y' }],
+    ['DELETE', `/proxies/${id}`, 'proxy:delete'],
+  ] as const
+  const all = ['proxy:create', 'proxy:read', 'proxy:update', 'proxy:delete']
+  for (const [method, path, permission, body] of calls) {
+    const { key: without } = await api.application(
+      'management',
+      all.filter((other) => other !== permission),
+    )
+    t.equal((await send(method, path, body, without)).status, 403, `${method} ${path}`)
+  }
+  for (const [method, path, permission, body] of calls) {
+    const { key: only } = await api.application('management', [permission])
+    t.ok((await send(method, path, body, only)).status < 300, `${method} ${path}`)
+  }
+})
+
+t.test('"Create | POST /proxies | … The created Proxy"', async (t) => {
+  const { body: application } = await api.call('GET', '/applications/key', { key })
+  const { status, body, headers } = await send('POST', '/proxies/', BODY)
+  t.equal(status, 201)
+  t.strictSame(body, {
+    id: body.id,
+    key: body.key,
+    ...BODY,
+    tenant_id: application.tenant_id,
+    require_auth: true,
+    created_by: application.id,
+    created_at: api.time(),
+  })
+  t.match(body.key, /^[1-9A-HJ-NP-Za-km-z]{22}$/, '"Proxy key is 22 base58 characters"')
+  t.match(headers.location, new RegExp(`^https?://.*/proxies/${body.id}$`))
+  const full = {
+    ...BODY,
+    request_transform: { code: CODE },
+    response_transform: { code: CODE },
+    configuration: { SECRET: 'abc', n: 1 },
+    require_auth: false,
+    request_reactor_id: 'legacy-1',
+    response_reactor_id: 'legacy-2',
+  }
+  const application_id = privateId
+  const embedded = { id: privateId, name: 'other members do not count', type: 'private' }
+  const made = await send('POST', '/proxies', { ...full, application: embedded })
+  t.equal(made.status, 201)
+  t.match(made.body, { ...full, application_id })
+  t.strictSame((await send('GET', `/proxies/${made.body.id}`)).body, made.body)
+  const none = await create({ request_transform: {}, response_transform: null, configuration: null })
+  t.notOk('request_transform' in none || 'response_transform' in none, '"{} means none"')
+})
+
+t.test('"an error on validation failure"', async (t) => {
+  const config = Object.fromEntries(Array.from({ length: 26 }, (_, i) => [`k${i}`, 'v']))
+  const wrong: [object, string][] = [
+    [{ name: undefined }, 'name'],
+    [{ name: '' }, 'name'],
+    [{ name: 'x'.repeat(201) }, 'name'],
+    [{ destination_url: undefined }, 'destination_url'],
+    [{ destination_url: 'nowhere' }, 'destination_url'],
+    [{ destination_url: 'http://api.example.com' }, 'destination_url'],
+    [{ destination_url: 'https://user:password@api.example.com' }, 'destination_url'],
+    [{ destination_url: 'https://127.0.0.1/' }, 'destination_url'],
+    [{ destination_url: 'https://169.254.169.254/latest' }, 'destination_url'],
+    [{ destination_url: 'https://api.example.com:8443' }, 'destination_url'],
+    [{ destination_url: `https://api.example.com/${'x'.repeat(400)}` }, 'destination_url'],
+    [{ request_transform: { code: 'x'.repeat(50_001) } }, 'request_transform.code'],
+    [{ response_transform: 'code' }, 'response_transform'],
+    [{ application: {} }, 'application.id'],
+    [{ application: { id: managementId } }, 'application.id'],
+    [{ application: { id: '00000000-0000-4000-8000-000000000000' } }, 'application.id'],
+    [{ configuration: config }, 'configuration'],
+    [{ configuration: [] }, 'configuration'],
+    [{ require_auth: 'yes' }, 'require_auth'],
+  ]
+  const other = await api.otherTenant()
+  const theirs = await send('GET', '/applications/key', undefined, await other.application(['token:use']))
+  wrong.push([{ application: { id: theirs.body.id } }, 'application.id'])
+  const kept = await create()
+  const count = async () => (await send('GET', '/proxies')).body.pagination.total_items
+  const before = await count()
+  for (const [more, path] of wrong)
+    for (const [method, target] of [
+      ['POST', '/proxies'],
+      ['PUT', `/proxies/${kept.id}`],
+    ] as const) {
+      const answer = await send(method, target, { ...BODY, ...more })
+      t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80))
+      t.ok(answer.body.errors?.[path], `${path} in ${answer.text}`)
+    }
+  t.equal(await count(), before, 'nothing is created')
+  t.strictSame((await send('GET', `/proxies/${kept.id}`)).body, kept, 'nor changed')
+  for (const application of [{ id: privateId }, { id: publicId }, null])
+    t.equal((await send('POST', '/proxies', { ...BODY, application })).status, 201)
+})
+
+t.test('"List | GET /proxies | id (array), name (string, wildcard search)"', async (t) => {
+  const names = ['Alpha one', 'alpha two', 'Beta 100%', 'beta_x']
+  const made: Record<string, string> = {}
+  for (const name of names) made[name] = (await create({ name })).id
+  const list = async (query: string) =>
+    (await send('GET', `/proxies?${query}`)).body.data.map(({ name }: { name: string }) => name)
+  t.strictSame(await list('size=4'), names.toReversed())
+  t.strictSame(await list('name=ALPHA'), ['alpha two', 'Alpha one'])
+  t.strictSame(await list('name=alpha*o'), ['alpha two'])
+  t.strictSame(await list('name=*one'), ['Alpha one'])
+  t.strictSame(await list('name=beta%3Fx'), ['beta_x'])
+  t.strictSame(await list('name=100%25'), ['Beta 100%'])
+  t.strictSame(await list(`id=${made.beta_x}&id=${made['Alpha one']}`), ['beta_x', 'Alpha one'])
+  const page = (await send('GET', '/proxies?size=2&page=2')).body
+  t.match(page.pagination, { page_number: 2, page_size: 2 })
+  t.equal(page.data.length, 2)
+})
+
+t.test('"PUT replaces all (an omitted application is cleared) 200"', async (t) => {
+  const made = await create({
+    application: { id: privateId },
+    configuration: { a: 'b' },
+    request_transform: { code: CODE },
+    require_auth: false,
+  })
+  api.clock.advance(1_000)
+  const { body: application } = await api.call('GET', '/applications/key', { key })
+  const { status, body } = await send('PUT', `/proxies/${made.id}`, { ...BODY, name: 'New' })
+  t.equal(status, 200)
+  t.strictSame(body, {
+    id: made.id,
+    key: made.key,
+    ...BODY,
+    name: 'New',
+    tenant_id: made.tenant_id,
+    require_auth: true,
+    created_by: made.created_by,
+    created_at: made.created_at,
+    modified_by: application.id,
+    modified_at: api.time(),
+  })
+})
+
+t.test('"PATCH (merge) 204"', async (t) => {
+  const made = await create({
+    application: { id: privateId },
+    configuration: { a: '1', b: '2' },
+    request_transform: { code: CODE },
+  })
+  const patch = (body: object, type = 'application/merge-patch+json') =>
+    api.call('PATCH', `/proxies/${made.id}`, {
+      key,
+      raw: JSON.stringify(body),
+      headers: { 'content-type': type },
+    })
+  const done = await patch({ configuration: { b: null, c: '3' }, name: 'Patched' })
+  t.equal(done.status, 204)
+  t.equal(done.text, '')
+  const get = async () => (await send('GET', `/proxies/${made.id}`)).body
+  t.match(await get(), {
+    name: 'Patched',
+    destination_url: BODY.destination_url,
+    key: made.key,
+    application_id: privateId,
+    configuration: { a: '1', c: '3' },
+    request_transform: { code: CODE },
+    require_auth: true,
+  })
+  t.strictSame((await get()).configuration, { a: '1', c: '3' })
+  t.equal(
+    (await patch({ application: null, request_transform: null, require_auth: false }, 'application/json'))
+      .status,
+    204,
+  )
+  const cleared = await get()
+  t.notOk('application_id' in cleared || 'request_transform' in cleared)
+  t.equal(cleared.require_auth, false)
+  for (const [body, path] of [
+    [{ name: null }, 'name'],
+    [{ name: '' }, 'name'],
+    [{ destination_url: null }, 'destination_url'],
+    [{ destination_url: 'ftp://x' }, 'destination_url'],
+    [{ application: { id: managementId } }, 'application.id'],
+    [
+      { configuration: Object.fromEntries(Array.from({ length: 24 }, (_, i) => [`k${i}`, 'v'])) },
+      'configuration',
+    ],
+  ] as const) {
+    const refused = await patch(body)
+    t.equal(refused.status, 400)
+    t.ok(refused.body.errors[path], refused.text)
+  }
+  t.strictSame(await get(), cleared)
+  t.equal((await patch({ name: 'x' }, 'text/plain')).status, 415)
+})
+
+t.test(
+  '"Code that does not parse is saved … and answered with warnings; with the setting strict_code it is refused"',
+  async (t) => {
+    const code = 'module.exports = async (req) => {\n  return { body: }\n}'
+    const made = await create({ request_transform: { code } })
+    t.match(made.warnings, [
+      { path: 'request_transform.code', line: 2, column: 18, message: /Unexpected token/ },
+    ])
+    t.equal(made.request_transform.code, code)
+    t.notOk('warnings' in (await send('GET', `/proxies/${made.id}`)).body)
+    await send('PUT', '/tenants/self', { name: 'x', settings: { strict_code: 'true' } })
+    for (const [method, path] of [
+      ['POST', '/proxies'],
+      ['PUT', `/proxies/${made.id}`],
+    ] as const) {
+      const refused = await send(method, path, { ...BODY, response_transform: { code } })
+      t.equal(refused.status, 400)
+      t.match(refused.body.errors['response_transform.code'], [/^line 2, column 18: /])
+    }
+    t.equal((await send('POST', '/proxies', { ...BODY, response_transform: { code: CODE } })).status, 201)
+    await send('PUT', '/tenants/self', { name: 'x', settings: {} })
+  },
+)
+
+t.test('"Delete | DELETE /proxies/{id} | No payload"', async (t) => {
+  const { id } = await create()
+  const gone = await send('DELETE', `/proxies/${id}`)
+  t.equal(gone.status, 204)
+  for (const [method, body] of [['GET'], ['DELETE'], ['PUT', BODY], ['PATCH', { name: 'x' }]] as const)
+    t.equal((await send(method, `/proxies/${id}`, body)).status, 404, method)
+  const { body } = await send('GET', `/logs?entity_id=${id}&entity_type=proxy`)
+  t.strictSame(
+    body.data.map(({ operation }: { operation: string }) => operation),
+    ['delete', 'create'],
+  )
+})
+
+t.test('64 patches at once lose none', async (t) => {
+  const { id } = await create()
+  const names = Array.from({ length: 20 }, (_, i) => `k${i}`)
+  const answers = await Promise.all(
+    names.map((name) => send('PATCH', `/proxies/${id}`, { configuration: { [name]: 'v' } })),
+  )
+  t.ok(answers.every(({ status }) => status === 204))
+  const { body } = await send('GET', `/proxies/${id}`)
+  t.strictSame(Object.keys(body.configuration).sort(), names.sort())
+})
+
+t.test('keys, configuration, code and destination are not readable at rest', async (t) => {
+  const made = await create({
+    configuration: { SECRET: 'sk_live_7f3a91c2' },
+    request_transform: { code: `${CODE} // sk_code_55d1` },
+    destination_url: 'https://hooks.example.com/services/T00-secret',
+  })
+  await api.service.store.health()
+  const files = ['vault.db', 'vault.db-wal'].map((name) =>
+    readFileSync(join(api.service.directory, name), 'latin1'),
+  )
+  for (const secret of ['sk_live_7f3a91c2', 'sk_code_55d1', 'T00-secret', made.key])
+    t.ok(
+      files.every((text) => !text.includes(secret)),
+      secret,
+    )
+  t.ok(
+    files.some((text) => text.includes(made.id)),
+    'the files are those of the store',
+  )
+})

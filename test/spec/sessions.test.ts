@@ -1,0 +1,264 @@
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const { id: publicId, key: publicKey } = await api.application('public', ['token:create'])
+const { key: privateKey } = await api.application('private', ['token:create', 'token:read', 'token:use'])
+
+const session = async (key = publicKey) => (await api.call('POST', '/sessions', { key })).body
+const authorize = (body: object, key = privateKey) => api.call('POST', '/sessions/authorize', { key, body })
+const create = (key: string, body: object = { data: 'x' }) => api.call('POST', '/tokens', { key, body })
+const CREATE = { permissions: ['token:create'] }
+
+t.test('"Create session | POST /sessions | … Creates a session for a public application."', async (t) => {
+  const { status, body } = await api.call('POST', '/sessions', { key: publicKey })
+  t.equal(status, 201)
+  t.match(body, { session_key: /^key_sess_[1-9A-HJ-NP-Za-km-z]{20,}$/, nonce: /^.{20,}$/ })
+  t.equal(body.expires_at, new Date(api.clock.now() + 180_000).toISOString().replace('Z', '+00:00'))
+  t.strictSame(Object.keys(body).sort(), ['expires_at', 'nonce', 'session_key'])
+  const [a, b] = [await session(), await session()]
+  t.not(a.session_key, b.session_key)
+  t.not(a.nonce, b.nonce)
+  for (const raw of ['', '{}'])
+    t.equal((await api.call('POST', '/sessions/', { key: publicKey, raw })).status, 201)
+  for (const key of [privateKey, api.management])
+    t.equal((await api.call('POST', '/sessions', { key })).status, 403)
+})
+
+t.test('"A session key before authorization → 403 on everything"', async (t) => {
+  const { session_key: key } = await session()
+  for (const [method, path] of [
+    ['GET', '/permissions'],
+    ['GET', '/applications/key'],
+    ['POST', '/tokens'],
+    ['POST', '/sessions'],
+    ['POST', '/sessions/authorize'],
+    ['GET', '/logs'],
+  ] as const)
+    t.equal(
+      (await api.call(method, path, { key, ...(method === 'POST' ? { body: {} } : {}) })).status,
+      403,
+      path,
+    )
+})
+
+t.test('"Authorize … → 200 empty": the session has what was granted, and nothing else', async (t) => {
+  const { session_key: key, nonce } = await session()
+  const answer = await authorize({ nonce, ...CREATE })
+  t.equal(answer.status, 200)
+  t.equal(answer.text, '')
+  const token = await create(key)
+  t.equal(token.status, 201)
+  t.equal((await api.call('GET', `/tokens/${token.body.id}`, { key })).status, 403)
+  const { body: application } = await api.call('GET', '/applications/key', { key })
+  t.equal(application.id, publicId)
+})
+
+t.test('"nonce (… one-time)": "unknown or expired nonce 404, second use 409"', async (t) => {
+  const { nonce } = await session()
+  t.equal((await authorize({ nonce: 'unknown', ...CREATE })).status, 404)
+  t.equal((await authorize({ nonce, ...CREATE })).status, 200)
+  t.equal((await authorize({ nonce, ...CREATE })).status, 409)
+  const late = await session()
+  api.clock.advance(180_000)
+  t.equal((await authorize({ nonce: late.nonce, ...CREATE })).status, 404)
+  const other = await api.otherTenant()
+  const theirs = await other.application(['token:create'])
+  const mine = await session()
+  t.equal((await authorize({ nonce: mine.nonce, ...CREATE }, theirs)).status, 404, 'of the same tenant')
+  t.equal((await authorize({ nonce: mine.nonce, ...CREATE })).status, 200)
+})
+
+t.test('of 64 that authorize one session at once, one succeeds', async (t) => {
+  const { nonce } = await session()
+  const answers = await Promise.all(Array.from({ length: 64 }, () => authorize({ nonce, ...CREATE })))
+  t.strictSame(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 63 }, () => 409)])
+})
+
+t.test(
+  '"after expiry → 401", "Default 3 minutes after creation, or the expires_at given on authorization"',
+  async (t) => {
+    const short = await session()
+    await authorize({ nonce: short.nonce, ...CREATE })
+    const long = await session()
+    const expires_at = new Date(api.clock.now() + 3_600_000).toISOString()
+    await authorize({ nonce: long.nonce, ...CREATE, expires_at })
+    api.clock.advance(179_999)
+    t.equal((await create(short.session_key)).status, 201)
+    api.clock.advance(1)
+    t.equal((await create(short.session_key)).status, 401)
+    t.equal((await create(long.session_key)).status, 201)
+    api.clock.advance(3_600_000)
+    t.equal((await create(long.session_key)).status, 401)
+    t.ok(
+      (await api.service.store.leftovers.purge(api.clock.now(), 100)) > 0,
+      '"The session no longer exists."',
+    )
+    t.equal((await create(long.session_key)).status, 401)
+    const next = await session()
+    for (const expires_at of ['soon', '2020-01-01T00:00:00Z', 5]) {
+      const refused = await authorize({ nonce: next.nonce, ...CREATE, expires_at })
+      t.equal(refused.status, 400)
+      t.ok(refused.body.errors.expires_at)
+    }
+  },
+)
+
+t.test(
+  '"At least one of permissions and rules must be non-empty", and what else validation says',
+  async (t) => {
+    const { nonce, session_key: key } = await session()
+    const rule = {
+      description: 'r',
+      priority: 1,
+      container: '/a/',
+      transform: 'mask',
+      permissions: ['token:read'],
+    }
+    const wrong: [object, string][] = [
+      [{}, 'permissions'],
+      [{ permissions: [], rules: [] }, 'permissions'],
+      [{ permissions: null, rules: null }, 'permissions'],
+      [{ permissions: ['token:nothing'] }, 'permissions'],
+      [{ permissions: ['tenant:read'] }, 'permissions'],
+      [{ permissions: Array.from({ length: 51 }, () => 'token:read') }, 'permissions'],
+      [{ rules: [{ ...rule, permissions: [] }] }, 'rules[0].permissions'],
+      [{ rules: [{ ...rule, permissions: ['log:read'] }] }, 'rules[0].permissions'],
+      [{ rules: [{ ...rule, transform: 'show' }] }, 'rules[0].transform'],
+      [{ rules: [{ ...rule, container: 'a' }] }, 'rules[0].container'],
+      [{ rules: [{ ...rule, container: undefined }] }, 'rules[0].container'],
+      [{ rules: [{ ...rule, priority: 0 }] }, 'rules[0].priority'],
+      [{ rules: [rule, rule] }, 'rules[1].priority'],
+      [
+        { rules: [{ ...rule, conditions: [{ attribute: 'id', operator: 'equals', value: 'a' }] }] },
+        'rules[0].conditions',
+      ],
+      [
+        {
+          rules: [
+            { ...rule, container: null, conditions: [{ attribute: 'type', operator: 'equals', value: 'a' }] },
+          ],
+        },
+        'rules[0].conditions[0].attribute',
+      ],
+    ]
+    for (const [body, path] of wrong) {
+      const refused = await authorize({ nonce, ...body })
+      t.equal(refused.status, 400, JSON.stringify(body))
+      t.ok(refused.body.errors?.[path], `${path} in ${refused.text}`)
+    }
+    t.equal((await authorize(CREATE)).status, 400, 'nonce is required')
+    t.equal((await create(key)).status, 403, 'nothing was granted')
+    t.equal((await authorize({ nonce, ...CREATE })).status, 200, 'and the nonce is not used up')
+  },
+)
+
+t.test('"conditions (sessions only, instead of container)", all of which must hold', async (t) => {
+  const reveal = {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ['token:create', 'token:read', 'token:search'],
+  }
+  const { key: owner } = await api.application('private', [], [reveal])
+  const [one, two] = [
+    (await create(owner, { data: 'one', containers: ['/s/a/'] })).body.id,
+    (await create(owner, { data: 'two', containers: ['/s/b/'] })).body.id,
+  ]
+  const seen = async (conditions: object[], permissions = ['token:read', 'token:search']) => {
+    const { session_key: key, nonce } = await session()
+    const rule = { description: 'c', priority: 1, conditions, transform: 'reveal', permissions }
+    const answer = await authorize({ nonce, rules: [rule] }, owner)
+    t.equal(answer.status, 200, answer.text)
+    const { body: found } = await api.call('POST', '/v2/tokens/search', {
+      key,
+      body: { query: 'type:token' },
+    })
+    const direct: string[] = []
+    for (const id of [one, two]) {
+      const { status, body } = await api.call('GET', `/tokens/${id}`, { key })
+      if (status === 200) direct.push(body.data)
+      else t.equal(status, 403)
+    }
+    const listed = found.data
+      .map(({ data }: { data: string }) => data)
+      .filter((data: string) => /one|two/.test(data))
+    t.strictSame(listed.toReversed(), direct, 'lists show the same')
+    return direct
+  }
+  const id = (operator: string, value: string) => ({ attribute: 'id', operator, value })
+  const container = (operator: string, value: string) => ({ attribute: 'container', operator, value })
+  t.strictSame(await seen([id('equals', one)]), ['one'])
+  t.strictSame(await seen([id('starts_with', two.slice(0, 20))]), ['two'])
+  t.strictSame(await seen([container('equals', '/S/a')]), ['one'])
+  t.strictSame(await seen([container('equals', '/s/')]), [])
+  t.strictSame(await seen([container('starts_with', '/s/')]), ['one', 'two'])
+  t.strictSame(await seen([id('equals', one), container('equals', '/s/b/')]), [])
+  t.strictSame(await seen([id('equals', one), container('starts_with', '/s/')]), ['one'])
+})
+
+t.test('"The grant must lie within what the authorizing application itself may do"', async (t) => {
+  const rule = (container: string, transform: string, permissions = ['token:read'], priority = 1) => ({
+    description: 'r',
+    priority,
+    container,
+    transform,
+    permissions,
+  })
+  const outcome = async (
+    own: { permissions?: string[]; rules?: object[] },
+    grant: { permissions?: string[]; rules?: object[] },
+  ) => {
+    const { key } = await api.application('private', own.permissions ?? [], own.rules ?? [])
+    return (await authorize({ nonce: (await session()).nonce, ...grant }, key)).status
+  }
+  const read = { permissions: ['token:read'] }
+  t.equal(await outcome(read, { permissions: ['token:read'] }), 200)
+  t.equal(await outcome(read, { permissions: ['token:create'] }), 403)
+  t.equal(await outcome(read, { permissions: ['token:read', 'token:use'] }), 403)
+  t.equal(await outcome(read, { rules: [rule('/a/', 'mask')] }), 200)
+  t.equal(await outcome(read, { rules: [rule('/a/', 'redact')] }), 200)
+  t.equal(await outcome(read, { rules: [rule('/a/', 'reveal')] }), 403, 'seeing more is doing more')
+  const pci = { rules: [rule('/pci/', 'reveal')] }
+  t.equal(await outcome(pci, { rules: [rule('/pci/high/', 'reveal')] }), 200)
+  t.equal(await outcome(pci, { rules: [rule('/', 'mask')] }), 403, 'a wider container')
+  t.equal(await outcome(pci, { permissions: ['token:read'] }), 403, 'all containers')
+  const hole = { ...read, rules: [rule('/pii/', 'redact')] }
+  t.equal(await outcome(hole, { permissions: ['token:read'] }), 403, 'a rule of its own says less for a part')
+  t.equal(await outcome(hole, { rules: [rule('/pci/', 'mask')] }), 200)
+  t.equal(await outcome(hole, { rules: [rule('/pii/x/', 'mask')] }), 403)
+})
+
+t.test(
+  '"A session key cannot authorize sessions (403)", nor can public and management applications',
+  async (t) => {
+    const { session_key: key, nonce } = await session()
+    await authorize({ nonce, ...CREATE })
+    const next = await session()
+    for (const caller of [key, publicKey, api.management])
+      t.equal((await authorize({ nonce: next.nonce, ...CREATE }, caller)).status, 403)
+    t.equal((await api.call('POST', '/sessions', { key })).status, 403)
+  },
+)
+
+t.test('a session ends with its application', async (t) => {
+  const { id, key: mine } = await api.application('public', ['token:create'])
+  const { session_key: key, nonce } = await session(mine)
+  await authorize({ nonce, ...CREATE })
+  t.equal((await create(key)).status, 201)
+  await api.call('DELETE', `/applications/${id}`, { key: api.management })
+  t.equal((await create(key)).status, 401)
+})
+
+t.test('sessions and their authorization are in the logs', async (t) => {
+  const { nonce } = await session()
+  await authorize({ nonce, ...CREATE })
+  const { body } = await api.call('GET', '/logs?entity_type=session&size=2', { key: api.management })
+  t.match(body.data, [
+    { operation: 'authorize', message: 'Session authorized' },
+    { operation: 'create', message: 'Session created' },
+  ])
+  t.equal(body.data[0].entity_id, body.data[1].entity_id)
+  t.notMatch(JSON.stringify(body), nonce)
+})
