@@ -9,7 +9,7 @@ const TransformInput = Type.Object(
 /** Of an application object only its id counts. */
 const ApplicationInput = Type.Object(
   { id: Type.String({ maxLength: 200, field: 1 }) },
-  { title: 'ApplicationReference' },
+  { title: 'Reference' },
 )
 const configuration = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 25 })
 const reactorId = Type.String({ maxLength: 200 })

@@ -9,15 +9,18 @@ const type = Type.Enum(['string', 'boolean', 'number'], { field: 3 })
 const description = orNull(2, Type.String({ maxLength: 1_000 }))
 
 /** The interface's Configuration Element. */
-export const ElementInput = Type.Object({ name, description, type })
+export const ElementInput = Type.Object({ name, description, type }, { title: 'ConfigurationElementInput' })
 
 /** The interface's Request Parameter Element. */
-export const ParameterInput = Type.Object({
-  name,
-  description,
-  type,
-  optional: orNull(4, Type.Boolean({ default: false })),
-})
+export const ParameterInput = Type.Object(
+  {
+    name,
+    description,
+    type,
+    optional: orNull(4, Type.Boolean({ default: false })),
+  },
+  { title: 'RequestParameterElementInput' },
+)
 
 export const elementsInput = (field: number) =>
   orNull(field, Type.Array(ElementInput, { maxItems: MAX_ELEMENTS }))
@@ -27,8 +30,11 @@ export const parametersInput = (field: number) =>
 
 const kept = { name, description: Type.Optional(Type.String({ field: 2 })), type }
 
-const Element = Type.Object(kept)
-const Parameter = Type.Object({ ...kept, optional: Type.Boolean({ field: 4 }) })
+const Element = Type.Object(kept, { title: 'ConfigurationElement' })
+const Parameter = Type.Object(
+  { ...kept, optional: Type.Boolean({ field: 4 }) },
+  { title: 'RequestParameterElement' },
+)
 
 /** As stored and answered. */
 export const Elements = Type.Array(Element)

@@ -32,12 +32,15 @@ export const EntityId = Type.Object({ id: Type.String({ field: 1 }) })
 const warnings = (number: number) =>
   Type.Optional(
     Type.Array(
-      Type.Object({
-        path: Type.String({ field: 1 }),
-        line: Type.Integer({ field: 2 }),
-        column: Type.Integer({ field: 3 }),
-        message: Type.String({ field: 4 }),
-      }),
+      Type.Object(
+        {
+          path: Type.String({ field: 1 }),
+          line: Type.Integer({ field: 2 }),
+          column: Type.Integer({ field: 3 }),
+          message: Type.String({ field: 4 }),
+        },
+        { title: 'CodeWarning' },
+      ),
       { field: number, description: 'Code that was saved and does not parse.' },
     ),
   )
@@ -46,25 +49,28 @@ const time = (number: number) => Type.Optional(Type.String({ format: 'date-time'
 const text = (number: number) => Type.Optional(Type.String({ field: number }))
 
 /** The interface's Reactor Formula. */
-export const FormulaOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  name: Type.String({ field: 2 }),
-  description: text(3),
-  type: Type.String({ field: 4 }),
-  status: Type.String({ field: 5 }),
-  icon: text(6),
-  code: Type.String({ field: 7 }),
-  configuration: field(8, Elements),
-  request_parameters: field(9, Parameters),
-  created_by: text(10),
-  created_at: time(11),
-  modified_by: text(12),
-  modified_at: time(13),
-  warnings: warnings(14),
-})
+export const FormulaOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    name: Type.String({ field: 2 }),
+    description: text(3),
+    type: Type.String({ field: 4 }),
+    status: Type.String({ field: 5 }),
+    icon: text(6),
+    code: Type.String({ field: 7 }),
+    configuration: field(8, Elements),
+    request_parameters: field(9, Parameters),
+    created_by: text(10),
+    created_at: time(11),
+    modified_by: text(12),
+    modified_at: time(13),
+    warnings: warnings(14),
+  },
+  { title: 'ReactorFormula' },
+)
 
 /** Of a formula or application object only its id counts. */
-const Reference = Type.Object({ id: Type.String({ maxLength: 200, field: 1 }) })
+const Reference = Type.Object({ id: Type.String({ maxLength: 200, field: 1 }) }, { title: 'Reference' })
 
 const optional = {
   formula: orNull(2, Reference),
@@ -82,33 +88,39 @@ export const ReactorUpdate = Type.Object({ id, ...ReactorInput.properties })
 export const ReactorPatch = Type.Object({ id, name: orNull(1, name), ...optional })
 
 /** The application that a reactor works with, as far as it concerns the reactor. */
-const Application = Type.Object({
-  id: Type.String({ field: 1 }),
-  tenant_id: Type.String({ field: 2 }),
-  name: Type.String({ field: 3 }),
-  type: Type.String({ field: 4 }),
-  permissions: Type.Array(Type.String(), { field: 5 }),
-  created_by: Type.String({ field: 6 }),
-  created_at: Type.String({ format: 'date-time', field: 7 }),
-  modified_by: text(8),
-  modified_at: time(9),
-})
+const Application = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    tenant_id: Type.String({ field: 2 }),
+    name: Type.String({ field: 3 }),
+    type: Type.String({ field: 4 }),
+    permissions: Type.Array(Type.String(), { field: 5 }),
+    created_by: Type.String({ field: 6 }),
+    created_at: Type.String({ format: 'date-time', field: 7 }),
+    modified_by: text(8),
+    modified_at: time(9),
+  },
+  { title: 'ReactorApplication' },
+)
 
 /** A reactor, with its formula and its application (completions §8). */
-export const ReactorOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  tenant_id: Type.String({ field: 2 }),
-  name: Type.String({ field: 3 }),
-  formula: Type.Optional(field(4, FormulaOutput)),
-  code: text(5),
-  configuration: Type.Record(Type.String(), Type.Unknown(), { field: 6 }),
-  application: Type.Optional(field(7, Application)),
-  created_by: text(8),
-  created_at: time(9),
-  modified_by: text(10),
-  modified_at: time(11),
-  warnings: warnings(12),
-})
+export const ReactorOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    tenant_id: Type.String({ field: 2 }),
+    name: Type.String({ field: 3 }),
+    formula: Type.Optional(field(4, FormulaOutput)),
+    code: text(5),
+    configuration: Type.Record(Type.String(), Type.Unknown(), { field: 6 }),
+    application: Type.Optional(field(7, Application)),
+    created_by: text(8),
+    created_at: time(9),
+    modified_by: text(10),
+    modified_at: time(11),
+    warnings: warnings(12),
+  },
+  { title: 'Reactor' },
+)
 
 const timesOf = (record: { readonly created_at: number; readonly modified_at?: number }) => ({
   created_at: isoTime(record.created_at),
