@@ -22,29 +22,35 @@ export const InvitationInput = Type.Object({
 const text = (field: number) => Type.Optional(Type.String({ field }))
 const time = (field: number) => Type.Optional(Type.String({ format: 'date-time', field }))
 
-export const MemberOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  tenant_id: Type.String({ field: 2 }),
-  role: Type.String({ field: 3 }),
-  user: Type.Object({ id: Type.String({ field: 1 }), email: text(2) }, { field: 4 }),
-  created_by: text(5),
-  created_at: time(6),
-  modified_by: text(7),
-  modified_at: time(8),
-})
+export const MemberOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    tenant_id: Type.String({ field: 2 }),
+    role: Type.String({ field: 3 }),
+    user: Type.Object({ id: Type.String({ field: 1 }), email: text(2) }, { title: 'MemberUser', field: 4 }),
+    created_by: text(5),
+    created_at: time(6),
+    modified_by: text(7),
+    modified_at: time(8),
+  },
+  { title: 'Member' },
+)
 
-export const InvitationOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  tenant_id: Type.String({ field: 2 }),
-  email: Type.String({ field: 3 }),
-  role: Type.String({ field: 4 }),
-  status: Type.Enum(['PENDING', 'EXPIRED'], { field: 5 }),
-  expires_at: Type.String({ format: 'date-time', field: 6 }),
-  created_by: text(7),
-  created_at: time(8),
-  modified_by: text(9),
-  modified_at: time(10),
-})
+export const InvitationOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    tenant_id: Type.String({ field: 2 }),
+    email: Type.String({ field: 3 }),
+    role: Type.String({ field: 4 }),
+    status: Type.Enum(['PENDING', 'EXPIRED'], { field: 5 }),
+    expires_at: Type.String({ format: 'date-time', field: 6 }),
+    created_by: text(7),
+    created_at: time(8),
+    modified_by: text(9),
+    modified_at: time(10),
+  },
+  { title: 'Invitation' },
+)
 
 const changesOf = (record: MemberRecord | InvitationRecord) => ({
   created_by: record.created_by,
