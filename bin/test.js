@@ -29,6 +29,13 @@ export const countTap = (tap) => {
 }
 
 /**
+ * What did not run, with its reason.
+ * @param {string} tap
+ */
+const skippedPoints = (tap) =>
+  tap.split('\n').flatMap((line) => /^ok\s+\d+\s+-?\s*(.*# skip.*)$/i.exec(line)?.[1] ?? [])
+
+/**
  * @param {string} root
  * @param {Job} job
  * @returns {Promise<Outcome>}
@@ -120,6 +127,7 @@ export const test = async (root, only = []) => {
       const verdict = outcome.failed > 0 ? 'FAIL' : 'ok  '
       if (outcome.failed > 0) process.stdout.write(`\n${outcome.output.trimEnd()}\n`)
       process.stdout.write(`${verdict} ${job.name} (${outcome.seconds.toFixed(1)} s)\n`)
+      for (const line of skippedPoints(outcome.output)) process.stdout.write(`SKIP ${line}\n`)
     }
   }
   await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))

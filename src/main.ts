@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
+import { addTenantsCommand } from './commands/tenants.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
@@ -100,6 +101,7 @@ const program = (): Command => {
     })
   addPluginsCommand(root)
   addProtoCommand(root)
+  addTenantsCommand(root)
   root
     .command('config')
     .description('the configuration')

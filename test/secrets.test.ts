@@ -6,6 +6,8 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services.ts': 'hashes an API key that a plugin made',
   'src/keys/open.ts': 'hands the root key to the cipher',
   'src/roles/foundation.ts': 'hands the source of the root key to what reads it',
+  'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
+  'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',
   'src/roles/install.ts':
     'hashes the first key; hands a generated one to the supervisor, which prints it once',
 }

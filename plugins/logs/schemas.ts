@@ -20,25 +20,31 @@ export const LogQuery = Type.Object({
 })
 
 /** The interface's Log. */
-export const LogOutput = Type.Object({
-  tenant_id: Type.String({ field: 1 }),
-  actor_id: Type.Optional(Type.String({ field: 2 })),
-  actor_type: Type.Optional(Type.String({ field: 3 })),
-  entity_type: Type.String({ field: 4 }),
-  entity_id: Type.String({ field: 5 }),
-  operation: Type.String({ field: 6 }),
-  message: Type.String({ field: 7 }),
-  created_at: Type.String({ format: 'date-time', field: 8 }),
-})
+export const LogOutput = Type.Object(
+  {
+    tenant_id: Type.String({ field: 1 }),
+    actor_id: Type.Optional(Type.String({ field: 2 })),
+    actor_type: Type.Optional(Type.String({ field: 3 })),
+    entity_type: Type.String({ field: 4 }),
+    entity_id: Type.String({ field: 5 }),
+    operation: Type.String({ field: 6 }),
+    message: Type.String({ field: 7 }),
+    created_at: Type.String({ format: 'date-time', field: 8 }),
+  },
+  { title: 'Log' },
+)
 
 export const LogList = listOf(LogOutput)
 
 export const EntityTypes = Type.Object({
   entity_types: Type.Array(
-    Type.Object({
-      display_name: Type.String({ field: 1 }),
-      value: Type.String({ field: 2 }),
-    }),
+    Type.Object(
+      {
+        display_name: Type.String({ field: 1 }),
+        value: Type.String({ field: 2 }),
+      },
+      { title: 'EntityType' },
+    ),
     { field: 1 },
   ),
 })

@@ -2,9 +2,15 @@ import { type Static, Type } from 'typebox'
 import { CODE_LENGTH, field, isoTime, orNull } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 
-const TransformInput = Type.Object({ code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) })
+const TransformInput = Type.Object(
+  { code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) },
+  { title: 'ProxyTransformInput' },
+)
 /** Of an application object only its id counts. */
-const ApplicationInput = Type.Object({ id: Type.String({ maxLength: 200, field: 1 }) })
+const ApplicationInput = Type.Object(
+  { id: Type.String({ maxLength: 200, field: 1 }) },
+  { title: 'Reference' },
+)
 const configuration = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 25 })
 const reactorId = Type.String({ maxLength: 200 })
 const name = Type.String({ minLength: 1, maxLength: 200 })
@@ -44,39 +50,45 @@ export const ProxyId = Type.Object({ id: Type.String({ field: 1 }) })
 
 export const Warnings = Type.Optional(
   Type.Array(
-    Type.Object({
-      path: Type.String({ field: 1 }),
-      line: Type.Integer({ field: 2 }),
-      column: Type.Integer({ field: 3 }),
-      message: Type.String({ field: 4 }),
-    }),
+    Type.Object(
+      {
+        path: Type.String({ field: 1 }),
+        line: Type.Integer({ field: 2 }),
+        column: Type.Integer({ field: 3 }),
+        message: Type.String({ field: 4 }),
+      },
+      { title: 'CodeWarning' },
+    ),
     { field: 17, description: 'Code that was saved and does not parse.' },
   ),
 )
 
 const transform = (number: number) =>
-  Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { field: number }))
+  Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { title: 'ProxyTransform', field: number }))
 
 /** The interface's Proxy. */
-export const ProxyOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  key: Type.String({ field: 2 }),
-  name: Type.String({ field: 3 }),
-  destination_url: Type.String({ field: 4 }),
-  tenant_id: Type.String({ field: 5 }),
-  require_auth: Type.Boolean({ field: 6 }),
-  request_transform: transform(7),
-  response_transform: transform(8),
-  application_id: Type.Optional(Type.String({ field: 9 })),
-  configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { field: 10 })),
-  request_reactor_id: Type.Optional(Type.String({ field: 11 })),
-  response_reactor_id: Type.Optional(Type.String({ field: 12 })),
-  created_by: Type.Optional(Type.String({ field: 13 })),
-  created_at: Type.Optional(Type.String({ format: 'date-time', field: 14 })),
-  modified_by: Type.Optional(Type.String({ field: 15 })),
-  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
-  warnings: Warnings,
-})
+export const ProxyOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    key: Type.String({ field: 2 }),
+    name: Type.String({ field: 3 }),
+    destination_url: Type.String({ field: 4 }),
+    tenant_id: Type.String({ field: 5 }),
+    require_auth: Type.Boolean({ field: 6 }),
+    request_transform: transform(7),
+    response_transform: transform(8),
+    application_id: Type.Optional(Type.String({ field: 9 })),
+    configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown(), { field: 10 })),
+    request_reactor_id: Type.Optional(Type.String({ field: 11 })),
+    response_reactor_id: Type.Optional(Type.String({ field: 12 })),
+    created_by: Type.Optional(Type.String({ field: 13 })),
+    created_at: Type.Optional(Type.String({ format: 'date-time', field: 14 })),
+    modified_by: Type.Optional(Type.String({ field: 15 })),
+    modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
+    warnings: Warnings,
+  },
+  { title: 'Proxy' },
+)
 
 /** A proxy as the API shows it. */
 export const proxyOutput = (

@@ -4,25 +4,31 @@ import { orNull } from '#sdk'
 /** Permissions of one grant (completions §9). */
 const MAX_PERMISSIONS = 50
 
-const Condition = Type.Object({
-  attribute: Type.Enum(['id', 'container'], { field: 1 }),
-  operator: Type.Enum(['equals', 'starts_with'], { field: 2 }),
-  value: Type.String({ minLength: 1, maxLength: 400, field: 3 }),
-})
+const Condition = Type.Object(
+  {
+    attribute: Type.Enum(['id', 'container'], { field: 1 }),
+    operator: Type.Enum(['equals', 'starts_with'], { field: 2 }),
+    value: Type.String({ minLength: 1, maxLength: 400, field: 3 }),
+  },
+  { title: 'Condition' },
+)
 
 const description = Type.String({ minLength: 1, maxLength: 1000, field: 1 })
 const priority = Type.Integer({ minimum: 1, maximum: 2_147_483_647, field: 2 })
 const transform = Type.Enum(['redact', 'mask', 'reveal'], { field: 5 })
 
 /** An access rule of a session as it is sent (completions §4): `container`, or `conditions` that must all hold. */
-export const RuleInput = Type.Object({
-  description,
-  priority,
-  container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
-  conditions: orNull(4, Type.Array(Condition, { maxItems: 20 })),
-  transform,
-  permissions: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_PERMISSIONS, field: 6 }),
-})
+export const RuleInput = Type.Object(
+  {
+    description,
+    priority,
+    container: orNull(3, Type.String({ pattern: '^/([A-Za-z0-9_-]+/)*$', maxLength: 400 })),
+    conditions: orNull(4, Type.Array(Condition, { maxItems: 20 })),
+    transform,
+    permissions: Type.Array(Type.String(), { minItems: 1, maxItems: MAX_PERMISSIONS, field: 6 }),
+  },
+  { title: 'SessionRuleInput' },
+)
 
 /** A rule as it is stored: one of `container` and `conditions`. */
 export const StoredRule = Type.Object({
@@ -35,11 +41,14 @@ export const StoredRule = Type.Object({
 })
 
 /** The interface's Create Session Response. */
-export const SessionOutput = Type.Object({
-  session_key: Type.String({ field: 1, description: 'The API key of the session; shown once.' }),
-  nonce: Type.String({ field: 2, description: 'What a private application authorizes the session with.' }),
-  expires_at: Type.String({ format: 'date-time', field: 3 }),
-})
+export const SessionOutput = Type.Object(
+  {
+    session_key: Type.String({ field: 1, description: 'The API key of the session; shown once.' }),
+    nonce: Type.String({ field: 2, description: 'What a private application authorizes the session with.' }),
+    expires_at: Type.String({ format: 'date-time', field: 3 }),
+  },
+  { title: 'Session' },
+)
 
 export const AuthorizeInput = Type.Object({
   nonce: Type.String({ minLength: 1, maxLength: 200, field: 1 }),

@@ -5,23 +5,29 @@ import { field, isoTime, orNull, type Tenant } from '#sdk'
 const flag = (number: number, description: string) =>
   Type.Optional(Type.String({ pattern: '^([tT]rue|[fF]alse|TRUE|FALSE)$', field: number, description }))
 
-const TenantSettings = Type.Object({
-  fingerprint_tokens: flag(1, "Fingerprint all tokens by their type's default expression: true or false."),
-  deduplicate_tokens: flag(2, 'Answer an equal token instead of making another: true or false.'),
-  strict_code: flag(3, 'Refuse code that does not parse, instead of warning: true or false.'),
-})
+const TenantSettings = Type.Object(
+  {
+    fingerprint_tokens: flag(1, "Fingerprint all tokens by their type's default expression: true or false."),
+    deduplicate_tokens: flag(2, 'Answer an equal token instead of making another: true or false.'),
+    strict_code: flag(3, 'Refuse code that does not parse, instead of warning: true or false.'),
+  },
+  { title: 'TenantSettings' },
+)
 
 /** The interface's Tenant. */
-export const TenantOutput = Type.Object({
-  id: Type.String({ field: 1 }),
-  owner_id: Type.String({ field: 2 }),
-  name: Type.String({ field: 3 }),
-  settings: field(4, TenantSettings),
-  created_by: Type.Optional(Type.String({ field: 5 })),
-  created_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
-  modified_by: Type.Optional(Type.String({ field: 7 })),
-  modified_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
-})
+export const TenantOutput = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    owner_id: Type.String({ field: 2 }),
+    name: Type.String({ field: 3 }),
+    settings: field(4, TenantSettings),
+    created_by: Type.Optional(Type.String({ field: 5 })),
+    created_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
+    modified_by: Type.Optional(Type.String({ field: 7 })),
+    modified_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
+  },
+  { title: 'Tenant' },
+)
 
 export const TenantUpdate = Type.Object({
   name: Type.String({ minLength: 1, maxLength: 200, field: 1 }),

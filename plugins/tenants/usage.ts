@@ -1,23 +1,29 @@
 import { Type } from 'typebox'
 import { defineOperation, isoTime, type Kernel } from '#sdk'
 
-const TypeMetrics = Type.Object({
-  count: Type.Integer({ field: 1 }),
-  last_created_at: Type.Optional(Type.String({ format: 'date-time', field: 2 })),
-})
+const TypeMetrics = Type.Object(
+  {
+    count: Type.Integer({ field: 1 }),
+    last_created_at: Type.Optional(Type.String({ format: 'date-time', field: 2 })),
+  },
+  { title: 'TokenTypeMetrics' },
+)
 
 /** The interface's Tenant Usage Report, with `total_tokens` (completions §10). */
-const UsageReport = Type.Object({
-  token_report: Type.Object(
-    {
-      metrics_by_type: Type.Record(Type.String(), TypeMetrics, { field: 1 }),
-      included_monthly_active_tokens: Type.Integer({ field: 2 }),
-      monthly_active_tokens: Type.Integer({ field: 3 }),
-      total_tokens: Type.Integer({ field: 4 }),
-    },
-    { field: 1 },
-  ),
-})
+const UsageReport = Type.Object(
+  {
+    token_report: Type.Object(
+      {
+        metrics_by_type: Type.Record(Type.String(), TypeMetrics, { field: 1 }),
+        included_monthly_active_tokens: Type.Integer({ field: 2 }),
+        monthly_active_tokens: Type.Integer({ field: 3 }),
+        total_tokens: Type.Integer({ field: 4 }),
+      },
+      { field: 1, title: 'TokenReport' },
+    ),
+  },
+  { title: 'UsageReport' },
+)
 
 export const usageReport = (kernel: Kernel, included: number) =>
   defineOperation({

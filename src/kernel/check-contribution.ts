@@ -27,6 +27,7 @@ const PORTS: Readonly<Record<string, readonly string[]>> = {
   credentials: ['authenticate', 'install'],
   sessions: ['authenticate'],
   applications: ['get'],
+  members: ['join'],
   invitations: ['invited'],
 }
 

@@ -15,6 +15,7 @@ import { createPurge } from '../vault/purge.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import { openFoundation } from './foundation.ts'
 import { install } from './install.ts'
+import { startOperator } from './operator.ts'
 import type { RunningRole } from './running-role.ts'
 
 const PURGE_MS = 5_000
@@ -40,12 +41,13 @@ const neighbours = (config: Config, start: ProcessStart) => {
   for (const [worker, socket] of gateways.entries()) {
     const name = `gateway-${worker}`
     checks[name] = async (signal) => {
-      const { status } = await callSocket(socket, 'GET', '/healthz', signal)
+      const { status } = await callSocket(socket, 'GET', '/healthz', { signal })
       if (status !== 200) throw new Error(`${name} answered ${status}`)
     }
     sources.push({
       name,
-      metrics: async (signal) => JSON.parse((await callSocket(socket, 'GET', '/metrics.json', signal)).body),
+      metrics: async (signal) =>
+        JSON.parse((await callSocket(socket, 'GET', '/metrics.json', { signal })).body),
     })
   }
   return { checks, sources, sockets }
@@ -89,11 +91,22 @@ export const startAdminRole = async (
     { kernel, metrics, log, checks: parts },
     { socketPath: sockets.grpc, prefixes: config.headerPrefixes, messageLimit: config.bodyLimit },
   )
+  const operator = await startOperator(
+    {
+      store,
+      keys,
+      credentials: kernel.registry.ports.credentials,
+      journal: foundation.journal,
+      clock: systemClock,
+      log,
+    },
+    sockets.operator,
+  )
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
     close: async () => {
-      await Promise.all([admin.close(), grpc.close()])
+      await Promise.all([admin.close(), grpc.close(), operator.close()])
       await demo?.close()
       await purge.stop()
       await ingest.stop()

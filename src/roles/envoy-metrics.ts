@@ -14,7 +14,7 @@ const FILTER = encodeURIComponent(`^(${Object.keys(SHOWN).join('|').replaceAll('
 
 /** What Envoy counts, in the form of prom-client's JSON. Rejects when Envoy does not answer. */
 export const envoyMetrics = async (socketPath: string, signal: AbortSignal): Promise<readonly object[]> => {
-  const { status, body } = await callSocket(socketPath, 'GET', `/stats?filter=${FILTER}`, signal)
+  const { status, body } = await callSocket(socketPath, 'GET', `/stats?filter=${FILTER}`, { signal })
   if (status !== 200) throw new Error(`Envoy answered ${status}`)
   return body.split('\n').flatMap((line) => {
     const [stat = '', value] = line.split(': ')

@@ -2,13 +2,12 @@ import { AppError } from '../common/errors.ts'
 import { newId, newKey } from '../common/ids.ts'
 import type { Log } from '../common/log.ts'
 import { Secret } from '../common/secret.ts'
+import { createTenant } from './create-tenant.ts'
 import type { Foundation } from './foundation.ts'
 
 /**
  * Makes the first tenant and its management application on a store that never had one; undefined when it had. `key` is
  * there when it was generated: nothing but its keyed hash is kept.
- *
- * The application comes before its tenant, so that a start cut short between the two is simply done again.
  */
 export const install = async (
   { store, keys, kernel }: Pick<Foundation, 'store' | 'keys' | 'kernel'>,
@@ -29,19 +28,6 @@ export const install = async (
   }
   const key = given ?? new Secret(newKey())
   const tenantId = (await credentials.authenticate(hash(key)))?.caller.tenantId ?? newId()
-  await credentials.install(tenantId, hash(key))
-  await store.tenants.create(
-    {
-      id: tenantId,
-      owner_id: newId(),
-      name: 'First tenant',
-      settings: {},
-      created_by: null,
-      created_at: now,
-      modified_by: null,
-      modified_at: null,
-    },
-    keys.newTenantKeys(tenantId, now),
-  )
+  await createTenant({ store, keys, credentials }, { id: tenantId, name: 'First tenant', key, now })
   return given === undefined ? { key: key.reveal() } : {}
 }

@@ -28,7 +28,8 @@ export interface AuditDeclaration {
  * One declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
  *
  * Schemas are typebox objects; every property carries `field: <n>`, its proto field number, never reused
- * (see `field()`). Input members come from the path (`{name}`), and else from the query (GET, DELETE) or the body.
+ * (see `field()`). An object schema's `title` in PascalCase names its proto message, one for the whole service; without
+ * one it is called after the operation and the member. A list or map of such objects refers to it. Input members come from the path (`{name}`), and else from the query (GET, DELETE) or the body.
  */
 export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSchema> {
   /** `Service.Method`, e.g. `Applications.Create`. */

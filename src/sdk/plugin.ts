@@ -86,6 +86,10 @@ export interface Ports {
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
   }
+  readonly members: {
+    /** Makes a member of the user who accepts an invitation, which is then gone; the member's id. */
+    join(tenantId: string, invitationId: string, userId: string): Promise<string>
+  }
   /** Told of each invitation that was made or sent again, e.g. to mail it. A rejection is logged and changes nothing. */
   readonly invitations: {
     invited(invitation: {

@@ -38,6 +38,7 @@ export type Report =
 export const socketsIn = (runDir: string, workers: number) => ({
   api: `${runDir}/api.sock`,
   grpc: `${runDir}/grpc.sock`,
+  operator: `${runDir}/operator.sock`,
   envoyAdmin: `${runDir}/envoy.sock`,
   demo: `${runDir}/demo.sock`,
   gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),

@@ -2,12 +2,12 @@ import { request } from 'node:http'
 
 const TIMEOUT_MS = 2_000
 
-/** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page. */
+/** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page, the operator's commands. */
 export const callSocket = (
   socketPath: string,
-  method: 'GET' | 'POST',
+  method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  signal?: AbortSignal,
+  { signal, body: sent }: { readonly signal?: AbortSignal; readonly body?: object } = {},
 ): Promise<{ readonly status: number; readonly body: string }> =>
   new Promise((resolve, reject) => {
     const options = { socketPath, method, path, agent: false, timeout: TIMEOUT_MS }
@@ -22,5 +22,5 @@ export const callSocket = (
     })
     call.on('timeout', () => call.destroy(new Error('no answer in time')))
     call.on('error', reject)
-    call.end()
+    call.end(sent === undefined ? undefined : JSON.stringify(sent))
   })

@@ -34,6 +34,7 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
       ownAddresses: ['192.168.1.7', '::1'],
       resolvers: [{ address: '127.0.0.1', port: 5353 }],
     },
+    grpcSocket: 'run/grpc.sock',
     demo: { socket: 'run/demo.sock', authority: 'trust.pem', host: 'demo.sidevault.test' },
     accessLog: true,
   }

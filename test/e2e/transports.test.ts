@@ -298,6 +298,31 @@ t.test('an API that does not answer is 504 in the bare error shape, with the tra
   t.equal(answer.headers['svc-trace-id'], 'mine')
 })
 
+t.test('a gRPC service that does not answer is UNAVAILABLE, with the problem as its message', async (t) => {
+  const world = await startWorld({ bootstrap: { grpcSocket: 'nobody.sock' } })
+  t.teardown(() => world.close())
+  const session = connectHttp2(`http://127.0.0.1:${world.port}`)
+  t.teardown(() => session.close())
+  const stream = session.request(
+    {
+      ':method': 'POST',
+      ':path': '/sidevault.v1.Tokens/Get',
+      'content-type': 'application/grpc',
+      'svc-trace-id': 'mine',
+      te: 'trailers',
+    },
+    { endStream: true },
+  )
+  const [headers] = await once(stream, 'response')
+  t.equal(headers[':status'], 200)
+  t.equal(headers['grpc-status'], '14')
+  t.equal(headers['svc-trace-id'], 'mine')
+  t.match(JSON.parse(decodeURIComponent(headers['grpc-message'])), {
+    status: 504,
+    title: 'Service unavailable',
+  })
+})
+
 t.test('of two gateway processes one is enough', async (t) => {
   const world = await startWorld({ bootstrap: { gatewaySockets: ['gateway.sock', 'gone.sock'] } })
   t.teardown(() => world.close())

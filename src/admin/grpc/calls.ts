@@ -8,7 +8,7 @@ import {
 import type { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
-import type { Caller } from '../../sdk/index.ts'
+import type { Caller, Operation } from '../../sdk/index.ts'
 import { type BrandHeaders, createBrands } from '../http/brands.ts'
 
 /** What is known of one call besides its message. */
@@ -16,6 +16,8 @@ export interface CallState extends BrandHeaders {
   /** As metrics and access log name it. */
   readonly operation: string
   readonly startedAt: number
+  /** What HTTP has for success. */
+  readonly success: number
   caller?: Caller
   /** Why it failed, when we know better than the status does. */
   error?: AppError
@@ -36,7 +38,6 @@ export interface CallsDeps {
 
 /** Statuses of calls that end without a word of ours, as HTTP would have them. */
 const STATUS: Readonly<Record<number, number>> = {
-  [grpc.OK]: 200,
   [grpc.CANCELLED]: 499,
   [grpc.DEADLINE_EXCEEDED]: 504,
   [grpc.RESOURCE_EXHAUSTED]: 413,
@@ -53,7 +54,7 @@ const headersOf = (metadata: Metadata): Record<string, string> =>
 /** Around every call what its answer has in common: the brand's trace id, metrics and access log. */
 export const createCalls = (
   { log, metrics }: CallsDeps,
-  options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, string> },
+  options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, Operation> },
 ): Calls => {
   const brands = createBrands(options.prefixes)
   const states = new WeakMap<Metadata, CallState>()
@@ -61,7 +62,7 @@ export const createCalls = (
 
   const record = (state: CallState, code: grpc) => {
     const { operation, startedAt, traceId, caller } = state
-    const status = state.error?.status ?? STATUS[code] ?? 500
+    const status = code === grpc.OK ? state.success : (state.error?.status ?? STATUS[code] ?? 500)
     metrics.requests.inc({ operation, status })
     const entry = {
       operation,
@@ -94,8 +95,13 @@ export const createCalls = (
       start: (next) =>
         next({
           onReceiveMetadata: (metadata, pass) => {
-            const operation = options.operations.get(method.path) ?? method.path.slice(1)
-            state = { ...brands(headersOf(metadata)), operation, startedAt: performance.now() }
+            const declared = options.operations.get(method.path)
+            state = {
+              ...brands(headersOf(metadata)),
+              operation: declared?.rpc ?? method.path.slice(1),
+              success: declared?.status ?? 200,
+              startedAt: performance.now(),
+            }
             states.set(metadata, state)
             pass(metadata)
           },

@@ -77,7 +77,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
       prefixes: options.prefixes ?? ['SVC'],
       operations: new Map(
         services.flatMap(({ name, methods }) =>
-          methods.map((method) => [methodPath(name, method.name), method.operation.rpc] as const),
+          methods.map((method) => [methodPath(name, method.name), method.operation] as const),
         ),
       ),
     },

@@ -18,16 +18,15 @@ export interface WireType {
   encode(object: WireObject): Buffer
 }
 
-/** The library's reader replaces what is not UTF-8, which would store something else than was sent. */
+/**
+ * The library's reader takes text that ends before its length says so, and replaces what is not UTF-8: it would store
+ * something else than was sent.
+ */
 class StrictReader extends protobuf.BufferReader {
   override string(): string {
-    const start = this.pos
-    const text = super.string()
-    if (text.includes('\uFFFD')) {
-      this.pos = start
-      if (!isUtf8(this.bytes())) throw new Error('text is not valid UTF-8')
-    }
-    return text
+    const bytes = this.bytes()
+    if (!isUtf8(bytes)) throw new Error('text is not valid UTF-8')
+    return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString()
   }
 }
 

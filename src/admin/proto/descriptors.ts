@@ -2,6 +2,7 @@ import { createRequire } from 'node:module'
 import protobuf from 'protobufjs'
 import { type Field, hasPresence, type Item, type Message, type Scalar } from '../../kernel/messages/model.ts'
 import { PACKAGE, type ProtoFile, typeName } from './files.ts'
+import { healthFile, structFile } from './foreign.ts'
 
 /** Members of descriptor.proto as its JSON spells them (https://protobuf.dev/reference/protobuf/google.protobuf). */
 type Descriptor = Readonly<Record<string, unknown>>
@@ -94,60 +95,6 @@ const fileDescriptor = (file: ProtoFile): Descriptor => ({
   syntax: 'proto3',
 })
 
-const google = (name: string) => ({ name, label: OPTIONAL, type: 'TYPE_MESSAGE' })
-
-const kind = (name: string, number: number, type: string, typeName?: string): Descriptor => ({
-  name,
-  jsonName: camel(name),
-  number,
-  label: OPTIONAL,
-  type,
-  ...(typeName === undefined ? {} : { typeName: `.google.protobuf.${typeName}` }),
-  oneofIndex: 0,
-})
-
-/** google/protobuf/struct.proto, which clients that know it only from us need. */
-const structFile: Descriptor = {
-  name: 'google/protobuf/struct.proto',
-  package: 'google.protobuf',
-  messageType: [
-    {
-      name: 'Struct',
-      field: [
-        {
-          ...google('fields'),
-          jsonName: 'fields',
-          number: 1,
-          label: REPEATED,
-          typeName: '.google.protobuf.Struct.FieldsEntry',
-        },
-      ],
-      nestedType: [
-        {
-          name: 'FieldsEntry',
-          field: [field('key', 1, STRING), field('value', 2, { kind: 'value' })],
-          options: { mapEntry: true },
-        },
-      ],
-    },
-    {
-      name: 'Value',
-      field: [
-        kind('null_value', 1, 'TYPE_ENUM', 'NullValue'),
-        kind('number_value', 2, 'TYPE_DOUBLE'),
-        kind('string_value', 3, 'TYPE_STRING'),
-        kind('bool_value', 4, 'TYPE_BOOL'),
-        kind('struct_value', 5, 'TYPE_MESSAGE', 'Struct'),
-        kind('list_value', 6, 'TYPE_MESSAGE', 'ListValue'),
-      ],
-      oneofDecl: [{ name: 'kind' }],
-    },
-    { name: 'ListValue', field: [field('values', 1, { kind: 'value' }, REPEATED)] },
-  ],
-  enumType: [{ name: 'NullValue', value: [{ name: 'NULL_VALUE', number: 0 }] }],
-  syntax: 'proto3',
-}
-
 const encoder = () => {
   const json: protobuf.INamespace = createRequire(import.meta.url)(
     'protobufjs/google/protobuf/descriptor.json',
@@ -156,8 +103,11 @@ const encoder = () => {
   return (descriptor: Descriptor): Buffer => Buffer.from(type.encode(type.fromObject(descriptor)).finish())
 }
 
-/** Each file as an encoded `FileDescriptorProto`, with those of Google's that they import: what reflection serves. */
+/**
+ * Each file as an encoded `FileDescriptorProto`, with those that others wrote and our clients need too: what reflection
+ * serves.
+ */
 export const fileDescriptors = (files: readonly ProtoFile[]): readonly Buffer[] => {
   const encode = encoder()
-  return [structFile, ...files.map(fileDescriptor)].map(encode)
+  return [structFile, healthFile, ...files.map(fileDescriptor)].map(encode)
 }

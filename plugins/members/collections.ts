@@ -1,0 +1,36 @@
+import { type Static, Type } from 'typebox'
+
+const changes = {
+  created_by: Type.String(),
+  created_at: Type.Integer(),
+  modified_by: Type.Optional(Type.String()),
+  modified_at: Type.Optional(Type.Integer()),
+}
+
+/** A member besides the tenant's owner; times in ms since the epoch. */
+export const Members = {
+  name: 'members',
+  schema: Type.Object({
+    id: Type.String(),
+    role: Type.String(),
+    user_id: Type.String(),
+    email: Type.Optional(Type.String()),
+    ...changes,
+  }),
+  sealed: ['email'],
+} as const
+
+export const Invitations = {
+  name: 'invitations',
+  schema: Type.Object({
+    id: Type.String(),
+    email: Type.String(),
+    role: Type.String(),
+    expires_at: Type.Integer(),
+    ...changes,
+  }),
+  sealed: ['email'],
+} as const
+
+export type MemberRecord = Static<(typeof Members)['schema']>
+export type InvitationRecord = Static<(typeof Invitations)['schema']>

@@ -1,0 +1,32 @@
+import { definePlugin, type PermissionInfo } from '#sdk'
+import { Invitations, Members } from './collections.ts'
+import { invitationOperations } from './invitation-operations.ts'
+import { joining } from './join.ts'
+import { memberOperations } from './member-operations.ts'
+
+const permission = (type: string, description: string): PermissionInfo => ({
+  type,
+  description,
+  application_types: ['management'],
+})
+
+/** The people of a tenant and those invited to it: records only (completions §9a). */
+export const plugin = definePlugin({
+  api: 1,
+  name: 'members',
+  version: '1.0.0',
+  setup: (kernel) => ({
+    operations: [...memberOperations(kernel), ...invitationOperations(kernel)],
+    collections: [Members, Invitations],
+    ports: { members: joining(kernel) },
+    permissions: [
+      permission('tenant:member:read', 'Read members of the tenant'),
+      permission('tenant:member:update', 'Update members of the tenant'),
+      permission('tenant:member:delete', 'Remove members from the tenant'),
+      permission('tenant:invitation:create', 'Invite people to the tenant'),
+      permission('tenant:invitation:read', 'Read invitations to the tenant'),
+      permission('tenant:invitation:update', 'Update and resend invitations to the tenant'),
+      permission('tenant:invitation:delete', 'Delete invitations to the tenant'),
+    ],
+  }),
+})

@@ -1,0 +1,124 @@
+import { Type } from 'typebox'
+import {
+  AppError,
+  defineOperation,
+  type Kernel,
+  listOf,
+  Nothing,
+  newId,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+} from '#sdk'
+import { type InvitationRecord, Invitations } from './collections.ts'
+import { EntityId, InvitationInput, InvitationOutput, invitationOutput } from './schemas.ts'
+
+/** How long an invitation is open (completions §9a), ms. */
+const LIFETIME = 72 * 3_600_000
+
+export const noInvitation = (id: string) =>
+  new AppError('not_found', `Invitation "${id.slice(0, 100)}" does not exist.`)
+
+/** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
+export const invitationOperations = (kernel: Kernel) => {
+  const invitations = () => kernel.records(Invitations)
+
+  const tell = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {
+    try {
+      await kernel.port('invitations')?.invited({ tenant_id: tenantId, id, email, role, expires_at })
+    } catch (err) {
+      kernel.log.error({ err, invitation: id }, 'the port "invitations" failed; the invitation stands')
+    }
+  }
+
+  return [
+    defineOperation({
+      rpc: 'Invitations.Create',
+      http: 'POST /tenants/self/invitations',
+      summary: 'Invite somebody to the tenant',
+      permission: 'tenant:invitation:create',
+      audit: { entity: 'tenant_invitation', verb: 'create' },
+      input: InvitationInput,
+      output: InvitationOutput,
+      status: 201,
+      location: ({ id }) => `/tenants/self/invitations/${id}`,
+      run: async ({ email, role }, { caller, now }) => {
+        const invitation: InvitationRecord = {
+          id: newId(),
+          email,
+          role: role ?? 'ADMIN',
+          expires_at: now + LIFETIME,
+          created_by: caller.actorId,
+          created_at: now,
+        }
+        await invitations().insert(caller.tenantId, invitation)
+        await tell(caller.tenantId, invitation)
+        return invitationOutput(caller.tenantId, invitation, now)
+      },
+    }),
+    defineOperation({
+      rpc: 'Invitations.List',
+      http: 'GET /tenants/self/invitations',
+      summary: 'List invitations to the tenant',
+      permission: 'tenant:invitation:read',
+      audit: 'none',
+      input: Type.Object(offsetQuery),
+      output: listOf(InvitationOutput),
+      run: async (input, { caller, now }) => {
+        const page = input.page ?? 1
+        const size = input.size ?? PAGE_SIZE.default
+        const found = await invitations().find(caller.tenantId, { page, size })
+        const shown = found.items.map((invitation) => invitationOutput(caller.tenantId, invitation, now))
+        return offsetPage(shown, found.total, page, size)
+      },
+    }),
+    defineOperation({
+      rpc: 'Invitations.Get',
+      http: 'GET /tenants/self/invitations/{id}',
+      summary: 'Get an invitation to the tenant',
+      permission: 'tenant:invitation:read',
+      audit: 'none',
+      input: EntityId,
+      output: InvitationOutput,
+      run: async ({ id }, { caller, now }) => {
+        const invitation = await invitations().get(caller.tenantId, id)
+        if (invitation === undefined) throw noInvitation(id)
+        return invitationOutput(caller.tenantId, invitation, now)
+      },
+    }),
+    defineOperation({
+      rpc: 'Invitations.Resend',
+      http: 'POST /tenants/self/invitations/{id}/resend',
+      summary: 'Send an invitation again, open for another 72 hours',
+      permission: 'tenant:invitation:update',
+      audit: { entity: 'tenant_invitation', verb: 'update', message: 'Tenant invitation sent again' },
+      input: EntityId,
+      output: InvitationOutput,
+      run: async ({ id }, { caller, now }) => {
+        const invitation = await invitations().update(caller.tenantId, id, (current) => ({
+          ...current,
+          expires_at: now + LIFETIME,
+          modified_by: caller.actorId,
+          modified_at: now,
+        }))
+        if (invitation === undefined) throw noInvitation(id)
+        await tell(caller.tenantId, invitation)
+        return invitationOutput(caller.tenantId, invitation, now)
+      },
+    }),
+    defineOperation({
+      rpc: 'Invitations.Delete',
+      http: 'DELETE /tenants/self/invitations/{id}',
+      summary: 'Take an invitation back',
+      permission: 'tenant:invitation:delete',
+      audit: { entity: 'tenant_invitation', verb: 'delete' },
+      input: EntityId,
+      output: Nothing,
+      status: 204,
+      run: async ({ id }, { caller }) => {
+        if (!(await invitations().delete(caller.tenantId, id))) throw noInvitation(id)
+        return {}
+      },
+    }),
+  ]
+}

@@ -1,0 +1,27 @@
+import { AppError, type Kernel, newId, type Ports } from '#sdk'
+import { Invitations, Members } from './collections.ts'
+import { noInvitation } from './invitation-operations.ts'
+
+/** The port by which a plugin that knows people (a sign-on, say) makes a member of somebody who was invited. */
+export const joining = (kernel: Kernel): Ports['members'] => ({
+  join: async (tenantId, invitationId, userId) => {
+    const invitations = kernel.records(Invitations)
+    const found = await invitations.read(tenantId, invitationId)
+    const now = kernel.clock.now()
+    if (found === undefined) throw noInvitation(invitationId)
+    const { record, version } = found
+    if (record.expires_at <= now)
+      throw new AppError('unprocessable', 'The invitation has expired. Have it sent again.')
+    const id = newId()
+    const { email, role } = record
+    // Replaced at the version read: of two who accept at once, one does.
+    await kernel.commit([
+      invitations.replacing(tenantId, record, version),
+      invitations.deleting(tenantId, invitationId),
+      kernel
+        .records(Members)
+        .inserting(tenantId, { id, role, user_id: userId, email, created_by: userId, created_at: now }),
+    ])
+    return id
+  },
+})

@@ -1,0 +1,106 @@
+import { Type } from 'typebox'
+import {
+  AppError,
+  defineOperation,
+  type Kernel,
+  listOf,
+  Nothing,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+  type Tenant,
+} from '#sdk'
+import { Members } from './collections.ts'
+import { EntityId, MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
+
+const noMember = (id: string) => new AppError('not_found', `Member "${id.slice(0, 100)}" does not exist.`)
+
+const isOwner = (what: string) =>
+  new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)
+
+/** Calls on the members of the calling key's tenant (completions §9a). */
+export const memberOperations = (kernel: Kernel) => {
+  const members = () => kernel.records(Members)
+
+  const tenantOf = async (id: string): Promise<Tenant> => {
+    const tenant = await kernel.tenants.get(id)
+    if (tenant === undefined)
+      throw new AppError('not_found', 'The tenant of this key does not exist any more.')
+    return tenant
+  }
+
+  return [
+    defineOperation({
+      rpc: 'Members.List',
+      http: 'GET /tenants/self/members',
+      summary: 'List the members of the tenant',
+      permission: 'tenant:member:read',
+      audit: 'none',
+      input: Type.Object(offsetQuery),
+      output: listOf(MemberOutput),
+      run: async (input, { caller }) => {
+        const { tenantId } = caller
+        const page = input.page ?? 1
+        const size = input.size ?? PAGE_SIZE.default
+        const tenant = await tenantOf(tenantId)
+        const found = await members().find(tenantId, { page, size })
+        const shown = found.items.map((member) => memberOutput(tenantId, member))
+        // The owner was there first, and so comes last.
+        const place = found.total - (page - 1) * size
+        if (place >= 0 && place < size) shown.push(ownerOutput(tenant))
+        return offsetPage(shown, found.total + 1, page, size)
+      },
+    }),
+    defineOperation({
+      rpc: 'Members.Get',
+      http: 'GET /tenants/self/members/{id}',
+      summary: 'Get a member of the tenant',
+      permission: 'tenant:member:read',
+      audit: 'none',
+      input: EntityId,
+      output: MemberOutput,
+      run: async ({ id }, { caller }) => {
+        const tenant = await tenantOf(caller.tenantId)
+        if (id === tenant.owner_id) return ownerOutput(tenant)
+        const member = await members().get(caller.tenantId, id)
+        if (member === undefined) throw noMember(id)
+        return memberOutput(caller.tenantId, member)
+      },
+    }),
+    defineOperation({
+      rpc: 'Members.Update',
+      http: 'PUT /tenants/self/members/{id}',
+      summary: 'Give a member of the tenant another role',
+      permission: 'tenant:member:update',
+      audit: { entity: 'tenant_member', verb: 'update' },
+      input: MemberUpdate,
+      output: MemberOutput,
+      run: async ({ id, role }, { caller, now }) => {
+        if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('given another role')
+        const member = await members().update(caller.tenantId, id, (current) => ({
+          ...current,
+          role,
+          modified_by: caller.actorId,
+          modified_at: now,
+        }))
+        if (member === undefined) throw noMember(id)
+        return memberOutput(caller.tenantId, member)
+      },
+    }),
+    defineOperation({
+      rpc: 'Members.Delete',
+      http: 'DELETE /tenants/self/members/{id}',
+      summary: 'Remove a member from the tenant',
+      permission: 'tenant:member:delete',
+      audit: { entity: 'tenant_member', verb: 'delete' },
+      input: EntityId,
+      output: Nothing,
+      status: 204,
+      run: async ({ id }, { caller }) => {
+        if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('removed')
+        if (!(await members().delete(caller.tenantId, id))) throw noMember(id)
+        return {}
+      },
+    }),
+  ]
+}

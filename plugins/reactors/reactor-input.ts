@@ -1,0 +1,87 @@
+import type { Static } from 'typebox'
+import { type CodeWarning, codeWarnings, invalid, type Kernel, type Mutation } from '#sdk'
+import { Formulas, type ReactorRecord } from './collections.ts'
+import type { ElementType } from './elements.ts'
+import type { ReactorInput } from './schemas.ts'
+
+export type ReactorMembers = Pick<
+  ReactorRecord,
+  'name' | 'formula_id' | 'code' | 'application_id' | 'configuration'
+>
+
+/** What is wrong with a value for an element; values may be given as text, numbers as any text (completions §8). */
+const fault = (value: unknown, type: ElementType): string | undefined => {
+  if (value === undefined || value === null) return 'is required by the formula'
+  switch (type) {
+    case 'number':
+      return typeof value === 'number' || typeof value === 'string' ? undefined : 'must be a number'
+    case 'boolean':
+      return typeof value === 'boolean' || value === 'true' || value === 'false'
+        ? undefined
+        : 'must be true or false'
+    case 'string':
+      return typeof value === 'string' ? undefined : 'must be a string'
+  }
+}
+
+const checkApplication = async (kernel: Kernel, tenantId: string, id: string): Promise<void> => {
+  const application = await kernel.port('applications')?.get(tenantId, id)
+  if (application === undefined)
+    throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
+  if (application.type === 'management')
+    throw invalid({ 'application.id': ['must be the id of a public or private application'] })
+}
+
+/**
+ * A valid request in stored form, with warnings about its code. `holding` goes into the same commit as the reactor: it
+ * fails when the formula was changed or deleted since. Throws `invalid`.
+ */
+export const parseReactor = async (
+  kernel: Kernel,
+  tenantId: string,
+  input: Static<typeof ReactorInput>,
+): Promise<{
+  readonly members: ReactorMembers
+  readonly warnings: CodeWarning[]
+  readonly holding: readonly Mutation[]
+}> => {
+  const { name, formula, code, application } = input
+  const configuration = input.configuration ?? {}
+  if (formula && typeof code === 'string')
+    throw invalid({ code: ['must not be sent together with a formula: a reactor has one of both'] })
+  if (!formula && typeof code !== 'string') throw invalid({ formula: ['is required unless there is code'] })
+  if (application) await checkApplication(kernel, tenantId, application.id)
+  const members = {
+    name,
+    configuration,
+    ...(application ? { application_id: application.id } : {}),
+  }
+  if (!formula) {
+    const warnings = await codeWarnings(kernel, tenantId, { code: code ?? undefined })
+    return { members: { ...members, ...(code ? { code } : {}) }, warnings, holding: [] }
+  }
+  const formulas = kernel.records(Formulas)
+  const found = await formulas.read(tenantId, formula.id)
+  if (found === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
+  const errors: Record<string, string[]> = {}
+  for (const { name: element, type } of found.record.configuration) {
+    const value = Object.hasOwn(configuration, element) ? configuration[element] : undefined
+    const message = fault(value, type)
+    if (message !== undefined) errors[`configuration.${element}`] = [message]
+  }
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+  return {
+    members: { ...members, formula_id: formula.id },
+    warnings: [],
+    holding: [formulas.replacing(tenantId, found.record, found.version)],
+  }
+}
+
+/** A stored reactor as the request that would make it: what a patch merges into. */
+export const inputOf = (reactor: ReactorRecord): Static<typeof ReactorInput> => ({
+  name: reactor.name,
+  ...(reactor.formula_id ? { formula: { id: reactor.formula_id } } : {}),
+  ...(reactor.code ? { code: reactor.code } : {}),
+  ...(reactor.application_id ? { application: { id: reactor.application_id } } : {}),
+  configuration: reactor.configuration,
+})

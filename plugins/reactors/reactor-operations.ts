@@ -1,0 +1,189 @@
+import { type Static, Type } from 'typebox'
+import {
+  AppError,
+  type Call,
+  type CodeWarning,
+  defineOperation,
+  invalid,
+  type Kernel,
+  listOf,
+  mergePatch,
+  Nothing,
+  newId,
+  offsetPage,
+  offsetQuery,
+  PAGE_SIZE,
+} from '#sdk'
+import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
+import { inputOf, parseReactor } from './reactor-input.ts'
+import { ATTEMPTS, isConflict } from './retry.ts'
+import {
+  EntityId,
+  ReactorInput,
+  ReactorOutput,
+  ReactorPatch,
+  ReactorUpdate,
+  reactorOutput,
+} from './schemas.ts'
+
+const noReactor = (id: string) => new AppError('not_found', `Reactor "${id.slice(0, 100)}" does not exist.`)
+
+/** What a patch leaves must be a reactor still. */
+const patched = (
+  current: Static<typeof ReactorInput>,
+  patch: Omit<Static<typeof ReactorPatch>, 'id'>,
+): Static<typeof ReactorInput> => {
+  if (patch.name === null) throw invalid({ name: ['must not be removed'] })
+  const merged = mergePatch(current, patch) as Static<typeof ReactorInput>
+  if (Object.keys(merged.configuration ?? {}).length > 25)
+    throw invalid({ configuration: ['must have at most 25 members'] })
+  return merged
+}
+
+/** Calls on reactors (completions §8). */
+export const reactorOperations = (kernel: Kernel) => {
+  const reactors = () => kernel.records(Reactors)
+
+  const shown = async (tenantId: string, reactor: ReactorRecord, warnings: readonly CodeWarning[] = []) => {
+    const { formula_id, application_id } = reactor
+    const [formula, application] = await Promise.all([
+      formula_id === undefined ? undefined : kernel.records(Formulas).get(tenantId, formula_id),
+      application_id === undefined ? undefined : kernel.port('applications')?.get(tenantId, application_id),
+    ])
+    return reactorOutput(tenantId, reactor, { formula, application }, warnings)
+  }
+
+  const get = async (tenantId: string, id: string): Promise<ReactorRecord> => {
+    const reactor = await reactors().get(tenantId, id)
+    if (reactor === undefined) throw noReactor(id)
+    return reactor
+  }
+
+  /** `attempt` again when what it read was changed before it wrote. */
+  const settled = async <T>(attempt: () => Promise<T>): Promise<T> => {
+    for (let count = 1; ; count++) {
+      try {
+        return await attempt()
+      } catch (thrown) {
+        if (!isConflict(thrown) || count >= ATTEMPTS) throw thrown
+      }
+    }
+  }
+
+  const change = (
+    id: string,
+    { caller, now }: Call,
+    next: (current: ReactorRecord) => Static<typeof ReactorInput>,
+  ) =>
+    settled(async () => {
+      const { tenantId, actorId } = caller
+      const current = await reactors().read(tenantId, id)
+      if (current === undefined) throw noReactor(id)
+      const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
+      const { created_by, created_at } = current.record
+      const reactor = { ...members, id, created_by, created_at, modified_by: actorId, modified_at: now }
+      await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
+      return { reactor, warnings }
+    })
+
+  return [
+    defineOperation({
+      rpc: 'Reactors.Create',
+      http: 'POST /reactors',
+      summary: 'Create a reactor of a formula, or with code of its own',
+      permission: 'reactor:create',
+      audit: { entity: 'reactor', verb: 'create' },
+      input: ReactorInput,
+      output: ReactorOutput,
+      status: 201,
+      location: ({ id }) => `/reactors/${id}`,
+      run: async (input, { caller, now }) => {
+        const { tenantId, actorId } = caller
+        const { reactor, warnings } = await settled(async () => {
+          const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
+          const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
+          await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
+          return { reactor, warnings }
+        })
+        return shown(tenantId, reactor, warnings)
+      },
+    }),
+    defineOperation({
+      rpc: 'Reactors.List',
+      http: 'GET /reactors',
+      summary: 'List reactors',
+      permission: 'reactor:read',
+      audit: 'none',
+      input: Type.Object({
+        ...offsetQuery,
+        id: Type.Optional(Type.Array(Type.String(), { field: 3 })),
+        name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
+      }),
+      output: listOf(ReactorOutput),
+      run: async (input, { caller }) => {
+        const page = input.page ?? 1
+        const size = input.size ?? PAGE_SIZE.default
+        const found = await reactors().find(caller.tenantId, {
+          page,
+          size,
+          ...(input.id?.length ? { ids: input.id } : {}),
+          ...(input.name ? { name: input.name } : {}),
+        })
+        const items = await Promise.all(found.items.map((reactor) => shown(caller.tenantId, reactor)))
+        return offsetPage(items, found.total, page, size)
+      },
+    }),
+    defineOperation({
+      rpc: 'Reactors.Get',
+      http: 'GET /reactors/{id}',
+      summary: 'Get a reactor',
+      permission: 'reactor:read',
+      audit: 'none',
+      input: EntityId,
+      output: ReactorOutput,
+      run: async ({ id }, { caller }) => shown(caller.tenantId, await get(caller.tenantId, id)),
+    }),
+    defineOperation({
+      rpc: 'Reactors.Update',
+      http: 'PUT /reactors/{id}',
+      summary: 'Replace a reactor',
+      permission: 'reactor:update',
+      audit: { entity: 'reactor', verb: 'update' },
+      input: ReactorUpdate,
+      output: ReactorOutput,
+      run: async ({ id, ...input }, call) => {
+        const { reactor, warnings } = await change(id, call, () => input)
+        return shown(call.caller.tenantId, reactor, warnings)
+      },
+    }),
+    defineOperation({
+      rpc: 'Reactors.Patch',
+      http: 'PATCH /reactors/{id}',
+      summary: 'Merge into a reactor (RFC 7386)',
+      permission: 'reactor:update',
+      audit: { entity: 'reactor', verb: 'update' },
+      consumes: ['application/merge-patch+json'],
+      input: ReactorPatch,
+      output: Nothing,
+      status: 204,
+      run: async ({ id, ...patch }, call) => {
+        await change(id, call, (current) => patched(inputOf(current), patch))
+        return {}
+      },
+    }),
+    defineOperation({
+      rpc: 'Reactors.Delete',
+      http: 'DELETE /reactors/{id}',
+      summary: 'Delete a reactor',
+      permission: 'reactor:delete',
+      audit: { entity: 'reactor', verb: 'delete' },
+      input: EntityId,
+      output: Nothing,
+      status: 204,
+      run: async ({ id }, { caller }) => {
+        if (!(await reactors().delete(caller.tenantId, id))) throw noReactor(id)
+        return {}
+      },
+    }),
+  ]
+}

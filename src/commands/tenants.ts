@@ -1,0 +1,69 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { isObject } from '../common/json.ts'
+import { loadConfig } from '../config.ts'
+import { socketsIn } from '../supervisor/messages.ts'
+import { callSocket } from '../supervisor/socket-call.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+/** Where the parts that hold the management API keep their sockets. */
+const RUN_DIRS = ['run', 'run-admin']
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+/** Calls the running service of the data directory, by its socket for operators. */
+const call = async (
+  config: string | undefined,
+  method: 'GET' | 'POST' | 'DELETE',
+  path: string,
+  body?: object,
+): Promise<unknown> => {
+  const { dataDir, workers } = loadConfig(process.env, { file: config })
+  const sockets = RUN_DIRS.map((runDir) => socketsIn(runDir, workers).operator)
+  const socket = sockets.find((path) => existsSync(join(dataDir, path)))
+  const notRunning = () =>
+    new StartError(`No service runs on the data directory "${dataDir}". Start it, or set SIDEVAULT_DATA_DIR.`)
+  if (socket === undefined) throw notRunning()
+  // Paths of sockets are short; that of the data directory may not be.
+  process.chdir(dataDir)
+  const answer = await callSocket(socket, method, path, { ...(body ? { body } : {}) }).catch(() => {
+    throw notRunning()
+  })
+  const value: unknown = answer.body === '' ? undefined : JSON.parse(answer.body)
+  if (answer.status < 400) return value
+  throw new StartError(isObject(value) ? String(value.detail) : `The service answered ${answer.status}.`)
+}
+
+/** `sidevault tenants …`: for the operator of a running service, on its machine. */
+export const addTenantsCommand = (root: Command): void => {
+  const tenants = root.command('tenants').description('the tenants of a running service')
+  const file = () => new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+  tenants
+    .command('create')
+    .description('make a tenant and print the key of its management application, once')
+    .argument('<name>', 'what people call it, at most 200 characters')
+    .addOption(file())
+    .action(async (name: string, { config }: { config?: string }) => {
+      const made = (await call(config, 'POST', '/tenants', { name })) as Record<'id' | 'name' | 'key', string>
+      print(`tenant  ${made.id}`)
+      print(`key     ${made.key}`)
+    })
+  tenants
+    .command('list')
+    .description('print id, time of creation and name of each tenant')
+    .addOption(file())
+    .action(async ({ config }: { config?: string }) => {
+      const all = (await call(config, 'GET', '/tenants')) as Record<'id' | 'name' | 'created_at', string>[]
+      for (const { id, created_at, name } of all) print(`${id}  ${created_at}  ${JSON.stringify(name)}`)
+    })
+  tenants
+    .command('delete')
+    .description('destroy a tenant, its keys and everything it owns, for good')
+    .argument('<id>', 'its id, as "list" prints it')
+    .addOption(file())
+    .action(async (id: string, { config }: { config?: string }) => {
+      await call(config, 'DELETE', `/tenants/${encodeURIComponent(id)}`)
+      print(`deleted ${id}`)
+    })
+}

@@ -1,0 +1,442 @@
+import { once } from 'node:events'
+import { connect as connectHttp2, constants } from 'node:http2'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client, credentials, Metadata, status } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { service as healthService } from 'grpc-health-check'
+import { pino } from 'pino'
+import t, { type Test } from 'tap'
+import { Type } from 'typebox'
+import { type GrpcOptions, startGrpc } from '../../../src/admin/grpc/server.ts'
+import { createLog } from '../../../src/common/log.ts'
+import { AppError, defineOperation, definePlugin, invalid, type Kernel } from '../../../src/sdk/index.ts'
+import { createGrpcClient } from '../../kit/grpc.ts'
+import { startTestService } from '../../kit/service.ts'
+
+/** Operations that tests hold on to. */
+const createSlow = () => {
+  const began = Promise.withResolvers<AbortSignal>()
+  const finish = Promise.withResolvers<void>()
+  const plugin = definePlugin({
+    api: 1,
+    name: 'slow',
+    version: '1.0.0',
+    setup: (_kernel: Kernel) => ({
+      operations: [
+        defineOperation({
+          rpc: 'Slow.Wait',
+          http: 'POST /slow',
+          summary: 'Wait',
+          permission: 'any key',
+          audit: 'none',
+          input: Type.Object({}),
+          output: Type.Object({ done: Type.Boolean({ field: 1 }) }),
+          run: async (_input, call) => {
+            began.resolve(call.signal)
+            await finish.promise
+            return { done: true }
+          },
+        }),
+        defineOperation({
+          rpc: 'Slow.Fail',
+          http: 'POST /fail',
+          summary: 'Fail',
+          permission: 'none',
+          audit: 'none',
+          input: Type.Object({ how: Type.String({ field: 1 }) }),
+          output: Type.Object({}),
+          run: async ({ how }) => {
+            if (how === 'limit') throw new AppError('rate_limited', 'Too many calls.', { retryAfter: 1.5 })
+            if (how === 'faults')
+              throw invalid(
+                Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, ['x'.repeat(200)]])),
+              )
+            throw new Error('the card 4242424242424242 broke it')
+          },
+        }),
+      ],
+    }),
+  })
+  return { plugin, began: began.promise, finish: () => finish.resolve() }
+}
+
+const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] } = {}) => {
+  const slow = createSlow()
+  const service = await startTestService(t, { plugins: ['*', slow.plugin] })
+  const { kernel, metrics } = service
+  const { log: lines, ...rest } = options
+  const log =
+    lines === undefined
+      ? createLog('test', 'silent')
+      : pino({ level: 'info' }, { write: (line: string) => lines.push(line) })
+  const socketPath = join(service.directory, 'grpc.sock')
+  const grpc = await startGrpc(
+    { kernel, metrics, log },
+    { socketPath, prefixes: ['SVC', 'BT'], healthInterval: 20, ...rest },
+  )
+  const client = createGrpcClient(`unix:${socketPath}`, kernel.registry.operations)
+  t.teardown(async () => {
+    slow.finish()
+    client.close()
+    await grpc.close()
+  })
+  const key = await service.application({ permissions: ['token:create', 'token:read', 'token:update'] })
+  const reveal = await service.application({
+    rules: [
+      { description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: ['token:read'] },
+    ],
+  })
+  const call = (
+    rpc: string,
+    input: Record<string, unknown>,
+    more: { key?: string; metadata?: object } = {},
+  ) => client.call(rpc, input, { metadata: { 'svc-api-key': more.key ?? key, ...more.metadata } })
+  return { service, grpc, client, socketPath, call, key, reveal, slow }
+}
+
+t.test('any JSON goes through a token and comes back as it was', async (t) => {
+  const { call, reveal } = await start(t)
+  const values = [
+    null,
+    true,
+    0,
+    -1.5,
+    1e300,
+    '',
+    'текст 💳',
+    [],
+    {},
+    [null, [1, [{}]]],
+    JSON.parse('{"__proto__":{"constructor":1},"a":{"__proto__":null}}'),
+    { '': 'empty name', 'a.b': 1 },
+  ]
+  for (const data of values) {
+    const { output } = await call('Tokens.Create', { data: { data } })
+    const read = await call('Tokens.Get', { id: output?.id }, { key: reveal })
+    t.equal(JSON.stringify((read.output as { data: { data: unknown } }).data.data), JSON.stringify(data))
+  }
+  const deep = (depth: number) => JSON.parse('['.repeat(depth) + ']'.repeat(depth))
+  t.equal((await call('Tokens.Tokenize', { body: deep(64) })).code, status.OK)
+  t.match((await call('Tokens.Tokenize', { body: deep(65) })).problem, {
+    status: 400,
+    detail: /deeper than 64/,
+  })
+})
+
+t.test('a member that was not sent, one that is null and one that is empty are three things', async (t) => {
+  const { call, service } = await start(t)
+  const type = 'social_security_number'
+  const searcher = await service.application({ permissions: ['token:search'] })
+  /** Whether the token is found by the indexes that its type has by default. */
+  const isFound = async (id: unknown) => {
+    const { output } = await call('Tokens.Search', { query: 'data:1120' }, { key: searcher })
+    return (output as { data: { id: string }[] }).data.some((each) => each.id === id)
+  }
+  const made = await call('Tokens.Create', {
+    type,
+    data: '078-05-1120',
+    metadata: { a: '1', b: '2' },
+    expires_at: '2030-01-01T00:00:00Z',
+  })
+  const id = made.output?.id
+  const patch = async (input: object) => (await call('Tokens.Update', { id, ...input })).output ?? {}
+  t.match(await patch({ metadata: { a: null } }), { metadata: { b: '2' }, expires_at: /^2030/ })
+  t.ok(await isFound(id))
+  await patch({ search_indexes: [] })
+  t.notOk(await isFound(id), 'empty: none')
+  await patch({})
+  t.notOk(await isFound(id), 'not sent: as it was')
+  await patch({ search_indexes: null })
+  t.ok(await isFound(id), 'null: those of the type again')
+  t.notOk('expires_at' in (await patch({ expires_at: null })))
+  t.notOk('metadata' in (await patch({ metadata: null })))
+  const plain = await call('Tokens.Create', { type, data: '079-05-1120', search_indexes: [] })
+  t.notOk(await isFound(plain.output?.id))
+})
+
+t.test('names of null and empty members that are no members are refused', async (t) => {
+  const { client, key } = await start(t)
+  const metadata = { 'svc-api-key': key }
+  for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
+    const answer = await client.call('Tokens.Update', { id: 'x', ...input }, { metadata })
+    t.match(answer.problem, { status: 400, detail: /names something else than a member/ })
+  }
+})
+
+t.test('a failed call carries what HTTP would have answered', async (t) => {
+  const { call, client, service } = await start(t)
+  const cases = [
+    [
+      'POST',
+      '/tokens',
+      'Tokens.Create',
+      { type: 'card', data: { number: '4242424242424241' } },
+      status.INVALID_ARGUMENT,
+    ],
+    ['POST', '/tokens', 'Tokens.Create', {}, status.INVALID_ARGUMENT],
+    ['GET', '/tokens/none', 'Tokens.Get', { id: 'none' }, status.NOT_FOUND],
+    ['DELETE', '/tokens/none', 'Tokens.Delete', { id: 'none' }, status.PERMISSION_DENIED],
+  ] as const
+  const key = await service.application({ permissions: ['token:create', 'token:read'] })
+  for (const [method, path, rpc, input, code] of cases) {
+    const answer = await call(rpc, input, { key })
+    t.equal(answer.code, code, `${rpc}: the gRPC code of the table`)
+    const http = await service.call(method, path, { key, ...(method === 'POST' ? { body: input } : {}) })
+    t.strictSame(answer.problem, http.json)
+    t.equal(answer.message, http.json.detail)
+  }
+  for (const metadata of [{}, { 'svc-api-key': 'key_wrong' }]) {
+    const answer = await client.call('Tokens.Get', { id: 'x' }, { metadata })
+    t.equal(answer.code, status.UNAUTHENTICATED)
+    t.equal(answer.problem?.status, 401)
+  }
+})
+
+t.test('a problem fits into the metadata that clients accept, and says what it leaves out', async (t) => {
+  const { call } = await start(t)
+  const { problem, code } = await call('Slow.Fail', { how: 'faults' })
+  t.equal(code, status.INVALID_ARGUMENT)
+  const named = Object.keys(problem?.errors ?? {}).length
+  t.ok(named > 5)
+  t.equal(problem?.left_out, 50 - named)
+  t.match((await call('Slow.Fail', { how: 'limit' })).problem, { status: 429, retry_after: 2 })
+  const broken = await call('Slow.Fail', { how: 'other' })
+  t.equal(broken.code, status.INTERNAL)
+  t.notMatch(JSON.stringify(broken), '4242')
+})
+
+t.test('bytes that are no such message are 400, and only for those who may call', async (t) => {
+  const { client, key, service } = await start(t)
+  const send = (bytes: Buffer, as = key) =>
+    client.call('Tokens.Create', {}, { bytes, metadata: { 'svc-api-key': as } })
+  const before = (await service.call('GET', '/tokens', { key })).json.pagination.total_items
+  const texts: readonly (readonly [string, Buffer])[] = [
+    ['half a field', Buffer.from([0x0a, 0x7f, 0x61])],
+    ['no field at all', Buffer.from([0xff, 0xff, 0xff])],
+    ['text that is not UTF-8', Buffer.from([0x1a, 0x04, 0x1a, 0x02, 0xc3, 0x28])],
+    ['a number that is not finite', Buffer.from([0x1a, 0x09, 0x11, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f])],
+  ]
+  for (const [name, bytes] of texts) {
+    const answer = await send(bytes)
+    t.equal(answer.code, status.INVALID_ARGUMENT, name)
+    t.equal(answer.problem?.title, 'Malformed request', name)
+    t.equal((await send(bytes, 'key_wrong')).code, status.UNAUTHENTICATED, name)
+  }
+  t.equal((await service.call('GET', '/tokens', { key })).json.pagination.total_items, before)
+  const replacement = Buffer.from([0x1a, 0x05, 0x1a, 0x03, 0xef, 0xbf, 0xbd])
+  t.equal((await send(replacement)).code, status.OK, 'a replacement character that was really sent')
+})
+
+t.test('a message above the limit is refused with the problem of a body above it', async (t) => {
+  const { call } = await start(t, { messageLimit: 1000 })
+  const answer = await call('Tokens.Create', { data: 'x'.repeat(1000) })
+  t.equal(answer.code, status.RESOURCE_EXHAUSTED)
+  t.equal(answer.problem?.status, 413)
+  const huge = await call('Tokens.Create', { data: 'x'.repeat(2_000_000) })
+  t.equal(huge.code, status.RESOURCE_EXHAUSTED)
+  t.equal((await call('Tokens.Create', { data: 'x' })).code, status.OK)
+})
+
+t.test('the trace id comes back under the brand that was used, whatever the outcome', async (t) => {
+  const { call, client, key } = await start(t)
+  const sent = await call('Tokens.Create', { data: 'x' }, { metadata: { 'svc-trace-id': 'mine 1' } })
+  t.equal(sent.metadata['svc-trace-id'], 'mine 1')
+  const branded = await client.call('Tokens.Get', { id: 'none' }, { metadata: { 'bt-api-key': key } })
+  t.equal(branded.code, status.NOT_FOUND)
+  t.match(branded.metadata['bt-trace-id'], /^[0-9a-f-]{36}$/)
+  const odd = await call('Tokens.Get', { id: 'none' }, { metadata: { 'svc-trace-id': 'x'.repeat(201) } })
+  t.match(odd.metadata['svc-trace-id'], /^[0-9a-f-]{36}$/)
+})
+
+t.test('an idempotency key gives the first answer again', async (t) => {
+  const { call } = await start(t)
+  const metadata = { 'svc-idempotency-key': 'once' }
+  const first = await call('Tokens.Create', { data: 'a' }, { metadata })
+  const second = await call('Tokens.Create', { data: 'b' }, { metadata })
+  t.equal(second.output?.id, first.output?.id)
+  t.not((await call('Tokens.Create', { data: 'a' })).output?.id, first.output?.id)
+})
+
+t.test('a deadline, a cancellation and the time limit of calls abort the signal', async (t) => {
+  for (const [options, code, limits] of [
+    [() => ({ deadline: 100 }), status.DEADLINE_EXCEEDED, {}],
+    [() => ({ signal: AbortSignal.timeout(100) }), status.CANCELLED, {}],
+    [() => ({}), status.UNAVAILABLE, { callTimeout: 100 }],
+  ] as const) {
+    const { client, key, slow } = await start(t, limits)
+    const answer = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key }, ...options() })
+    const signal = await slow.began
+    t.equal((await answer).code, code)
+    if (!signal.aborted)
+      await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
+    t.ok(signal.aborted, status[code])
+  }
+})
+
+t.test('closing lets calls in flight end and takes no others', async (t) => {
+  const { client, grpc, key, slow } = await start(t)
+  const metadata = { 'svc-api-key': key }
+  const answer = client.call('Slow.Wait', {}, { metadata })
+  await slow.began
+  const closed = grpc.close()
+  slow.finish()
+  t.same((await answer).output, { done: true })
+  await closed
+  t.equal((await client.call('Tokens.Get', { id: 'x' }, { metadata })).code, status.UNAVAILABLE)
+})
+
+t.test('calls that outlast the patience of closing are broken off', async (t) => {
+  const { client, grpc, key, slow } = await start(t, { drainTimeout: 50 })
+  const answer = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key } })
+  await slow.began
+  await grpc.close()
+  t.not((await answer).code, status.OK)
+})
+
+t.test('callers that give up by the thousand do not end the connection that others share', async (t) => {
+  const { socketPath } = await start(t)
+  const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
+  t.teardown(() => session.destroy())
+  const head = {
+    ':method': 'POST',
+    ':path': '/sidevault.v1.Permissions/List',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  }
+  for (let i = 0; i < 3000; i++) {
+    const stream = session.request(head)
+    stream.on('error', () => {})
+    stream.close(constants.NGHTTP2_CANCEL)
+    await once(stream, 'close')
+  }
+  const stream = session.request({ ...head, 'grpc-timeout': '1m' })
+  const [answer] = await once(stream, 'response')
+  t.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
+})
+
+t.test('each call has its line and its count, as over HTTP', async (t) => {
+  const log: string[] = []
+  const { call, service } = await start(t, { log })
+  await call('Tokens.Create', { data: 'secret value' }, { metadata: { 'svc-trace-id': 'traced' } })
+  await call('Tokens.Get', { id: 'none' })
+  const lines = log.map((line) => JSON.parse(line))
+  t.match(lines, [
+    {
+      msg: 'answered',
+      operation: 'Tokens.Create',
+      transport: 'grpc',
+      status: 201,
+      grpc_status: 0,
+      trace_id: 'traced',
+      tenant_id: service.tenantId,
+      actor_id: String,
+      ms: Number,
+    },
+    { msg: 'answered', operation: 'Tokens.Get', status: 404, grpc_status: 5 },
+  ])
+  t.notMatch(log.join(''), /secret value|key_/)
+  const counts = await service.metrics.registry.getSingleMetricAsString('sidevault_requests_total')
+  t.match(counts, /operation="Tokens.Get",status="404"\} 1/)
+})
+
+const check = (client: Client, name: string) =>
+  promisify((done: (error: Error | null, value?: { status: string }) => void) =>
+    client.makeUnaryRequest(
+      '/grpc.health.v1.Health/Check',
+      healthService.Check!.requestSerialize as never,
+      healthService.Check!.responseDeserialize as never,
+      { service: name },
+      done as never,
+    ),
+  )()
+
+t.test('health follows the parts, and watchers are told when the service stops', async (t) => {
+  const service = await startTestService(t)
+  const { kernel, metrics } = service
+  const socketPath = join(service.directory, 'grpc.sock')
+  let broken = false
+  const checks = {
+    part: async () => {
+      if (broken) throw new Error('broken')
+    },
+  }
+  const log = createLog('test', 'silent')
+  const grpc = await startGrpc({ kernel, metrics, log, checks }, { socketPath, healthInterval: 10 })
+  const client = new Client(`unix:${socketPath}`, credentials.createInsecure())
+  t.teardown(() => client.close())
+  const seen: string[] = []
+  const heard = new Map<string, () => void>()
+  const until = (wanted: string) =>
+    new Promise<void>((resolve) => (seen.at(-1) === wanted ? resolve() : heard.set(wanted, resolve)))
+  const watching = client.makeServerStreamRequest(
+    '/grpc.health.v1.Health/Watch',
+    healthService.Watch!.requestSerialize as never,
+    healthService.Watch!.responseDeserialize as never,
+    { service: 'sidevault.v1.Tokens' } as never,
+    new Metadata(),
+  )
+  watching.on('data', ({ status }: { status: string }) => {
+    seen.push(status)
+    heard.get(status)?.()
+  })
+  const ended = new Promise<number>((resolve) =>
+    watching.on('error', ({ code }: { code?: number }) => resolve(code!)),
+  )
+  await until('SERVING')
+  t.equal((await check(client, ''))?.status, 'SERVING')
+  await t.rejects(check(client, 'nobody'), { code: status.NOT_FOUND })
+  broken = true
+  await until('NOT_SERVING')
+  t.equal((await check(client, ''))?.status, 'NOT_SERVING')
+  broken = false
+  await until('SERVING')
+  await grpc.close()
+  t.equal(await ended, status.UNAVAILABLE)
+})
+
+t.test('reflection lists every service and hands out files that a client can build on', async (t) => {
+  const { socketPath, service } = await start(t)
+  const proto = join(
+    import.meta.dirname,
+    '../../../node_modules/@grpc/reflection/build/proto/grpc/reflection/v1/reflection.proto',
+  )
+  const reflection = loadSync(proto, { keepCase: true, defaults: false, oneofs: true })
+  const definition = reflection['grpc.reflection.v1.ServerReflection'] as unknown as Record<
+    string,
+    { requestSerialize: never; responseDeserialize: never }
+  >
+  const { requestSerialize, responseDeserialize } = definition.ServerReflectionInfo!
+  const client = new Client(`unix:${socketPath}`, credentials.createInsecure())
+  t.teardown(() => client.close())
+  type Reply = {
+    list_services_response?: { service: { name: string }[] }
+    file_descriptor_response?: { file_descriptor_proto: Buffer[] }
+    error_response?: { error_code: number }
+  }
+  const ask = (question: object) =>
+    new Promise<Reply>((resolve, reject) => {
+      const stream = client.makeBidiStreamRequest(
+        '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+        requestSerialize,
+        responseDeserialize,
+      )
+      stream.on('data', resolve)
+      stream.on('error', reject)
+      stream.write(question)
+      stream.end()
+    })
+  const listed = await ask({ list_services: '' })
+  const names = listed.list_services_response?.service.map(({ name }) => name) ?? []
+  const declared = service.kernel.registry.operations.map(({ rpc }) => `sidevault.v1.${rpc.split('.')[0]}`)
+  t.same(new Set(names), new Set([...declared, 'grpc.health.v1.Health']))
+  for (const name of declared) {
+    const files = (await ask({ file_containing_symbol: name })).file_descriptor_response
+      ?.file_descriptor_proto
+    t.ok((files?.length ?? 0) > 0, name)
+  }
+  const struct = await ask({ file_by_filename: 'google/protobuf/struct.proto' })
+  t.equal(struct.file_descriptor_response?.file_descriptor_proto.length, 1)
+  t.equal((await ask({ file_by_filename: 'nothing.proto' })).error_response?.error_code, status.NOT_FOUND)
+})

@@ -1,0 +1,158 @@
+import { connect } from 'node:http2'
+import { Client, credentials, status } from '@grpc/grpc-js'
+import { service as healthService } from 'grpc-health-check'
+import t from 'tap'
+import { loadOperations } from '../../src/commands/operations.ts'
+import { createGrpcClient } from '../kit/grpc.ts'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+
+const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
+const vault = await startSidevault({ env: { SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' } })
+const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
+t.teardown(async () => {
+  client.close()
+  await vault.stop()
+})
+const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
+const call = (
+  rpc: string,
+  input: Record<string, unknown>,
+  metadata: Record<string, string> = { 'svc-api-key': key },
+) => client.call(rpc, input, { metadata })
+
+t.test('one port answers HTTP and gRPC, about the same things', async (t) => {
+  const metadata = { one: '1' }
+  const made = await call('Tokens.Create', { data: { a: [1, null, 'x'] }, metadata })
+  t.equal(made.code, status.OK, made.message)
+  const id = String(made.output?.id)
+  const http = await vault.call('GET', `/tokens/${id}`, { key })
+  t.strictSame(http.json, made.output)
+  t.equal((await vault.call('DELETE', `/tokens/${id}`, { key })).status, 204)
+  t.equal((await call('Tokens.Get', { id })).code, status.NOT_FOUND)
+})
+
+t.test('status, problem and trace id of a failed call arrive through Envoy', async (t) => {
+  const answer = await call(
+    'Tokens.Create',
+    { type: 'card', data: { number: '1' } },
+    {
+      'bt-api-key': key,
+      'bt-trace-id': 'mine',
+    },
+  )
+  t.equal(answer.code, status.INVALID_ARGUMENT)
+  t.match(answer.problem, { title: 'Validation failed', status: 400, errors: { 'data.number': [/./] } })
+  t.equal(answer.metadata['bt-trace-id'], 'mine')
+  const ok = await call('Permissions.List', {})
+  t.match(ok.metadata['svc-trace-id'], /./)
+  t.equal((await call('Permissions.List', {}, {})).code, status.UNAUTHENTICATED)
+})
+
+t.test('a large message passes, one above the limit is refused with its problem', async (t) => {
+  const fine = await call('Tokens.Tokenize', { body: 'x'.repeat(900_000) })
+  t.equal(fine.code, status.OK, fine.message)
+  const above = await call('Tokens.Tokenize', { body: 'x'.repeat(1_100_000) })
+  t.equal(above.code, status.RESOURCE_EXHAUSTED)
+  t.equal(above.problem?.status, 413)
+})
+
+t.test('many calls at once share a connection', async (t) => {
+  const answers = await Promise.all(
+    Array.from({ length: 200 }, (_, i) => call('Tokens.Create', { data: `value ${i}` })),
+  )
+  t.same(new Set(answers.map(({ code }) => code)), new Set([status.OK]))
+  t.equal(new Set(answers.map(({ output }) => output?.id)).size, 200)
+})
+
+t.test('health is served without a key', async (t) => {
+  const plain = new Client(`127.0.0.1:${vault.port}`, credentials.createInsecure())
+  t.teardown(() => plain.close())
+  const { requestSerialize, responseDeserialize } = healthService.Check!
+  for (let tries = 0; ; tries++) {
+    const answer = await new Promise<{ status: string } | undefined>((resolve) => {
+      plain.makeUnaryRequest(
+        '/grpc.health.v1.Health/Check',
+        requestSerialize as never,
+        responseDeserialize as never,
+        { service: 'sidevault.v1.Tokens' } as never,
+        (_error, value) => resolve(value as { status: string } | undefined),
+      )
+    })
+    // It looks at the parts every now and then, Envoy among them.
+    if (answer?.status === 'SERVING') break
+    t.ok(tries < 200, 'it becomes SERVING')
+    if (tries >= 200) break
+    await new Promise((resolve) => setTimeout(resolve, 20))
+  }
+})
+
+/** The head of the answer to one HTTP/2 request with exactly these headers; `open`: the request does not end. */
+const raw = async (
+  headers: Record<string, string>,
+  open = false,
+): Promise<Record<string, string | undefined>> => {
+  const session = connect(vault.url)
+  try {
+    return await new Promise((resolve, reject) => {
+      const stream = session.request(headers, { endStream: !open })
+      stream.on('response', (answer) => resolve(answer as never))
+      stream.on('error', reject)
+      session.on('error', reject)
+    })
+  } finally {
+    session.close()
+  }
+}
+
+t.test('what is gRPC goes to gRPC, the rest where it always went', async (t) => {
+  const post = { ':method': 'POST', te: 'trailers' }
+  const grpc = { ...post, 'content-type': 'application/grpc' }
+  const unknown = await raw({ ...grpc, ':path': '/no.such.Service/Method' })
+  t.equal(unknown['grpc-status'], String(status.UNIMPLEMENTED))
+  t.equal((await raw({ ...grpc, ':path': '/tokens' }))['grpc-status'], String(status.UNIMPLEMENTED))
+  const json = { ...post, 'content-type': 'application/json' }
+  t.equal(
+    (await raw({ ...json, ':path': '/sidevault.v1.Tokens/Create' }))[':status'],
+    404,
+    'no gRPC, no service',
+  )
+  const typed = { ...post, 'content-type': 'application/grpcx' }
+  t.equal((await raw({ ...typed, ':path': '/sidevault.v1.Tokens/Create' }))[':status'], 404)
+  // A gRPC call to a destination is the proxy's: without a key it says so, and nothing is answered by our services.
+  const proxied = await raw({
+    ...grpc,
+    ':path': '/proxy/some.Service/Method',
+    'svc-proxy-url': 'https://x.test',
+  })
+  t.not(proxied['grpc-status'], String(status.UNIMPLEMENTED))
+})
+
+t.test('the deadline that a caller sets reaches the service', async (t) => {
+  const answer = await raw(
+    {
+      ':method': 'POST',
+      ':path': '/sidevault.v1.Permissions/List',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      'grpc-timeout': '1m',
+    },
+    true,
+  )
+  t.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
+})
+
+t.test('calls are counted and logged as those over HTTP', async (t) => {
+  await call('Tokens.Get', { id: 'none' }, { 'svc-api-key': key, 'svc-trace-id': 'seen-in-log' })
+  const metrics = await vault.call('GET', '/metrics')
+  t.match(metrics.text, /sidevault_requests_total\{operation="Tokens.Get",status="404"\} \d+/)
+  const line = vault
+    .stderr()
+    .split('\n')
+    .find((text) => text.includes('seen-in-log'))
+  t.match(JSON.parse(line ?? '{}'), {
+    operation: 'Tokens.Get',
+    transport: 'grpc',
+    grpc_status: 5,
+    status: 404,
+  })
+})

@@ -1,0 +1,132 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const ALL = ['token:create', 'token:read', 'token:update', 'token:delete']
+const { key } = await api.application('private', ALL)
+const { key: twin } = await api.application('private', ALL)
+
+/** Made once: a repetition is what these tests are about. */
+const send = (method: string, path: string, body: object, idempotency: string, as = key) =>
+  api.call(method, path, { key: as, body, headers: { 'svc-idempotency-key': idempotency }, once: true })
+const count = async () => (await api.call('GET', '/tokens', { key })).body.pagination.total_items as number
+
+t.test(
+  '"the first successful answer (status and body) is kept … and replayed even if the body differs"',
+  async (t) => {
+    const first = await send('POST', '/tokens', { data: 'a', metadata: { n: '1' } }, 'order-1')
+    t.equal(first.status, 201)
+    const again = await send('POST', '/tokens', { data: 'b' }, 'order-1')
+    t.equal(again.status, 201)
+    t.strictSame(again.body, first.body)
+    t.equal(again.headers.location, first.headers.location)
+    t.equal(await count(), 1)
+    const other = await send('POST', '/tokens', { data: 'b' }, 'order-2')
+    t.not(other.body.id, first.body.id)
+    t.not((await api.call('POST', '/tokens', { key, body: { data: 'c' } })).body.id, first.body.id)
+  },
+)
+
+t.test('"per tenant, application and key"', async (t) => {
+  const mine = await send('POST', '/tokens', { data: 'a' }, 'shared')
+  const theirs = await send('POST', '/tokens', { data: 'a' }, 'shared', twin)
+  t.not(theirs.body.id, mine.body.id)
+  const other = await api.otherTenant()
+  const stranger = await send('POST', '/tokens', { data: 'a' }, 'shared', await other.application(ALL))
+  t.not(stranger.body.tenant_id, mine.body.tenant_id)
+})
+
+t.test('"kept 24 h"', async (t) => {
+  const first = await send('POST', '/tokens', { data: 'a' }, 'day')
+  api.clock.advance(24 * 3_600_000 - 1)
+  t.equal((await send('POST', '/tokens', { data: 'a' }, 'day')).body.id, first.body.id)
+  api.clock.advance(1)
+  t.not((await send('POST', '/tokens', { data: 'a' }, 'day')).body.id, first.body.id)
+})
+
+t.test('"failures are not kept"', async (t) => {
+  t.equal((await send('POST', '/tokens', { type: 'card', data: 1 }, 'again')).status, 400)
+  t.equal((await send('GET', '/tokens/none', {}, 'again')).status, 404)
+  t.equal((await send('PATCH', '/tokens/none', { data: 1 }, 'again')).status, 404)
+  t.equal((await send('POST', '/tokens', { data: 1 }, 'again')).status, 201)
+})
+
+t.test(
+  '"a second request while the first runs → 409": of 64 at once one runs, and later all get its answer',
+  async (t) => {
+    const before = await count()
+    const answers = await Promise.all(
+      Array.from({ length: 64 }, (_, i) => send('POST', '/tokens', { data: i }, 'race')),
+    )
+    const made = answers.filter(({ status }) => status === 201)
+    t.ok(made.length >= 1)
+    t.equal(new Set(made.map(({ body }) => body.id)).size, 1)
+    t.ok(answers.every(({ status }) => status === 201 || status === 409))
+    t.equal(await count(), before + 1)
+    t.equal((await send('POST', '/tokens', { data: 'x' }, 'race')).body.id, made[0]!.body.id)
+  },
+)
+
+t.test('"on POST, PUT and PATCH of the management API …; not on GET, DELETE"', async (t) => {
+  const { body: token } = await api.call('POST', '/tokens', { key, body: { data: 'a' } })
+  const patch = (n: string) => send('PATCH', `/tokens/${token.id}`, { metadata: { n } }, 'patched')
+  t.equal((await patch('1')).body.metadata.n, '1')
+  t.equal((await patch('2')).body.metadata.n, '1')
+  t.equal((await api.call('GET', `/tokens/${token.id}`, { key })).body.metadata.n, '1')
+  const put = (name: string) => send('PUT', '/tenants/self', { name }, 'put', api.management)
+  t.equal((await put('One')).body.name, 'One')
+  t.equal((await put('Two')).body.name, 'One')
+  const remove = () => send('DELETE', `/tokens/${token.id}`, {}, 'removed')
+  t.equal((await remove()).status, 204)
+  t.equal((await remove()).status, 404)
+  const read = await send('POST', '/detokenize', { a: 'x' }, 'read')
+  t.strictSame(read.body, { a: 'x' })
+  t.strictSame(
+    (await send('POST', '/detokenize', { a: 'y' }, 'read')).body,
+    { a: 'y' },
+    'reading is never replayed',
+  )
+})
+
+t.test('a key is for one kind of call, and has 1 to 200 characters', async (t) => {
+  await send('POST', '/tokens', { data: 'a' }, 'one-kind')
+  t.equal((await send('POST', '/tokenize', { a: 'b' }, 'one-kind')).status, 409)
+  t.equal((await send('POST', '/tokens', { data: 'a' }, 'x'.repeat(200))).status, 201)
+  t.equal((await send('POST', '/tokens', { data: 'a' }, 'x'.repeat(201))).status, 400)
+})
+
+t.test('answers lie sealed, and a replayed one that shows data leaves its record', async (t) => {
+  const rule = {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ['token:create', 'token:read'],
+  }
+  const { key: revealing } = await api.application('private', [], [rule])
+  const secret = 'plain-5f0e77aa91'
+  const first = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
+  t.equal(first.body.data, secret)
+  const made = await send(
+    'POST',
+    '/applications',
+    { name: 'x', type: 'private', permissions: ['token:read'] },
+    'application',
+    api.management,
+  )
+  t.match(made.body.key, /^key_/)
+  const again = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
+  t.strictSame(again.body, first.body)
+  const { body: logs } = await api.call('GET', `/logs?entity_id=${first.body.id}`, { key: api.management })
+  t.match(logs.data, [{ operation: 'read', message: /repeated/ }, { operation: 'create' }])
+  const files = ['vault.db', 'vault.db-wal'].map((name) =>
+    readFileSync(join(api.service.directory, name), 'latin1'),
+  )
+  for (const text of [secret, made.body.key, 'idem-9d1c'])
+    t.ok(
+      files.every((file) => !file.includes(text)),
+      text,
+    )
+})
