@@ -4,6 +4,7 @@ import { dnsCache } from './clusters.ts'
 import { headerCopies } from './header-copies.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
+import { RECONNECT } from './reconnect.ts'
 import { CLUSTERS } from './route-names.ts'
 import { routes } from './routes.ts'
 
@@ -23,13 +24,6 @@ const withoutEnvoyHeaders = {
     '@type': MUTATION,
     mutations: { request_mutations: [{ remove_on_match: { key_matcher: { prefix: 'x-envoy-' } } }] },
   },
-}
-
-/** Bridges the restart of a gateway process. Only what no process has seen is tried again. */
-const RECONNECT = {
-  retry_on: 'connect-failure',
-  num_retries: 10,
-  retry_back_off: { base_interval: '0.05s', max_interval: '0.25s' },
 }
 
 const gateway = ({ gatewayTimeoutMs }: Settings) => ({

@@ -2,6 +2,7 @@
 import { brandHeaders, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
+import { RECONNECT } from './reconnect.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
 
 const PER_ROUTE = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute'
@@ -49,6 +50,13 @@ const released = (settings: Settings, upstream: Upstream, brand: string) => {
     },
   }
 }
+
+/** To the admin process. */
+const ours = (cluster: string, { apiTimeoutMs }: Settings) => ({
+  cluster,
+  timeout: duration(apiTimeoutMs),
+  retry_policy: RECONNECT,
+})
 
 /** `RouteConfiguration` of the edge listener. */
 export const routes = (settings: Settings) => {
@@ -107,7 +115,7 @@ export const routes = (settings: Settings) => {
                   name: ROUTES.grpc,
                   match: { prefix: '/', grpc: {} },
                   request_headers_to_remove: COPIES,
-                  route: { cluster: CLUSTERS.grpc, timeout: duration(settings.apiTimeoutMs) },
+                  route: ours(CLUSTERS.grpc, settings),
                   ...withoutGateway,
                 },
               ]),
@@ -115,7 +123,7 @@ export const routes = (settings: Settings) => {
             name: ROUTES.api,
             match: { prefix: '/' },
             request_headers_to_remove: COPIES,
-            route: { cluster: CLUSTERS.api, timeout: duration(settings.apiTimeoutMs) },
+            route: ours(CLUSTERS.api, settings),
             ...withoutGateway,
           },
         ],

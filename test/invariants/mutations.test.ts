@@ -312,7 +312,10 @@ t.test(
       if (part === 8)
         return {
           ...request,
-          method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'][pick % 7]!,
+          // A tenant that deletes itself would end the test, rightly.
+          method: ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD'][
+            request.path === '/tenants/self' ? pick % 4 : pick % 7
+          ]!,
           body: undefined,
         }
       const names = Object.keys(request.headers)

@@ -2,11 +2,9 @@ import t from 'tap'
 import { AppError, type ApplicationType } from '#sdk'
 import { parseExpiry } from '../../plugins/applications/expiry.ts'
 import { checkGrants } from '../../plugins/applications/grants.ts'
-import { permissions as own } from '../../plugins/applications/permissions.ts'
-import { permissions as ofTenants } from '../../plugins/tenants/permissions.ts'
-import { permissions as ofTokens } from '../../plugins/tokens/permissions.ts'
+import { startTestService } from '../kit/service.ts'
 
-const known = [...own, ...ofTenants, ...ofTokens]
+const known = (await startTestService(t)).kernel.registry.permissions
 
 const rule = {
   description: 'cards',
