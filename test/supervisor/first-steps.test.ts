@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { freePort } from '../kit/sidevault.ts'
-import { descendants, isAlive, until } from './processes.ts'
+import { descendants, fairly, isAlive, until } from './processes.ts'
 
 const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 
@@ -87,12 +87,15 @@ t.test('the three printed lines show the card number at the destination, in sh a
 
   // The machine may be busy with other tests.
   const times = [second.ms]
-  while (Math.min(...times) > 3000 && times.length < 4) {
+  while (Math.min(...times) > fairly(3000) && times.length < 4) {
     const another = await start(dataDir)
     times.push(another.ms)
     await another.stop()
   }
-  t.ok(Math.min(...times) <= 3000, `a second start takes at most 3 s: ${times.map(Math.round).join(', ')} ms`)
+  t.ok(
+    Math.min(...times) <= fairly(3000),
+    `a second start takes at most 3 s: ${times.map(Math.round).join(', ')} ms`,
+  )
 })
 
 t.test('a key from the environment is used, not printed and not stored', async (t) => {

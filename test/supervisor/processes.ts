@@ -1,4 +1,5 @@
 import { execFileSync } from 'node:child_process'
+import { availableParallelism, loadavg } from 'node:os'
 
 export interface Process {
   readonly pid: number
@@ -45,3 +46,9 @@ export const until = async (
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }
+
+/**
+ * Milliseconds that something may take here and now, when it may take `ms` on a machine with nothing else to do: as
+ * many times more as there are processes waiting for each core, the other tests among them.
+ */
+export const fairly = (ms: number): number => ms * Math.max(1, loadavg()[0]! / availableParallelism())
