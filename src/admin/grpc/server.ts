@@ -98,7 +98,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
   const limits = { messageLimit, callTimeout: options.callTimeout ?? 30_000, admit: options.admit }
   for (const { definition, implementation } of servedServices(messages, { kernel, calls, wireOf }, limits))
     server.addService(definition, implementation)
-  serveReflection(server, fileDescriptors(protoFiles(messages)))
+  serveReflection(server, () => fileDescriptors(protoFiles(messages)))
   const health = serveHealth(
     server,
     { kernel: () => kernel.health(), ...deps.checks },
