@@ -101,6 +101,8 @@ const connectionManager = (settings: Settings) => ({
       max_headers_count: 100,
       headers_with_underscores_action: 'ALLOW',
     },
+    // Methods that nobody knows are answered by routes, with 405, like those that are known.
+    http_protocol_options: { allow_custom_methods: true },
     http2_protocol_options: {
       max_concurrent_streams: 100,
       initial_stream_window_size: 65_536,

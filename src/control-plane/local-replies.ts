@@ -3,7 +3,7 @@
  * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
  */
 import { ERRORS, type ErrorCode } from '../common/errors.ts'
-import { brandHeaders, METADATA, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from './agreement.ts'
+import { brandHeaders, METADATA, PROXY_METHODS, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from './agreement.ts'
 import type { Settings } from './options.ts'
 import { ROUTES } from './route-names.ts'
 
@@ -52,6 +52,7 @@ interface Rule {
   /** Absent: Envoy's own. */
   readonly status?: number
   readonly detail: string
+  readonly allow?: string
 }
 
 const rule = (when: Filter, code: ErrorCode, detail: string): Rule => ({
@@ -132,11 +133,14 @@ const PROXY: readonly Rule[] = [
 ]
 
 const API: readonly Rule[] = [
-  rule(
-    cel(`xds.route_name == '${ROUTES.connect}'`),
-    'method_not_allowed',
-    'CONNECT is not supported. Send the request itself.',
-  ),
+  {
+    ...rule(
+      cel(`xds.route_name == '${ROUTES.connect}'`),
+      'method_not_allowed',
+      'CONNECT is not supported. Send the request itself.',
+    ),
+    allow: PROXY_METHODS.join(', '),
+  },
   rule(
     flags('UT', 'UMSDR', 'UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
     'unavailable',
@@ -187,7 +191,10 @@ export const localReplies = ({ brands }: Settings) => {
     rules.map((one) => ({
       filter: all(...when, one.when),
       ...(one.status === undefined ? {} : { status_code: one.status }),
-      headers_to_add: traceHeaders(brand),
+      headers_to_add: [
+        ...traceHeaders(brand),
+        ...(one.allow === undefined ? [] : [{ header: { key: 'allow', value: one.allow } }]),
+      ],
       body_format_override: body(one, wrap),
     }))
   const brandFilters: readonly (readonly [string, readonly Filter[]])[] = [

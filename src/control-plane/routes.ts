@@ -99,7 +99,6 @@ export const routes = (settings: Settings) => {
           {
             name: ROUTES.connect,
             match: { connect_matcher: {} },
-            response_headers_to_add: [{ header: { key: 'allow', value: PROXY_METHODS.join(', ') } }],
             direct_response: { status: 405 },
             ...withoutGateway,
           },

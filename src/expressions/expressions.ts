@@ -10,7 +10,7 @@ import { parseStoredText } from './stored.ts'
 import { parseTemplate } from './template.ts'
 import type { Expressions, StoredExpression } from './types.ts'
 import { checkWeight, toJson } from './values.ts'
-import { storedWork } from './work.ts'
+import { storedWork, type Work } from './work.ts'
 
 export interface ExpressionsOptions {
   /** Filters of plugins, besides those of completions §6; null in, null out is handled here. */
@@ -73,7 +73,7 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return expression
   }
 
-  const evaluateMask = (mask: Json, variables: Readonly<Record<string, Json>>, work = storedWork()): Json => {
+  const evaluateMask = (mask: Json, variables: Readonly<Record<string, Json>>, work: Work): Json => {
     if (typeof mask === 'string') {
       const masked = parseStored(mask).evaluate(variables, work)
       work.use(checkWeight(masked))
@@ -89,7 +89,7 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
   return {
     parse: (text) => parseTemplate(text, chainOf),
     parseStored,
-    evaluateMask: (mask, variables) => evaluateMask(mask, variables),
+    evaluateMask: (mask, variables, whole) => evaluateMask(mask, variables, storedWork(whole)),
     filters: new Map([...filters].map(([name, filter]) => [name, toPublic(name, filter)])),
   }
 }

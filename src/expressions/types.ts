@@ -30,8 +30,8 @@ export interface Expressions {
   parse(text: string): Template
   /** Lenient about argument commas, as completions §6 says of masks. */
   parseStored(text: string): StoredExpression
-  /** Every string inside is an expression; the shape stays. */
-  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>): Json
+  /** Every string inside is an expression; the shape stays. `whole`: what several masks may cost together. */
+  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, whole?: Work): Json
   readonly filters: ReadonlyMap<string, Filter>
 }
 

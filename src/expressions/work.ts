@@ -16,12 +16,13 @@ export interface Work {
 const exhausted = () =>
   badExpression('The expressions take more time or memory than they may. Make them simpler or fewer.')
 
-export const createWork = (units: number): Work => {
+export const createWork = (units: number, whole?: Pick<Work, 'use'>): Work => {
   const deadline = performance.now() + LIMITS.milliseconds
   let left = units
   const use = (wanted: number): void => {
     if (wanted > 0) left -= wanted
     if (left < 0) throw exhausted()
+    whole?.use(wanted)
   }
   return {
     use,
@@ -32,8 +33,8 @@ export const createWork = (units: number): Work => {
   }
 }
 
-/** For all expressions of a body. */
+/** For all expressions of a body, or of all tokens made by one call. */
 export const bodyWork = (): Work => createWork(LIMITS.bodyWork)
 
-/** For one stored expression, or all of one mask. */
-export const storedWork = (): Work => createWork(LIMITS.storedWork)
+/** For one stored expression, or all of one mask; counted in `whole` as well. */
+export const storedWork = (whole?: Pick<Work, 'use'>): Work => createWork(LIMITS.storedWork, whole)

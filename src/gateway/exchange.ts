@@ -49,10 +49,12 @@ export type Answer =
     }
   | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
 
-/** Neither method rejects: a failure is a `reply`. Each is called at most once, `headers` first. */
+/** Neither step rejects: a failure is a `reply`. Each is called at most once, `headers` first. */
 export interface Exchange {
   headers(head: Head, endOfStream: boolean): Promise<Answer>
   body(body: Buffer): Promise<Answer>
+  /** The caller went away: what is waited for is let go. */
+  abandon(): void
 }
 
 export interface ExchangeDeps {
@@ -108,12 +110,9 @@ export const resolver =
     return token && { data: token.data, token: whole(token) }
   }
 
-/** `signal` ends when the caller went away: what is waited for is then let go. */
-export const createExchange = (
-  deps: ExchangeDeps,
-  options: ExchangeOptions,
-  signal: AbortSignal,
-): Exchange => {
+type Stage = 'authenticate' | 'plan' | 'use' | 'apply'
+
+export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Exchange => {
   const { brands } = options
   const began = performance.now()
   let brand: string = brands.brands[0]
@@ -121,8 +120,9 @@ export const createExchange = (
   let caller: Caller | undefined
   let accepted: Accepted | undefined
   let tokens = 0
+  let giveUp: (() => void) | undefined
 
-  const timed = async <T>(stage: string, work: () => T | Promise<T>): Promise<T> => {
+  const timed = async <T>(stage: Stage, work: () => T | Promise<T>): Promise<T> => {
     const start = performance.now()
     try {
       return await work()
@@ -131,18 +131,26 @@ export const createExchange = (
     }
   }
 
-  const within = async <T>(work: Promise<T>): Promise<T> => {
-    const { promise, reject } = Promise.withResolvers<never>()
-    const stop = () => reject(new AppError('unavailable', SLOW))
-    const timer = setTimeout(stop, options.stepMs)
-    signal.addEventListener('abort', stop, { once: true })
-    try {
-      return await Promise.race([work, promise])
-    } finally {
-      clearTimeout(timer)
-      signal.removeEventListener('abort', stop)
-    }
-  }
+  /** Rejects when the caller goes away or the step takes too long; its work then goes on unheard. */
+  const within = <T>(work: Promise<T>): Promise<T> =>
+    new Promise((resolve, reject) => {
+      giveUp = () => reject(new AppError('unavailable', SLOW))
+      const timer = setTimeout(giveUp, options.stepMs)
+      const settle = () => {
+        clearTimeout(timer)
+        giveUp = undefined
+      }
+      work.then(
+        (value) => {
+          settle()
+          resolve(value)
+        },
+        (error) => {
+          settle()
+          reject(error)
+        },
+      )
+    })
 
   const authorize = async (head: Head): Promise<Caller> => {
     const found = await timed('authenticate', () =>
@@ -309,6 +317,9 @@ export const createExchange = (
       } catch (error) {
         return refuse(error)
       }
+    },
+    abandon() {
+      giveUp?.()
     },
   }
 }

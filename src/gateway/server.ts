@@ -1,13 +1,10 @@
-import { chmod, rm } from 'node:fs/promises'
-import { Server, ServerCredentials, type ServiceDefinition } from '@grpc/grpc-js'
-import { allowStreamResets } from '../common/stream-resets.ts'
 import { parseCidr } from '../control-plane/ranges.ts'
 import { createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchange, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
-import { loadProcessMethod } from './messages.ts'
-import { type ProcessStream, serveStream } from './stream.ts'
+import { serveStream } from './stream.ts'
+import { listen } from './transport/listen.ts'
 
 export type GatewayDeps = Omit<ExchangeDeps, 'admission'>
 
@@ -44,6 +41,9 @@ export interface Gateway {
 
 const MIB = 1024 * 1024
 
+/** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
+const CALLS = 10_000
+
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
@@ -66,31 +66,10 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
     bodyLimit,
   }
-  const server = new Server({
-    'grpc.max_receive_message_length': bodyLimit + MIB,
-    'grpc.max_send_message_length': -1,
-    'grpc.max_concurrent_streams': 10_000,
-  })
-  allowStreamResets(server)
-  server.addService(loadProcessMethod() as ServiceDefinition, {
-    Process: (call: ProcessStream) =>
-      serveStream(call, (signal) => createExchange(exchangeDeps, exchangeOptions, signal), deps.log),
-  })
-  await rm(options.socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.bindAsync(`unix:${options.socketPath}`, ServerCredentials.createInsecure(), (error) =>
-      error ? reject(error) : resolve(),
-    )
-  })
-  await chmod(options.socketPath, 0o600)
-  return {
-    close: (graceMs = 5_000) =>
-      new Promise((resolve) => {
-        const timer = setTimeout(() => server.forceShutdown(), graceMs)
-        server.tryShutdown(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      }),
-  }
+  const listener = await listen(
+    options.socketPath,
+    (call) => serveStream(call, () => createExchange(exchangeDeps, exchangeOptions), deps.log),
+    { messageBytes: bodyLimit + MIB, calls: CALLS },
+  )
+  return { close: (graceMs = 5_000) => listener.close(graceMs) }
 }

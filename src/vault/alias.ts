@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
+import { storedWork, type Work } from '../expressions/work.ts'
 import { isTokenId } from './token-input.ts'
 
 /** Ids that an alias expression is asked for at once. */
@@ -33,13 +34,15 @@ export const aliasCandidates = (
   data: Json,
   /** The part of the data that an id, which is never removed or hidden, may be made of. */
   shown: Json,
+  whole?: Work,
 ): readonly string[] => {
+  const work = storedWork(whole)
   const expression = expressions.parseStored(text)
   const leaves = leavesOf(data)
   const candidates = new Set<string>()
   try {
     for (let i = 0; i < CANDIDATES; i++) {
-      const id = expression.render({ data: shown })
+      const id = expression.render({ data: shown }, work)
       if (isTokenId(id) && !leaves.some((leaf) => bare(id).includes(leaf))) candidates.add(id)
     }
   } catch (error) {

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises'
 import type { AuditRecord } from '../audit/types.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
+import { bodyWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import type { Disclosure, Tenant, Token, TokenInput, UseContext } from '../sdk/index.ts'
 import type { Created, NewToken, TokenRow } from '../store/types.ts'
@@ -36,19 +37,29 @@ interface Prepared {
   readonly plan: IdPlan
 }
 
-/** Tokens sealed between two turns of the event loop. */
-const TURN = 200
+/** Milliseconds of one turn of the event loop while many tokens are made: other calls wait. */
+const TURN = 10
+
+/** Asked between tokens: something to await when it is the turn of other calls. */
+const turns = (): (() => Promise<void> | undefined) => {
+  let began = performance.now()
+  return () => {
+    if (performance.now() - began < TURN) return undefined
+    return setImmediate().then(() => {
+      began = performance.now()
+    })
+  }
+}
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: Parts, draft: Draft, opened: Opened): IdPlan => {
+const planId = (parts: Parts, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
-  if (id.kind === 'alias')
-    return {
-      kind: 'alias',
-      candidates: aliasCandidates(parts.expressions, id.text, data, withoutNever(draft.type, opened.data)),
-    }
+  if (id.kind === 'alias') {
+    const shown = withoutNever(draft.type, opened.data)
+    return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
+  }
   if (isItsData(id.text, data)) throw invalid({ id: ['must not be the data that the token stands for'] })
   return { kind: 'fixed', id: id.text }
 }
@@ -83,6 +94,7 @@ const prepare = (
   draft: Draft,
   disclosure: Disclosure,
   now: number,
+  work: Work,
 ): Prepared => {
   const opened: Opened = {
     ...splitEphemeral(draft.type, draft.data, ({ seconds }) => now + seconds * 1000),
@@ -92,12 +104,12 @@ const prepare = (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
-  checkMask(parts, draft.type, opened)
+  checkMask(parts, draft.type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(settings.deduplicate_tokens)
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
-  const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted)
-  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, opened) }
+  const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
+  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, opened, work) }
 }
 
 const newToken = (
@@ -137,8 +149,10 @@ const store = async (
   let taken: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
     const tokens: NewToken[] = []
+    const turn = turns()
     for (const [i, item] of prepared.entries()) {
-      if (i > 0 && i % TURN === 0) await setImmediate()
+      const pause = turn()
+      if (pause) await pause
       tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
     }
     try {
@@ -202,9 +216,12 @@ export const storeDrafts = async (
   ])
   const settings = tenant?.settings ?? {}
   const prepared: Prepared[] = []
+  const turn = turns()
+  const work = bodyWork()
   for (const [i, draft] of drafts.entries()) {
-    if (i > 0 && i % TURN === 0) await setImmediate()
-    prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now))
+    const pause = turn()
+    if (pause) await pause
+    prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work))
   }
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))

@@ -1,5 +1,6 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
+import { storedWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
 import { maskedData, withoutNever } from './disclosure.ts'
 import type { Parts } from './parts.ts'
@@ -36,7 +37,9 @@ export const derive = (
   opened: Opened,
   metadata: Readonly<Record<string, string>> | null,
   fingerprinted: boolean,
+  whole?: Work,
 ): Derived => {
+  const work = storedWork(whole)
   const { data } = opened
   const terms = new Map<string, Buffer>()
   const indexes = opened.searchIndexes ?? type.searchIndexes
@@ -44,7 +47,7 @@ export const derive = (
   const seenBy = (own: unknown): Json => (own === undefined ? data : shown)
   indexes.forEach((index, i) => {
     const value = evaluating(`search_indexes[${i}]`, () =>
-      expressions.parseStored(index).render({ data: seenBy(opened.searchIndexes) }),
+      expressions.parseStored(index).render({ data: seenBy(opened.searchIndexes) }, work),
     )
     if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
   })
@@ -52,7 +55,10 @@ export const derive = (
     ? evaluating('fingerprint_expression', () =>
         expressions
           .parseStored(opened.fingerprintExpression ?? type.fingerprint)
-          .render({ data: seenBy(opened.fingerprintExpression), metadata: (metadata ?? {}) satisfies Json }),
+          .render(
+            { data: seenBy(opened.fingerprintExpression), metadata: (metadata ?? {}) satisfies Json },
+            work,
+          ),
       )
     : ''
   return {
@@ -66,6 +72,7 @@ export const checkMask = (
   { expressions }: Pick<Parts, 'expressions'>,
   type: CompiledType,
   opened: Opened,
+  work?: Work,
 ): void => {
-  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened))
+  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened, work))
 }

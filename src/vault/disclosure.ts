@@ -1,6 +1,7 @@
 import type { Json } from '../common/json.ts'
 import { isObject, without } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
+import type { Work } from '../expressions/work.ts'
 import type { Disclosure } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
@@ -28,10 +29,12 @@ export const maskedData = (
   expressions: Expressions,
   type: CompiledType,
   opened: Opened,
+  work?: Work,
 ): Json | undefined => {
   const mask = maskOf(type, opened)
   if (mask === undefined) return undefined
-  return withoutUnset(mask, expressions.evaluateMask(mask, { data: withoutNever(type, wholeData(opened)) }))
+  const variables = { data: withoutNever(type, wholeData(opened)) }
+  return withoutUnset(mask, expressions.evaluateMask(mask, variables, work))
 }
 
 /**

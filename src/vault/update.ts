@@ -16,7 +16,7 @@ import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 
 /** Times an update is tried again when other writers were faster. */
-const ATTEMPTS = 10
+const ATTEMPTS = 50
 
 /** A member that is replaced: the patch's when it has one, else the current one. */
 const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>
@@ -77,6 +77,14 @@ const answerDuplicate = async (
   return presentOrOutline(parts, existing, openToken(ring, existing, now), disclosure)
 }
 
+const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
+
+/** True when other expressions are to be evaluated over the data than before. */
+const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): boolean =>
+  !same(draft.mask ?? type.mask, maskOf(type, before)) ||
+  !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
+  !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
+
 /** One try; undefined when another writer was faster. */
 const attempt = async (
   parts: Parts,
@@ -100,6 +108,18 @@ const attempt = async (
   const answered =
     draft.container === row.container ? disclosure : decide(caller.grants, 'token:update', moved)
   if (answered === 'denied') return refuse(parts, row, 'update', context)
+
+  if (
+    caller.applicationType === 'public' &&
+    answered !== 'reveal' &&
+    changesExpressions(type, before, draft)
+  ) {
+    await parts.journal.append([deniedRecord(parts, row, 'update', context, now)])
+    throw new AppError(
+      'forbidden',
+      'Public applications may not change "mask", "fingerprint_expression" or "search_indexes" of a token whose data they may not see. Use the key of a private application.',
+    )
+  }
 
   const opened: Opened = {
     ...resplit(draft, before, patch, now),

@@ -5,6 +5,10 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import type { Answer } from '../../src/gateway/exchange.ts'
+import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+import type { Call } from '../../src/gateway/transport/call.ts'
+import { listen } from '../../src/gateway/transport/listen.ts'
 import { type Answered, startWorld } from '../kit/egress.ts'
 import { FAULTS } from '../kit/fault-processor.ts'
 
@@ -120,6 +124,50 @@ t.test('a processor killed during an upload lets nothing out', async (t) => {
   t.match(text, /^HTTP\/1\.1 504 /)
   t.match(text, /proxy_error/)
   t.same(world.destination.received, [])
+  await startProcessor()
+  await isAlive(t)
+})
+
+const HOLD: Answer = {
+  kind: 'hold',
+  brand: 'svc',
+  edits: { set: new Map([[':authority', to]]), remove: [] },
+}
+
+t.test('a stream that the gateway itself breaks off or ends too early lets nothing out', async (t) => {
+  await killProcessor()
+  const broken: Record<string, (call: Call, phase: Phase) => void> = {
+    'reset at the headers': (call) => call.reset(),
+    'reset at the body': (call, phase) =>
+      phase === 'request_headers' ? call.send(encodeAnswer(HOLD, phase)) : call.reset(),
+    'reset behind the answer to the headers': (call) => {
+      call.send(encodeAnswer(HOLD, 'request_headers'))
+      call.reset()
+    },
+    'end at the headers': (call) => call.end(),
+    'end at the body': (call, phase) =>
+      phase === 'request_headers' ? call.send(encodeAnswer(HOLD, phase)) : call.end(),
+  }
+  for (const [name, behave] of Object.entries(broken))
+    await t.test(name, async (t) => {
+      const listener = await listen(
+        socket,
+        (call) => {
+          let phase: Phase = 'request_headers'
+          return {
+            message: () => {
+              behave(call, phase)
+              phase = 'request_body'
+            },
+            end: () => call.reset(),
+            gone: () => {},
+          }
+        },
+        { calls: 10, messageBytes: 1_000_000 },
+      )
+      isClosed(t, await send(''))
+      await listener.close(100)
+    })
   await startProcessor()
   await isAlive(t)
 })

@@ -39,7 +39,7 @@ t.test('all five methods arrive, with and without a body', async (t) => {
 })
 
 t.test('HEAD, OPTIONS, TRACE, CONNECT and made-up methods are 405 and arrive nowhere', async (t) => {
-  for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PURGE']) {
+  for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'FOO']) {
     for (const path of ['/proxy', '/proxy/x', '/proxy?a=b']) {
       const answer = await world.post(path, { method, to: world.url() })
       t.equal(answer.status, 405, `${method} ${path}`)

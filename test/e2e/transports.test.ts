@@ -253,6 +253,7 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
       true,
     ],
     ['CONNECT', `CONNECT dest.test:443 HTTP/1.1\r\nhost: dest.test:443\r\n${auth}\r\n`, 405, false],
+    ['a method of nobody', `FOO /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
     ['TRACE', `TRACE /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
   ]
   one.destination.received.length = 0
@@ -262,6 +263,7 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
     t.match(head, new RegExp(`^http/1\\.1 ${status} `), name)
     t.match(head, /content-type: application\/json; charset=utf-8/, name)
     t.match(head, /svc-trace-id: \S+/, name)
+    if (status === 405) t.match(head, /allow: get, post, put, patch, delete/, name)
     const problem = inProxy && body.proxy_error ? body.proxy_error : body
     t.same([problem.status, typeof problem.title, typeof problem.detail], [status, 'string', 'string'], name)
   }

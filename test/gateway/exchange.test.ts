@@ -36,13 +36,11 @@ const head = (headers: Record<string, string> = {}): Head =>
 
 const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
   const far = createFarSide()
-  const gone = new AbortController()
   const exchange = createExchange(
     { ...far.deps, admission: createAdmission({ running: 10, bytes: 10_000 }), ...deps },
     { ...OPTIONS, ...options },
-    gone.signal,
   )
-  return { far, gone, exchange }
+  return { far, exchange }
 }
 
 const problemOf = (answer: Answer) => {
@@ -109,7 +107,7 @@ t.test('what takes too long or has nobody to wait for it ends as 504', async (t)
   const left = setUp()
   await left.exchange.headers(head(), false)
   const answer = left.exchange.body(Buffer.from('{{ slow }}'))
-  left.gone.abort()
+  left.exchange.abandon()
   t.equal(problemOf(await answer).status, 504)
 })
 

@@ -2,15 +2,18 @@
  * An ext_proc service that misbehaves as the request's header `x-fault` says; without one it sends the request to
  * `x-to` with the body `replaced`. Run as a child process: `node fault-processor.ts <socket>`, prints "ready".
  */
-import { Server, ServerCredentials, type ServiceDefinition, status } from '@grpc/grpc-js'
+import {
+  Server,
+  ServerCredentials,
+  type ServerDuplexStream,
+  type ServiceDefinition,
+  status,
+} from '@grpc/grpc-js'
 import type { Answer } from '../../src/gateway/exchange.ts'
-import { loadProcessMethod, type ProcessingRequest } from '../../src/gateway/messages.ts'
-import { encodeAnswer, type ProcessStream, readHead } from '../../src/gateway/stream.ts'
+import { decodeRequest, type ProcessingRequest } from '../../src/gateway/messages.ts'
+import { answerMessage, encodeResponse, type ProcessingResponse, processMethod } from './ext-proc.ts'
 
-const service = loadProcessMethod()
-const method = service.Process
-if (method === undefined) throw new Error('no method')
-const serialize = method.responseSerialize as (value: object) => Buffer
+type ProcessStream = ServerDuplexStream<ProcessingRequest, Buffer>
 
 const REPLACED = Buffer.from('replaced')
 const brand = 'svc'
@@ -20,7 +23,7 @@ const reply: Answer = {
   reply: { status: 418, headers: new Map(), body: Buffer.from('{}') },
 }
 
-type Message = ReturnType<typeof encodeAnswer>
+type Message = ProcessingResponse
 
 /** Names of every fault, by the phase in which it happens. */
 export const FAULTS = {
@@ -100,7 +103,7 @@ const withHeader = (
 const serve = (call: ProcessStream) => {
   let fault = ''
   let to = ''
-  const write = (message: object) => call.write(serialize(message) as never)
+  const write = (message: object) => call.write(encodeResponse(message) as never)
 
   const misbehave = (name: string, phase: 'request_headers' | 'request_body', good: Message): void => {
     const other = phase === 'request_headers' ? 'request_body' : 'request_headers'
@@ -153,7 +156,7 @@ const serve = (call: ProcessStream) => {
       case 'no-upstream':
       case 'no-brand':
       case 'unknown-upstream': {
-        const released = encodeAnswer(
+        const released = answerMessage(
           {
             kind: 'release',
             brand: name === 'no-brand' ? 'other' : brand,
@@ -207,7 +210,7 @@ const serve = (call: ProcessStream) => {
         write(withHeader(good, phase, 'x-huge', 'x'.repeat(65_536)))
         return
       case 'bare-immediate':
-        write({ ...encodeAnswer(reply, phase), dynamic_metadata: undefined })
+        write({ ...answerMessage(reply, phase), dynamic_metadata: undefined })
         return
       default:
         write(good)
@@ -215,8 +218,8 @@ const serve = (call: ProcessStream) => {
   }
 
   call.on('data', (message: ProcessingRequest) => {
-    if (message.request === 'request_headers') {
-      const head = readHead(message.request_headers ?? {})
+    if (message.kind === 'request_headers') {
+      const { head } = message
       fault = head.get('x-fault')?.[0] ?? ''
       to = head.get('x-to')?.[0] ?? ''
       const edits = {
@@ -227,16 +230,16 @@ const serve = (call: ProcessStream) => {
         ]),
         remove: [],
       }
-      const ends = message.request_headers?.end_of_stream === true
+      const ends = message.endOfStream
       const good: Answer = ends
         ? { kind: 'release', brand, edits, upstream: 'https' }
         : { kind: 'hold', brand, edits }
       misbehave(
         fault.startsWith('headers:') ? fault.slice(8) : '',
         'request_headers',
-        encodeAnswer(good, 'request_headers'),
+        answerMessage(good, 'request_headers'),
       )
-    } else if (message.request === 'request_body') {
+    } else if (message.kind === 'request_body') {
       const good: Answer = {
         kind: 'release',
         brand,
@@ -253,7 +256,7 @@ const serve = (call: ProcessStream) => {
       misbehave(
         fault.startsWith('body:') ? fault.slice(5) : '',
         'request_body',
-        encodeAnswer(good, 'request_body'),
+        answerMessage(good, 'request_body'),
       )
     }
   })
@@ -263,7 +266,13 @@ const serve = (call: ProcessStream) => {
 if (process.argv[2] !== undefined && import.meta.main) {
   const server = new Server()
   server.addService(
-    { Process: { ...method, responseSerialize: (value: Buffer) => value } } as unknown as ServiceDefinition,
+    {
+      Process: {
+        ...processMethod,
+        requestDeserialize: decodeRequest,
+        responseSerialize: (value: Buffer) => value,
+      },
+    } as unknown as ServiceDefinition,
     { Process: serve },
   )
   server.bindAsync(`unix:${process.argv[2]}`, ServerCredentials.createInsecure(), () => {

@@ -380,3 +380,11 @@ t.test('too many tokens at once are refused', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
   t.equal((await failure(vault.create([{ data: 1 }, { data: 2 }, { data: 3 }], as()))).code, 'invalid')
 })
+
+t.test('what the expressions of all tokens of a call cost together is bounded', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const mask = '{% for a in (1..100) %}{% for b in (1..1000) %}{% endfor %}{% endfor %}'
+  const slow = (count: number) => Array.from({ length: count }, () => ({ data: 'x', mask }))
+  t.equal((await vault.create(slow(1), as())).length, 1)
+  t.equal((await failure(vault.create(slow(100), as()))).code, 'invalid')
+})

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { UseContext } from '../../src/sdk/index.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
 
 t.test('data, mask and metadata merge, the rest is replaced', async (t) => {
@@ -136,6 +137,35 @@ t.test('moving needs token:update on both containers', async (t) => {
   const moved = await vault.update(id, { containers: ['/b/'] }, both)
   t.same(moved.containers, ['/b/'])
   t.equal(moved.data, 1, 'the rule of the new container discloses')
+})
+
+t.test('a public application cannot make a token show what it may not see', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const published = (context: UseContext): UseContext => ({
+    ...context,
+    caller: { ...context.caller, applicationType: 'public' },
+  })
+  const writer = published(as(['token:create', 'token:update']))
+  const token = await create({ type: 'card', data: CARD })
+  for (const patch of [
+    { mask: { number: '{{ data.number }}' } },
+    { mask: '{{ data.cvc }}' },
+    { fingerprint_expression: '{{ data.number | slice: 0 }}' },
+    { search_indexes: ['{{ data.number | slice: 0 }}'] },
+  ])
+    t.equal((await failure(vault.update(token.id, patch, writer))).code, 'forbidden', JSON.stringify(patch))
+  t.equal(records.filter(({ message }) => message === 'Card update denied').length, 4)
+  t.same((await vault.get(token.id, as())).mask, token.mask)
+  // what is not changed may be sent back, and all else is free
+  const echoed = { mask: token.mask!, metadata: { a: 'b' }, data: { expiration_month: 1 } }
+  t.match(await vault.update(token.id, echoed, writer), {
+    metadata: { a: 'b' },
+    data: { number: 'XXXXXXXXXXXX4242', expiration_month: 1 },
+  })
+  const revealing = published(as([], [rule('/', 'reveal', ['token:update'])]))
+  t.match(await vault.update(token.id, { mask: '{{ data.number }}' }, revealing), {
+    mask: '{{ data.number }}',
+  })
 })
 
 t.test('fingerprint and search terms follow the data', async (t) => {

@@ -47,6 +47,22 @@ const holdsLoneSurrogate = (value: unknown): boolean => {
   return false
 }
 
+/** Integers of this many digits may be more than a number holds; so may exponents. Found in strings too: a first look. */
+const LONG_NUMBER = /\d{16}|\d[eE]\+?\d/
+const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
+
+/** A number that would come back as another one: an integer beyond 2^53 that is rounded, or one beyond all. */
+const holdsLossyNumber = (text: string): boolean => {
+  if (!LONG_NUMBER.test(text)) return false
+  for (const [literal] of text.matchAll(STRING_OR_NUMBER)) {
+    if (literal.startsWith('"')) continue
+    const number = Number(literal)
+    if (!Number.isFinite(number)) return true
+    if (/^-?\d{16,}$/.test(literal) && BigInt(literal) !== BigInt(number)) return true
+  }
+  return false
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -66,6 +82,8 @@ export const parseJson = (body: Buffer): unknown => {
   } catch {
     throw malformed('The body is not valid JSON. Check its syntax.')
   }
+  if (holdsLossyNumber(text))
+    throw malformed('The body holds a number larger than JSON numbers are exact for. Send it as a string.')
   if (deeperThan(value, MAX_DEPTH))
     throw malformed(`The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
   if (/\\u[dD][89a-fA-F]/.test(text) && holdsLoneSurrogate(value))

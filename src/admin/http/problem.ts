@@ -38,7 +38,7 @@ export const errorsForBody = (errors: FieldErrors, body: string | undefined): Fi
   if (body === undefined) return errors
   return Object.fromEntries(
     Object.entries(errors).map(([path, sentences]) => {
-      if (path === body) return ['body', sentences]
+      if (path === body || path === '') return ['body', sentences]
       if (path.startsWith(`${body}.`)) return [path.slice(body.length + 1), sentences]
       if (path.startsWith(`${body}[`)) return [path.slice(body.length), sentences]
       return [path, sentences]

@@ -1,3 +1,5 @@
+import { AppError } from '../../common/errors.ts'
+
 /** How a body is rewritten (completions §6 "Proxy bodies", §12). `binary` passes untouched. */
 export type ContentKind = 'json' | 'form' | 'text' | 'binary'
 
@@ -52,9 +54,14 @@ const kindOf = (type: string): ContentKind => {
   return TEXT_APPLICATIONS.has(type) ? 'text' : 'binary'
 }
 
-/** Reads a Content-Type (RFC 9110 §8.3.1). Types and charsets that are not known to be text are `binary`. */
+/**
+ * Reads a Content-Type (RFC 9110 §8.3.1). Types and charsets that are not known to be text are `binary`. Throws
+ * `malformed` for several types: the destination might choose the one that we did not.
+ */
 export const contentOf = (header: string): Content => {
   const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
+  if (/,\s*[\w.+-]+\/[\w.+-]/.test(header.replace(/"[^"]*"/g, '')))
+    throw new AppError('malformed', 'The request has several content types. Send the one that its body has.')
   const kind = kindOf(type)
   if (kind !== 'text') return { kind, charset: 'utf8' }
   const name = /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(header)?.[1]?.toLowerCase() ?? 'utf-8'

@@ -4,6 +4,9 @@ import type { Session } from '../session.ts'
 import type { StoredRecord } from './statements.ts'
 import { likePattern } from './wildcard.ts'
 
+/** An offset beyond any table; larger ones are no integers of the engines. */
+const FARTHEST = 2 ** 50
+
 /**
  * Records of one tenant, newest first. An empty array matches nothing, as "any of" says; `where` on a member that is
  * not indexed matches nothing either. Without `page` and `size`: all of them.
@@ -41,7 +44,7 @@ export const findRecords = async (
     const rows = await session.query(all)
     return { rows, total: rows.length }
   }
-  const rows = await session.query(all.limit(size).offset((page - 1) * size))
+  const rows = await session.query(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)))
   const [count] = await session.query(base.select(sql<number>`count(*)`.as('total')))
   return { rows, total: Number(count?.total ?? 0) }
 }

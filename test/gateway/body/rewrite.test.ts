@@ -34,6 +34,13 @@ for (const [type, kind] of KINDS)
     if (kind !== 'pass') t.equal((await rewritten(body, type)).toString(), kind)
   })
 
+t.test('several content types are refused: which one would the destination take?', async (t) => {
+  for (const types of ['application/json,text/plain', 'application/json, application/json', 'a/b;c="d", e/f'])
+    await t.rejects(plan('{"a":"{{ten}}"}', types), { code: 'malformed' }, types)
+  t.equal((await plan('{"a":"{{ten}}"}', 'application/json; profile="a/b, c/d"')).kind, 'rewrite')
+  t.equal((await plan('x', 'multipart/mixed; boundary=a,b')).kind, 'pass')
+})
+
 t.test('an empty body, or one of unknown type that is no text, passes', async (t) => {
   t.equal((await plan('', JSON_TYPE)).kind, 'pass')
   t.equal((await plan(Buffer.from([0xff, 0x7b, 0x7b]), undefined)).kind, 'pass')

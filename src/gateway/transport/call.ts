@@ -1,0 +1,184 @@
+/** One call: an HTTP/2 stream with its flow control, and the gRPC messages on it. */
+import {
+  CODE,
+  ConnectionError,
+  FLAG,
+  FRAME,
+  frame,
+  HEADER_BYTES,
+  LARGEST_WINDOW,
+  MAX_PAYLOAD,
+  resetStreamFrame,
+  STREAM_WINDOW,
+  windowUpdateFrame,
+  writeHeader,
+} from './frames.ts'
+import {
+  createMessageReader,
+  type MessageReader,
+  OK_TRAILERS,
+  PREFIX_BYTES,
+  RESPONSE_HEADERS,
+} from './grpc.ts'
+
+/** The near side of a call. Each method does nothing once the call is over. */
+export interface Call {
+  send(message: Buffer): void
+  /** Ends it with status OK, behind what was sent. */
+  end(): void
+  /** Breaks it off: the peer sees an error, never a clean end. */
+  reset(): void
+}
+
+/** What the far side of a call does. Nothing comes after `gone`, nor after the near side ended the call. */
+export interface CallHandler {
+  message(message: Buffer): void
+  /** No more messages come. */
+  end(): void
+  /** The peer has let go of the call, or is gone itself. */
+  gone(): void
+}
+
+/** What a call needs of its connection. */
+export interface Carrier {
+  /** Bytes that the connection may still send. */
+  window: number
+  write(bytes: Buffer): void
+  /** The call is over. */
+  forget(id: number): void
+}
+
+export interface CallOptions {
+  /** Bytes of one message from the peer. */
+  readonly messageBytes: number
+  /** Bytes that may be sent before the peer allows more. */
+  readonly window: number
+}
+
+export class HttpCall implements Call {
+  readonly #id: number
+  readonly #carrier: Carrier
+  readonly #handler: CallHandler
+  readonly #reader: MessageReader
+  /** Bytes received since the peer was last allowed more. */
+  #received = 0
+  /** Bytes that may be sent; below zero when the peer has taken some back. */
+  #window: number
+  #queue: Buffer[] = []
+  #queued = 0
+  #begun = false
+  #ending = false
+  #over = false
+
+  constructor(id: number, carrier: Carrier, accept: (call: Call) => CallHandler, options: CallOptions) {
+    this.#id = id
+    this.#carrier = carrier
+    this.#window = options.window
+    this.#reader = createMessageReader(options.messageBytes, (message) => {
+      if (!this.#over) this.#handler.message(message)
+    })
+    this.#handler = accept(this)
+  }
+
+  send(message: Buffer): void {
+    if (this.#over || this.#ending) return
+    const prefix = Buffer.allocUnsafe(PREFIX_BYTES)
+    prefix[0] = 0
+    prefix.writeUInt32BE(message.length, 1)
+    this.#queue.push(prefix, message)
+    this.#queued += PREFIX_BYTES + message.length
+    this.sendQueued()
+  }
+
+  end(): void {
+    if (this.#over) return
+    this.#ending = true
+    this.sendQueued()
+  }
+
+  reset(): void {
+    if (this.#over) return
+    this.#carrier.write(resetStreamFrame(this.#id, CODE.internal))
+    this.#finish()
+  }
+
+  /** `size`: of the frame that brought it, which flow control counts. */
+  receive(data: Buffer, size: number, isLast: boolean): void {
+    if (this.#over) return
+    this.#received += size
+    if (this.#received > STREAM_WINDOW / 2 && !isLast) {
+      this.#carrier.write(windowUpdateFrame(this.#id, this.#received))
+      this.#received = 0
+    }
+    if (data.length > 0 && !this.#reader.push(data)) this.#breakOff()
+  }
+
+  endByPeer(): void {
+    if (this.#over) return
+    if (this.#reader.idle) this.#handler.end()
+    else this.#breakOff()
+  }
+
+  /** The peer has reset the call, or the connection is lost. */
+  lose(): void {
+    if (this.#over) return
+    this.#finish()
+    this.#handler.gone()
+  }
+
+  /** The peer allows more bytes, or fewer. */
+  allow(bytes: number): void {
+    this.#window += bytes
+    if (this.#window > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    this.sendQueued()
+  }
+
+  /** Sends what the windows allow. */
+  sendQueued(): void {
+    if (this.#over) return
+    while (this.#queued > 0 && this.#carrier.window > 0 && this.#window > 0)
+      this.#sendData(Math.min(this.#queued, MAX_PAYLOAD, this.#carrier.window, this.#window))
+    if (!this.#ending || this.#queued > 0) return
+    this.#begin()
+    this.#carrier.write(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, this.#id, OK_TRAILERS))
+    this.#finish()
+  }
+
+  /** One frame with the first `length` queued bytes. */
+  #sendData(length: number): void {
+    this.#begin()
+    const bytes = Buffer.allocUnsafe(HEADER_BYTES + length)
+    writeHeader(bytes, 0, length, FRAME.data, 0, this.#id)
+    let at = HEADER_BYTES
+    while (at < bytes.length) {
+      const first = this.#queue[0] as Buffer
+      const taken = first.copy(bytes, at, 0, Math.min(first.length, bytes.length - at))
+      if (taken === first.length) this.#queue.shift()
+      else this.#queue[0] = first.subarray(taken)
+      at += taken
+    }
+    this.#queued -= length
+    this.#window -= length
+    this.#carrier.window -= length
+    this.#carrier.write(bytes)
+  }
+
+  #begin(): void {
+    if (this.#begun) return
+    this.#begun = true
+    this.#carrier.write(frame(FRAME.headers, FLAG.endHeaders, this.#id, RESPONSE_HEADERS))
+  }
+
+  #breakOff(): void {
+    if (this.#over) return
+    this.reset()
+    this.#handler.gone()
+  }
+
+  #finish(): void {
+    this.#over = true
+    this.#queue = []
+    this.#queued = 0
+    this.#carrier.forget(this.#id)
+  }
+}

@@ -1,0 +1,270 @@
+/**
+ * The server's side of an HTTP/2 connection (RFC 9113) on which every stream is a call of one gRPC method.
+ *
+ * Written for one peer, Envoy, on a private socket, because the general libraries cost more than the gateway's own work
+ * (src/DECISIONS.md). What makes it small: header blocks are skipped, not decoded. No name in them matters where there
+ * is one method, and the state of their compression is used by nothing else.
+ */
+import type { Duplex } from 'node:stream'
+import { type Call, type CallHandler, type Carrier, HttpCall } from './call.ts'
+import {
+  CODE,
+  CONNECTION_WINDOW,
+  ConnectionError,
+  createFrameReader,
+  FIRST_WINDOW,
+  FLAG,
+  FRAME,
+  frame,
+  goAwayFrame,
+  LARGEST_WINDOW,
+  resetStreamFrame,
+  SETTING,
+  STREAM_WINDOW,
+  settingsFrame,
+  windowUpdateFrame,
+} from './frames.ts'
+import { createOutput, type Output } from './output.ts'
+
+export interface ConnectionLimits {
+  /** Bytes of one message from the peer. */
+  readonly messageBytes: number
+  /** Calls at once; more are refused. */
+  readonly calls: number
+}
+
+export interface Connection {
+  /** Takes no new calls once the peer knows, and closes when those in hand are over. */
+  drain(): void
+  /** Calls in hand are lost. */
+  destroy(): void
+}
+
+/** A peer that sends and never reads is cut off at so many unread bytes. */
+const UNREAD = 67_108_864
+const HEADER_BLOCK = 65_536
+const NOTHING = Buffer.alloc(0)
+const PING = Buffer.alloc(8)
+
+class Http2Connection implements Connection, Carrier {
+  /** Bytes that may be sent on the connection as a whole. */
+  window = FIRST_WINDOW
+  readonly #socket: Duplex
+  readonly #accept: (call: Call) => CallHandler
+  readonly #limits: ConnectionLimits
+  readonly #output: Output
+  readonly #calls = new Map<number, HttpCall>()
+  #callWindow = FIRST_WINDOW
+  /** Bytes received since the peer was last allowed more. */
+  #received = 0
+  #greeted = false
+  #lastId = 0
+  /**
+   * Calls whose last message has come. Told when all that came with it is read: a peer that ends a call and resets it
+   * at once, as Envoy does, would count trailers for it as a fault of ours.
+   */
+  readonly #ended: HttpCall[] = []
+  /** The header block being received. */
+  #block: { readonly id: number; readonly isLast: boolean; bytes: number } | undefined
+  #draining: 'no' | 'announced' | 'known' = 'no'
+  #destroyed = false
+
+  constructor(socket: Duplex, accept: (call: Call) => CallHandler, limits: ConnectionLimits) {
+    this.#socket = socket
+    this.#accept = accept
+    this.#limits = limits
+    this.#output = createOutput(socket)
+    const reader = createFrameReader((type, flags, id, payload) => this.#take(type, flags, id, payload))
+    socket.on('data', (chunk: Buffer) => {
+      if (this.#destroyed) return
+      try {
+        reader.push(chunk)
+        for (const call of this.#ended.splice(0)) call.endByPeer()
+        if (socket.writableLength > UNREAD) throw new ConnectionError(CODE.enhanceYourCalm, 'nothing is read')
+      } catch (error) {
+        this.#fail(error)
+      }
+    })
+    for (const event of ['end', 'error', 'close']) socket.on(event, () => this.destroy())
+    this.write(
+      settingsFrame([
+        [SETTING.maxConcurrentStreams, limits.calls],
+        [SETTING.initialWindowSize, STREAM_WINDOW],
+      ]),
+    )
+    this.write(windowUpdateFrame(0, CONNECTION_WINDOW - FIRST_WINDOW))
+  }
+
+  write(bytes: Buffer): void {
+    if (!this.#destroyed) this.#output.write(bytes)
+  }
+
+  forget(id: number): void {
+    this.#calls.delete(id)
+    this.#closeWhenDrained()
+  }
+
+  drain(): void {
+    if (this.#destroyed || this.#draining !== 'no') return
+    this.#draining = 'announced'
+    // Calls already on their way are still taken; the answer to the ping says that no more will be (RFC 9113 §6.8).
+    this.write(goAwayFrame(LARGEST_WINDOW, CODE.none))
+    this.write(frame(FRAME.ping, 0, 0, PING))
+  }
+
+  destroy(): void {
+    if (this.#destroyed) return
+    this.#destroyed = true
+    this.#socket.destroy()
+    for (const call of [...this.#calls.values()]) call.lose()
+  }
+
+  #closeWhenDrained(): void {
+    if (this.#draining !== 'known' || this.#calls.size > 0 || this.#destroyed) return
+    this.#output.flush()
+    this.#socket.end()
+  }
+
+  #fail(error: unknown): void {
+    this.write(goAwayFrame(this.#lastId, error instanceof ConnectionError ? error.code : CODE.internal))
+    this.#output.flush()
+    this.destroy()
+  }
+
+  #take(type: number, flags: number, id: number, payload: Buffer): void {
+    if (this.#destroyed) return
+    if (!this.#greeted && type !== FRAME.settings)
+      throw new ConnectionError(CODE.protocol, 'the first frame is not SETTINGS')
+    if (this.#block !== undefined && (type !== FRAME.continuation || id !== this.#block.id))
+      throw new ConnectionError(CODE.protocol, 'a header block is interrupted')
+    if (type === FRAME.data) this.#data(flags, id, payload)
+    else if (type === FRAME.headers) this.#headers(flags, id, payload)
+    else if (type === FRAME.continuation) this.#continuation(flags, payload)
+    else if (type === FRAME.resetStream) this.#resetStream(id, payload)
+    else if (type === FRAME.settings) this.#settings(flags, id, payload)
+    else if (type === FRAME.ping) this.#ping(flags, id, payload)
+    else if (type === FRAME.windowUpdate) this.#windowUpdate(id, payload)
+    else if (type === FRAME.pushPromise) throw new ConnectionError(CODE.protocol, 'a client cannot push')
+    // GOAWAY: the peer will close. Priorities and unknown frames say nothing to us.
+  }
+
+  #headers(flags: number, id: number, payload: Buffer): void {
+    if (id % 2 === 0) throw new ConnectionError(CODE.protocol, 'not a stream of a client')
+    this.#block = { id, isLast: (flags & FLAG.endStream) !== 0, bytes: 0 }
+    this.#continuation(flags, payload)
+  }
+
+  #continuation(flags: number, payload: Buffer): void {
+    const block = this.#block
+    if (block === undefined) throw new ConnectionError(CODE.protocol, 'a continuation of nothing')
+    block.bytes += payload.length
+    if (block.bytes > HEADER_BLOCK) throw new ConnectionError(CODE.enhanceYourCalm, 'headers are too large')
+    if ((flags & FLAG.endHeaders) === 0) return
+    this.#block = undefined
+    // An id that is not new: trailers, or a call that was reset meanwhile.
+    if (block.id > this.#lastId) this.#begin(block.id)
+    if (block.isLast) this.#end(block.id)
+  }
+
+  #begin(id: number): void {
+    this.#lastId = id
+    if (this.#calls.size >= this.#limits.calls || this.#draining === 'known')
+      this.write(resetStreamFrame(id, CODE.refusedStream))
+    else
+      this.#calls.set(
+        id,
+        new HttpCall(id, this, this.#accept, {
+          messageBytes: this.#limits.messageBytes,
+          window: this.#callWindow,
+        }),
+      )
+  }
+
+  #data(flags: number, id: number, payload: Buffer): void {
+    this.#checkBegun(id)
+    const size = payload.length
+    this.#received += size
+    if (this.#received > CONNECTION_WINDOW / 2) {
+      this.write(windowUpdateFrame(0, this.#received))
+      this.#received = 0
+    }
+    const data = (flags & FLAG.padded) === 0 ? payload : withoutPadding(payload)
+    const isLast = (flags & FLAG.endStream) !== 0
+    this.#calls.get(id)?.receive(data, size, isLast)
+    if (isLast) this.#end(id)
+  }
+
+  #end(id: number): void {
+    const call = this.#calls.get(id)
+    if (call !== undefined) this.#ended.push(call)
+  }
+
+  #resetStream(id: number, payload: Buffer): void {
+    if (payload.length !== 4) throw new ConnectionError(CODE.frameSize, 'not a reset')
+    this.#checkBegun(id)
+    this.#calls.get(id)?.lose()
+  }
+
+  #settings(flags: number, id: number, payload: Buffer): void {
+    const isAck = (flags & FLAG.ack) !== 0
+    if (id !== 0) throw new ConnectionError(CODE.protocol, 'settings of a stream')
+    if (isAck ? payload.length > 0 : payload.length % 6 !== 0)
+      throw new ConnectionError(CODE.frameSize, 'not settings')
+    this.#greeted = true
+    if (isAck) return
+    for (let at = 0; at < payload.length; at += 6)
+      if (payload.readUInt16BE(at) === SETTING.initialWindowSize) this.#resize(payload.readUInt32BE(at + 2))
+    this.write(frame(FRAME.settings, FLAG.ack, 0, NOTHING))
+  }
+
+  /** The window of each call, those in hand too (RFC 9113 §6.9.2). */
+  #resize(size: number): void {
+    if (size > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    const change = size - this.#callWindow
+    this.#callWindow = size
+    for (const call of this.#calls.values()) call.allow(change)
+  }
+
+  #ping(flags: number, id: number, payload: Buffer): void {
+    if (id !== 0) throw new ConnectionError(CODE.protocol, 'a ping of a stream')
+    if (payload.length !== PING.length) throw new ConnectionError(CODE.frameSize, 'not a ping')
+    if ((flags & FLAG.ack) === 0) this.write(frame(FRAME.ping, FLAG.ack, 0, payload))
+    else if (this.#draining === 'announced') {
+      this.#draining = 'known'
+      this.write(goAwayFrame(this.#lastId, CODE.none))
+      this.#closeWhenDrained()
+    }
+  }
+
+  #windowUpdate(id: number, payload: Buffer): void {
+    if (payload.length !== 4) throw new ConnectionError(CODE.frameSize, 'not a window update')
+    const bytes = payload.readUInt32BE(0) & LARGEST_WINDOW
+    if (bytes === 0) throw new ConnectionError(CODE.protocol, 'an empty window update')
+    if (id !== 0) {
+      this.#checkBegun(id)
+      this.#calls.get(id)?.allow(bytes)
+      return
+    }
+    this.window += bytes
+    if (this.window > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
+    for (const call of this.#calls.values()) call.sendQueued()
+  }
+
+  #checkBegun(id: number): void {
+    if (id > this.#lastId || id % 2 === 0) throw new ConnectionError(CODE.protocol, 'a stream not begun')
+  }
+}
+
+const withoutPadding = (payload: Buffer): Buffer => {
+  const padding = payload[0]
+  if (padding === undefined || padding >= payload.length)
+    throw new ConnectionError(CODE.protocol, 'padding is longer than its frame')
+  return payload.subarray(1, payload.length - padding)
+}
+
+/** Serves a connection until it closes. `accept` is called for each call that begins. */
+export const serveConnection = (
+  socket: Duplex,
+  accept: (call: Call) => CallHandler,
+  limits: ConnectionLimits,
+): Connection => new Http2Connection(socket, accept, limits)

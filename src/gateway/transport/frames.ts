@@ -1,0 +1,140 @@
+/** HTTP/2 frames (RFC 9113 §4, §6) as bytes; what they mean is connection.ts's. */
+
+export const FRAME = {
+  data: 0,
+  headers: 1,
+  priority: 2,
+  resetStream: 3,
+  settings: 4,
+  pushPromise: 5,
+  ping: 6,
+  goAway: 7,
+  windowUpdate: 8,
+  continuation: 9,
+} as const
+
+export const FLAG = { ack: 0x1, endStream: 0x1, endHeaders: 0x4, padded: 0x8 } as const
+
+export const SETTING = { maxConcurrentStreams: 3, initialWindowSize: 4 } as const
+
+/** Error codes (RFC 9113 §7). */
+export const CODE = {
+  none: 0,
+  protocol: 1,
+  internal: 2,
+  flowControl: 3,
+  frameSize: 6,
+  refusedStream: 7,
+  enhanceYourCalm: 11,
+} as const
+
+export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
+
+export const HEADER_BYTES = 9
+/** What both sides may send unless told otherwise; we never tell otherwise. */
+export const MAX_PAYLOAD = 16_384
+export const LARGEST_WINDOW = 0x7fff_ffff
+/** Flow-control window of a connection, and of a stream until SETTINGS say otherwise. */
+export const FIRST_WINDOW = 65_535
+/** What we let a peer send before we say that it may send more: large bodies need not wait for us. */
+export const STREAM_WINDOW = 1_048_576
+export const CONNECTION_WINDOW = 16_777_216
+
+/** What ends a whole connection. `code` goes into GOAWAY. */
+export class ConnectionError extends Error {
+  readonly code: number
+
+  constructor(code: number, message: string) {
+    super(message)
+    this.name = 'ConnectionError'
+    this.code = code
+  }
+}
+
+/** The nine bytes before a payload, written into `bytes` at `at`. */
+export const writeHeader = (
+  bytes: Buffer,
+  at: number,
+  length: number,
+  type: number,
+  flags: number,
+  stream: number,
+): void => {
+  bytes.writeUIntBE(length, at, 3)
+  bytes[at + 3] = type
+  bytes[at + 4] = flags
+  bytes.writeUInt32BE(stream, at + 5)
+}
+
+export const frame = (type: number, flags: number, stream: number, payload: Uint8Array): Buffer => {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
+  writeHeader(bytes, 0, payload.length, type, flags, stream)
+  bytes.set(payload, HEADER_BYTES)
+  return bytes
+}
+
+const uint32 = (...values: readonly number[]): Buffer => {
+  const bytes = Buffer.allocUnsafe(values.length * 4)
+  for (const [index, value] of values.entries()) bytes.writeUInt32BE(value, index * 4)
+  return bytes
+}
+
+export const settingsFrame = (settings: readonly (readonly [number, number])[]): Buffer => {
+  const payload = Buffer.allocUnsafe(settings.length * 6)
+  for (const [index, [setting, value]] of settings.entries()) {
+    payload.writeUInt16BE(setting, index * 6)
+    payload.writeUInt32BE(value, index * 6 + 2)
+  }
+  return frame(FRAME.settings, 0, 0, payload)
+}
+
+export const windowUpdateFrame = (stream: number, bytes: number): Buffer =>
+  frame(FRAME.windowUpdate, 0, stream, uint32(bytes))
+
+export const resetStreamFrame = (stream: number, code: number): Buffer =>
+  frame(FRAME.resetStream, 0, stream, uint32(code))
+
+export const goAwayFrame = (lastStream: number, code: number): Buffer =>
+  frame(FRAME.goAway, 0, 0, uint32(lastStream, code))
+
+/** `payload` is a view of what was received; who keeps it keeps the chunk. */
+export type OnFrame = (type: number, flags: number, stream: number, payload: Buffer) => void
+
+/**
+ * Cuts what a client sends into frames. `push` calls back for each that is whole. Throws ConnectionError when the
+ * bytes do not begin with the preface or announce a frame larger than MAX_PAYLOAD.
+ */
+export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void } => {
+  let rest: Buffer = Buffer.alloc(0)
+  let greeted = false
+
+  const greet = (bytes: Buffer): number => {
+    const length = Math.min(bytes.length, PREFACE.length)
+    if (bytes.compare(PREFACE, 0, length, 0, length) !== 0)
+      throw new ConnectionError(CODE.protocol, 'not an HTTP/2 preface')
+    if (length < PREFACE.length) return 0
+    greeted = true
+    return PREFACE.length
+  }
+
+  return {
+    push(chunk) {
+      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
+      let at = greeted ? 0 : greet(bytes)
+      while (greeted && bytes.length - at >= HEADER_BYTES) {
+        const length = bytes.readUIntBE(at, 3)
+        if (length > MAX_PAYLOAD) throw new ConnectionError(CODE.frameSize, 'a frame is too large')
+        const end = at + HEADER_BYTES + length
+        if (end > bytes.length) break
+        onFrame(
+          bytes[at + 3] as number,
+          bytes[at + 4] as number,
+          bytes.readUInt32BE(at + 5) & LARGEST_WINDOW,
+          bytes.subarray(at + HEADER_BYTES, end),
+        )
+        at = end
+      }
+      rest = at === bytes.length ? Buffer.alloc(0) : bytes.subarray(at)
+    },
+  }
+}

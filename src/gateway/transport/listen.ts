@@ -1,0 +1,42 @@
+import { chmod, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import type { Call, CallHandler } from './call.ts'
+import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
+
+export interface Listener {
+  /** Takes no more calls, lets those in hand finish for `graceMs`, then breaks them off. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Serves calls on a unix socket for its owner only; a left-over one is replaced. Resolves when it listens. */
+export const listen = async (
+  socketPath: string,
+  accept: (call: Call) => CallHandler,
+  limits: ConnectionLimits,
+): Promise<Listener> => {
+  const connections = new Set<Connection>()
+  const server = createServer((socket) => {
+    const connection = serveConnection(socket, accept, limits)
+    connections.add(connection)
+    socket.on('close', () => connections.delete(connection))
+  })
+  await rm(socketPath, { force: true })
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(socketPath, resolve)
+  })
+  await chmod(socketPath, 0o600)
+  return {
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          for (const connection of connections) connection.destroy()
+        }, graceMs)
+        server.close(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+        for (const connection of connections) connection.drain()
+      }),
+  }
+}

@@ -1,0 +1,170 @@
+import t from 'tap'
+import type { Answer } from '../../src/gateway/exchange.ts'
+import { decodeRequest, encodeAnswer } from '../../src/gateway/messages.ts'
+import { WireError } from '../../src/gateway/protobuf.ts'
+import { answerMessage, encodeRequest } from '../kit/ext-proc.ts'
+
+const edits = {
+  set: new Map([
+    [':path', '/caf\u00e9?q=%20'],
+    ['content-length', '7'],
+  ]),
+  remove: ['svc-api-key', 'te'],
+}
+
+const member = (fields: object) => ({
+  fields: { 'sidevault.proxy': { structValue: { fields }, kind: 'structValue' } },
+})
+const text = (stringValue: string) => ({ stringValue, kind: 'stringValue' })
+const TRUE = { boolValue: true, kind: 'boolValue' }
+
+const line = (key: string, value: string) => ({
+  header: { key, raw_value: Buffer.from(value, 'latin1') },
+  append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+})
+
+/** What the reference reads, the order of repeated members aside: each stands for itself here. */
+const sorted = (mutation: {
+  set_headers?: readonly { header: { key: string } }[]
+  remove_headers?: readonly string[]
+}) => ({
+  set_headers: [...(mutation.set_headers ?? [])].sort((a, b) => (a.header.key < b.header.key ? -1 : 1)),
+  remove_headers: [...(mutation.remove_headers ?? [])].sort(),
+})
+
+const MUTATION = {
+  set_headers: [line(':path', '/caf\u00e9?q=%20'), line('content-length', '7')],
+  remove_headers: ['svc-api-key', 'te'],
+}
+
+t.test('the reference reads a hold as it is meant, and no upstream in it', (t) => {
+  const message = answerMessage({ kind: 'hold', brand: 'svc', edits }, 'request_headers')
+  t.same(Object.keys(message).sort(), ['dynamic_metadata', 'request_headers', 'response'])
+  const response = message.request_headers?.response
+  t.same(sorted(response?.header_mutation ?? {}), MUTATION)
+  t.equal(response?.clear_route_cache, true)
+  t.equal(response?.body_mutation, undefined)
+  t.same(message.dynamic_metadata, member({ active: TRUE, brand: text('svc') }))
+  t.end()
+})
+
+t.test('the reference reads a release as it is meant, in the phase it is for', (t) => {
+  for (const phase of ['request_headers', 'request_body'] as const)
+    for (const upstream of ['https', 'http', 'demo'] as const) {
+      const body = Buffer.from([0, 0xff, 0x7b])
+      const message = answerMessage({ kind: 'release', brand: 'bt', edits, upstream, body }, phase)
+      t.same(Object.keys(message).sort(), ['dynamic_metadata', phase, 'response'])
+      t.same(sorted(message[phase]?.response.header_mutation ?? {}), MUTATION)
+      t.equal(message[phase]?.response.clear_route_cache, true)
+      t.same(message[phase]?.response.body_mutation?.body, body)
+      t.same(message.dynamic_metadata, member({ active: TRUE, brand: text('bt'), upstream: text(upstream) }))
+    }
+  t.end()
+})
+
+t.test('a body that is to stay is left out, an empty one is set', (t) => {
+  const release = { kind: 'release', brand: 'svc', edits, upstream: 'https' } as const
+  t.equal(answerMessage(release, 'request_body').request_body?.response.body_mutation, undefined)
+  const emptied = answerMessage({ ...release, body: Buffer.alloc(0) }, 'request_body')
+  t.same(emptied.request_body?.response.body_mutation?.body, Buffer.alloc(0))
+  t.end()
+})
+
+t.test('the reference reads a reply as it is meant', (t) => {
+  const answer: Answer = {
+    kind: 'reply',
+    brand: 'svc',
+    reply: { status: 503, headers: new Map([['retry-after', '1']]), body: Buffer.from('{"proxy_error":{}}') },
+  }
+  for (const phase of ['request_headers', 'request_body'] as const) {
+    const message = answerMessage(answer, phase)
+    t.same(Object.keys(message).sort(), ['dynamic_metadata', 'immediate_response', 'response'])
+    t.same(message.immediate_response, {
+      status: { code: 503 },
+      headers: { set_headers: [line('retry-after', '1')] },
+      body: Buffer.from('{"proxy_error":{}}'),
+      details: 'gateway',
+    })
+    t.same(message.dynamic_metadata, member({ active: TRUE, brand: text('svc'), reply: TRUE }))
+  }
+  t.end()
+})
+
+t.test('a body of 8 MiB goes through unchanged', (t) => {
+  const body = Buffer.alloc(8 * 1024 * 1024, 'abc')
+  const release = { kind: 'release', brand: 'svc', edits, upstream: 'https', body } as const
+  t.ok(answerMessage(release, 'request_body').request_body?.response.body_mutation?.body.equals(body))
+  const decoded = decodeRequest(encodeRequest({ request_body: { body, end_of_stream: true } }))
+  t.ok(decoded.kind === 'request_body' && decoded.body.equals(body))
+  t.end()
+})
+
+t.test('headers of the reference: bytes one to one, names in lower case, lines of one name in order', (t) => {
+  const decoded = decodeRequest(
+    encodeRequest({
+      request_headers: {
+        headers: {
+          headers: [
+            { key: 'X-A', raw_value: Buffer.from([0xe9, 0x41]) },
+            { key: 'x-a', raw_value: Buffer.from('2') },
+            { key: 'x-b', value: 'text' },
+            { key: 'x-empty' },
+          ],
+        },
+        end_of_stream: true,
+      },
+    }),
+  )
+  t.same(decoded, {
+    kind: 'request_headers',
+    head: new Map([
+      ['x-a', ['\u00e9A', '2']],
+      ['x-b', ['text']],
+      ['x-empty', ['']],
+    ]),
+    endOfStream: true,
+  })
+  t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
+    kind: 'request_headers',
+    head: new Map(),
+    endOfStream: false,
+  })
+  t.end()
+})
+
+t.test('fields that we do not know are passed over, at every level', (t) => {
+  const decode = (hex: string) => decodeRequest(Buffer.from(hex.replaceAll(' ', ''), 'hex'))
+  t.same(decode('5a00 1212 0a0c 1800 0a08 0a0161 1a0162 2000 1002 1801 4a00'), {
+    kind: 'request_headers',
+    head: new Map([['a', ['b']]]),
+    endOfStream: true,
+  })
+  t.same(decode('22 07 0a0178 1001 5001'), { kind: 'request_body', body: Buffer.from('x') })
+  t.end()
+})
+
+t.test('phases that are not ours, and nothing at all', (t) => {
+  for (const name of ['response_headers', 'response_body', 'request_trailers', 'response_trailers'] as const)
+    t.same(decodeRequest(encodeRequest({ [name]: {} })), { kind: 'other' }, name)
+  t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
+  t.end()
+})
+
+t.test('two phases in one message, and a message cut short anywhere, are refused', (t) => {
+  const headers = encodeRequest({ request_headers: { headers: { headers: [{ key: 'a', value: 'b' }] } } })
+  const body = encodeRequest({ request_body: { body: Buffer.from('x') } })
+  t.throws(() => decodeRequest(Buffer.concat([headers, body])), WireError)
+  t.throws(() => decodeRequest(Buffer.concat([body, body])), WireError)
+  for (let length = 1; length < headers.length; length++)
+    t.throws(() => decodeRequest(headers.subarray(0, length)), WireError, `${length} bytes`)
+  t.end()
+})
+
+t.test('an encoded answer is not shared with the next one', (t) => {
+  const hold: Answer = { kind: 'hold', brand: 'svc', edits }
+  const first = encodeAnswer(hold, 'request_headers')
+  const copy = Buffer.from(first)
+  encodeAnswer({ ...hold, edits: { set: new Map([['x', 'y'.repeat(2000)]]), remove: [] } }, 'request_headers')
+  t.same(first, copy)
+  t.end()
+})

@@ -1,0 +1,91 @@
+/**
+ * Envoy's messages as proto-loader and protobufjs make them of proto/sidevault/ext-proc.proto: the reference that the
+ * gateway's own codec is compared with, and what faulty answers are built from. A oneof names its set member, bytes are
+ * Buffers, absent members are absent.
+ */
+import { fileURLToPath } from 'node:url'
+import * as protoLoader from '@grpc/proto-loader'
+import type { Answer } from '../../src/gateway/exchange.ts'
+import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+
+export interface HeaderValue {
+  readonly key: string
+  readonly value?: string
+  readonly raw_value?: Buffer
+}
+
+export interface HttpHeaders {
+  readonly headers?: { readonly headers?: readonly HeaderValue[] }
+  readonly end_of_stream?: boolean
+}
+
+export interface HttpBody {
+  readonly body?: Buffer
+  readonly end_of_stream?: boolean
+}
+
+export interface ProcessingRequest {
+  readonly request_headers?: HttpHeaders
+  readonly request_body?: HttpBody
+  readonly response_headers?: HttpHeaders
+  readonly response_body?: HttpBody
+  readonly request_trailers?: object
+  readonly response_trailers?: object
+}
+
+export interface HeaderValueOption {
+  readonly header: HeaderValue
+  readonly append_action: 'OVERWRITE_IF_EXISTS_OR_ADD'
+}
+
+export interface HeaderMutation {
+  readonly set_headers: readonly HeaderValueOption[]
+  readonly remove_headers: readonly string[]
+}
+
+export interface CommonResponse {
+  readonly header_mutation: HeaderMutation
+  readonly body_mutation?: { readonly body: Buffer }
+  readonly clear_route_cache?: boolean
+}
+
+/** `google.protobuf.Struct`. */
+export interface Struct {
+  readonly fields: Readonly<Record<string, StructValue>>
+}
+
+export type StructValue =
+  | { readonly stringValue: string }
+  | { readonly boolValue: boolean }
+  | { readonly structValue: Struct }
+
+export interface ProcessingResponse {
+  readonly request_headers?: { readonly response: CommonResponse }
+  readonly request_body?: { readonly response: CommonResponse }
+  readonly immediate_response?: {
+    readonly status: { readonly code: number }
+    readonly headers: HeaderMutation
+    readonly body: Buffer
+    readonly details: string
+  }
+  readonly dynamic_metadata: Struct
+}
+
+const definition = protoLoader.loadSync(
+  fileURLToPath(new URL('../../proto/sidevault/ext-proc.proto', import.meta.url)),
+  { keepCase: true, enums: String, longs: Number, oneofs: true },
+)
+const service = definition['envoy.service.ext_proc.v3.ExternalProcessor']
+if (service === undefined || 'format' in service || service.Process === undefined)
+  throw new Error('the ext_proc service is not described')
+
+/** The path of the one method, and the reference's codec of its messages. */
+export const processMethod = service.Process
+
+export const encodeRequest = processMethod.requestSerialize as (message: ProcessingRequest) => Buffer
+export const encodeResponse = processMethod.responseSerialize as (message: object) => Buffer
+export const decodeResponse = processMethod.responseDeserialize as (bytes: Buffer) => ProcessingResponse
+
+/** The gateway's message for an answer, as the reference reads it. */
+export const answerMessage = (answer: Answer, phase: Phase): ProcessingResponse =>
+  decodeResponse(encodeAnswer(answer, phase))
