@@ -43,6 +43,8 @@ export interface Config {
     readonly ca: string | undefined
     readonly resolvers: readonly { readonly address: string; readonly port: number }[]
   }
+  /** Calls a minute; undefined: any number. */
+  readonly rateLimits: { readonly perKey: number | undefined; readonly perAddress: number | undefined }
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
   readonly logLevel: string
@@ -161,6 +163,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     pluginBases: pluginBases(cwd, path, env.SIDEVAULT_PLUGINS),
     pluginConfig: settings.plugin_config ?? {},
     egress,
+    rateLimits: { perKey: settings.rate_limit_key, perAddress: settings.rate_limit_address },
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
     logLevel: settings.log_level ?? 'info',

@@ -13,6 +13,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   sdk: { values: 'common' },
   config: { values: 'common' },
   store: { values: 'common', types: 'sdk' },
+  'shared-state': { values: 'common' },
   keys: { values: 'common', types: 'store' },
   audit: { values: 'common', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
@@ -24,7 +25,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   supervisor: { values: 'common config control-plane' },
   // the composition roots know all parts
   roles: {
-    values: 'common config store keys audit expressions vault kernel gateway admin supervisor',
+    values: 'common config store keys audit expressions vault kernel gateway admin supervisor shared-state',
     types: 'sdk',
   },
   // a whole vault for the tests of plugins

@@ -1,5 +1,6 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
+import type { Admit } from '../common/admit.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { RunningKernel } from '../kernel/types.ts'
@@ -25,6 +26,8 @@ export interface AdminOptions {
   readonly prefixes?: readonly string[]
   /** Where clients see the service, for `Location`; default: host and scheme of each request. */
   readonly baseUrl?: string
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
   /** Of the service, as printed in the OpenAPI document. */
   readonly version?: string
   /** Bytes of a body; default 1 MiB. */
@@ -98,6 +101,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       callTimeout: options.callTimeout ?? 30_000,
       checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
+      admit: options.admit,
     },
   )
   const address = await listen(app, options.listen)

@@ -64,6 +64,16 @@ export const settingsSchema = Type.Partial(
       maximum: 86_400,
       description: "Seconds a card's cvc is kept, 1 to 86400.",
     }),
+    rate_limit_key: Type.Integer({
+      minimum: 1,
+      maximum: 10_000_000,
+      description: 'Calls a minute with one API key, 1 to 10000000; unset: any number.',
+    }),
+    rate_limit_address: Type.Integer({
+      minimum: 1,
+      maximum: 10_000_000,
+      description: 'Calls a minute from one address, 1 to 10000000; unset: any number.',
+    }),
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',
     }),

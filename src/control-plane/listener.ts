@@ -102,7 +102,7 @@ const connectionManager = (settings: Settings) => ({
       initial_stream_window_size: 65_536,
       initial_connection_window_size: 1_048_576,
     },
-    early_header_mutation_extensions: [headerCopies],
+    early_header_mutation_extensions: [headerCopies(settings.clientAddress)],
     ...(settings.accessLog ? { access_log: [accessLog(settings.brands[0])] } : {}),
     local_reply_config: localReplies(settings),
     route_config: routes(settings),

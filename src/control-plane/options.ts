@@ -40,6 +40,8 @@ export interface BootstrapOptions {
   readonly apiTimeoutMs?: number
   /** Milliseconds a caller may take to send its request, before 408. Default 120,000. */
   readonly requestTimeoutMs?: number
+  /** Tell our own processes the address that connected, for rate limits. Default false. */
+  readonly clientAddress?: boolean
   /** JSON lines of route, status, flags, trace id and time on standard error. Default false. */
   readonly accessLog?: boolean
 }
@@ -51,6 +53,7 @@ export interface Settings extends BootstrapOptions {
   readonly apiTimeoutMs: number
   readonly requestTimeoutMs: number
   readonly destinationTimeoutMs: number
+  readonly clientAddress: boolean
   readonly ownAddresses: readonly string[]
 }
 
@@ -90,6 +93,7 @@ export const settle = (options: BootstrapOptions): Settings => {
     gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,
     apiTimeoutMs: options.apiTimeoutMs ?? 60_000,
     requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
+    clientAddress: options.clientAddress ?? false,
     destinationTimeoutMs: options.egress.timeoutMs ?? 25_000,
     ownAddresses: options.egress.ownAddresses ?? machineAddresses(),
   }

@@ -1,4 +1,5 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
+import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import { brandHeaders, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
@@ -63,6 +64,8 @@ export const routes = (settings: Settings) => {
   const upstreams: Upstream[] = ['https']
   if (settings.egress.http) upstreams.push('http')
   if (settings.demo) upstreams.push('demo')
+  // Unless Envoy sets it, it is the caller's, and means nothing.
+  const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
     name: 'edge',
     virtual_hosts: [
@@ -114,7 +117,7 @@ export const routes = (settings: Settings) => {
                 {
                   name: ROUTES.grpc,
                   match: { prefix: '/', grpc: {} },
-                  request_headers_to_remove: COPIES,
+                  request_headers_to_remove: notForApi,
                   route: ours(CLUSTERS.grpc, settings),
                   ...withoutGateway,
                 },
@@ -122,7 +125,7 @@ export const routes = (settings: Settings) => {
           {
             name: ROUTES.api,
             match: { prefix: '/' },
-            request_headers_to_remove: COPIES,
+            request_headers_to_remove: notForApi,
             route: ours(CLUSTERS.api, settings),
             ...withoutGateway,
           },

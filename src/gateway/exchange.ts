@@ -4,6 +4,7 @@
  */
 
 import type { AuditRecord } from '../audit/types.ts'
+import { type Admit, CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
@@ -64,6 +65,8 @@ export interface ExchangeDeps {
   readonly metrics: Metrics
   readonly clock: Clock
   readonly admission: Admission
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
   /** Where denied calls are recorded (completions §10). */
   readonly audit?: (records: readonly AuditRecord[]) => Promise<void>
 }
@@ -179,6 +182,10 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
     const proxyKey = branded(head, brands, 'proxyKey') ?? suffix.proxyKeys[0]
     if (proxyKey !== undefined)
       throw new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
+    await deps.admit?.({
+      key: branded(head, brands, 'apiKey'),
+      address: head.get(CLIENT_ADDRESS_HEADER)?.[0],
+    })
     const allowed = await authorize(head)
     if (Number(single(head, 'content-length') ?? 0) > options.bodyLimit)
       throw new AppError(

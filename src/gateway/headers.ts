@@ -1,4 +1,5 @@
 /** Request headers: brands, trace ids, and what is taken off before a request is forwarded (completions §1, §7). */
+import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import { AppError } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
 import { brandHeaders, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../control-plane/agreement.ts'
@@ -105,6 +106,7 @@ export const strippedNames = (head: Head, { brands }: BrandRules): string[] => {
       !name.startsWith(':') &&
       (own.has(name) ||
         name === CONNECTION_COPY ||
+        name === CLIENT_ADDRESS_HEADER ||
         HOP_BY_HOP.has(name) ||
         dropped.has(name) ||
         !FORWARDED_NAME.test(name)),

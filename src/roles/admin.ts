@@ -85,11 +85,17 @@ export const startAdminRole = async (
       prefixes: config.headerPrefixes,
       version: await version(),
       bodyLimit: config.bodyLimit,
+      admit: foundation.admit,
     },
   )
   const grpc = await startGrpc(
     { kernel, metrics, log, checks: parts },
-    { socketPath: sockets.grpc, prefixes: config.headerPrefixes, messageLimit: config.bodyLimit },
+    {
+      socketPath: sockets.grpc,
+      prefixes: config.headerPrefixes,
+      messageLimit: config.bodyLimit,
+      admit: foundation.admit,
+    },
   )
   const operator = await startOperator(
     {

@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { createIngest, type Ingest } from '../audit/ingest.ts'
 import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
+import type { Admit } from '../common/admit.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
@@ -15,6 +16,8 @@ import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
+import { createInProcessState } from '../shared-state/in-process.ts'
+import { createRateLimits } from '../shared-state/rate-limits.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
@@ -31,6 +34,8 @@ export interface Foundation {
   readonly metrics: Metrics
   /** Brings the journals of all processes of this data directory into the store; only the owner writes. */
   readonly ingest: Ingest
+  /** Rate limits; undefined: none. */
+  readonly admit: Admit | undefined
   /** In the opposite order of opening. */
   close(): Promise<void>
 }
@@ -114,7 +119,11 @@ export const openFoundation = async (
       },
     )
     closers.push(() => kernel.stop())
-    return { store, keys, journal, kernel, metrics, ingest, close }
+    const state = createInProcessState({ clock: systemClock })
+    closers.push(() => state.close())
+    const hash = (key: string) => keys.mac('api-key', key)
+    const admit = createRateLimits({ state, hash }, config.rateLimits)
+    return { store, keys, journal, kernel, metrics, ingest, admit, close }
   } catch (error) {
     await close()
     throw error

@@ -29,6 +29,7 @@ export const startGatewayRole = async (
       metrics,
       clock: systemClock,
       audit: (records) => journal.append(records),
+      admit: foundation.admit,
     },
     {
       socketPath: at(sockets.gateways),

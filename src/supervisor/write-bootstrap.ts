@@ -38,6 +38,7 @@ export const writeBootstrap = async (
       ? {}
       : { demo: { socket: sockets.demo, authority: demoAuthority, host: DEMO_HOST } }),
     bodyLimit: config.proxyBodyLimit,
+    clientAddress: config.rateLimits.perAddress !== undefined,
   })
   const file = `${runDir}/envoy.json`
   await writeFile(file, JSON.stringify(bootstrap), { mode: 0o600 })

@@ -1,9 +1,11 @@
 import type {
+  Metadata,
   ServerUnaryCall,
   ServiceDefinition,
   sendUnaryData,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js'
+import { type Admit, CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import { deeperThan } from '../../common/json.ts'
 import type { Message, Messages, Method } from '../../kernel/messages/model.ts'
@@ -26,6 +28,8 @@ export interface MethodOptions {
   readonly messageLimit: number
   /** ms after which a call is answered with `unavailable`. */
   readonly callTimeout: number
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
 }
 
 const malformed = (why: string, cause?: unknown) =>
@@ -78,7 +82,14 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
   const read = inputReader(method, wireOf(request))
   const { encode } = wireOf(response)
 
-  const run = async (bytes: Buffer, state: CallState, signal: AbortSignal): Promise<Buffer> => {
+  const run = async (
+    bytes: Buffer,
+    metadata: Metadata,
+    state: CallState,
+    signal: AbortSignal,
+  ): Promise<Buffer> => {
+    const address = metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
+    await options.admit?.({ key: state.key, address })
     // Who may not call is told so before anything is said about the message.
     if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
     if (bytes.length > options.messageLimit)
@@ -102,7 +113,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     const state = calls.stateOf(call.metadata)
     const { signal, done } = watch(call, options.callTimeout)
     try {
-      callback(null, await run(call.request, state, signal))
+      callback(null, await run(call.request, call.metadata, state, signal))
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (!(thrown instanceof AppError))

@@ -1,12 +1,88 @@
-import type { Server } from '@grpc/grpc-js'
-import type { PackageDefinition } from '@grpc/proto-loader'
+import { type MethodDefinition, type Server, type ServerDuplexStream, status } from '@grpc/grpc-js'
 import { ReflectionService } from '@grpc/reflection'
 
+type Stream = ServerDuplexStream<Buffer, Buffer>
+
+/** What the library uses of a stream. */
+interface MessageStream {
+  on(event: 'data' | 'end', listener: (message: object) => void): void
+  write(message: object): void
+  end(): void
+}
+
+interface Served {
+  readonly method: MethodDefinition<object, object>
+  readonly handle: (stream: MessageStream) => void
+}
+
+const METHOD = 'ServerReflectionInfo'
+const SERVICES = ['grpc.reflection.v1.ServerReflection', 'grpc.reflection.v1alpha.ServerReflection']
+
+const pathOf = (service: string) => `/${service}/${METHOD}`
+
+const same = (bytes: Buffer) => bytes
+
+/** The library's services by path. It answers from file descriptors, so they are all that its package has. */
+const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
+  const served = new Map<string, Served>()
+  const ours = { sidevault: { fileDescriptorProtos: [...descriptors] } }
+  const server = {
+    addService: (
+      definition: Readonly<Record<string, MethodDefinition<object, object>>>,
+      implementation: Readonly<Record<string, Served['handle']>>,
+    ) => {
+      const method = definition[METHOD]
+      const handle = implementation[METHOD]
+      if (method && handle) served.set(method.path, { method, handle })
+    },
+  }
+  new ReflectionService(ours as never).addToServer(server as never)
+  return served
+}
+
+/** A stream of bytes as one of messages; bytes that are none end it. */
+const messagesOf = (stream: Stream, { method }: Served): MessageStream => ({
+  on: (event, listener) => {
+    if (event === 'end') stream.on('end', listener)
+    else
+      stream.on('data', (bytes: Buffer) => {
+        let message: object
+        try {
+          message = method.requestDeserialize(bytes)
+        } catch {
+          stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'This is no reflection request.' })
+          return
+        }
+        listener(message)
+      })
+  },
+  write: (message) => stream.write(method.responseSerialize(message)),
+  end: () => stream.end(),
+})
+
 /**
- * Server reflection, v1 and v1alpha, of the services that these files describe. It answers from file descriptors only,
- * so they are handed over as those of a package that has nothing else.
+ * Server reflection, v1 and v1alpha, of the services that these files describe. Files and library are made ready when
+ * somebody asks for the first time: few do, and a start need not wait for that.
  */
-export const serveReflection = (server: Server, descriptors: readonly Buffer[]): void => {
-  const ours = { sidevault: { fileDescriptorProtos: [...descriptors] } } as unknown as PackageDefinition
-  new ReflectionService(ours as never).addToServer(server)
+export const serveReflection = (server: Server, descriptors: () => readonly Buffer[]): void => {
+  let loaded: ReadonlyMap<string, Served> | undefined
+  for (const service of SERVICES) {
+    const path = pathOf(service)
+    const definition = {
+      path,
+      requestStream: true,
+      responseStream: true,
+      requestSerialize: same,
+      requestDeserialize: same,
+      responseSerialize: same,
+      responseDeserialize: same,
+    }
+    const handle = (stream: Stream) => {
+      loaded ??= load(descriptors())
+      const served = loaded.get(path)
+      if (served) served.handle(messagesOf(stream, served))
+      else stream.emit('error', { code: status.UNIMPLEMENTED, details: 'Reflection is not served.' })
+    }
+    server.addService({ [METHOD]: definition }, { [METHOD]: handle as never })
+  }
 }

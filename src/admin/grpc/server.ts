@@ -1,5 +1,6 @@
 import { chmod, rm } from 'node:fs/promises'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
+import type { Admit } from '../../common/admit.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { allowStreamResets } from '../../common/stream-resets.ts'
@@ -37,6 +38,8 @@ export interface GrpcOptions {
   readonly partTimeout?: number
   /** ms that `close` waits for calls in flight; default 10,000. */
   readonly drainTimeout?: number
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
 }
 
 export interface Grpc {
@@ -92,10 +95,10 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
   })
   allowStreamResets(server)
   const wireOf = createWire(messages.messages)
-  const limits = { messageLimit, callTimeout: options.callTimeout ?? 30_000 }
+  const limits = { messageLimit, callTimeout: options.callTimeout ?? 30_000, admit: options.admit }
   for (const { definition, implementation } of servedServices(messages, { kernel, calls, wireOf }, limits))
     server.addService(definition, implementation)
-  serveReflection(server, fileDescriptors(protoFiles(messages)))
+  serveReflection(server, () => fileDescriptors(protoFiles(messages)))
   const health = serveHealth(
     server,
     { kernel: () => kernel.health(), ...deps.checks },

@@ -1,4 +1,5 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
+import type { Admit } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
@@ -58,6 +59,8 @@ export interface AppOptions {
   readonly callTimeout: number
   /** ms between two looks for slow connections. */
   readonly checkInterval: number
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
   /** Where clients see the service; default: the host and scheme of each request. */
   readonly baseUrl: string | undefined
 }

@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { answersNothing, methodOf, pathOf } from '../../kernel/check-operation.ts'
@@ -13,6 +14,11 @@ import { JSON_TYPE } from './problem.ts'
 const hasBody = (request: FastifyRequest): boolean => {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers
   return encoding !== undefined || (length !== undefined && length !== '0')
+}
+
+const clientAddress = (request: FastifyRequest): string | undefined => {
+  const value = request.raw.headers[CLIENT_ADDRESS_HEADER]
+  return typeof value === 'string' ? value : undefined
 }
 
 const queryOf = (request: FastifyRequest): URLSearchParams => {
@@ -80,6 +86,9 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
       method: methodOf(operation),
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
+      onRequest: async (request) => {
+        await options.admit?.({ key: request.state.key, address: clientAddress(request) })
+      },
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request

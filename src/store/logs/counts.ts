@@ -45,11 +45,10 @@ const addActive = statement<Schema['active_counts']>(({ builder }, slot) =>
 const tally = <T extends { count: number }>() => {
   const sums = new Map<string, T>()
   return {
-    add: (row: Omit<T, 'count'>) => {
-      const key = JSON.stringify(Object.values(row))
+    add: (key: string, count: number, row: () => Omit<T, 'count'>) => {
       const sum = sums.get(key)
-      if (sum) sum.count++
-      else sums.set(key, { ...row, count: 1 } as T)
+      if (sum) sum.count += count
+      else sums.set(key, { ...row(), count } as T)
     },
     rows: () => [...sums].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row),
   }
@@ -57,18 +56,42 @@ const tally = <T extends { count: number }>() => {
 
 /** Collects what newly ingested logs do to the counts of logs and of active tokens. */
 export const createLogCounts = (session: Session) => {
-  const logs = tally<LogCountsTable>()
+  const finest = tally<LogCountsTable>()
   const active = tally<Schema['active_counts']>()
+  const seen = new Set<string>()
+
+  const countActive = async (tenant_id: string, month: number, seq: number): Promise<void> => {
+    const token = `${month} ${seq} ${tenant_id}`
+    if (seen.has(token)) return
+    seen.add(token)
+    if ((await session.run(insertActive, { month, tenant_id, seq })) > 0)
+      active.add(`${month} ${tenant_id}`, 1, () => ({ tenant_id, month }))
+  }
+
   return {
-    add: async ({ tenant_id, entity_type, created_at, token_seq: seq }: LogRow): Promise<void> => {
-      for (const level of LEVELS.keys())
-        logs.add({ tenant_id, level, bucket: bucketOf(level, created_at), entity_type })
-      if (seq === undefined) return
-      const month = monthOf(created_at)
-      if ((await session.run(insertActive, { month, tenant_id, seq })) > 0) active.add({ tenant_id, month })
+    add: async ({ tenant_id, entity_type, created_at, token_seq }: LogRow): Promise<void> => {
+      const bucket = bucketOf(0, created_at)
+      finest.add(`${bucket} ${entity_type} ${tenant_id}`, 1, () => ({
+        tenant_id,
+        level: 0,
+        bucket,
+        entity_type,
+      }))
+      if (token_seq !== undefined) await countActive(tenant_id, monthOf(created_at), token_seq)
     },
     write: async (): Promise<void> => {
-      for (const row of logs.rows()) await session.run(addCount, row)
+      const all = tally<LogCountsTable>()
+      for (const { tenant_id, entity_type, bucket: first, count } of finest.rows())
+        for (const level of LEVELS.keys()) {
+          const bucket = bucketOf(level, first * LEVELS[0])
+          all.add(`${level} ${bucket} ${entity_type} ${tenant_id}`, count, () => ({
+            tenant_id,
+            level,
+            bucket,
+            entity_type,
+          }))
+        }
+      for (const row of all.rows()) await session.run(addCount, row)
       for (const row of active.rows()) await session.run(addActive, row)
     },
   }

@@ -438,5 +438,13 @@ t.test('reflection lists every service and hands out files that a client can bui
   }
   const struct = await ask({ file_by_filename: 'google/protobuf/struct.proto' })
   t.equal(struct.file_descriptor_response?.file_descriptor_proto.length, 1)
+  const broken = client.makeBidiStreamRequest(
+    '/grpc.reflection.v1.ServerReflection/ServerReflectionInfo',
+    (bytes: Buffer) => bytes,
+    responseDeserialize,
+  )
+  broken.write(Buffer.from([0xff, 0xff, 0xff]))
+  const [error] = await once(broken, 'error').catch((thrown: unknown) => [thrown])
+  t.equal(error.code, status.INVALID_ARGUMENT, 'a request that is none does no harm')
   t.equal((await ask({ file_by_filename: 'nothing.proto' })).error_response?.error_code, status.NOT_FOUND)
 })

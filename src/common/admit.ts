@@ -1,0 +1,13 @@
+/** Who wants to be served, as a transport saw it. */
+export interface Visitor {
+  /** The API key as sent. */
+  readonly key: string | undefined
+  /** The address that the request came from. */
+  readonly address: string | undefined
+}
+
+/** Rejects with `rate_limited` and a time to wait when a visitor has been served too often; counts the call otherwise. */
+export type Admit = (visitor: Visitor) => Promise<void>
+
+/** The header in which Envoy tells its own processes who connected; set by nobody else, and forwarded to nobody else. */
+export const CLIENT_ADDRESS_HEADER = 'x-sidevault-client-address'

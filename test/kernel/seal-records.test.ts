@@ -1,0 +1,78 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { createRecords } from '../../src/kernel/records.ts'
+import type { Collection, Plugin } from '../../src/sdk/index.ts'
+import { startTestService } from '../kit/service.ts'
+import { faultsOf, pluginOf } from './kit.ts'
+
+const Safes: Collection = {
+  name: 'safes',
+  schema: Type.Object({
+    id: Type.String(),
+    name: Type.String(),
+    secret: Type.Optional(Type.String()),
+    more: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+  }),
+  sealed: ['secret', 'more'],
+}
+
+const plugin: Plugin = { api: 1, name: 'safes', version: '1.0.0', setup: () => ({ collections: [Safes] }) }
+
+interface Safe {
+  readonly id: string
+  readonly name: string
+  readonly secret?: string
+  readonly more?: Record<string, unknown>
+}
+
+t.test('sealed members are stored unreadable, and read as they were written', async (t) => {
+  const { store, keys, clock, tenantId } = await startTestService(t, { plugins: [plugin] })
+  const records = createRecords<Safe>({ store: store.records, keys, clock }, Safes)
+  const safe = { id: '1', name: 'mine', secret: 'open sesame', more: { pin: [1, 2] } }
+  await records.insert(tenantId, safe)
+  await records.insert(tenantId, { id: '2', name: 'empty' })
+  t.strictSame(await records.get(tenantId, '1'), safe)
+  t.strictSame((await records.read(tenantId, '1'))?.record, safe)
+  t.strictSame((await records.find(tenantId, {})).items, [{ id: '2', name: 'empty' }, safe])
+  const stored = await store.records.get('safes', tenantId, '1')
+  t.strictSame(Object.keys(stored?.record as object).sort(), ['$sealed', 'id', 'name'])
+  t.notMatch(JSON.stringify(stored), /sesame|pin/)
+  await records.update(tenantId, '1', (current) => ({ ...current, secret: `${current.secret}!` }))
+  t.equal((await records.get(tenantId, '1'))?.secret, 'open sesame!')
+})
+
+t.test('a sealed member of one record does not open in another', async (t) => {
+  const { store, keys, clock, tenantId } = await startTestService(t, { plugins: [plugin] })
+  const records = createRecords<Safe>({ store: store.records, keys, clock }, Safes)
+  await records.insert(tenantId, { id: '1', name: 'a', secret: 'x' })
+  await records.insert(tenantId, { id: '2', name: 'b' })
+  const { record } = (await store.records.get('safes', tenantId, '1'))!
+  const shape = { name: 'safes', indexes: [], lookups: [] }
+  await store.records.commit(
+    [
+      {
+        kind: 'replace',
+        collection: 'safes',
+        tenantId,
+        id: '2',
+        record: { ...(record as object), id: '2' },
+        shape,
+      },
+    ],
+    clock.now(),
+  )
+  await t.rejects(records.get(tenantId, '2'), { code: 'internal' })
+})
+
+t.test('what records are found by cannot be sealed', async (t) => {
+  const schema = Type.Object({ id: Type.String(), name: Type.String(), hash: Type.String() })
+  const faults = await faultsOf([
+    pluginOf({ collections: [{ name: 'a', schema, lookups: ['hash'], sealed: ['hash', 'name', 'none'] }] }),
+    pluginOf({ collections: [{ name: 'b', schema, expires: 'hash' }] }, { name: 'other' }),
+  ])
+  t.equal(faults.length, 4)
+  t.match(
+    faults.join('\n'),
+    /found by "hash"[\s\S]*found by "name"[\s\S]*"none" is no member[\s\S]*"hash" is no integer/,
+  )
+})

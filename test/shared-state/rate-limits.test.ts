@@ -1,0 +1,52 @@
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import { createInProcessState } from '../../src/shared-state/in-process.ts'
+import { createRateLimits, type RateLimits } from '../../src/shared-state/rate-limits.ts'
+import { startTestService, testClock } from '../kit/service.ts'
+
+const setUp = (limits: RateLimits) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  return { clock, admit: createRateLimits({ state, hash: (key) => `hash of ${key}` }, limits) }
+}
+
+const outcome = (promise: Promise<void> | undefined) =>
+  promise?.then(
+    () => 'served',
+    (thrown: unknown) => (thrown instanceof AppError ? `${thrown.code} ${thrown.retryAfter}` : thrown),
+  )
+
+t.test('nothing is limited by default', async (t) => {
+  t.equal(setUp({}).admit, undefined)
+})
+
+t.test('keys and addresses are counted apart, known keys or not', async (t) => {
+  const { admit, clock } = setUp({ perKey: 2, perAddress: 3 })
+  const from = (key: string | undefined, address: string | undefined) => outcome(admit?.({ key, address }))
+  t.equal(await from('a', '1.1.1.1'), 'served')
+  t.equal(await from('a', '1.1.1.1'), 'served')
+  t.equal(await from('a', '2.2.2.2'), 'rate_limited 30')
+  t.equal(await from('b', '1.1.1.1'), 'served')
+  t.equal(await from('b', '1.1.1.1'), 'rate_limited 20')
+  t.equal(await from(undefined, '1.1.1.1'), 'rate_limited 20')
+  t.equal(await from(undefined, undefined), 'served', 'calls inside the machine')
+  clock.advance(30_000)
+  t.equal(await from('a', '1.1.1.1'), 'served')
+})
+
+t.test('the API answers 429 with Retry-After, and not for its own pages', async (t) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  const admit = createRateLimits({ state, hash: (key) => key }, { perKey: 3 })
+  const service = await startTestService(t, { clock, admin: { admit } })
+  for (let i = 0; i < 3; i++) t.equal((await service.call('GET', '/permissions')).status, 200)
+  const refused = await service.call('GET', '/permissions')
+  t.equal(refused.status, 429)
+  t.equal(refused.headers['retry-after'], '20')
+  t.match(refused.json, { title: 'Too many requests', status: 429 })
+  t.equal((await service.call('POST', '/applications', { body: {} })).status, 429)
+  t.equal((await service.call('GET', '/healthz')).status, 200)
+  t.equal((await service.call('GET', '/permissions', { key: 'another' })).status, 401)
+  clock.advance(20_000)
+  t.equal((await service.call('GET', '/permissions')).status, 200)
+})
