@@ -1,4 +1,5 @@
 /** Where a proxied request goes: URL rules and joining of completions §7. Knows nothing of Envoy's messages. */
+import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
 import type { Upstream } from '../control-plane/agreement.ts'
 import { type AddressPolicy, checkHost } from './address.ts'
@@ -140,11 +141,50 @@ export const joinPath = (destination: Destination, suffix: Suffix): string => {
   return suffix.query === undefined ? path : `${path}?`
 }
 
-/** True when the destination is what the caller itself called to reach this gateway. */
-export const isSameAuthority = (destination: Destination, ownAuthority: string, scheme: string): boolean => {
-  const text = `${scheme === 'https' ? 'https' : 'http'}://${ownAuthority}`
-  if (!URL.canParse(text)) return false
+interface OwnAddress {
+  readonly host: string
+  readonly port: number
+}
+
+/** Where a caller reached this gateway, as a destination would name it; undefined when nothing can name it. */
+const parseOwn = (authority: string, scheme: string): OwnAddress | undefined => {
+  const text = `${scheme === 'https' ? 'https' : 'http'}://${authority}`
+  if (!URL.canParse(text)) return undefined
   const own = new URL(text)
   const port = own.port === '' ? (DEFAULT_PORTS[own.protocol] as number) : Number(own.port)
-  return own.hostname.replace(/\.$/, '') === destination.host && port === destination.port
+  return { host: own.hostname.replace(/\.$/, ''), port }
+}
+
+export interface Destinations {
+  /** `parseDestination` of a header value, whose bytes are UTF-8. */
+  parse(header: string): Destination
+  /** True when the destination is what the caller itself called to reach this gateway. */
+  isOwn(destination: Destination, authority: string, scheme: string): boolean
+}
+
+const KEPT = 1000
+
+/** The same under one policy, remembering what it parsed lately: callers name few destinations, and often. */
+export const createDestinations = (policy: DestinationPolicy): Destinations => {
+  const parsed = new LRUCache<string, Destination>({ max: KEPT })
+  const owned = new LRUCache<string, { readonly address: OwnAddress | undefined }>({ max: KEPT })
+  return {
+    parse(header) {
+      let destination = parsed.get(header)
+      if (destination === undefined) {
+        destination = parseDestination(Buffer.from(header, 'latin1').toString('utf8'), policy)
+        parsed.set(header, destination)
+      }
+      return destination
+    },
+    isOwn({ host, port }, authority, scheme) {
+      const key = `${scheme} ${authority}`
+      let own = owned.get(key)
+      if (own === undefined) {
+        own = { address: parseOwn(authority, scheme) }
+        if (key.length <= URL_LENGTH) owned.set(key, own)
+      }
+      return own.address?.host === host && own.address.port === port
+    },
+  }
 }

@@ -10,28 +10,22 @@ import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import { brandHeaders, PROXY_METHODS, type Upstream } from '../control-plane/agreement.ts'
+import type { Upstream } from '../control-plane/agreement.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import type { Authenticator } from '../kernel/types.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
+import { type Acceptance, type Accepted, acceptHead, checkCaller } from './accept.ts'
 import type { Admission } from './admission.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
-import {
-  type Destination,
-  type DestinationPolicy,
-  isSameAuthority,
-  joinPath,
-  parseDestination,
-  parseSuffix,
-} from './destination.ts'
+import { createDestinations, type DestinationPolicy } from './destination.ts'
 import {
   type BrandRules,
   branded,
   brandOf,
   type Edits,
   type Head,
-  single,
   strippedNames,
+  traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
 import { proxyError, type Reply } from './replies.ts'
@@ -80,19 +74,7 @@ export interface ExchangeOptions {
   readonly bodyLimit: number
 }
 
-interface Accepted {
-  readonly caller: Caller
-  readonly destination: Destination
-  readonly contentType: string | undefined
-  readonly contentEncoding: string | undefined
-}
-
 const SLOW = 'A part of the service does not answer. Nothing was forwarded. Retry.'
-
-/** completions §4: `token:use` may come from a plain permission or any rule; which tokens it covers is the vault's. */
-const mayUse = ({ grants }: Caller): boolean =>
-  grants.permissions.includes('token:use') ||
-  grants.rules.some(({ permissions }) => permissions.includes('token:use'))
 
 const whole = (token: UsedToken): Json => ({
   id: token.id,
@@ -110,12 +92,38 @@ export const resolver =
     return token && { data: token.data, token: whole(token) }
   }
 
+/** What makes an exchange for each request; what they have in common is prepared here. */
+export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): (() => Exchange) => {
+  const { metrics } = deps
+  const shared: Shared = {
+    deps,
+    options,
+    brands: options.brands,
+    bodyLimit: options.bodyLimit,
+    destinations: createDestinations(options.destinations),
+    stages: {
+      authenticate: metrics.stage.labels('authenticate'),
+      plan: metrics.stage.labels('plan'),
+      use: metrics.stage.labels('use'),
+      apply: metrics.stage.labels('apply'),
+    },
+  }
+  return () => createExchange(shared)
+}
+
 type Stage = 'authenticate' | 'plan' | 'use' | 'apply'
 
-export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Exchange => {
-  const { brands } = options
+interface Shared extends Acceptance {
+  readonly deps: ExchangeDeps
+  readonly options: ExchangeOptions
+  readonly stages: Readonly<Record<Stage, { observe(seconds: number): void }>>
+}
+
+const createExchange = (shared: Shared): Exchange => {
+  const { deps, options, brands, stages } = shared
   const began = performance.now()
   let brand: string = brands.brands[0]
+  let traceHeader = ''
   let traceId = ''
   let caller: Caller | undefined
   let accepted: Accepted | undefined
@@ -127,7 +135,7 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
     try {
       return await work()
     } finally {
-      deps.metrics.stage.observe({ stage }, (performance.now() - start) / 1000)
+      stages[stage].observe((performance.now() - start) / 1000)
     }
   }
 
@@ -153,63 +161,11 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
     })
 
   const authorize = async (head: Head): Promise<Caller> => {
-    const found = await timed('authenticate', () =>
-      deps.authenticator.authenticate(branded(head, brands, 'apiKey')),
-    )
-    caller = found
-    if (found.applicationType !== 'private')
-      throw new AppError(
-        'forbidden',
-        'The proxy takes the key of a private application. Use one that holds token:use.',
-      )
-    if (!mayUse(found))
-      throw new AppError(
-        'forbidden',
-        'The application lacks the permission token:use, which the proxy needs.',
-      )
-    return found
-  }
-
-  const accept = async (head: Head): Promise<{ readonly path: string; readonly accepted: Accepted }> => {
-    const method = single(head, ':method') ?? ''
-    if (!PROXY_METHODS.includes(method))
-      throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
-        allow: PROXY_METHODS,
-      })
-    const path = single(head, ':path') ?? ''
-    if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
-    const suffix = parseSuffix(path, brands.keyParameters)
-    const proxyKey = branded(head, brands, 'proxyKey') ?? suffix.proxyKeys[0]
-    if (proxyKey !== undefined)
-      throw new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
-    await deps.admit?.({
-      key: branded(head, brands, 'apiKey'),
-      address: head.get(CLIENT_ADDRESS_HEADER)?.[0],
-    })
-    const allowed = await authorize(head)
-    if (Number(single(head, 'content-length') ?? 0) > options.bodyLimit)
-      throw new AppError(
-        'too_large',
-        `The body is larger than ${options.bodyLimit} bytes. Send a smaller one.`,
-      )
-    const url = branded(head, brands, 'proxyUrl')
-    if (url === undefined)
-      throw new AppError(
-        'malformed',
-        `The request names no destination. Send its base URL in the header "${brandHeaders(brand).proxyUrl}".`,
-      )
-    const destination = parseDestination(Buffer.from(url, 'latin1').toString('utf8'), options.destinations)
-    if (isSameAuthority(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))
-      throw new AppError('destination_forbidden', 'The destination is this gateway itself. Use another one.')
-    return {
-      path: joinPath(destination, suffix),
-      accepted: {
-        caller: allowed,
-        destination,
-        contentType: head.get('content-type')?.join(', '),
-        contentEncoding: head.get('content-encoding')?.join(', '),
-      },
-    }
+    const key = branded(head, brands, 'apiKey')
+    await deps.admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
+    caller = await timed('authenticate', () => deps.authenticator.authenticate(key))
+    checkCaller(caller)
+    return caller
   }
 
   const audit = async (error: AppError): Promise<void> => {
@@ -258,13 +214,17 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
 
   const rewrite = async (body: Buffer, { caller, destination, ...request }: Accepted): Promise<Answer> => {
     const { contentType, contentEncoding } = request
-    const traceHeader = [brandHeaders(brand).traceId, traceId] as const
     const plan = await timed('plan', () =>
       planBody(body, contentType, contentEncoding, deps.expressions, options.body),
     )
     const { upstream } = destination
     if (plan.kind === 'pass')
-      return { kind: 'release', brand, upstream, edits: { set: new Map([traceHeader]), remove: [] } }
+      return {
+        kind: 'release',
+        brand,
+        upstream,
+        edits: { set: new Map([[traceHeader, traceId]]), remove: [] },
+      }
     const context = { caller, traceId, now: deps.clock.now() }
     const used = await timed('use', async () =>
       plan.ids.length === 0 ? new Map<string, UsedToken>() : await deps.vault.use(plan.ids, context),
@@ -276,7 +236,10 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
       brand,
       upstream,
       edits: {
-        set: new Map([traceHeader, ['content-length', String(replaced.length)]]),
+        set: new Map([
+          [traceHeader, traceId],
+          ['content-length', String(replaced.length)],
+        ]),
         remove: plan.decoded ? ['content-encoding'] : [],
       },
       body: replaced,
@@ -287,13 +250,14 @@ export const createExchange = (deps: ExchangeDeps, options: ExchangeOptions): Ex
     async headers(head, endOfStream) {
       try {
         brand = brandOf(head, brands)
-        traceId = traceIdOf(head, brand)
-        const { path, accepted: found } = await within(deps.admission.run(0, () => accept(head)))
+        traceHeader = traceHeaderOf(brands, brand)
+        traceId = traceIdOf(head, traceHeader)
+        const found = await within(deps.admission.run(0, () => acceptHead(head, brand, shared, authorize)))
         const edits: Edits = {
           set: new Map([
             [':authority', found.destination.authority],
-            [':path', path],
-            [brandHeaders(brand).traceId, traceId],
+            [':path', found.path],
+            [traceHeader, traceId],
           ]),
           remove: strippedNames(head, brands),
         }

@@ -16,9 +16,18 @@ export interface Edits {
 export interface BrandRules {
   /** Lower case, canonical first. */
   readonly brands: readonly [string, ...string[]]
+  /** Of each brand. */
+  readonly names: ReadonlyMap<string, BrandNames>
+  /** Names of all brands that are for this service only, and are never forwarded. */
+  readonly own: ReadonlySet<string>
   /** Query parameters that hold a proxy key. */
   readonly keyParameters: readonly string[]
 }
+
+type BrandNames = ReturnType<typeof brandHeaders>
+
+/** Headers that tell which brand a caller speaks, in this order. */
+const TELLING = ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const
 
 const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
 const FORWARDED_NAME = /^[a-z0-9_-]+$/
@@ -45,7 +54,19 @@ export const brandRules = (prefixes: readonly string[]): BrandRules => {
   const [canonical, ...others] = [...new Set(prefixes.map((prefix) => prefix.toLowerCase()))]
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
   const brands = [canonical, ...others] as const
-  return { brands, keyParameters: brands.map((brand) => brandHeaders(brand).proxyKey) }
+  const names = new Map(brands.map((brand) => [brand, brandHeaders(brand)]))
+  const own = [...names.values()].flatMap(({ apiKey, proxyKey, proxyUrl, idempotencyKey }) => [
+    apiKey,
+    proxyKey,
+    proxyUrl,
+    idempotencyKey,
+  ])
+  return {
+    brands,
+    names,
+    own: new Set(own),
+    keyParameters: [...names.values()].map(({ proxyKey }) => proxyKey),
+  }
 }
 
 /** The one value of a header; undefined when absent or empty. Throws `malformed` when there are several. */
@@ -59,56 +80,61 @@ export const single = (head: Head, name: string): string | undefined => {
 /** The value of one kind of header in the first brand that has it. */
 export const branded = (
   head: Head,
-  { brands }: BrandRules,
+  { names }: BrandRules,
   kind: 'apiKey' | 'proxyKey' | 'proxyUrl',
 ): string | undefined => {
-  for (const brand of brands) {
-    const value = single(head, brandHeaders(brand)[kind])
+  for (const own of names.values()) {
+    const value = single(head, own[kind])
     if (value !== undefined) return value
   }
   return undefined
 }
 
 /** The brand whose headers the request carries, the canonical one when it carries none. */
-export const brandOf = (head: Head, { brands }: BrandRules): string => {
-  for (const kind of ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const)
-    for (const brand of brands) if (head.has(brandHeaders(brand)[kind])) return brand
+export const brandOf = (head: Head, { brands, names }: BrandRules): string => {
+  for (const kind of TELLING) for (const [brand, own] of names) if (head.has(own[kind])) return brand
   return brands[0]
 }
 
-/** The caller's trace id when it can be echoed, else a new one. */
-export const traceIdOf = (head: Head, brand: string): string => {
-  const values = head.get(brandHeaders(brand).traceId)
+/** The header of a brand that a trace id travels in. */
+export const traceHeaderOf = ({ names }: BrandRules, brand: string): string =>
+  (names.get(brand) ?? brandHeaders(brand)).traceId
+
+/** The caller's trace id, from the header of its brand, when it can be echoed, else a new one. */
+export const traceIdOf = (head: Head, header: string): string => {
+  const values = head.get(header)
   const sent = values?.length === 1 ? (values[0] as string) : ''
   return sent.length <= TRACE_ID_LENGTH && TRACE_ID.test(sent) ? sent : newId()
 }
 
+const NONE: ReadonlySet<string> = new Set()
+
 /** Names that the caller's `connection` header makes hop-by-hop. */
-const nominated = (head: Head): ReadonlySet<string> =>
-  new Set(
-    (head.get(CONNECTION_COPY) ?? [])
+const nominated = (head: Head): ReadonlySet<string> => {
+  const values = head.get(CONNECTION_COPY)
+  if (values === undefined) return NONE
+  return new Set(
+    values
       .flatMap((value) => value.split(','))
       .map((name) => name.trim().toLowerCase())
       .filter((name) => name !== '' && !name.startsWith(':') && !KEPT.has(name)),
   )
+}
 
 /** Names that must not reach the destination. */
-export const strippedNames = (head: Head, { brands }: BrandRules): string[] => {
-  const own = new Set<string>(
-    brands.flatMap((brand) => {
-      const { apiKey, proxyKey, proxyUrl, idempotencyKey } = brandHeaders(brand)
-      return [apiKey, proxyKey, proxyUrl, idempotencyKey]
-    }),
-  )
+export const strippedNames = (head: Head, { own }: BrandRules): string[] => {
   const dropped = nominated(head)
-  return [...head.keys()].filter(
-    (name) =>
+  const stripped: string[] = []
+  for (const name of head.keys())
+    if (
       !name.startsWith(':') &&
       (own.has(name) ||
         name === CONNECTION_COPY ||
         name === CLIENT_ADDRESS_HEADER ||
         HOP_BY_HOP.has(name) ||
         dropped.has(name) ||
-        !FORWARDED_NAME.test(name)),
-  )
+        !FORWARDED_NAME.test(name))
+    )
+      stripped.push(name)
+  return stripped
 }

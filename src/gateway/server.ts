@@ -1,7 +1,7 @@
 import { parseCidr } from '../control-plane/ranges.ts'
 import { createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
-import { createExchange, type ExchangeDeps } from './exchange.ts'
+import { createExchanges, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
 import { serveStream } from './stream.ts'
 import { listen } from './transport/listen.ts'
@@ -52,24 +52,25 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     running: limits.running ?? 512,
     bytes: limits.runningBytes ?? 256 * MIB,
   })
-  const exchangeDeps: ExchangeDeps = { ...deps, admission }
-  const exchangeOptions = {
-    brands: brandRules(options.prefixes),
-    destinations: {
-      allow: options.egress.allow.map(parseCidr),
-      ports: options.egress.ports,
-      http: options.egress.http,
-      ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
+  const start = createExchanges(
+    { ...deps, admission },
+    {
+      brands: brandRules(options.prefixes),
+      destinations: {
+        allow: options.egress.allow.map(parseCidr),
+        ports: options.egress.ports,
+        http: options.egress.http,
+        ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
+      },
+      stepMs: limits.stepMs ?? 10_000,
+      // Envoy's buffer has one limit for what comes in and what is put in its place.
+      body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
+      bodyLimit,
     },
-    stepMs: limits.stepMs ?? 10_000,
-    // Envoy's buffer has one limit for what comes in and what is put in its place.
-    body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
-    bodyLimit,
-  }
-  const listener = await listen(
-    options.socketPath,
-    (call) => serveStream(call, () => createExchange(exchangeDeps, exchangeOptions), deps.log),
-    { messageBytes: bodyLimit + MIB, calls: CALLS },
   )
+  const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), {
+    messageBytes: bodyLimit + MIB,
+    calls: CALLS,
+  })
   return { close: (graceMs = 5_000) => listener.close(graceMs) }
 }

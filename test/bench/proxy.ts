@@ -115,13 +115,14 @@ export const benchProxy = async (options: {
   ]
   const figures: ProxyFigures[] = []
   try {
+    // Some thousand requests each: until then a Node process interprets and compiles what it runs.
     for (const target of targets)
       await load({
         host: '127.0.0.1',
         port: target.port,
         requests: [target.request],
         concurrency: 8,
-        seconds: 1.5,
+        seconds: 4,
       })
     for (const concurrency of options.concurrencies) {
       const samples = targets.map(() => [] as ProxyFigures[])

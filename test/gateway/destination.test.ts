@@ -2,8 +2,8 @@ import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import { parseCidr } from '../../src/control-plane/ranges.ts'
 import {
+  createDestinations,
   type DestinationPolicy,
-  isSameAuthority,
   joinPath,
   parseDestination,
   parseSuffix,
@@ -143,13 +143,36 @@ t.test('joining keeps base, suffix and both queries', (t) => {
 })
 
 t.test('the name by which the caller reached us is not a destination', (t) => {
+  const destinations = createDestinations(OPEN)
   const own = (url: string, authority: string, scheme: string) =>
-    isSameAuthority(parseDestination(url, OPEN), authority, scheme)
-  t.ok(own('https://vault.test', 'vault.test', 'https'))
-  t.ok(own('https://vault.test:443', 'VAULT.test.', 'https'))
-  t.ok(own('http://vault.test:8080', 'vault.test:8080', 'http'))
-  t.notOk(own('https://vault.test:8443', 'vault.test', 'https'))
-  t.notOk(own('https://other.test', 'vault.test', 'https'))
-  t.notOk(own('https://other.test', ':::', 'https'))
+    destinations.isOwn(destinations.parse(url), authority, scheme)
+  // Twice: what is remembered answers the same.
+  for (let round = 0; round < 2; round++) {
+    t.ok(own('https://vault.test', 'vault.test', 'https'))
+    t.ok(own('https://vault.test:443', 'VAULT.test.', 'https'))
+    t.ok(own('http://vault.test:8080', 'vault.test:8080', 'http'))
+    t.notOk(own('https://vault.test:8443', 'vault.test', 'https'))
+    t.notOk(own('https://vault.test', 'vault.test', 'http'))
+    t.notOk(own('https://other.test', 'vault.test', 'https'))
+    t.notOk(own('https://other.test', ':::', 'https'))
+  }
+  t.end()
+})
+
+t.test('a destination that is remembered is the same, and a refused one stays refused', (t) => {
+  const destinations = createDestinations(POLICY)
+  const names = (header: string) => destinations.parse(header).authority
+  for (let round = 0; round < 2; round++) {
+    t.equal(names('https://a.test/x'), 'a.test')
+    t.equal(names(Buffer.from('https://caf\u00e9.test').toString('latin1')), 'xn--caf-dma.test')
+    t.equal(
+      codeOf(() => names('https://127.0.0.1')),
+      'destination_forbidden',
+    )
+    t.equal(
+      codeOf(() => names('ftp://a.test')),
+      'bad_destination',
+    )
+  }
   t.end()
 })

@@ -5,7 +5,7 @@ import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import {
   type Answer,
-  createExchange,
+  createExchanges,
   type ExchangeDeps,
   type ExchangeOptions,
 } from '../../src/gateway/exchange.ts'
@@ -36,10 +36,10 @@ const head = (headers: Record<string, string> = {}): Head =>
 
 const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
   const far = createFarSide()
-  const exchange = createExchange(
+  const exchange = createExchanges(
     { ...far.deps, admission: createAdmission({ running: 10, bytes: 10_000 }), ...deps },
     { ...OPTIONS, ...options },
-  )
+  )()
   return { far, exchange }
 }
 
