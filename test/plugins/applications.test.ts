@@ -42,16 +42,6 @@ t.test('a permission is declared once', async (t) => {
   t.same(names, [...new Set(names)])
 })
 
-t.test('the permissions of the interface can all be granted', async (t) => {
-  const interfaces =
-    'token:create token:read token:delete token:use tenant:read tenant:update tenant:delete report:read log:read proxy:create proxy:read proxy:update proxy:delete reactor:create reactor:read reactor:update reactor:delete'
-  for (const name of interfaces.split(' '))
-    t.ok(
-      known.some(({ type }) => type === name),
-      name,
-    )
-})
-
 t.test('neither permissions nor rules is a fault', async (t) => {
   t.ok(faultsOf(() => checkGrants({}, 'private', known)).permissions)
   t.ok(faultsOf(() => checkGrants({ permissions: [], rules: [] }, 'private', known)).permissions)

@@ -82,3 +82,15 @@ t.test('"expires_at" of an application ends its keys (completions §4)', async (
   api.clock.advance(1)
   t.equal((await api.call('POST', '/tokenize', { key, body: 'x' })).status, 401)
 })
+
+t.test('"Authorization is by permission strings": each can be granted', async (t) => {
+  const named =
+    'token:create token:read token:delete token:use tenant:read tenant:update tenant:delete report:read log:read proxy:create proxy:read proxy:update proxy:delete reactor:create reactor:read reactor:update reactor:delete'
+  const { body } = await api.call('GET', '/permissions', { key: api.management })
+  const known = body.map(({ type }: { type: string }) => type)
+  t.strictSame(
+    named.split(' ').filter((permission) => !known.includes(permission)),
+    [],
+  )
+  t.equal(new Set(known).size, known.length)
+})
