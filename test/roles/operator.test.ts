@@ -34,10 +34,10 @@ t.test('a tenant is made with a key that works, and only its hash is kept', asyn
   const logs = await service.call('GET', '/logs?entity_type=tenant', { key: json.key })
   t.match(logs.json.data, [{ operation: 'create', actor_type: 'operator', entity_id: json.id }])
   const list = await call('GET', '/tenants')
-  t.match(list.json, [
-    { id: service.tenantId, name: 'First' },
-    { id: json.id, name: 'Second' },
-  ])
+  t.equal(list.json.length, 2)
+  const names = new Map(list.json.map((tenant: { id: string; name: string }) => [tenant.id, tenant.name]))
+  t.equal(names.get(service.tenantId), 'First')
+  t.equal(names.get(json.id), 'Second')
   t.notMatch(JSON.stringify(list.json), /key_/)
 })
 
