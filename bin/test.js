@@ -12,6 +12,9 @@ const LIMIT = 300_000
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
 const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin', 'test/commands', 'test/examples']
 
+/** These judge the clock; nothing runs beside them. */
+const ALONE = ['test/supervisor/timing.test.ts']
+
 /**
  * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.
  * @param {string} tap
@@ -101,7 +104,7 @@ const testJobs = (root, only) => {
 }
 
 /**
- * Lint, types and every test file, two at a time. The last line on standard output is `N passed, N failed`;
+ * Lint, types and every test file, two at a time but for those that judge the clock. The last line on standard output is `N passed, N failed`;
  * the exit code is 1 when anything failed.
  * @param {string} root the project
  * @param {readonly string[]} only parts of file names: only these test files, no lint and no type check
@@ -118,8 +121,8 @@ export const test = async (root, only = []) => {
   ]
   const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]
   const total = { passed: 0, failed: 0, skipped: 0 }
-  const work = async () => {
-    for (let job = jobs.shift(); job; job = jobs.shift()) {
+  const work = async (/** @type {Job[]} */ queue) => {
+    for (let job = queue.shift(); job; job = queue.shift()) {
       const outcome = await perform(root, job)
       total.passed += outcome.passed
       total.failed += outcome.failed
@@ -130,7 +133,10 @@ export const test = async (root, only = []) => {
       for (const line of skippedPoints(outcome.output)) process.stdout.write(`SKIP ${line}\n`)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, work))
+  const alone = jobs.filter(({ name }) => ALONE.includes(name))
+  const together = jobs.filter((job) => !alone.includes(job))
+  await work(alone)
+  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, () => work(together)))
   if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`)

@@ -1,5 +1,6 @@
-import { execFileSync } from 'node:child_process'
-import { availableParallelism, loadavg } from 'node:os'
+import { execFile, execFileSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
+import { promisify } from 'node:util'
 
 export interface Process {
   readonly pid: number
@@ -47,8 +48,16 @@ export const until = async (
   }
 }
 
-/**
- * Milliseconds that something may take here and now, when it may take `ms` on a machine with nothing else to do: as
- * many times more as there are processes waiting for each core, the other tests among them.
- */
-export const fairly = (ms: number): number => ms * Math.max(1, loadavg()[0]! / availableParallelism())
+/** Takes 200 ms on the CPU and prints how much longer that took by the clock. */
+const SPIN = `
+  const used = () => { const { user, system } = process.cpuUsage(); return user + system }
+  const [clock, cpu] = [performance.now(), used()]
+  while (used() - cpu < 200_000);
+  console.log((performance.now() - clock) / 200)`
+
+/** How many times longer work on every core takes here and now than with nothing else to do; at least 1. */
+export const contention = async (): Promise<number> => {
+  const spin = promisify(execFile)
+  const runs = Array.from({ length: availableParallelism() }, () => spin(process.execPath, ['-e', SPIN]))
+  return Math.max(1, ...(await Promise.all(runs)).map(({ stdout }) => Number(stdout)))
+}

@@ -1,0 +1,47 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { freePort } from '../kit/sidevault.ts'
+import { until } from './processes.ts'
+
+const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+
+/** The program as a person starts it: no key is given. `ms`: how long until it was ready, or had ended. */
+export const start = async (
+  dataDir: string,
+  options: { port?: number; env?: Record<string, string> } = {},
+) => {
+  const port = options.port ?? (await freePort())
+  const began = performance.now()
+  const child = spawn(process.execPath, [script, 'start'], {
+    env: {
+      PATH: process.env.PATH,
+      ENVOY_BIN: process.env.ENVOY_BIN,
+      SIDEVAULT_DATA_DIR: dataDir,
+      SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
+      ...options.env,
+    },
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'], // without us it stops
+  })
+  const output = { stdout: '', stderr: '' }
+  child.stdout?.on('data', (chunk) => {
+    output.stdout += chunk
+  })
+  child.stderr?.on('data', (chunk) => {
+    output.stderr += chunk
+  })
+  const exited = once(child, 'exit')
+  await until('ready, or ended', () => output.stdout.includes('\ncurl ') || child.exitCode !== null, 60_000)
+  return {
+    port,
+    child,
+    output,
+    ms: performance.now() - began,
+    stop: async () => {
+      child.kill('SIGTERM')
+      const [code] = await exited
+      return code
+    },
+    exited,
+  }
+}
