@@ -1,98 +1,152 @@
-import { startSidevault } from '../kit/sidevault.ts'
-import { httpRequest, load } from './load.ts'
+import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { startBareApi } from './bare-api.ts'
+import { cpuDuring } from './cpu.ts'
+import { httpRequest, type LoadResult, load } from './load.ts'
+import { partsBelow } from './processes.ts'
 
 export interface ApiFigures {
+  readonly target: string
+  /** Tokens stored before the measuring. */
   readonly tokens: number
   readonly concurrency: number
-  readonly createsPerSecond: number
-  readonly createP50: number
-  readonly readsPerSecond: number
-  readonly readP50: number
-  readonly readP99: number
-  readonly searchesPerSecond: number
-  readonly searchP50: number
+  readonly operation: 'create' | 'read' | 'search'
+  readonly perSecond: number
+  readonly p50: number
+  readonly p99: number
+  /** CPU seconds per 1,000 requests of each process. */
+  readonly cpu: Readonly<Record<string, number>>
 }
 
-/** Fills a vault through `/tokenize` in hundreds, then measures creates, reads by id and searches through the edge. */
-export const benchApi = async (options: {
-  sizes: readonly number[]
-  seconds: number
-  concurrencies: readonly number[]
-}) => {
+interface Target {
+  readonly name: string
+  readonly port: number
+  readonly pids: Readonly<Record<string, number>>
+  readonly requests: Readonly<Partial<Record<ApiFigures['operation'], readonly Buffer[]>>>
+}
+
+interface Options {
+  readonly sizes: readonly number[]
+  readonly seconds: number
+  readonly concurrencies: readonly number[]
+}
+
+const CARD =
+  '{"type":"card","data":{"number":"4242424242424242","expiration_month":1,"expiration_year":2031}}'
+const JSON_BODY = { 'content-type': 'application/json' }
+/** Different tokens read in turn. */
+const READ = 5000
+
+const measure = async (
+  { name, port, pids, requests }: Target,
+  tokens: number,
+  { concurrencies, seconds }: Options,
+): Promise<ApiFigures[]> => {
+  const figures: ApiFigures[] = []
+  for (const concurrency of concurrencies)
+    for (const operation of ['create', 'read', 'search'] as const) {
+      const sent = requests[operation]
+      if (sent === undefined) continue
+      const { result, used } = await cpuDuring(pids, () =>
+        load({ host: '127.0.0.1', port, requests: sent, concurrency, seconds }),
+      )
+      if (result.failures > 0)
+        throw new Error(`${name}: ${result.failures} of ${operation} failed at ${tokens} tokens`)
+      figures.push({
+        target: name,
+        tokens,
+        concurrency,
+        operation,
+        ...latencies(result),
+        cpu: per1000(used, result),
+      })
+    }
+  return figures
+}
+
+const latencies = ({ perSecond, p50, p99 }: LoadResult) => ({ perSecond, p50, p99 })
+
+const per1000 = (used: Readonly<Record<string, number>>, { requests }: LoadResult) =>
+  Object.fromEntries(Object.entries(used).map(([name, seconds]) => [name, (seconds / requests) * 1000]))
+
+/** Stores tokens by `/tokenize` in hundreds, eight at a time; some of their ids, and how fast it went. */
+const fill = async (sidevault: Sidevault, key: string, from: number, to: number) => {
+  const ids: string[] = []
+  const began = performance.now()
+  let stored = from
+  const lane = async () => {
+    while (stored < to) {
+      const first = stored
+      stored += 100
+      const body = Array.from({ length: 100 }, (_, i) => `value ${first + i}`)
+      const answer = await sidevault.call('POST', '/tokenize', { key, body })
+      if (answer.status !== 200)
+        throw new Error(`tokenize answered ${answer.status}: ${answer.text.slice(0, 200)}`)
+      if (ids.length < READ) ids.push(...answer.json)
+      if (stored % 100_000 === 0) process.stderr.write(`  ${stored.toLocaleString('en')} tokens stored\n`)
+    }
+  }
+  await Promise.all(Array.from({ length: 8 }, lane))
+  return { ids, perSecond: (stored - from) / ((performance.now() - began) / 1000) }
+}
+
+const bareFigures = async (options: Options): Promise<ApiFigures[]> => {
+  const bare = await startBareApi()
+  try {
+    const { port, pids } = bare
+    const create = [httpRequest('POST', '/tokens', JSON_BODY, CARD)]
+    const ids: string[] = []
+    for (let i = 0; i < 100; i++) {
+      const answer = await fetch(`http://127.0.0.1:${port}/tokens`, {
+        method: 'POST',
+        headers: JSON_BODY,
+        body: CARD,
+      })
+      ids.push(((await answer.json()) as { id: string }).id)
+    }
+    const read = ids.map((id) => httpRequest('GET', `/tokens/${id}`, {}))
+    const target = { name: 'bare', port, pids, requests: { create, read } }
+    await measure(target, 0, { ...options, concurrencies: [8], seconds: 2 })
+    return await measure(target, ids.length, options)
+  } finally {
+    await bare.stop()
+  }
+}
+
+/**
+ * Creates, reads by id and searches through the edge at each size, and next to them what an API can do here that does
+ * nothing else (`bare-api-process.ts`).
+ */
+export const benchApi = async (options: Options) => {
   const sidevault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'warn' } })
   const figures: ApiFigures[] = []
   const bulk: { tokens: number; perSecond: number }[] = []
   try {
     const key = await sidevault.application({ permissions: ['token:create', 'token:read', 'token:search'] })
-    const headers = { 'content-type': 'application/json', 'svc-api-key': key }
-    const ids: string[] = []
+    const headers = { ...JSON_BODY, 'svc-api-key': key }
     let stored = 0
     for (const size of options.sizes) {
-      const started = performance.now()
-      const before = stored
-      const lane = async () => {
-        while (stored < size) {
-          const first = stored
-          stored += 100
-          const body = Array.from({ length: 100 }, (_, i) => `value ${first + i}`)
-          const answer = await sidevault.call('POST', '/tokenize', { key, body })
-          if (answer.status !== 200)
-            throw new Error(`tokenize answered ${answer.status}: ${answer.text.slice(0, 200)}`)
-          if (ids.length < 5000) ids.push(...answer.json)
-          if (stored % 100_000 === 0) process.stderr.write(`  ${stored.toLocaleString('en')} tokens stored\n`)
-        }
-      }
-      await Promise.all(Array.from({ length: 8 }, lane))
-      bulk.push({ tokens: stored, perSecond: (stored - before) / ((performance.now() - started) / 1000) })
+      const { ids, perSecond } = await fill(sidevault, key, stored, size)
+      bulk.push({ tokens: size, perSecond })
+      stored = size
       const marker = `needle-${size}`
       for (let i = 0; i < 5; i++)
         await sidevault.call('POST', '/tokens', {
           key,
           body: { data: marker, search_indexes: ['{{ data }}'] },
         })
-      for (const concurrency of options.concurrencies) {
-        const at = { host: '127.0.0.1', port: sidevault.port, concurrency, seconds: options.seconds }
-        const creates = await load({
-          ...at,
-          requests: [
-            httpRequest(
-              'POST',
-              '/tokens',
-              headers,
-              '{"type":"card","data":{"number":"4242424242424242","expiration_month":1,"expiration_year":2031}}',
-            ),
-          ],
-        })
-        const reads = await load({
-          ...at,
-          requests: ids.map((id) => httpRequest('GET', `/tokens/${id}`, headers)),
-        })
-        const searches = await load({
-          ...at,
-          requests: [
-            httpRequest(
-              'POST',
-              '/v2/tokens/search',
-              headers,
-              JSON.stringify({ query: `data:"${marker}"`, size: 5 }),
-            ),
-          ],
-        })
-        const failures = creates.failures + reads.failures + searches.failures
-        if (failures > 0)
-          throw new Error(`${failures} requests failed at ${size} tokens, concurrency ${concurrency}`)
-        figures.push({
-          tokens: size,
-          concurrency,
-          createsPerSecond: creates.perSecond,
-          createP50: creates.p50,
-          readsPerSecond: reads.perSecond,
-          readP50: reads.p50,
-          readP99: reads.p99,
-          searchesPerSecond: searches.perSecond,
-          searchP50: searches.p50,
-        })
+      const search = JSON.stringify({ query: `data:"${marker}"`, size: 5 })
+      const target = {
+        name: 'Sidevault',
+        port: sidevault.port,
+        pids: partsBelow(sidevault.pid),
+        requests: {
+          create: [httpRequest('POST', '/tokens', headers, CARD)],
+          read: ids.map((id) => httpRequest('GET', `/tokens/${id}`, headers)),
+          search: [httpRequest('POST', '/v2/tokens/search', headers, search)],
+        },
       }
+      if (figures.length === 0) figures.push(...(await bareFigures(options)))
+      figures.push(...(await measure(target, size, options)))
     }
     return { figures, bulk }
   } finally {

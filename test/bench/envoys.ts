@@ -165,6 +165,25 @@ export const edgeConfig = (
   },
 })
 
+/** Plain HTTP in, to a server on a unix socket. */
+export const apiEdgeConfig = (port: number, socket: string) => ({
+  static_resources: {
+    listeners: [
+      listener(port, manager([{ match: { prefix: '/' }, route: { cluster: 'api', timeout: '30s' } }], [])),
+    ],
+    clusters: [
+      {
+        name: 'api',
+        type: 'STATIC',
+        load_assignment: {
+          cluster_name: 'api',
+          endpoints: [{ lb_endpoints: [{ endpoint: { address: { pipe: { path: socket } } } }] }],
+        },
+      },
+    ],
+  },
+})
+
 const accepts = (port: number) =>
   new Promise<boolean>((resolve) => {
     const socket = connect(port, '127.0.0.1')

@@ -1,5 +1,5 @@
 import { cpus, release } from 'node:os'
-import { benchApi } from './api.ts'
+import { type ApiFigures, benchApi } from './api.ts'
 import { benchProxy } from './proxy.ts'
 
 /** `npm run bench [-- --quick]`: prints Markdown tables. Method and last results: test/bench/README.md. */
@@ -20,24 +20,26 @@ const api = await benchApi({
   concurrencies: [8, 32],
 })
 
-const cpuTotal = (cpu: Readonly<Record<string, number>>) =>
-  Object.values(cpu).reduce((sum, value) => sum + value, 0)
+const measures = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which']
+const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | 'p50' | 'p99' | 'cpu'>) => [
+  whole(perSecond),
+  fixed(2)(p50),
+  fixed(2)(p99),
+  fixed(3)(Object.values(cpu).reduce((sum, value) => sum + value, 0)),
+  Object.entries(cpu)
+    .map(([name, value]) => `${name} ${fixed(3)(value)}`)
+    .join(', '),
+]
 process.stdout.write(
   [
     `${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.version}`,
     '',
     table(
-      ['target', 'concurrency', 'requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which', 'failed'],
+      ['target', 'concurrency', ...measures, 'failed'],
       proxy.figures.map((figure) => [
         figure.target,
         figure.concurrency,
-        whole(figure.perSecond),
-        fixed(2)(figure.p50),
-        fixed(2)(figure.p99),
-        fixed(3)(cpuTotal(figure.cpu)),
-        Object.entries(figure.cpu)
-          .map(([name, value]) => `${name} ${fixed(3)(value)}`)
-          .join(', '),
+        ...measured(figure),
         figure.failures,
       ]),
     ),
@@ -47,27 +49,13 @@ process.stdout.write(
       .join(', ')}`,
     '',
     table(
-      [
-        'tokens stored',
-        'concurrency',
-        'creates/s',
-        'p50 ms',
-        'reads/s',
-        'p50 ms',
-        'p99 ms',
-        'searches/s',
-        'p50 ms',
-      ],
+      ['target', 'tokens stored', 'operation', 'concurrency', ...measures],
       api.figures.map((figure) => [
+        figure.target,
         whole(figure.tokens),
+        figure.operation,
         figure.concurrency,
-        whole(figure.createsPerSecond),
-        fixed(2)(figure.createP50),
-        whole(figure.readsPerSecond),
-        fixed(2)(figure.readP50),
-        fixed(2)(figure.readP99),
-        whole(figure.searchesPerSecond),
-        fixed(2)(figure.searchP50),
+        ...measured(figure),
       ]),
     ),
     '',
