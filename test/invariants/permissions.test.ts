@@ -1,0 +1,144 @@
+import t, { type Test } from 'tap'
+import type { ApplicationType, Operation } from '../../src/sdk/index.ts'
+import { startCallers } from '../kit/callers.ts'
+import { sampleOf } from '../kit/samples.ts'
+import { startTestService } from '../kit/service.ts'
+
+const TYPES: readonly ApplicationType[] = ['public', 'private', 'management']
+
+const service = await startTestService(t)
+const callers = await startCallers(t, service)
+const { operations } = service.kernel.registry
+const permissions = service.kernel.registry.permissions
+const guarded = operations.filter(({ permission }) => permission !== 'none' && permission !== 'any key')
+
+const typesOf = (permission: string) => permissions.find(({ type }) => type === permission)!.application_types
+
+/** What an application of a type may hold at most. */
+const allOf = (type: ApplicationType) =>
+  permissions
+    .filter((permission) => permission.application_types.includes(type))
+    .map((permission) => permission.type)
+
+/** The least valid input, with ids of nothing. */
+const inputOf = (operation: Operation) => sampleOf(operation.input as object) as Record<string, unknown>
+
+/** A test over each transport. Every call has a tenant of its own: some do away with it. */
+const over = (name: string, run: (t: Test, call: (typeof callers)['http']) => Promise<void>) => {
+  for (const transport of ['http', 'grpc'] as const)
+    t.test(`${name} (${transport})`, (t) => run(t, callers[transport]))
+}
+
+const keyWith = async (type: ApplicationType, held: readonly string[]) => {
+  const tenant = await service.newTenant('Guarded')
+  return service.application({ permissions: held }, type, tenant.key)
+}
+
+over(
+  '"403 | permission missing": a key that lacks just the one an operation names is refused, with it, not',
+  async (t, call) => {
+    t.ok(guarded.length > 50, `${guarded.length} operations name a permission`)
+    for (const operation of guarded)
+      for (const type of typesOf(operation.permission)) {
+        const all = allOf(type)
+        const lacking = await keyWith(
+          type,
+          all.filter((permission) => permission !== operation.permission),
+        )
+        const refused = await call(operation, inputOf(operation), lacking)
+        t.equal(refused?.status, 403, `${operation.rpc} by a ${type} application: ${refused?.detail}`)
+        t.ok(refused?.detail.includes(operation.permission), 'and told which it lacks')
+        const allowed = await call(operation, inputOf(operation), await keyWith(type, all))
+        t.notOk(
+          [401, 403].includes(allowed?.status ?? 401),
+          `${operation.rpc} with all that a ${type} application may hold: ${allowed?.detail}`,
+        )
+      }
+  },
+)
+
+over('an application of a type that a permission is not for never gets past it', async (t, call) => {
+  const keys = new Map<ApplicationType, string>()
+  for (const type of TYPES) keys.set(type, await keyWith(type, allOf(type)))
+  for (const operation of guarded)
+    for (const type of TYPES.filter((type) => !typesOf(operation.permission).includes(type))) {
+      const answer = await call(operation, inputOf(operation), keys.get(type))
+      t.equal(answer?.status, 403, `${operation.rpc} by a ${type} application`)
+    }
+})
+
+over(
+  '"A session key before authorization → 403 on everything"; afterwards it may do what it was granted, no more',
+  async (t, call) => {
+    const tenant = await service.newTenant('Sessions')
+    const publicKey = await service.application({ permissions: allOf('public') }, 'public', tenant.key)
+    const privateKey = await service.application({ permissions: allOf('private') }, 'private', tenant.key)
+    const create = async () => (await service.call('POST', '/sessions', { key: publicKey })).json
+    const closed = await create()
+    for (const operation of operations.filter(({ permission }) => permission !== 'none'))
+      t.equal(
+        (await call(operation, inputOf(operation), closed.session_key))?.status,
+        403,
+        `${operation.rpc} before`,
+      )
+
+    const authorized = async (granted: readonly string[]) => {
+      const { session_key, nonce } = await create()
+      const answer = await service.call('POST', '/sessions/authorize', {
+        key: privateKey,
+        body: { nonce, permissions: granted },
+      })
+      t.equal(answer.status, 200, answer.text)
+      return session_key
+    }
+    const all = await authorized(allOf('private'))
+    for (const operation of guarded) {
+      const status = (await call(operation, inputOf(operation), all))?.status
+      if (typesOf(operation.permission).includes('private')) t.not(status, 403, `${operation.rpc} granted`)
+      else t.equal(status, 403, `${operation.rpc} is not for sessions`)
+    }
+    for (const operation of guarded.filter(({ permission }) => typesOf(permission).includes('private'))) {
+      const lacking = await authorized(
+        allOf('private').filter((permission) => permission !== operation.permission),
+      )
+      t.equal(
+        (await call(operation, inputOf(operation), lacking))?.status,
+        403,
+        `${operation.rpc} not granted`,
+      )
+    }
+  },
+)
+
+over('"401 | no key, unknown … key", for every operation that needs one', async (t, call) => {
+  for (const operation of operations.filter(({ permission }) => permission !== 'none'))
+    for (const key of [undefined, 'key_unknown'])
+      t.equal((await call(operation, inputOf(operation), key))?.status, 401, operation.rpc)
+})
+
+t.test(
+  '"A permission not allowed for the type → 400", each with each type, as permission and in a rule',
+  async (t) => {
+    const rule = (permission: string) => ({
+      description: 'd',
+      priority: 1,
+      container: '/',
+      transform: 'mask',
+      permissions: [permission],
+    })
+    for (const { type: permission, application_types } of permissions)
+      for (const type of TYPES)
+        for (const grants of [{ permissions: [permission] }, { rules: [rule(permission)] }]) {
+          const { status, json } = await service.call('POST', '/applications', {
+            body: { name: 'a', type, ...grants },
+          })
+          const fits = application_types.includes(type) && !(type === 'management' && 'rules' in grants)
+          t.equal(
+            status,
+            fits ? 201 : 400,
+            `${permission} of a ${type} application by ${Object.keys(grants)}`,
+          )
+          if (!fits) t.match(Object.keys(json.errors)[0], /^(permissions|rules)/)
+        }
+  },
+)
