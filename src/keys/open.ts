@@ -13,7 +13,7 @@ import { createWrapper, subkey, type Wrapper } from './wrap.ts'
 const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
 
 const RINGS = 1000
-/** A ring is read again after this many ms, so that rotated and destroyed keys are noticed by every process. */
+/** A ring is read again after this many ms, whatever the change counter says. */
 const RING_AGE = 60_000
 /** A value that names an unknown key version makes a ring be read again at most this often (ms). */
 const RELOAD_AGE = 1_000
@@ -71,12 +71,13 @@ const serviceKeys = async (
   return unwrapped
 }
 
-/** A cache of rings: bounded, one load at a time for each tenant. */
+/** A cache of rings: bounded, one load at a time for each tenant, empty as soon as any process has changed a key. */
 const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
   const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
   const loading = new Map<string, Promise<Ring>>()
+  let cachedAt: number | undefined
 
-  const load = async (tenantId: string): Promise<Ring> => {
+  const load = async (tenantId: string, changes: number): Promise<Ring> => {
     const at = clock.now()
     const rows = tenantId === '' ? [] : await keys.keys(tenantId)
     if (rows.length === 0) {
@@ -89,11 +90,18 @@ const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
         'internal',
         `The keys of tenant "${tenantId}" do not open. Ask the operator to check the store and the root key.`,
       )
-    rings.set(tenantId, { ring, at })
+    // A change seen by another call meanwhile may have destroyed these very keys.
+    if (cachedAt === changes) rings.set(tenantId, { ring, at })
     return ring
   }
 
   return async (tenantId: string, opening: readonly Buffer[]): Promise<Ring> => {
+    const changes = await keys.changes()
+    if (changes !== cachedAt) {
+      rings.clear()
+      loading.clear()
+      cachedAt = changes
+    }
     const cached = rings.get(tenantId)
     if (cached !== undefined) {
       const age = clock.now() - cached.at
@@ -107,8 +115,11 @@ const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
     }
     let promise = loading.get(tenantId)
     if (promise === undefined) {
-      promise = load(tenantId).finally(() => loading.delete(tenantId))
-      loading.set(tenantId, promise)
+      const fresh = load(tenantId, changes).finally(() => {
+        if (loading.get(tenantId) === fresh) loading.delete(tenantId)
+      })
+      loading.set(tenantId, fresh)
+      promise = fresh
     }
     return promise
   }

@@ -187,13 +187,16 @@ export interface TenantStore {
   update(tenant: TenantRow): Promise<boolean>
   /**
    * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
-   * go with the purge of leftovers. False when there was none.
+   * go with the purge of leftovers. The bytes of the keys leave the store's files too: before the answer, or as soon as
+   * no reader needs them. False when there was none.
    */
   delete(id: string, now: number): Promise<boolean>
 }
 
 export interface KeyStore {
   keys(tenantId: string): Promise<readonly KeyRow[]>
+  /** A number that differs after any key was added or destroyed, in any process. */
+  changes(): Promise<number>
   /** False when that purpose and version exist already (another process was first): read again. */
   add(keys: readonly KeyRow[]): Promise<boolean>
 }

@@ -28,12 +28,20 @@ const problemOf = async (promise: Promise<unknown>): Promise<string> => {
 
 /** A store that counts its reads and can answer with other rows. */
 const watched = (inner: KeyStore) => {
-  const state = { reads: 0, rows: (rows: readonly KeyRow[]): readonly KeyRow[] => rows }
+  const state = {
+    reads: 0,
+    rows: (rows: readonly KeyRow[]): readonly KeyRow[] => rows,
+    /** What a read waits for once it has its rows. */
+    after: async (_tenantId: string): Promise<void> => {},
+  }
   const store: KeyStore = {
     keys: async (tenantId) => {
       state.reads++
-      return state.rows(await inner.keys(tenantId))
+      const rows = state.rows(await inner.keys(tenantId))
+      await state.after(tenantId)
+      return rows
     },
+    changes: () => inner.changes(),
     add: (rows) => inner.add(rows),
   }
   return Object.assign(state, { store })
@@ -198,6 +206,42 @@ t.test('loads at once share a read, later ones none until the ring is old', asyn
   view.rows = () => []
   clock.time = 120_000
   t.match(await problemOf(keys.tenant('tenant-1')), /^not_found/, 'destroyed keys are forgotten')
+})
+
+t.test('keys destroyed by one process are forgotten by the others at their next call', async (t) => {
+  const store = await openTestStore(t)
+  const rootKey = newRoot()
+  const deps = { keys: store.keys, clock: clockAt(0) }
+  const view = watched(store.keys)
+  const here = await openKeys({ ...deps, keys: view.store }, { rootKey, create: true })
+  for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, here.newTenantKeys(id, 0))
+  for (const id of ['tenant-1', 'tenant-2']) await here.tenant(id)
+  await store.tenants.delete('tenant-1', 0)
+  view.reads = 0
+  await here.tenant('tenant-2')
+  t.equal(view.reads, 1, "another tenant's call is enough to forget everything")
+  t.match(await problemOf(here.tenant('tenant-1')), /^not_found/)
+})
+
+t.test('a load that a deletion overtakes is not kept', async (t) => {
+  const store = await openTestStore(t)
+  const view = watched(store.keys)
+  const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
+  for (const id of ['tenant-1', 'tenant-2']) await addTenant(store, id, keys.newTenantKeys(id, 0))
+  const read = Promise.withResolvers<void>()
+  const deleted = Promise.withResolvers<void>()
+  view.after = async (tenantId) => {
+    if (tenantId !== 'tenant-1') return
+    read.resolve()
+    await deleted.promise
+  }
+  const overtaken = keys.tenant('tenant-1')
+  await read.promise
+  await store.tenants.delete('tenant-1', 0)
+  await keys.tenant('tenant-2')
+  deleted.resolve()
+  await overtaken
+  t.match(await problemOf(keys.tenant('tenant-1')), /^not_found/)
 })
 
 t.test('a failed load is not kept', async (t) => {

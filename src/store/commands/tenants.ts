@@ -9,6 +9,7 @@ import {
   insertDeletedTenant,
   insertKey,
   insertTenant,
+  KEY_CHANGES,
   updateTenant as updateTenantRow,
 } from '../tenants/statements.ts'
 import type { KeyRow, TenantRow } from '../types.ts'
@@ -21,6 +22,7 @@ export const addKeys = async (
   for (const key of keys)
     if ((await session.run(insertKey, key)) === 0)
       throw new AppError('conflict', 'A key of this purpose and version exists already. Read the keys again.')
+  await session.run(bumpChange, { kind: KEY_CHANGES })
 }
 
 /** All or nothing: a tenant never exists without its keys. */
@@ -50,6 +52,7 @@ export const deleteTenant = async (
 ): Promise<boolean> => {
   if ((await session.run(deleteTenantRow, { id })) === 0) return false
   await session.run(deleteTenantKeys, { tenant_id: id })
+  await session.run(bumpChange, { kind: KEY_CHANGES })
   await session.run(insertDeletedTenant, { id, deleted_at: now })
   for (const { kind } of await session.all(allKinds, {}))
     if ((await session.run(deleteRecordsOf, { collection: kind, tenant_id: id })) > 0)

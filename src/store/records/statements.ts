@@ -129,6 +129,11 @@ export const bumpChange = statement<{ kind: string }>(({ builder }, slot) =>
     ),
 )
 
+/** Answers no row before the first change. */
+export const changesOf = statement<{ kind: string }, { version: number }>(({ builder }, slot) =>
+  builder.selectFrom('changes').where('kind', '=', slot('kind')).select('version'),
+)
+
 export const sumOfChanges = statement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>
   dialect.builder
     .selectFrom('changes')

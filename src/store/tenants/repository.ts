@@ -1,9 +1,10 @@
 import { AppError } from '../../common/errors.ts'
+import { changesOf } from '../records/statements.ts'
 import type { Schema } from '../schema.ts'
 import type { Session, Writer } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantRow, TenantStore } from '../types.ts'
-import { allTenants, anyTenant, keysOfTenant, tenantById } from './statements.ts'
+import { allTenants, anyTenant, KEY_CHANGES, keysOfTenant, tenantById } from './statements.ts'
 
 interface Deps {
   readonly session: Session
@@ -34,6 +35,7 @@ export const createKeyStore = ({ session, writer }: Deps): KeyStore => ({
     const rows = await session.all(keysOfTenant, { tenant_id: tenantId })
     return rows.map((row) => ({ ...row, wrapped: buffer(row.wrapped) }))
   },
+  changes: async () => Number((await session.get(changesOf, { kind: KEY_CHANGES }))?.version ?? 0),
   add: async (keys) => {
     try {
       await writer.write('keys.add', { keys: keys.map(ownKey) })

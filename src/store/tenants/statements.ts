@@ -100,6 +100,9 @@ export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys
     .select(KEY_COLUMNS),
 )
 
+/** Counts every change of keys. No collection can have this name. */
+export const KEY_CHANGES = '#keys'
+
 /** Writes no row when that purpose and version exist. */
 export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
   builder

@@ -1,0 +1,90 @@
+import { copyFileSync, mkdirSync, readFileSync, statSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import Database from 'better-sqlite3'
+import t, { type Test } from 'tap'
+import { openStore } from '../../../src/store/open.ts'
+import type { Store } from '../../../src/store/types.ts'
+import { addTenant } from '../../keys/kit.ts'
+import { aToken, NOW, silent } from '../kit.ts'
+
+const WRAPPED = Buffer.from('a wrapped data key, 32 bytes and more, unlike anything else')
+
+const open = async (t: Test, location: string): Promise<Store> => {
+  const store = await openStore({ location, mode: 'read-write', log: silent })
+  t.teardown(() => store.close())
+  return store
+}
+
+/** Files of the database that hold the wrapped key. */
+const holding = (location: string): readonly string[] =>
+  ['', '-wal'].filter((suffix) => readFileSync(location + suffix).includes(WRAPPED))
+
+const addDoomed = async (store: Store) => {
+  await store.tokens.create([aToken()], NOW)
+  await addTenant(store, 'doomed', [
+    { tenant_id: 'doomed', purpose: 'data', version: 1, wrapped: WRAPPED, created_at: NOW },
+  ])
+}
+
+/** Another process in the middle of reading: what it sees has to stay. */
+const reader = (t: Test, location: string) => {
+  const db = new Database(location, { readonly: true })
+  t.teardown(() => db.close())
+  const rows = db.prepare('select * from tokens').iterate()
+  rows.next()
+  return { db, end: () => rows.return?.() }
+}
+
+t.test(
+  "a deleted tenant's wrapped key is in no file of the store when the deletion is answered",
+  async (t) => {
+    const location = join(t.testdir({}), 'a.db')
+    const store = await open(t, location)
+    await addDoomed(store)
+    const other = new Database(location)
+    other.pragma('wal_checkpoint(PASSIVE)')
+    other.close()
+    t.strictSame(holding(location), ['', '-wal'])
+    t.equal(await store.tenants.delete('doomed', NOW), true)
+    t.strictSame(holding(location), [])
+  },
+)
+
+t.test(
+  'a reader holds the log up, neither the answer nor other writes, and not for longer than it reads',
+  async (t) => {
+    const location = join(t.testdir({}), 'a.db')
+    const store = await open(t, location)
+    await addDoomed(store)
+    const { end } = reader(t, location)
+    t.equal(await store.tenants.delete('doomed', NOW), true)
+    t.ok(holding(location).length > 0)
+    await store.tokens.create([aToken()], NOW)
+    end()
+    for (let i = 0; i < 500 && holding(location).length > 0; i++) await setTimeout(20)
+    t.strictSame(holding(location), [])
+    await store.tokens.create([aToken()], NOW)
+  },
+)
+
+t.test('what a killed process left in the log is gone once the next one has started', async (t) => {
+  const location = join(t.testdir({}), 'a.db')
+  const store = await open(t, location)
+  await addDoomed(store)
+  const { end } = reader(t, location)
+  await store.tenants.delete('doomed', NOW)
+  // The files as a power cut would leave them.
+  const copy = join(dirname(location), 'copy', 'a.db')
+  mkdirSync(dirname(copy))
+  for (const suffix of ['', '-wal']) copyFileSync(location + suffix, copy + suffix)
+  end()
+  t.ok(holding(copy).length > 0)
+  // A gateway that is still there keeps the log from being removed by whoever closes last.
+  const { db, end: read } = reader(t, copy)
+  read()
+  await open(t, copy)
+  for (let i = 0; i < 500 && statSync(`${copy}-wal`).size > 0; i++) await setTimeout(20)
+  t.strictSame(holding(copy), [])
+  t.equal(db.prepare('select count(*) from tokens').pluck().get(), 1)
+})
