@@ -6,23 +6,30 @@ import { isTokenId } from './token-input.ts'
 
 /** Ids that an alias expression is asked for at once. */
 const CANDIDATES = 8
-/** Leaves of data shorter than this may occur in an id by chance. */
+/** Leaves of data shorter than this may be part of an id by chance. */
 const SHORTEST_LEAF = 6
 
 const bare = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 
-/** Strings and numbers inside `data` that are long enough to be recognized. */
+/** Strings and numbers inside `data`. */
 const leavesOf = (data: Json, leaves: string[] = []): string[] => {
   if (typeof data === 'string' || typeof data === 'number') {
     const text = bare(String(data))
-    if (text.length >= SHORTEST_LEAF) leaves.push(text)
+    if (text.length > 0) leaves.push(text)
   } else if (typeof data === 'object' && data !== null)
     for (const member of Object.values(data)) leavesOf(member, leaves)
   return leaves
 }
 
 /** True when a chosen id is the data itself: ids are stored and logged in clear. */
-export const isItsData = (id: string, data: Json): boolean => leavesOf(data).includes(bare(id))
+export const isItsData = (id: string, data: Json): boolean =>
+  leavesOf(data).some((leaf) => leaf.length >= SHORTEST_LEAF && leaf === bare(id))
+
+/** True when an id shows a leaf of the data: is a short one, or holds a longer one. */
+const shows = (id: string, leaves: readonly string[]): boolean => {
+  const text = bare(id)
+  return leaves.some((leaf) => (leaf.length < SHORTEST_LEAF ? text === leaf : text.includes(leaf)))
+}
 
 /**
  * Ids that an alias expression yields over `shown`, each once, in order; none when it yields no usable one. Ids that
@@ -43,7 +50,7 @@ export const aliasCandidates = (
   try {
     for (let i = 0; i < CANDIDATES; i++) {
       const id = expression.render({ data: shown }, work)
-      if (isTokenId(id) && !leaves.some((leaf) => bare(id).includes(leaf))) candidates.add(id)
+      if (isTokenId(id) && !shows(id, leaves)) candidates.add(id)
     }
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_expression')

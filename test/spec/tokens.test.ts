@@ -64,6 +64,14 @@ t.test('"an alias expression, with UUID as fallback when no free alias is found"
   }
   t.equal(ids.size, 12, 'there are only ten aliases, and no token is lost')
   t.ok([...ids].some((id) => id.length === 36))
+  for (const [data, id] of [
+    ['abc', '{{ data }}'],
+    ['x', '{{ data | alias_preserve_format: 1, 1 }}'],
+  ] as const) {
+    const { status, body } = await create({ id, data })
+    t.equal(status, 201)
+    t.equal(body.id.length, 36, 'what an expression may not show, or is no id, gives way to a UUID')
+  }
 })
 
 t.test('limits of completions §5 are 400', async (t) => {

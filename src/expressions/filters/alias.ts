@@ -18,12 +18,9 @@ const sameKind = (character: string): string => {
   return /\p{L}/u.test(character) ? pick(LOWER) : character
 }
 
-/** The characters of a value with the shown part's length checked: an alias never shows the whole value. */
-const charactersOf = (value: unknown, shown: number, name: string): string[] => {
+const charactersOf = (value: unknown, name: string): string[] => {
   const characters = [...textOf(value, name)]
   if (characters.length > LONGEST) throw badFilter(name, `takes at most ${LONGEST} characters.`)
-  if (shown > 0 && shown >= characters.length)
-    throw badFilter(name, 'would reveal the whole value; ask for fewer characters.')
   return characters
 }
 
@@ -39,11 +36,13 @@ const aliasOf =
   (value, args, name) => {
     const first = countArg(args, 0, name, 0)
     const last = countArg(args, 1, name, 0)
-    const characters = charactersOf(value, first + last, name)
+    const characters = charactersOf(value, name)
+    // As `reveal` does: what is too short to show a part of is not shown at all.
+    const shows = first + last < characters.length
     return differing(characters.join(''), () =>
       characters
         .map((character, at) =>
-          at < first || at >= characters.length - last ? character : replace(character),
+          shows && (at < first || at >= characters.length - last) ? character : replace(character),
         )
         .join(''),
     )
@@ -61,7 +60,7 @@ const luhnDigit = (digits: readonly string[]): string => {
 
 /** `alias_card: reveal_bin='false', reveal_last4='false'`: blanks and dashes stay. Luhn-valid when nothing is revealed. */
 const aliasCard: InnerFilter = (value, args, name) => {
-  const characters = charactersOf(value, 0, name)
+  const characters = charactersOf(value, name)
   const digits = characters.filter((character) => character !== ' ' && character !== '-')
   if (!digits.every((digit) => /^[0-9]$/.test(digit)) || digits.length < 8)
     throw badFilter(
