@@ -137,6 +137,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: { entity: 'application', verb: 'update', message: 'Application key regenerated' },
     input: ApplicationId,
     output: ApplicationOutput,
+    errors: ['unprocessable'],
     run: async ({ id }, call) => {
       const { application, key } = await directory.regenerate(id, changeOf(call))
       return applicationAnswer(call.caller.tenantId, application, key)

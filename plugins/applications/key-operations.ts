@@ -22,6 +22,7 @@ export const keyOperations = (directory: Directory) => [
     output: NewKeyOutput,
     status: 201,
     location: (key) => `/applications/${key.application_id}/keys/${key.id}`,
+    errors: ['unprocessable'],
     run: async ({ application_id }, call) => {
       const { record, key } = await directory.addKey(application_id, changeOf(call))
       return { ...keyAnswer(record), key, application_id }

@@ -75,6 +75,7 @@ export const memberOperations = (kernel: Kernel) => {
       audit: { entity: 'tenant_member', verb: 'update' },
       input: MemberUpdate,
       output: MemberOutput,
+      errors: ['unprocessable'],
       run: async ({ id, role }, { caller, now }) => {
         if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('given another role')
         const member = await members().update(caller.tenantId, id, (current) => ({
@@ -96,6 +97,7 @@ export const memberOperations = (kernel: Kernel) => {
       input: EntityId,
       output: Nothing,
       status: 204,
+      errors: ['unprocessable'],
       run: async ({ id }, { caller }) => {
         if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('removed')
         if (!(await members().delete(caller.tenantId, id))) throw noMember(id)

@@ -146,6 +146,7 @@ export const formulaOperations = (kernel: Kernel) => {
       input: EntityId,
       output: Nothing,
       status: 204,
+      errors: ['conflict'],
       run: async ({ id }, { caller }) => {
         const { tenantId } = caller
         for (let attempt = 1; ; attempt++) {

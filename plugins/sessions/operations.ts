@@ -99,6 +99,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
       audit: { entity: 'session', verb: 'authorize', id: idOf },
       input: AuthorizeInput,
       output: Nothing,
+      errors: ['not_found'],
       run: async (input, { caller, now }) => {
         if (applicationOf(caller) === undefined || caller.applicationType !== 'private')
           throw new AppError(

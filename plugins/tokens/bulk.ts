@@ -29,6 +29,7 @@ export const bulkOperations = (kernel: Kernel) => [
     body: 'body',
     output: AnyResult,
     responseBody: 'result',
+    errors: ['unprocessable'],
     run: async ({ body }, call) => ({ result: await kernel.vault.detokenize(body as Json, contextOf(call)) }),
   }),
 ]

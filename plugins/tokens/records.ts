@@ -39,6 +39,7 @@ export const recordOperations = (kernel: Kernel) => [
     consumes: ['application/merge-patch+json'],
     input: TokenPatchInput,
     output: TokenOutput,
+    errors: ['unprocessable'],
     run: ({ id, ...patch }, call) => kernel.vault.update(id, patch as TokenPatch, contextOf(call)),
   }),
   defineOperation({

@@ -1,5 +1,7 @@
+import { ERRORS } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 import type { Operation } from '../sdk/index.ts'
+import { checkExamples } from './check-examples.ts'
 import { checkFields } from './check-fields.ts'
 import type { Faults } from './faults.ts'
 import { allows, asSchema, type JsonSchema } from './json-schema.ts'
@@ -25,6 +27,8 @@ const MEMBERS = [
   'responseBody',
   'status',
   'location',
+  'errors',
+  'examples',
   'run',
 ]
 
@@ -147,6 +151,11 @@ const checkSchema = (name: string, schema: unknown, faults: Faults): JsonSchema 
   return read
 }
 
+const checkErrors = ({ errors = [] }: Operation, faults: Faults) => {
+  if (!(Array.isArray(errors) && errors.every((code) => Object.hasOwn(ERRORS, code))))
+    faults.add('"errors" is not a list of error codes.', `Known are ${Object.keys(ERRORS).join(', ')}.`)
+}
+
 /** All faults of one operation alone; those between operations are `checkTogether`'s. */
 export const checkOperation = (
   operation: Operation,
@@ -172,4 +181,6 @@ export const checkOperation = (
   checkPath(operation, input, faults.at('http'))
   if (HTTP.test(String(operation.http))) checkBodies(operation, input, output, faults)
   checkAudit(operation, input, output, faults.at('audit'))
+  checkErrors(operation, faults)
+  checkExamples(operation, faults)
 }

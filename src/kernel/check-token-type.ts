@@ -1,6 +1,7 @@
 import { isObject, type Json, pointerParts } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { TokenType } from '../sdk/index.ts'
+import { checkDataExamples } from './check-examples.ts'
 import { checkFunctions } from './check-functions.ts'
 import type { Faults } from './faults.ts'
 import { asSchema, branches, type JsonSchema } from './json-schema.ts'
@@ -27,6 +28,7 @@ const MEMBERS = [
   'searchIndexes',
   'never',
   'ephemeral',
+  'examples',
 ]
 
 const strings = (value: unknown): string[] =>
@@ -145,4 +147,5 @@ export const checkTokenType = (type: TokenType, expressions: Expressions, faults
           )
   }
   checkFunctions(type, data, faults)
+  checkDataExamples(type, faults)
 }

@@ -16,6 +16,7 @@ const TYPE_MEMBERS = [
   'fingerprint',
   'searchIndexes',
   'ephemeral',
+  'examples',
 ]
 
 const unknownMembers = (value: Record<string, unknown>, known: readonly string[], faults: Faults) => {

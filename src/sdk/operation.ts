@@ -1,4 +1,5 @@
 import type { Static, TSchema } from 'typebox'
+import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
 
@@ -23,6 +24,26 @@ export interface AuditDeclaration {
   /** Which entity, when neither output nor input says so by its `id`. */
   readonly id?: (call: Call, input: unknown, output: unknown) => string
 }
+
+/** What a failing call is answered: the status and title are those of the code. */
+export interface FailureExample {
+  readonly code: ErrorCode
+  readonly detail: string
+  readonly errors?: FieldErrors
+}
+
+/**
+ * One call as it may be made, printed in the documentation. The kernel checks at start that it fits the schemas. Ids are
+ * made up, card numbers are those that networks give out for tests.
+ */
+export type Example<I = unknown, O = unknown> = {
+  /** In a few words what it shows; unique within its operation. */
+  readonly summary: string
+  readonly input: I
+} & ({ readonly output: O } | { readonly error: FailureExample })
+
+/** Examples of calls with these schemas, for a list that stands apart from its operation. */
+export type Examples<I extends TSchema, O extends TSchema> = readonly Example<Static<I>, Static<O>>[]
 
 /**
  * One declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
@@ -52,5 +73,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly status?: 200 | 201 | 202 | 204
   /** Path of the created entity, relative to the base URL. */
   readonly location?: (output: Static<O>) => string
+  /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */
+  readonly errors?: readonly ErrorCode[]
+  readonly examples?: Examples<I, O>
   run(input: Static<I>, call: Call): Promise<Static<O>>
 }

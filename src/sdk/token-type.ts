@@ -37,4 +37,6 @@ export interface TokenType {
   readonly never?: readonly string[]
   /** Members removed for good some time after creation, e.g. a card's cvc. */
   readonly ephemeral?: readonly { readonly at: string; readonly seconds: number }[]
+  /** Valid `data`, nobody's, for the documentation; checked at start. */
+  readonly examples?: readonly Json[]
 }

@@ -157,7 +157,7 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
       })
 
       t.test('its operations can be printed as OpenAPI', async (t) => {
-        const { paths } = openApi({ operations }, { prefix: 'SVC', version: '1.0.0' })
+        const { paths } = openApi({ operations, tokenTypes: new Map() }, { prefix: 'SVC', version: '1.0.0' })
         for (const { http, summary } of operations) {
           const [method, path] = http.split(' ') as [string, string]
           t.equal(paths[path]?.[method.toLowerCase()]?.summary, summary, http)

@@ -1,5 +1,7 @@
 import type { Test } from 'tap'
+import { openApi } from '../../src/admin/openapi/document.ts'
 import { isoTime } from '../../src/common/clock.ts'
+import { createAnswerCheck } from '../kit/answers.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { startGrpcCalls } from './transports.ts'
 
@@ -31,6 +33,8 @@ export const startApi = async (t: Test) => {
   const clock = testClock()
   const service = await startTestService(t, { clock })
   const management = service.managementKey
+  const { operations, tokenTypes } = service.kernel.registry
+  const check = createAnswerCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
   const overGrpc = transport === 'grpc' ? await startGrpcCalls(service) : undefined
   if (overGrpc)
@@ -49,6 +53,7 @@ export const startApi = async (t: Test) => {
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const json = text === undefined ? {} : { 'content-type': 'application/json' }
     const answer = await service.call(method, path, { key, body: text, headers: { ...json, ...headers } })
+    check(method, path, answer)
     return { status: answer.status, headers: answer.headers, text: answer.text, body: answer.json }
   }
 

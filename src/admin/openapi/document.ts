@@ -1,8 +1,10 @@
-import { ERRORS, type ErrorCode } from '../../common/errors.ts'
+import type { ErrorCode } from '../../common/errors.ts'
 import { answersNothing, methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
 import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
 import type { Registry } from '../../kernel/types.ts'
-import type { Operation } from '../../sdk/index.ts'
+import type { Operation, TokenType } from '../../sdk/index.ts'
+import { answerExamples, bodyExamples, type PrintedExamples, parameterExamples } from './examples.ts'
+import { failureResponses, problemSchema, sharedResponses } from './problems.ts'
 import { printedSchema } from './schema.ts'
 
 /** The parts of an OpenAPI 3.1 document that we print (https://spec.openapis.org/oas/v3.1.1.html). */
@@ -24,6 +26,7 @@ export interface OpenApiParameter {
   readonly style?: string
   readonly explode?: boolean
   readonly schema: unknown
+  readonly examples?: PrintedExamples
 }
 
 export interface OpenApiOperation {
@@ -38,53 +41,49 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, unknown>>
 }
 
-type Content = Readonly<Record<string, { readonly schema: unknown }>>
+type Content = Readonly<Record<string, { readonly schema: unknown; readonly examples?: PrintedExamples }>>
 
-const contentOf = (schema: unknown, types: readonly string[] = []): Content =>
-  Object.fromEntries(['application/json', ...types].map((type) => [type, { schema }]))
+const contentOf = (
+  schema: unknown,
+  examples: { readonly examples?: PrintedExamples },
+  types: readonly string[] = [],
+): Content =>
+  Object.fromEntries(['application/json', ...types].map((type) => [type, { schema, ...examples }]))
 
-const responseName = (code: ErrorCode) => ERRORS[code].title.replaceAll(/\s/g, '')
-
-const RESPONSES: readonly ErrorCode[] = [
-  'invalid',
-  'unauthenticated',
-  'forbidden',
-  'not_found',
-  'conflict',
-  'too_large',
-  'unsupported_media_type',
-  'rate_limited',
-]
-
-const problem = {
-  type: 'object',
-  required: ['title', 'status', 'detail'],
-  properties: {
-    title: { type: 'string' },
-    status: { type: 'integer' },
-    detail: { type: 'string' },
-    instance: { type: 'string' },
-    errors: {
-      type: 'object',
-      description: 'Sentences by property path, e.g. data.number.',
-      additionalProperties: { type: 'array', items: { type: 'string' } },
-    },
-  },
-}
-
-const parameter = (name: string, place: 'path' | 'query', schema: JsonSchema, required: boolean) => ({
+const parameter = (
+  operation: Operation,
+  name: string,
+  place: 'path' | 'query',
+  schema: JsonSchema,
+  required: boolean,
+) => ({
   name,
   in: place,
   required,
   ...(schema.description === undefined ? {} : { description: schema.description }),
   ...(place === 'query' && allows(schema, 'object') ? { style: 'deepObject', explode: true } : {}),
   schema: printedSchema(schema),
+  ...parameterExamples(operation, name),
 })
 
-const refs = (codes: readonly ErrorCode[]) =>
-  Object.fromEntries(
-    codes.map((code) => [ERRORS[code].status, { $ref: `#/components/responses/${responseName(code)}` }]),
-  )
+/** How an operation may fail, the commonest code of each status first. */
+const failureCodes = (operation: Operation): readonly ErrorCode[] => {
+  const method = methodOf(operation)
+  const members = Object.keys(asSchema(operation.input).properties ?? {})
+  const params = pathParams(pathOf(operation))
+  const bodiless = method === 'GET' || method === 'DELETE'
+  const takesBody = operation.body !== undefined || (!bodiless && members.length > params.length)
+  return [
+    ...(members.length > 0 ? (['invalid'] as const) : []),
+    ...(operation.permission === 'none' ? [] : (['unauthenticated', 'forbidden'] as const)),
+    ...(params.length > 0 ? (['not_found'] as const) : []),
+    // An idempotency key in flight.
+    ...(bodiless ? [] : (['conflict'] as const)),
+    ...(takesBody ? (['too_large', 'unsupported_media_type'] as const) : []),
+    ...(operation.errors ?? []),
+    'rate_limited',
+  ]
+}
 
 const printedOperation = (operation: Operation, traceHeader: string): OpenApiOperation => {
   const method = methodOf(operation)
@@ -97,8 +96,10 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
   )
   const inQuery = method === 'GET' || method === 'DELETE' || operation.body !== undefined
   const parameters = [
-    ...path.map((name) => parameter(name, 'path', asSchema(input.properties?.[name]), true)),
-    ...(inQuery ? others.map(([name, schema]) => parameter(name, 'query', schema, isRequired(name))) : []),
+    ...path.map((name) => parameter(operation, name, 'path', asSchema(input.properties?.[name]), true)),
+    ...(inQuery
+      ? others.map(([name, schema]) => parameter(operation, name, 'query', schema, isRequired(name)))
+      : []),
   ]
   const bodySchema =
     operation.body !== undefined
@@ -113,14 +114,6 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
   const status = operation.status ?? 200
   const result = operation.responseBody ? output.properties?.[operation.responseBody] : output
   const secured = operation.permission !== 'none'
-  const errors: ErrorCode[] = [
-    ...(parameters.length > 0 || bodySchema !== undefined ? (['invalid'] as const) : []),
-    ...(secured ? (['unauthenticated'] as const) : []),
-    ...(secured && operation.permission !== 'any key' ? (['forbidden'] as const) : []),
-    ...(path.length > 0 ? (['not_found'] as const) : []),
-    ...(method === 'POST' ? (['conflict'] as const) : []),
-    ...(bodySchema === undefined ? [] : (['too_large', 'unsupported_media_type'] as const)),
-  ]
   return {
     operationId: operation.rpc,
     tags: [operation.rpc.split('.')[0]!],
@@ -137,7 +130,14 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
               operation.body === undefined
                 ? others.some(([name]) => isRequired(name))
                 : isRequired(operation.body),
-            content: contentOf(bodySchema, operation.consumes),
+            content: contentOf(
+              bodySchema,
+              bodyExamples(
+                operation,
+                others.map(([name]) => name),
+              ),
+              operation.consumes,
+            ),
           },
         }),
     responses: {
@@ -147,17 +147,28 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
           [traceHeader]: { $ref: '#/components/headers/TraceId' },
           ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
         },
-        ...(answersNothing(operation) ? {} : { content: contentOf(printedSchema(result)) }),
+        ...(answersNothing(operation)
+          ? {}
+          : { content: contentOf(printedSchema(result), answerExamples(operation)) }),
       },
-      ...refs(errors),
+      ...failureResponses(operation, failureCodes(operation), traceHeader),
       default: { $ref: '#/components/responses/Error' },
     },
   }
 }
 
-/** OpenAPI 3.1 of all operations in the registry. `prefix` is the canonical header brand. */
+/** `data` of tokens by type. */
+const tokenTypeSchemas = (types: Iterable<TokenType>) =>
+  Object.fromEntries(
+    [...types].map(({ name, title, data, examples }) => [
+      `data.${name}`,
+      { title, ...(printedSchema(data) as object), ...(examples && { examples }) },
+    ]),
+  )
+
+/** OpenAPI 3.1 of all operations and token types in the registry. `prefix` is the canonical header brand. */
 export const openApi = (
-  registry: Pick<Registry, 'operations'>,
+  registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   { prefix, version }: { readonly prefix: string; readonly version: string },
 ): OpenApi => {
   const traceHeader = `${prefix}-TRACE-ID`
@@ -167,11 +178,6 @@ export const openApi = (
     paths[path] ??= {}
     paths[path][methodOf(operation).toLowerCase()] = printedOperation(operation, traceHeader)
   }
-  const error = (description: string) => ({
-    description,
-    headers: { [traceHeader]: { $ref: '#/components/headers/TraceId' } },
-    content: contentOf({ $ref: '#/components/schemas/Problem' }),
-  })
   return {
     openapi: '3.1.1',
     info: {
@@ -189,11 +195,8 @@ export const openApi = (
       headers: {
         TraceId: { description: 'The trace id sent, or one made for this call.', schema: { type: 'string' } },
       },
-      schemas: { Problem: problem },
-      responses: {
-        Error: error('Any other failure'),
-        ...Object.fromEntries(RESPONSES.map((code) => [responseName(code), error(ERRORS[code].title)])),
-      },
+      schemas: { Problem: problemSchema, ...tokenTypeSchemas(registry.tokenTypes.values()) },
+      responses: sharedResponses(registry.operations.flatMap(failureCodes), traceHeader),
     },
     security: [{ ApiKey: [] }],
   }

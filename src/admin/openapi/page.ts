@@ -12,6 +12,7 @@ summary { cursor: pointer; padding: .5rem 1rem; } summary:hover { background: va
 code { font: 13px/1.5 ui-monospace, monospace; } b.method { display: inline-block; min-width: 4.2rem; }
 table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
 td, th { border-bottom: 1px solid var(--line); padding: .25rem .5rem .25rem 0; vertical-align: top; }
+pre { background: var(--soft); border-radius: 6px; margin: .25rem 0; overflow-x: auto; padding: .5rem .75rem; white-space: pre-wrap; }
 h3 { font-size: 1rem; margin: 1rem 0 .25rem; } .note { opacity: .7; }
 `
 
@@ -107,6 +108,35 @@ const statusRows = (operation: OpenApiOperation) =>
     .map((status) => code(status))
     .join(', ')
 
+const json = (value: unknown) => `<pre><code>${html(JSON.stringify(value, null, 2))}</code></pre>`
+
+const contentIn = (holder: unknown): Record<string, unknown> => {
+  const content =
+    isObject(holder) && isObject(holder.content) ? holder.content['application/json'] : undefined
+  return isObject(content) ? content : {}
+}
+
+/** The parts of each example together again, under its summary. */
+const exampleSections = (operation: OpenApiOperation): string => {
+  const sections = new Map<string, { summary: string; parts: string[] }>()
+  const add = (examples: unknown, show: (value: unknown) => string) => {
+    for (const [name, example] of Object.entries(isObject(examples) ? examples : {})) {
+      const { summary, value } = example as { summary: string; value: unknown }
+      const section = sections.get(name) ?? { summary, parts: [] }
+      section.parts.push(show(value))
+      sections.set(name, section)
+    }
+  }
+  for (const { name, examples } of operation.parameters ?? [])
+    add(examples, (value) => `<div>${code(name)}: ${code(JSON.stringify(value))}</div>`)
+  add(contentIn(operation.requestBody).examples, (value) => `<div>Body</div>${json(value)}`)
+  for (const [status, response] of Object.entries(operation.responses))
+    add(contentIn(response).examples, (value) => `<div>Answer ${code(status)}</div>${json(value)}`)
+  return [...sections.values()]
+    .map(({ summary, parts }) => `<h3>Example: ${html(summary)}</h3>${parts.join('')}`)
+    .join('\n')
+}
+
 const operationSection = (method: string, path: string, operation: OpenApiOperation): string => {
   const parameters = (operation.parameters ?? []).map(
     ({ name, in: place, required, schema }) =>
@@ -115,18 +145,35 @@ const operationSection = (method: string, path: string, operation: OpenApiOperat
   )
   const body = operation.requestBody && Object.entries(operation.requestBody.content)
   const [, success] = Object.entries(operation.responses).find(([status]) => status.startsWith('2')) ?? []
-  const content =
-    isObject(success) && isObject(success.content) ? success.content['application/json'] : undefined
+  const { schema } = contentIn(success)
   return `<details id="${html(operation.operationId)}"><summary><b class="method">${method.toUpperCase()}</b> ${code(path)} — ${html(operation.summary)}</summary><div>
 ${operation.description === undefined ? '' : `<p>${html(operation.description)}</p>`}
 <p>Permission: ${code(operation['x-permission'])}. Statuses: ${statusRows(operation)}. RPC: ${code(operation.operationId)}.</p>
 ${table('Parameters', parameters)}
 ${body ? schemaSection(`Body (${body.map(([type]) => type).join(', ')})`, body[0]![1].schema) : ''}
-${isObject(content) ? schemaSection('Answer', content.schema) : ''}
+${schema === undefined ? '' : schemaSection('Answer', schema)}
+${exampleSections(operation)}
 </div></details>`
 }
 
-/** The operations of a document on one page, grouped by tag; complete in itself, no script. */
+/** What tokens of each type hold: the schemas named `data.<type>`. */
+const tokenTypeSections = (document: OpenApi): string => {
+  const sections = Object.entries(document.components.schemas ?? {}).flatMap(([name, schema]) => {
+    if (!name.startsWith('data.') || !isObject(schema)) return []
+    const examples = Array.isArray(schema.examples) ? schema.examples.map(json).join('') : ''
+    return [
+      `<details id="${html(name)}"><summary>${code(name.slice('data.'.length))} — ${html(schema.title)}</summary><div>
+${schemaSection('Data', schema)}
+${examples === '' ? '' : `<h3>Examples</h3>${examples}`}
+</div></details>`,
+    ]
+  })
+  return sections.length === 0
+    ? ''
+    : `<section><h2 id="token-types">Token types</h2>\n${sections.join('\n')}\n</section>`
+}
+
+/** The operations and token types of a document on one page, grouped by tag; complete in itself, no script. */
 export const docsPage = (document: OpenApi): string => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
@@ -144,8 +191,9 @@ ${own.map(({ method, path, operation }) => operationSection(method, path, operat
 <h1>${html(document.info.title)} API <span class="note">${html(document.info.version)}</span></h1>
 <p>${html(document.info.description)} Calls carry an API key in the header ${code(isObject(key) ? key.name : '')}.
 The same as data: <a href="/openapi.json">/openapi.json</a>.</p>
-<nav>${document.tags.map(({ name }) => `<a href="#tag-${html(name)}">${html(name)}</a>`).join('')}</nav>
+<nav>${document.tags.map(({ name }) => `<a href="#tag-${html(name)}">${html(name)}</a>`).join('')}<a href="#token-types">Token types</a></nav>
 ${sections.join('\n')}
+${tokenTypeSections(document)}
 </body></html>
 `
 }

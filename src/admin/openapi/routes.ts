@@ -6,7 +6,7 @@ import { docsPage, PAGE_POLICY } from './page.ts'
 
 /** `/openapi.json` and `/docs`, printed once: the registry does not change while the service runs. */
 export const documentationRoutes = (
-  registry: Pick<Registry, 'operations'>,
+  registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   options: { readonly prefix: string; readonly version: string },
 ): readonly OwnRoute[] => {
   const document = openApi(registry, options)

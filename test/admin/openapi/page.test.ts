@@ -34,7 +34,10 @@ t.test('what plugins write is text, never markup', async (t) => {
   const evil = '<script>alert("x")</script>&\''
   const page = docsPage(
     openApi(
-      { operations: [operationOf({ summary: evil, description: evil, permission: evil })] },
+      {
+        operations: [operationOf({ summary: evil, description: evil, permission: evil })],
+        tokenTypes: new Map(),
+      },
       { prefix: evil, version: evil },
     ),
   )

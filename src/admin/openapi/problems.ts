@@ -1,0 +1,60 @@
+import { AppError, ERRORS, type ErrorCode, invalid } from '../../common/errors.ts'
+import type { Operation } from '../../sdk/index.ts'
+import { failureExamples } from './examples.ts'
+
+/** The error body of every answer from 400 up (completions §2). */
+export const problemSchema = {
+  type: 'object',
+  required: ['title', 'status', 'detail'],
+  properties: {
+    title: { type: 'string' },
+    status: { type: 'integer' },
+    detail: { type: 'string' },
+    instance: { type: 'string' },
+    errors: {
+      type: 'object',
+      description: 'Sentences by property path, e.g. data.number.',
+      additionalProperties: { type: 'array', items: { type: 'string' } },
+    },
+  },
+  examples: [
+    new AppError(
+      'not_found',
+      'Application "d7c8b0f2-53a1-4c57-9a0e-6e1f4b2c8d90" does not exist.',
+    ).toProblem(),
+    invalid({ 'data.number': ['must pass the Luhn check'] }).toProblem(),
+  ],
+}
+
+const responseName = (code: ErrorCode) => ERRORS[code].title.replaceAll(/\s/g, '')
+
+const errorResponse = (description: string, traceHeader: string, examples?: object) => ({
+  description,
+  headers: { [traceHeader]: { $ref: '#/components/headers/TraceId' } },
+  content: {
+    'application/json': { schema: { $ref: '#/components/schemas/Problem' }, ...(examples && { examples }) },
+  },
+})
+
+/** `components.responses`: one for each of these codes, and `Error` for any other failure. */
+export const sharedResponses = (codes: Iterable<ErrorCode>, traceHeader: string) => ({
+  Error: errorResponse('Any other failure', traceHeader),
+  ...Object.fromEntries(
+    [...new Set(codes)].map((code) => [responseName(code), errorResponse(ERRORS[code].title, traceHeader)]),
+  ),
+})
+
+/** The failures of one operation by status: a shared response, or one with the operation's own examples. */
+export const failureResponses = (
+  operation: Operation,
+  codes: readonly ErrorCode[],
+  traceHeader: string,
+): Readonly<Record<string, unknown>> => {
+  const responses = new Map<number, unknown>()
+  for (const [status, { title, examples }] of failureExamples(operation))
+    responses.set(status, errorResponse(title, traceHeader, examples))
+  for (const code of codes)
+    if (!responses.has(ERRORS[code].status))
+      responses.set(ERRORS[code].status, { $ref: `#/components/responses/${responseName(code)}` })
+  return Object.fromEntries(responses)
+}
