@@ -6,8 +6,9 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
 import type { Call, Operation, TokenType } from '../sdk/index.ts'
-import type { AnswerStore } from '../store/types.ts'
+import type { AnswerStore, Begun } from '../store/types.ts'
 import { methodOf } from './check-operation.ts'
+import { withoutData } from './without-data.ts'
 
 /** Characters of an idempotency key (completions §1). */
 const MAX_KEY = 200
@@ -36,11 +37,11 @@ export const isRepeatable = (operation: Operation): boolean =>
   operation.permission !== 'none' &&
   !/:(?:read|search)$/.test(operation.permission)
 
-const bound = (tenantId: string, key: Buffer): SealContext => ({
+const bound = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
   tenantId,
   tokenId: key.toString('hex'),
   // No token type has a colon in its name.
-  type: 'kept:answer',
+  type: `kept:${part}`,
   version: 1,
   part: 'sealed',
 })
@@ -62,15 +63,22 @@ const tokensIn = (answer: unknown, types: ReadonlyMap<string, unknown>): readonl
 
 /**
  * Idempotency keys (completions §1), per tenant, actor and key. The right to run lies in the store, so it holds across
- * processes; answers lie there sealed, since they may hold data and new API keys. Keys are kept as keyed hashes.
+ * processes; answers lie there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
+ * when one of them is changed, deleted or expired: from then on it is repeated without. Keys are kept as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { answers, keys, journal, clock, log, tokenTypes } = deps
 
-  const replay = async (call: Call, key: Buffer, sealed: Buffer): Promise<unknown> => {
+  const replay = async (
+    call: Call,
+    key: Buffer,
+    { sealed, shown }: Extract<Begun, { kind: 'done' }>,
+  ): Promise<unknown> => {
     const { tenantId, actorId, actorType } = call.caller
-    const ring = await keys.tenant(tenantId, [sealed])
-    const { output } = JSON.parse(ring.open(sealed, bound(tenantId, key)).toString()) as { output: unknown }
+    const kept = shown ?? sealed
+    const ring = await keys.tenant(tenantId, [kept])
+    const context = bound(tenantId, key, shown ? 'whole' : 'outline')
+    const { output } = JSON.parse(ring.open(kept, context).toString()) as { output: unknown }
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
         tenant_id: tenantId,
@@ -109,7 +117,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           { retryAfter: 1 },
         )
       if (begun.kind === 'done') {
-        if (begun.operation === operation.rpc) return replay(call, key, begun.sealed)
+        if (begun.operation === operation.rpc) return replay(call, key, begun)
         throw new AppError(
           'conflict',
           'This idempotency key was used for a call of another kind. Use a fresh key for each call.',
@@ -125,8 +133,22 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         throw thrown
       }
       try {
-        const sealed = ring.seal(Buffer.from(JSON.stringify({ output })), bound(tenantId, key))
-        await answers.finish({ ...id, holder, sealed, expiresAt: clock.now() + KEPT })
+        const sealed = (value: unknown, part: 'outline' | 'whole') =>
+          ring.seal(Buffer.from(JSON.stringify({ output: value })), bound(tenantId, key, part))
+        const outline = withoutData(output, tokenTypes)
+        const done = clock.now()
+        await answers.finish(
+          {
+            ...id,
+            holder,
+            expiresAt: done + KEPT,
+            sealed: sealed(outline.output, 'outline'),
+            ...(outline.tokens.length === 0
+              ? {}
+              : { shown: { sealed: sealed(output, 'whole'), tokens: outline.tokens } }),
+          },
+          done,
+        )
       } catch (err) {
         // What was asked for is done: the caller is told so, and only a repetition would not know.
         log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')

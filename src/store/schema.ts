@@ -18,6 +18,7 @@ export interface Schema {
   active_tokens: { month: number; tenant_id: string; seq: number }
   active_counts: { tenant_id: string; month: number; count: number }
   idempotent_answers: IdempotentAnswersTable
+  answer_tokens: { tenant_id: string; token_id: string; key: Uint8Array }
   deleted_tenants: { id: string; deleted_at: number; emptied_at: number | null }
   journal_positions: { journal: string; seq: number; hash: string }
   schema_migrations: { version: number; name: string; applied_at: number }
@@ -93,7 +94,10 @@ export interface LogCountsTable {
   count: number
 }
 
-/** `sealed` is null while `holder` is at work. */
+/**
+ * `sealed` is null while `holder` is at work. `shown` is the answer with what it shows of tokens, null once one of them
+ * has changed or gone; not to be read from `shown_until` on.
+ */
 export interface IdempotentAnswersTable {
   tenant_id: string
   key: Uint8Array
@@ -101,6 +105,8 @@ export interface IdempotentAnswersTable {
   holder: string
   sealed: Uint8Array | null
   expires_at: number
+  shown: Uint8Array | null
+  shown_until: number | null
 }
 
 export interface LogsTable {

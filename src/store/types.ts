@@ -281,7 +281,25 @@ export type Begun =
   | { readonly kind: 'begun' }
   /** Another request holds it. */
   | { readonly kind: 'running' }
-  | { readonly kind: 'done'; readonly operation: string; readonly sealed: Buffer }
+  | {
+      readonly kind: 'done'
+      readonly operation: string
+      readonly sealed: Buffer
+      /** As long as all tokens in it are as they were. */
+      readonly shown?: Buffer
+    }
+
+export interface FinishedAnswer extends AnswerKey {
+  readonly holder: string
+  readonly expiresAt: number
+  /** The answer without what tokens keep sealed. */
+  readonly sealed: Buffer
+  /**
+   * The whole answer, when it shows something of tokens. It goes in the transaction that changes or deletes one of them,
+   * and when one of them, or a short-lived member, expires.
+   */
+  readonly shown?: { readonly sealed: Buffer; readonly tokens: readonly string[] }
+}
 
 export interface AnswerStore {
   /** `holder` may make the answer until `expiresAt`, unless one is there or another holder is at it. */
@@ -290,9 +308,7 @@ export interface AnswerStore {
     now: number,
   ): Promise<Begun>
   /** Keeps the answer until `expiresAt`; nothing when the holder's time has run out and another took over. */
-  finish(
-    answer: AnswerKey & { readonly holder: string; readonly sealed: Buffer; readonly expiresAt: number },
-  ): Promise<void>
+  finish(answer: FinishedAnswer, now: number): Promise<void>
   /** Gives the right back. */
   abandon(answer: AnswerKey & { readonly holder: string }): Promise<void>
 }

@@ -118,9 +118,9 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await answers.abandon({ ...answer, holder: 'a' })
       t.strictSame(await begin('b'), { kind: 'begun' })
       t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
-      await answers.finish({ ...answer, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 })
+      await answers.finish({ ...answer, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 }, NOW)
       t.strictSame(await begin('b', NOW + 100), { kind: 'running' })
-      await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 })
+      await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 }, NOW)
       await answers.abandon({ ...answer, holder: 'c' })
       const sealed = Buffer.from('kept')
       const done = { kind: 'done', operation: 'Things.Create', sealed }
@@ -130,6 +130,57 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       t.strictSame(await begin('d', NOW + 899), done)
       t.equal(await leftovers.purge(NOW + 900, 10), 1)
       t.strictSame(await begin('d', NOW), { kind: 'begun' })
+    },
+  )
+
+  await t.test(
+    'what an answer shows of a token goes with it, with its change and with its time',
+    async (t) => {
+      const { answers, tokens, leftovers } = await open(t)
+      const whole = Buffer.from('whole')
+      const keep = async (name: string, ids: readonly string[]) => {
+        const answer = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
+        await answers.begin({ ...answer, operation: 'Things.Create' }, NOW)
+        const shown = { sealed: whole, tokens: ids }
+        await answers.finish({ ...answer, sealed: Buffer.from('outline'), shown }, NOW)
+      }
+      const shown = async (name: string, now = NOW) => {
+        const key = { tenantId: 'tenant-a', key: Buffer.from(name) }
+        const done = await answers.begin({ ...key, operation: '', holder: '', expiresAt: now + 1 }, now)
+        t.match(done, { kind: 'done', sealed: Buffer.from('outline') })
+        return done.kind === 'done' && done.shown !== undefined
+      }
+      await tokens.create(
+        [
+          aToken({ id: 'plain' }),
+          aToken({ id: 'other' }),
+          aToken({ id: 'short', expires_at: NOW + 50 }),
+          aToken({ id: 'cvc', ephemeral: Buffer.from('sealed'), ephemeral_until: NOW + 60 }),
+          aToken({ id: 'plain', tenant_id: 'tenant-b' }),
+        ],
+        NOW,
+      )
+      await keep('both', ['plain', 'other'])
+      await keep('one', ['plain'])
+      await keep('short', ['other', 'short'])
+      await keep('cvc', ['cvc'])
+      await keep('late', ['plain', 'gone'])
+      t.equal(await shown('late'), false, 'one was deleted before the answer was kept')
+      await tokens.delete('tenant-b', 'plain', NOW)
+      for (const name of ['both', 'one', 'short', 'cvc']) t.equal(await shown(name), true, name)
+      t.equal(await shown('short', NOW + 50), false)
+      t.equal(await shown('cvc', NOW + 59), true)
+      t.equal(await shown('cvc', NOW + 60), false)
+      t.equal(await leftovers.purge(NOW + 60, 10), 2)
+      t.equal(await shown('cvc'), false, 'it is gone, not only hidden')
+      await tokens.delete('tenant-a', 'plain', NOW)
+      for (const name of ['both', 'one']) t.equal(await shown(name), false, name)
+
+      await keep('changed', ['other'])
+      const [row] = await tokens.read('tenant-a', ['other'], NOW)
+      const { version, ...rest } = row!
+      await tokens.update({ row: rest, version, terms: [], deduplicate: false }, NOW)
+      t.equal(await shown('changed'), false)
     },
   )
 

@@ -97,15 +97,66 @@ t.test('a key is for one kind of call, and has 1 to 200 characters', async (t) =
   t.equal((await send('POST', '/tokens', { data: 'a' }, 'x'.repeat(201))).status, 400)
 })
 
+const revealAll = {
+  description: 'all',
+  priority: 1,
+  container: '/',
+  transform: 'reveal',
+  permissions: ALL,
+}
+
+t.test(
+  '"204; data gone for good": repeated answers then hold of a token what every holder of its id may see',
+  async (t) => {
+    const { key } = await api.application('private', [], [revealAll])
+    const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+    const definitions = { a: card, list: [{ type: 'token', data: 'second', mask: 'literal' }], plain: 'x' }
+    const post = (name: string, path: string, body: object) => send('POST', path, body, name, key)
+
+    const first = await post('gone-1', '/tokens', card)
+    const bulk = await post('gone-2', '/tokenize', definitions)
+    t.equal(first.body.data.number, card.data.number)
+    t.strictSame((await post('gone-1', '/tokens', card)).body, first.body)
+    t.strictSame((await post('gone-2', '/tokenize', definitions)).body, bulk.body)
+    const second: string = bulk.body.list[0].id
+    for (const id of [first.body.id, second])
+      t.equal((await api.call('DELETE', `/tokens/${id}`, { key })).status, 204)
+
+    const again = await post('gone-1', '/tokens', card)
+    const { data, mask, search_indexes, fingerprint_expression, ...outline } = first.body
+    t.equal(again.status, 201)
+    t.strictSame(again.body, outline)
+    const bulkAgain = await post('gone-2', '/tokenize', definitions)
+    t.equal(bulkAgain.body.list[0].id, second)
+    t.equal(bulkAgain.body.plain, bulk.body.plain)
+    t.notMatch(JSON.stringify(bulkAgain.body), /literal|second|4242/)
+    const { body: logs } = await api.call('GET', `/logs?entity_id=${first.body.id}`, { key: api.management })
+    t.strictSame(
+      logs.data.map(({ operation }: { operation: string }) => operation),
+      ['delete', 'read', 'create'],
+      'what shows no data is no disclosure',
+    )
+  },
+)
+
+t.test('a repeated answer shows neither a cvc after its time nor data that was replaced', async (t) => {
+  const { key } = await api.application('private', [], [revealAll])
+  const card = { type: 'card', data: { number: '4242424242424242', cvc: '123' } }
+  const post = (name: string, body: object) => send('POST', '/tokens', body, name, key)
+  const first = await post('cvc', card)
+  t.equal(first.body.data.cvc, '123')
+  api.clock.advance(3_600_000)
+  const again = await post('cvc', card)
+  t.equal(again.body.id, first.body.id)
+  t.equal(again.body.data, undefined)
+
+  const { body: token } = await post('replaced', { data: 'before' })
+  await api.call('PATCH', `/tokens/${token.id}`, { key, body: { data: 'after' } })
+  t.equal((await post('replaced', { data: 'before' })).body.data, undefined)
+})
+
 t.test('answers lie sealed, and a replayed one that shows data leaves its record', async (t) => {
-  const rule = {
-    description: 'all',
-    priority: 1,
-    container: '/',
-    transform: 'reveal',
-    permissions: ['token:create', 'token:read'],
-  }
-  const { key: revealing } = await api.application('private', [], [rule])
+  const { key: revealing } = await api.application('private', [], [revealAll])
   const secret = 'plain-5f0e77aa91'
   const first = await send('POST', '/tokens', { data: secret }, 'idem-9d1c', revealing)
   t.equal(first.body.data, secret)

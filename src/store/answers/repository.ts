@@ -5,13 +5,20 @@ import type { AnswerStore } from '../types.ts'
 export const createAnswerStore = ({ writer }: { readonly writer: Writer }): AnswerStore => ({
   begin: async (answer, now) => {
     const begun = await writer.write('answers.begin', { answer: { ...answer, key: own(answer.key) }, now })
-    return begun.kind === 'done' ? { ...begun, sealed: buffer(begun.sealed) } : begun
+    if (begun.kind !== 'done') return begun
+    const { shown, ...done } = begun
+    return { ...done, sealed: buffer(done.sealed), ...(shown === undefined ? {} : { shown: buffer(shown) }) }
   },
-  finish: (answer) =>
-    writer.write(
-      'answers.finish',
-      { answer: { ...answer, key: own(answer.key), sealed: own(answer.sealed) } },
-      1_000 + answer.sealed.byteLength,
-    ),
+  finish: (answer, now) => {
+    const { key, sealed, shown } = answer
+    const owned = {
+      ...answer,
+      key: own(key),
+      sealed: own(sealed),
+      ...(shown === undefined ? {} : { shown: { ...shown, sealed: own(shown.sealed) } }),
+    }
+    const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
+    return writer.write('answers.finish', { answer: owned, now }, bytes)
+  },
   abandon: (answer) => writer.write('answers.abandon', { answer: { ...answer, key: own(answer.key) } }),
 })

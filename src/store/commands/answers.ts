@@ -1,7 +1,15 @@
-import { answerByKey, dropAnswer, putAnswer, sealAnswer } from '../answers/statements.ts'
+import {
+  answerByKey,
+  deleteAnswer,
+  dropAnswer,
+  insertAnswer,
+  insertAnswerToken,
+  sealAnswer,
+} from '../answers/statements.ts'
 import type { Session } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
-import type { AnswerStore, Begun } from '../types.ts'
+import { tokenById } from '../tokens/statements.ts'
+import type { AnswerStore, Begun, FinishedAnswer } from '../types.ts'
 
 export const beginAnswer = async (
   session: Session,
@@ -10,20 +18,45 @@ export const beginAnswer = async (
   const { tenantId: tenant_id, key, operation, holder, expiresAt: expires_at } = answer
   await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
   const there = await session.get(answerByKey, { tenant_id, key })
-  if (there && there.expires_at > now)
-    return there.sealed === null
-      ? { kind: 'running' }
-      : { kind: 'done', operation: there.operation, sealed: buffer(there.sealed) }
-  await session.run(putAnswer, { tenant_id, key, operation, holder, expires_at })
+  if (there && there.expires_at > now) {
+    const { operation, sealed, shown, shown_until } = there
+    if (sealed === null) return { kind: 'running' }
+    const isShown = shown !== null && (shown_until === null || shown_until > now)
+    return { kind: 'done', operation, sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
+  }
+  if (there) await session.run(deleteAnswer, { tenant_id, key })
+  await session.run(insertAnswer, { tenant_id, key, operation, holder, expires_at })
   return { kind: 'begun' }
+}
+
+/** Until when all these tokens and their short-lived members are there; null: no end. Undefined: one has gone already. */
+const lifeOf = async (
+  session: Session,
+  tenant_id: string,
+  ids: readonly string[],
+  now: number,
+): Promise<number | null | undefined> => {
+  let until = Number.POSITIVE_INFINITY
+  for (const id of ids) {
+    const token = await session.get(tokenById, { tenant_id, id, now })
+    if (!token) return undefined
+    until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
+  }
+  return until === Number.POSITIVE_INFINITY ? null : until
 }
 
 export const finishAnswer = async (
   session: Session,
-  { answer }: { readonly answer: Parameters<AnswerStore['finish']>[0] },
+  { answer, now }: { readonly answer: FinishedAnswer; readonly now: number },
 ): Promise<void> => {
-  const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at } = answer
-  await session.run(sealAnswer, { tenant_id, key, holder, sealed, expires_at })
+  const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = answer
+  const life = shown === undefined ? undefined : await lifeOf(session, tenant_id, shown.tokens, now)
+  const kept = life === undefined ? undefined : shown
+  const row = { tenant_id, key, holder, sealed, expires_at }
+  const shownRow = { shown: kept?.sealed ?? null, shown_until: life ?? null }
+  if ((await session.run(sealAnswer, { ...row, ...shownRow })) === 0) return
+  for (const token_id of kept?.tokens ?? [])
+    await session.run(insertAnswerToken, { tenant_id, token_id, key })
 }
 
 export const abandonAnswer = async (

@@ -5,6 +5,7 @@ import {
   purgeActive,
   purgeAnswers,
   purgeRecords,
+  purgeShown,
 } from '../leftovers/statements.ts'
 import type { Session } from '../session.ts'
 import { allKinds, deleteRecordsOf } from '../tenants/statements.ts'
@@ -29,6 +30,7 @@ export const purgeLeftovers = async (
   let removed = 0
   removed += await session.run(purgeRecords, { now, limit })
   removed += await session.run(purgeAnswers, { now, limit })
+  removed += await session.run(purgeShown, { now, limit })
   // Records of last month may still be on their way into the logs.
   removed += await session.run(purgeActive, { month: monthOf(now) - 1, limit })
   for (const { id, deleted_at } of await session.all(fullTenants, {})) {

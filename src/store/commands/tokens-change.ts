@@ -1,3 +1,4 @@
+import { forgetShown } from '../answers/statements.ts'
 import type { Session } from '../session.ts'
 import { createCounts } from '../tokens/counts.ts'
 import {
@@ -28,6 +29,7 @@ export const updateOneToken = async (
   }
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
   if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
+  await session.run(forgetShown, { tenant_id, token_id: id })
   await session.run(deleteTerms, { seq })
   await session.run(deleteMetadata, { seq })
   await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
@@ -47,6 +49,7 @@ export const deleteOneToken = async (
 ): Promise<boolean> => {
   const removed = await session.get(deleteToken, { tenant_id: tenantId, id })
   if (!removed) return false
+  await session.run(forgetShown, { tenant_id: tenantId, token_id: id })
   const counts = createCounts()
   counts.removed({ tenant_id: tenantId, ...removed })
   await counts.write(session)

@@ -31,6 +31,17 @@ export const purgeAnswers = statement<Due>(({ builder }, slot) =>
   ),
 )
 
+/** What answers show of tokens that have expired, or of members that have. */
+export const purgeShown = statement<Due>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotent_answers')
+    .set({ shown: null, shown_until: null })
+    .where(
+      sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
+        where shown_until <= ${slot('now')} order by shown_until limit ${slot('limit')})`,
+    ),
+)
+
 /** Months before `month`. */
 export const purgeActive = statement<{ readonly month: number; readonly limit: number }>(
   ({ builder }, slot) =>

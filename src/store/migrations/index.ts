@@ -1,9 +1,10 @@
 import { tables } from './0001-tables.ts'
 import { resources } from './0002-resources.ts'
+import { answers } from './0003-answers.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
-export const migrations: readonly Migration[] = [tables, resources]
+export const migrations: readonly Migration[] = [tables, resources, answers]
 
 /** The version of the schema that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

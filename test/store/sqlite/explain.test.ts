@@ -218,7 +218,10 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
     await store.usage.types('tenant-a', NOW)
     await store.usage.active('tenant-a', NOW)
     await store.answers.begin({ ...answer, operation: 'o', expiresAt: NOW + 1 }, NOW)
-    await store.answers.finish({ ...answer, sealed: Buffer.from(''), expiresAt: NOW + 1 })
+    await store.tokens.create([aToken({ id: 'shown' })], NOW)
+    const shown = { sealed: Buffer.from(''), tokens: ['shown'] }
+    await store.answers.finish({ ...answer, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
+    await store.tokens.delete('tenant-a', 'shown', NOW)
     await store.answers.abandon(answer)
     await store.leftovers.purge(NOW, 10)
   })

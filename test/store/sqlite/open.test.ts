@@ -55,6 +55,7 @@ t.test('starters at the same time all open, and the schema is made once', async 
   t.strictSame(db.prepare('select version, name from schema_migrations').all(), [
     { version: 1, name: 'tables' },
     { version: 2, name: 'resources' },
+    { version: 3, name: 'answers' },
   ])
   db.close()
 })
