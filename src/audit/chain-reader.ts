@@ -25,6 +25,8 @@ export interface ChainPiece {
   readonly fault?: ChainFault
   /** Bytes of an unfinished line at the end of the chain. */
   readonly rest: number
+  /** False when the chain had nothing behind these lines as they were read. */
+  readonly more: boolean
 }
 
 const faultAt = (place: ChainPlace, file: string, reason: string): ChainFault => ({
@@ -95,25 +97,44 @@ export const nextPiece = async (
         lines: [],
         place,
         rest: 0,
+        more: false,
         fault: faultAt(place, `number ${place.segment}`, 'the file is missing'),
       }
     const file = await open(segment.path, 'r')
     try {
-      const { lines, rest } = await readLines(file, place.offset)
+      const { lines, rest, more } = await readLines(file, place.offset)
       const { read, place: after, fault } = follow(mac, segment.file, place, lines, limit)
       if (fault !== undefined || read.length > 0) {
         if (read.length > 0) await settle(file)
-        return { lines: read, place: after, rest: 0, ...(fault === undefined ? {} : { fault }) }
+        return {
+          lines: read,
+          place: after,
+          rest: 0,
+          more: more || read.length < lines.length || segment !== segments.at(-1),
+          ...(fault === undefined ? {} : { fault }),
+        }
       }
       if (segment === segments.at(-1)) {
         const { size } = await file.stat()
         return size < place.offset
-          ? { lines: [], place, rest: 0, fault: faultAt(place, segment.file, 'the file was cut') }
-          : { lines: [], place, rest }
+          ? {
+              lines: [],
+              place,
+              rest: 0,
+              more: false,
+              fault: faultAt(place, segment.file, 'the file was cut'),
+            }
+          : { lines: [], place, rest, more: false }
       }
       // A later file exists, so this one had its last line before the list was made.
       if (rest > 0)
-        return { lines: [], place, rest, fault: faultAt(place, segment.file, 'the line is not finished') }
+        return {
+          lines: [],
+          place,
+          rest,
+          more: false,
+          fault: faultAt(place, segment.file, 'the line is not finished'),
+        }
     } finally {
       await file.close()
     }

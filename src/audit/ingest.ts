@@ -121,7 +121,8 @@ export const createIngest = (deps: IngestDeps, options: { readonly directory: st
       place = piece.place
       places.set(name, place)
       if (piece.fault !== undefined) refuse(name, piece.fault)
-      if (piece.fault !== undefined || piece.lines.length === 0) return count
+      // What is written meanwhile is the next round's: a busy journal would be followed record by record.
+      if (piece.fault !== undefined || !piece.more) return count
     }
   }
 

@@ -1,5 +1,5 @@
-import { closeSync, constants, fdatasync } from 'node:fs'
-import { access, mkdir } from 'node:fs/promises'
+import { accessSync, closeSync, constants, fdatasync } from 'node:fs'
+import { mkdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
@@ -84,7 +84,8 @@ class ChainedJournal implements Journal {
     if (this.#closed) throw cannotWrite(this.#options.name, new Error('the journal is closed'))
     if (this.#broken !== undefined) throw this.#broken
     try {
-      await access(this.#options.directory, constants.W_OK)
+      // Asked before each write of a token; the thread pool takes twenty times as long.
+      accessSync(this.#options.directory, constants.W_OK)
       // Without traffic nothing else would notice that the disk has room again.
       if (this.#failure !== undefined) this.#file.probe()
       else this.#file.check()

@@ -50,6 +50,8 @@ export interface Lines {
   readonly next: number
   /** Bytes behind `next` that no newline ends; only meaningful at the end of the file. */
   readonly rest: number
+  /** False when the piece ended where the file did. */
+  readonly more: boolean
 }
 
 /**
@@ -67,7 +69,7 @@ export const readLines = async (file: FileHandle, offset: number): Promise<Lines
     lines.push(chunk.subarray(start, end))
     start = end + 1
   }
-  return { lines, next: offset + start, rest: bytesRead - start }
+  return { lines, next: offset + start, rest: bytesRead - start, more: bytesRead === CHUNK }
 }
 
 /** The end of a segment: its last two whole lines, where they end, and the file's size; bytes between are a torn write. */

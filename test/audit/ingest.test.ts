@@ -74,6 +74,26 @@ t.test('goes on exactly behind the last row after a restart, in any file and bey
   }
 })
 
+t.test('a round takes what was there when it began, not what is written meanwhile', async (t) => {
+  const { directory, logs, log, start, ids } = await setUp(t)
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+  t.teardown(() => journal.close())
+  await journal.append([record('id-1')])
+  let rounds = 0
+  const ingest = start({
+    ...logs,
+    ingest: async (rows) => {
+      rounds++
+      await logs.ingest(rows)
+      await journal.append([record(`id-${rounds + 1}`)])
+    },
+  })
+  t.equal(await ingest.catchUp(), 1)
+  t.equal(rounds, 1)
+  t.equal(await ingest.catchUp(), 1)
+  t.same(await ids(), numbered(2))
+})
+
 t.test('several at once, and one that died before it noted its place, ingest nothing twice', async (t) => {
   const { directory, logs, start, ids } = await setUp(t)
   await writeJournal(directory, 1200)
@@ -248,6 +268,8 @@ t.test('once started, records arrive by themselves until stopped', async (t) => 
     },
   })
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+  const alive = setInterval(() => {}, 60_000)
+  t.teardown(() => clearInterval(alive))
   ingest.start()
   ingest.start()
   for (let round = 0; round < 3; round++) {
