@@ -13,6 +13,7 @@ import {
 } from '#sdk'
 import { applicationAnswer } from './answers.ts'
 import type { Change, Directory } from './directory.ts'
+import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
 import { checkGrants } from './grants.ts'
 import { ApplicationCreate, ApplicationId, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
@@ -38,6 +39,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     output: ApplicationOutput,
     status: 201,
     location: (application) => `/applications/${application.id}`,
+    examples: examples.create,
     run: async (input, call) => {
       const change = changeOf(call)
       const grants = checkGrants(input, input.type, kernel.permissions())
@@ -59,6 +61,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: 'none',
     input: Type.Object({ ...offsetQuery, id: strings(3), type: strings(4) }),
     output: listOf(ApplicationOutput),
+    examples: examples.list,
     run: async (input, call) => {
       const { tenantId } = call.caller
       const page = input.page ?? 1
@@ -81,6 +84,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: 'none',
     input: Type.Object({}),
     output: ApplicationOutput,
+    examples: examples.getByKey,
     run: async (_input, { caller }) => {
       if (caller.applicationId === undefined)
         throw new AppError('not_found', 'This call was made without a key, so it has no application.')
@@ -95,6 +99,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: 'none',
     input: ApplicationId,
     output: ApplicationOutput,
+    examples: examples.get,
     run: async ({ id }, { caller }) =>
       applicationAnswer(caller.tenantId, await directory.get(caller.tenantId, id)),
   }),
@@ -106,6 +111,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: { entity: 'application', verb: 'update' },
     input: ApplicationUpdate,
     output: ApplicationOutput,
+    examples: examples.update,
     run: async (input, call) => {
       const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
@@ -124,6 +130,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     input: ApplicationId,
     output: Nothing,
     status: 204,
+    examples: examples.remove,
     run: async ({ id }, { caller }) => {
       await directory.delete(caller.tenantId, id)
       return {}
@@ -138,6 +145,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     input: ApplicationId,
     output: ApplicationOutput,
     errors: ['unprocessable'],
+    examples: examples.regenerate,
     run: async ({ id }, call) => {
       const { application, key } = await directory.regenerate(id, changeOf(call))
       return applicationAnswer(call.caller.tenantId, application, key)

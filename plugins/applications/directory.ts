@@ -1,4 +1,4 @@
-import { AppError, type Kernel, type Mutation, newId, newKey, type Records, Secret } from '#sdk'
+import { AppError, createTurns, type Kernel, type Mutation, newId, newKey, type Records, Secret } from '#sdk'
 import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
 
 /** Keys at a time: enough to rotate without downtime (completions §4). */
@@ -41,6 +41,8 @@ export const createDirectory = (kernel: Kernel) => {
   const applications = (): Records<ApplicationRecord> => kernel.records(Applications)
   const keys = (): Records<KeyRecord> => kernel.records(ApplicationKeys)
 
+  const inTurn = createTurns()
+
   const keysOf = async (tenantId: string, applicationId: string) =>
     (await keys().find(tenantId, { where: { application_id: applicationId } })).items
 
@@ -58,27 +60,28 @@ export const createDirectory = (kernel: Kernel) => {
   }
 
   /** Carries out what `plan` makes of an application and its keys, anew when either changed meanwhile. */
-  const alter = async <T>(
+  const alter = <T>(
     tenantId: string,
     id: string,
     plan: (application: ApplicationRecord, keys: readonly KeyRecord[]) => Plan<T>,
-  ): Promise<T> => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
-      const current = await applications().read(tenantId, id)
-      if (current === undefined) throw noApplication(id)
-      const { mutations, record, answer } = plan(current.record, await keysOf(tenantId, id))
-      const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
-      try {
-        await kernel.commit([replacing, ...mutations])
-        return answer
-      } catch (error) {
-        if (!(error instanceof AppError && error.code === 'conflict')) throw error
+  ): Promise<T> =>
+    inTurn(`${tenantId} ${id}`, async () => {
+      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+        const current = await applications().read(tenantId, id)
+        if (current === undefined) throw noApplication(id)
+        const { mutations, record, answer } = plan(current.record, await keysOf(tenantId, id))
+        const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
+        try {
+          await kernel.commit([replacing, ...mutations])
+          return answer
+        } catch (error) {
+          if (!(error instanceof AppError && error.code === 'conflict')) throw error
+        }
       }
-    }
-    throw new AppError('overloaded', `Application "${id}" is being changed too often. Try again.`, {
-      retryAfter: 1,
+      throw new AppError('overloaded', `Application "${id}" is being changed too often. Try again.`, {
+        retryAfter: 1,
+      })
     })
-  }
 
   const get = async (tenantId: string, id: string): Promise<ApplicationRecord> => {
     const application = await applications().get(tenantId, id)

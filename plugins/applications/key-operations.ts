@@ -3,6 +3,7 @@ import { defineOperation, Nothing } from '#sdk'
 import { keyAnswer } from './answers.ts'
 import { changeOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
+import * as examples from './examples.ts'
 import { KeyOutput, NewKeyOutput } from './schemas.ts'
 
 const OfApplication = Type.Object({ application_id: Type.String({ field: 1 }) })
@@ -23,6 +24,7 @@ export const keyOperations = (directory: Directory) => [
     status: 201,
     location: (key) => `/applications/${key.application_id}/keys/${key.id}`,
     errors: ['unprocessable'],
+    examples: examples.createKey,
     run: async ({ application_id }, call) => {
       const { record, key } = await directory.addKey(application_id, changeOf(call))
       return { ...keyAnswer(record), key, application_id }
@@ -37,6 +39,7 @@ export const keyOperations = (directory: Directory) => [
     input: OfApplication,
     output: Type.Object({ keys: Type.Array(KeyOutput, { field: 1 }) }),
     responseBody: 'keys',
+    examples: examples.listKeys,
     run: async ({ application_id }, { caller }) => ({
       keys: (await directory.listKeys(caller.tenantId, application_id)).map(keyAnswer),
     }),
@@ -49,6 +52,7 @@ export const keyOperations = (directory: Directory) => [
     audit: 'none',
     input: OneKey,
     output: KeyOutput,
+    examples: examples.getKey,
     run: async ({ application_id, id }, { caller }) =>
       keyAnswer(await directory.getKey(caller.tenantId, application_id, id)),
   }),
@@ -61,6 +65,7 @@ export const keyOperations = (directory: Directory) => [
     input: OneKey,
     output: Nothing,
     status: 204,
+    examples: examples.removeKey,
     run: async ({ application_id, id }, { caller }) => {
       await directory.deleteKey(caller.tenantId, application_id, id)
       return {}

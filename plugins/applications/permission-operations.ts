@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { defineOperation, field, type Kernel } from '#sdk'
+import * as examples from './examples.ts'
 import { ApplicationTypes } from './schemas.ts'
 
 const Permission = Type.Object(
@@ -23,6 +24,7 @@ export const permissionOperations = (kernel: Kernel) => [
     }),
     output: Type.Object({ permissions: Type.Array(Permission, { field: 1 }) }),
     responseBody: 'permissions',
+    examples: examples.permissions,
     run: async ({ application_type: type }) => ({
       permissions: kernel
         .permissions()

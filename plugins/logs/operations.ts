@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { defineOperation, invalid, type Kernel, type LogFilter, type PageRequest, parseIsoTime } from '#sdk'
+import * as examples from './examples.ts'
 import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
 
 type Query = Static<typeof LogQuery>
@@ -43,6 +44,7 @@ export const logOperations = (kernel: Kernel) => [
     audit: 'none',
     input: LogQuery,
     output: LogList,
+    examples: examples.list,
     run: async (query, { caller }) => {
       const page = pageOf(query)
       const { data, total, next } = await kernel.logs.list(caller.tenantId, filterOf(query), page)
@@ -67,6 +69,7 @@ export const logOperations = (kernel: Kernel) => [
     input: Type.Object({}),
     output: EntityTypes,
     responseBody: 'entity_types',
+    examples: examples.entityTypes,
     run: async () => ({ entity_types: kernel.entityTypes().map((type) => ({ ...type })) }),
   }),
 ]

@@ -11,6 +11,7 @@ import {
   PAGE_SIZE,
 } from '#sdk'
 import { type InvitationRecord, Invitations } from './collections.ts'
+import * as examples from './examples.ts'
 import { EntityId, InvitationInput, InvitationOutput, invitationOutput } from './schemas.ts'
 
 /** How long an invitation is open (completions §9a), ms. */
@@ -42,6 +43,7 @@ export const invitationOperations = (kernel: Kernel) => {
       output: InvitationOutput,
       status: 201,
       location: ({ id }) => `/tenants/self/invitations/${id}`,
+      examples: examples.invite,
       run: async ({ email, role }, { caller, now }) => {
         const invitation: InvitationRecord = {
           id: newId(),
@@ -64,6 +66,7 @@ export const invitationOperations = (kernel: Kernel) => {
       audit: 'none',
       input: Type.Object(offsetQuery),
       output: listOf(InvitationOutput),
+      examples: examples.listInvitations,
       run: async (input, { caller, now }) => {
         const page = input.page ?? 1
         const size = input.size ?? PAGE_SIZE.default
@@ -80,6 +83,7 @@ export const invitationOperations = (kernel: Kernel) => {
       audit: 'none',
       input: EntityId,
       output: InvitationOutput,
+      examples: examples.getInvitation,
       run: async ({ id }, { caller, now }) => {
         const invitation = await invitations().get(caller.tenantId, id)
         if (invitation === undefined) throw noInvitation(id)
@@ -94,6 +98,7 @@ export const invitationOperations = (kernel: Kernel) => {
       audit: { entity: 'tenant_invitation', verb: 'update', message: 'Tenant invitation sent again' },
       input: EntityId,
       output: InvitationOutput,
+      examples: examples.resend,
       run: async ({ id }, { caller, now }) => {
         const invitation = await invitations().update(caller.tenantId, id, (current) => ({
           ...current,
@@ -115,6 +120,7 @@ export const invitationOperations = (kernel: Kernel) => {
       input: EntityId,
       output: Nothing,
       status: 204,
+      examples: examples.removeInvitation,
       run: async ({ id }, { caller }) => {
         if (!(await invitations().delete(caller.tenantId, id))) throw noInvitation(id)
         return {}

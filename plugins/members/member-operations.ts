@@ -11,6 +11,7 @@ import {
   type Tenant,
 } from '#sdk'
 import { Members } from './collections.ts'
+import * as examples from './examples.ts'
 import { EntityId, MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
 
 const noMember = (id: string) => new AppError('not_found', `Member "${id.slice(0, 100)}" does not exist.`)
@@ -38,6 +39,7 @@ export const memberOperations = (kernel: Kernel) => {
       audit: 'none',
       input: Type.Object(offsetQuery),
       output: listOf(MemberOutput),
+      examples: examples.listMembers,
       run: async (input, { caller }) => {
         const { tenantId } = caller
         const page = input.page ?? 1
@@ -59,6 +61,7 @@ export const memberOperations = (kernel: Kernel) => {
       audit: 'none',
       input: EntityId,
       output: MemberOutput,
+      examples: examples.getMember,
       run: async ({ id }, { caller }) => {
         const tenant = await tenantOf(caller.tenantId)
         if (id === tenant.owner_id) return ownerOutput(tenant)
@@ -76,6 +79,7 @@ export const memberOperations = (kernel: Kernel) => {
       input: MemberUpdate,
       output: MemberOutput,
       errors: ['unprocessable'],
+      examples: examples.updateMember,
       run: async ({ id, role }, { caller, now }) => {
         if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('given another role')
         const member = await members().update(caller.tenantId, id, (current) => ({
@@ -98,6 +102,7 @@ export const memberOperations = (kernel: Kernel) => {
       output: Nothing,
       status: 204,
       errors: ['unprocessable'],
+      examples: examples.removeMember,
       run: async ({ id }, { caller }) => {
         if (id === (await tenantOf(caller.tenantId)).owner_id) throw isOwner('removed')
         if (!(await members().delete(caller.tenantId, id))) throw noMember(id)

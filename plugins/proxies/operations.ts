@@ -3,6 +3,7 @@ import {
   AppError,
   type Call,
   type CodeWarning,
+  createTurns,
   defineOperation,
   invalid,
   type Kernel,
@@ -17,13 +18,14 @@ import {
   Secret,
 } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
+import * as examples from './examples.ts'
 import { inputOf, parseProxy } from './input.ts'
 import { ProxyId, ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
 
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
 /** Times that a change starts again because another came between. */
-const ATTEMPTS = 20
+const ATTEMPTS = 200
 
 const noProxy = (id: string) => new AppError('not_found', `Proxy "${id.slice(0, 100)}" does not exist.`)
 
@@ -45,37 +47,39 @@ const patched = (
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: Kernel) => {
   const proxies = () => kernel.records(Proxies)
+  const inTurn = createTurns()
 
   /** Replaces what a caller decides by what `next` says, anew when another change came between. */
-  const change = async (
+  const change = (
     id: string,
     { caller, now }: Call,
     next: (current: ProxyRecord) => Static<typeof ProxyInput>,
-  ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> => {
-    const { tenantId, actorId } = caller
-    for (let attempt = 1; ; attempt++) {
-      const current = await proxies().read(tenantId, id)
-      if (current === undefined) throw noProxy(id)
-      const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record))
-      const { key, key_hash, created_by, created_at } = current.record
-      const proxy: ProxyRecord = {
-        ...members,
-        id,
-        key,
-        key_hash,
-        created_by,
-        created_at,
-        modified_by: actorId,
-        modified_at: now,
+  ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> =>
+    inTurn(`${caller.tenantId} ${id}`, async () => {
+      const { tenantId, actorId } = caller
+      for (let attempt = 1; ; attempt++) {
+        const current = await proxies().read(tenantId, id)
+        if (current === undefined) throw noProxy(id)
+        const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record))
+        const { key, key_hash, created_by, created_at } = current.record
+        const proxy: ProxyRecord = {
+          ...members,
+          id,
+          key,
+          key_hash,
+          created_by,
+          created_at,
+          modified_by: actorId,
+          modified_at: now,
+        }
+        try {
+          await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
+          return { proxy, warnings }
+        } catch (thrown) {
+          if (!isConflict(thrown) || attempt >= ATTEMPTS) throw thrown
+        }
       }
-      try {
-        await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
-        return { proxy, warnings }
-      } catch (thrown) {
-        if (!isConflict(thrown) || attempt >= ATTEMPTS) throw thrown
-      }
-    }
-  }
+    })
 
   return [
     defineOperation({
@@ -88,6 +92,7 @@ export const proxyOperations = (kernel: Kernel) => {
       output: ProxyOutput,
       status: 201,
       location: ({ id }) => `/proxies/${id}`,
+      examples: examples.create,
       run: async (input, { caller, now }) => {
         const { members, warnings } = await parseProxy(kernel, caller.tenantId, input)
         const key = randomBase58(KEY_LENGTH)
@@ -115,6 +120,7 @@ export const proxyOperations = (kernel: Kernel) => {
         name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
       }),
       output: listOf(ProxyOutput),
+      examples: examples.list,
       run: async (input, { caller }) => {
         const page = input.page ?? 1
         const size = input.size ?? PAGE_SIZE.default
@@ -136,6 +142,7 @@ export const proxyOperations = (kernel: Kernel) => {
       audit: 'none',
       input: ProxyId,
       output: ProxyOutput,
+      examples: examples.get,
       run: async ({ id }, { caller }) => {
         const proxy = await proxies().get(caller.tenantId, id)
         if (proxy === undefined) throw noProxy(id)
@@ -150,6 +157,7 @@ export const proxyOperations = (kernel: Kernel) => {
       audit: { entity: 'proxy', verb: 'update' },
       input: ProxyUpdate,
       output: ProxyOutput,
+      examples: examples.update,
       run: async ({ id, ...input }, call) => {
         const { proxy, warnings } = await change(id, call, () => input)
         return proxyOutput(call.caller.tenantId, proxy, warnings)
@@ -165,6 +173,7 @@ export const proxyOperations = (kernel: Kernel) => {
       input: ProxyPatch,
       output: Nothing,
       status: 204,
+      examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
         await change(id, call, (current) => patched(inputOf(current), patch))
         return {}
@@ -179,6 +188,7 @@ export const proxyOperations = (kernel: Kernel) => {
       input: ProxyId,
       output: Nothing,
       status: 204,
+      examples: examples.remove,
       run: async ({ id }, { caller }) => {
         if (!(await proxies().delete(caller.tenantId, id))) throw noProxy(id)
         return {}

@@ -15,6 +15,7 @@ import {
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import { elementFaults, parameterFaults, storedElements, storedParameters } from './elements.ts'
+import * as examples from './examples.ts'
 import { ATTEMPTS, isConflict } from './retry.ts'
 import { EntityId, FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 
@@ -66,6 +67,7 @@ export const formulaOperations = (kernel: Kernel) => {
       output: FormulaOutput,
       status: 201,
       location: ({ id }) => `/reactor-formulas/${id}`,
+      examples: examples.createFormula,
       run: async (input, { caller, now }) => {
         const { members, warnings } = await parse(kernel, caller.tenantId, input)
         const formula = { ...members, id: newId(), created_by: caller.actorId, created_at: now }
@@ -84,6 +86,7 @@ export const formulaOperations = (kernel: Kernel) => {
         name: Type.Optional(Type.String({ field: 3, description: 'Wildcards * and ?; else contains.' })),
       }),
       output: listOf(FormulaOutput),
+      examples: examples.listFormulas,
       run: async (input, { caller }) => {
         const page = input.page ?? 1
         const size = input.size ?? PAGE_SIZE.default
@@ -108,6 +111,7 @@ export const formulaOperations = (kernel: Kernel) => {
       audit: 'none',
       input: EntityId,
       output: FormulaOutput,
+      examples: examples.getFormula,
       run: async ({ id }, { caller }) => {
         const formula = await formulas().get(caller.tenantId, id)
         if (formula === undefined) throw noFormula(id)
@@ -122,6 +126,7 @@ export const formulaOperations = (kernel: Kernel) => {
       audit: { entity: 'reactor_formula', verb: 'update' },
       input: FormulaUpdate,
       output: FormulaOutput,
+      examples: examples.updateFormula,
       run: async ({ id, ...input }, { caller, now }) => {
         if ((await formulas().get(caller.tenantId, id)) === undefined) throw noFormula(id)
         const { members, warnings } = await parse(kernel, caller.tenantId, input)
@@ -147,6 +152,7 @@ export const formulaOperations = (kernel: Kernel) => {
       output: Nothing,
       status: 204,
       errors: ['conflict'],
+      examples: examples.removeFormula,
       run: async ({ id }, { caller }) => {
         const { tenantId } = caller
         for (let attempt = 1; ; attempt++) {

@@ -3,6 +3,7 @@ import {
   AppError,
   type Call,
   type CodeWarning,
+  createTurns,
   defineOperation,
   invalid,
   type Kernel,
@@ -15,6 +16,7 @@ import {
   PAGE_SIZE,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
+import * as examples from './examples.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
 import { ATTEMPTS, isConflict } from './retry.ts'
 import {
@@ -43,6 +45,7 @@ const patched = (
 /** Calls on reactors (completions §8). */
 export const reactorOperations = (kernel: Kernel) => {
   const reactors = () => kernel.records(Reactors)
+  const inTurn = createTurns()
 
   const shown = async (tenantId: string, reactor: ReactorRecord, warnings: readonly CodeWarning[] = []) => {
     const { formula_id, application_id } = reactor
@@ -75,16 +78,18 @@ export const reactorOperations = (kernel: Kernel) => {
     { caller, now }: Call,
     next: (current: ReactorRecord) => Static<typeof ReactorInput>,
   ) =>
-    settled(async () => {
-      const { tenantId, actorId } = caller
-      const current = await reactors().read(tenantId, id)
-      if (current === undefined) throw noReactor(id)
-      const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
-      const { created_by, created_at } = current.record
-      const reactor = { ...members, id, created_by, created_at, modified_by: actorId, modified_at: now }
-      await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
-      return { reactor, warnings }
-    })
+    inTurn(`${caller.tenantId} ${id}`, () =>
+      settled(async () => {
+        const { tenantId, actorId } = caller
+        const current = await reactors().read(tenantId, id)
+        if (current === undefined) throw noReactor(id)
+        const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
+        const { created_by, created_at } = current.record
+        const reactor = { ...members, id, created_by, created_at, modified_by: actorId, modified_at: now }
+        await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
+        return { reactor, warnings }
+      }),
+    )
 
   return [
     defineOperation({
@@ -97,14 +102,17 @@ export const reactorOperations = (kernel: Kernel) => {
       output: ReactorOutput,
       status: 201,
       location: ({ id }) => `/reactors/${id}`,
+      examples: examples.create,
       run: async (input, { caller, now }) => {
         const { tenantId, actorId } = caller
-        const { reactor, warnings } = await settled(async () => {
-          const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
-          const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
-          await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
-          return { reactor, warnings }
-        })
+        const { reactor, warnings } = await inTurn(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
+          settled(async () => {
+            const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
+            const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
+            await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
+            return { reactor, warnings }
+          }),
+        )
         return shown(tenantId, reactor, warnings)
       },
     }),
@@ -120,6 +128,7 @@ export const reactorOperations = (kernel: Kernel) => {
         name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
       }),
       output: listOf(ReactorOutput),
+      examples: examples.list,
       run: async (input, { caller }) => {
         const page = input.page ?? 1
         const size = input.size ?? PAGE_SIZE.default
@@ -141,6 +150,7 @@ export const reactorOperations = (kernel: Kernel) => {
       audit: 'none',
       input: EntityId,
       output: ReactorOutput,
+      examples: examples.get,
       run: async ({ id }, { caller }) => shown(caller.tenantId, await get(caller.tenantId, id)),
     }),
     defineOperation({
@@ -151,6 +161,7 @@ export const reactorOperations = (kernel: Kernel) => {
       audit: { entity: 'reactor', verb: 'update' },
       input: ReactorUpdate,
       output: ReactorOutput,
+      examples: examples.update,
       run: async ({ id, ...input }, call) => {
         const { reactor, warnings } = await change(id, call, () => input)
         return shown(call.caller.tenantId, reactor, warnings)
@@ -166,6 +177,7 @@ export const reactorOperations = (kernel: Kernel) => {
       input: ReactorPatch,
       output: Nothing,
       status: 204,
+      examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
         await change(id, call, (current) => patched(inputOf(current), patch))
         return {}
@@ -180,6 +192,7 @@ export const reactorOperations = (kernel: Kernel) => {
       input: EntityId,
       output: Nothing,
       status: 204,
+      examples: examples.remove,
       run: async ({ id }, { caller }) => {
         if (!(await reactors().delete(caller.tenantId, id))) throw noReactor(id)
         return {}

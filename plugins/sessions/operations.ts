@@ -15,6 +15,7 @@ import {
   Secret,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
+import * as examples from './examples.ts'
 import { parseGrants } from './grants.ts'
 import { AuthorizeInput, SessionOutput } from './schemas.ts'
 import { beyond } from './within.ts'
@@ -66,6 +67,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
       output: SessionOutput,
       status: 201,
       location: () => '/sessions',
+      examples: examples.create,
       run: async (_input, { caller, now }) => {
         const application_id = applicationOf(caller)
         if (application_id === undefined || caller.applicationType !== 'public')
@@ -100,6 +102,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
       input: AuthorizeInput,
       output: Nothing,
       errors: ['not_found'],
+      examples: examples.authorize,
       run: async (input, { caller, now }) => {
         if (applicationOf(caller) === undefined || caller.applicationType !== 'private')
           throw new AppError(

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { AppError, type Call, defineOperation, type Kernel, Nothing } from '#sdk'
+import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
 const gone = () => new AppError('not_found', 'The tenant of this key does not exist any more.')
@@ -16,6 +17,7 @@ export const tenantOperations = (kernel: Kernel) => [
     audit: 'none',
     input: Type.Object({}),
     output: TenantOutput,
+    examples: examples.get,
     run: async (_input, { caller }) => {
       const tenant = await kernel.tenants.get(caller.tenantId)
       if (tenant === undefined) throw gone()
@@ -31,18 +33,17 @@ export const tenantOperations = (kernel: Kernel) => [
     audit: { entity: 'tenant', verb: 'update', id: ofCaller },
     input: TenantUpdate,
     output: TenantOutput,
+    examples: examples.update,
     run: async ({ name, settings }, { caller, now }) => {
-      const current = await kernel.tenants.get(caller.tenantId)
-      if (current === undefined) throw gone()
       const given = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
-      const tenant = {
-        ...current,
+      const tenant = await kernel.tenants.update({
+        id: caller.tenantId,
         name,
-        settings: settings ? Object.fromEntries(given) : current.settings,
+        ...(settings ? { settings: Object.fromEntries(given) } : {}),
         modified_by: caller.actorId,
         modified_at: now,
-      }
-      if (!(await kernel.tenants.update(tenant))) throw gone()
+      })
+      if (tenant === undefined) throw gone()
       return tenantOutput(tenant)
     },
   }),
@@ -55,6 +56,7 @@ export const tenantOperations = (kernel: Kernel) => [
     input: Type.Object({}),
     output: Nothing,
     status: 204,
+    examples: examples.remove,
     run: async (_input, { caller }) => {
       if (!(await kernel.tenants.delete(caller.tenantId))) throw gone()
       return {}

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
 import { defineOperation, isoTime, type Kernel } from '#sdk'
+import * as examples from './examples.ts'
 
 const TypeMetrics = Type.Object(
   {
@@ -34,6 +35,7 @@ export const usageReport = (kernel: Kernel, included: number) =>
     audit: 'none',
     input: Type.Object({}),
     output: UsageReport,
+    examples: examples.usage,
     run: async (_input, { caller }) => {
       const { types, active } = await kernel.usage(caller.tenantId)
       return {

@@ -10,6 +10,7 @@ import {
   type TokenInput,
 } from '#sdk'
 import { contextOf } from './context.ts'
+import * as examples from './examples.ts'
 import { TokenCreate, TokenOutput } from './schemas.ts'
 
 const parent_id = Type.String({ field: 100 })
@@ -35,6 +36,7 @@ export const associationOperations = (kernel: Kernel) => [
     input: Pair,
     output: Nothing,
     status: 204,
+    examples: examples.associate,
     run: async ({ parent_id, child_id }, call) => {
       await kernel.vault.associate(parent_id, child_id, contextOf(call))
       return {}
@@ -53,6 +55,7 @@ export const associationOperations = (kernel: Kernel) => [
     input: Pair,
     output: Nothing,
     status: 204,
+    examples: examples.dissociate,
     run: async ({ parent_id, child_id }, call) => {
       await kernel.vault.dissociate(parent_id, child_id, contextOf(call))
       return {}
@@ -68,6 +71,7 @@ export const associationOperations = (kernel: Kernel) => [
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
+    examples: examples.createChild,
     run: ({ parent_id, ...input }, call) =>
       kernel.vault.createChild(parent_id, input as TokenInput, contextOf(call)),
   }),
@@ -79,6 +83,7 @@ export const associationOperations = (kernel: Kernel) => [
     audit: 'none',
     input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), parent_id }),
     output: listOf(TokenOutput),
+    examples: examples.listChildren,
     run: async (input, call) => {
       const page = input.page ?? 1
       const size = input.size ?? PAGE_SIZE.default

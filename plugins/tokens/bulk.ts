@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { defineOperation, type Json, type Kernel } from '#sdk'
 import { contextOf } from './context.ts'
+import * as examples from './examples.ts'
 
 const AnyBody = Type.Object({ body: Type.Unknown({ field: 1 }) })
 const AnyResult = Type.Object({ result: Type.Unknown({ field: 1 }) })
@@ -17,6 +18,7 @@ export const bulkOperations = (kernel: Kernel) => [
     body: 'body',
     output: AnyResult,
     responseBody: 'result',
+    examples: examples.tokenize,
     run: async ({ body }, call) => ({ result: await kernel.vault.tokenize(body as Json, contextOf(call)) }),
   }),
   defineOperation({
@@ -30,6 +32,7 @@ export const bulkOperations = (kernel: Kernel) => [
     output: AnyResult,
     responseBody: 'result',
     errors: ['unprocessable'],
+    examples: examples.detokenize,
     run: async ({ body }, call) => ({ result: await kernel.vault.detokenize(body as Json, contextOf(call)) }),
   }),
 ]

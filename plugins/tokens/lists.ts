@@ -14,6 +14,7 @@ import {
   type TokenPermission,
 } from '#sdk'
 import { contextOf } from './context.ts'
+import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
 
 const names = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
@@ -85,6 +86,7 @@ export const listOperations = (kernel: Kernel) => {
       audit: 'none',
       input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), metadata }),
       output: TokenList,
+      examples: examples.list,
       run: (input, call) =>
         list.offset(
           filterOf({ ids: input.id, types: input.type, metadata: input.metadata }),
@@ -107,6 +109,7 @@ export const listOperations = (kernel: Kernel) => {
         fingerprint: names(6),
       }),
       output: TokenList,
+      examples: examples.listByCursor,
       run: (input, call) =>
         list.cursor(
           filterOf({
@@ -128,6 +131,7 @@ export const listOperations = (kernel: Kernel) => {
       audit: 'none',
       input: OffsetSearch,
       output: TokenList,
+      examples: examples.search,
       run: (input, call) =>
         list.offset(filterOf({ query: input.query ?? undefined }), input, call, 'token:search'),
     }),
@@ -139,6 +143,7 @@ export const listOperations = (kernel: Kernel) => {
       audit: 'none',
       input: CursorSearch,
       output: TokenList,
+      examples: examples.searchByCursor,
       run: (input, call) =>
         list.cursor(filterOf({ query: input.query ?? undefined }), input, call, 'token:search'),
     }),

@@ -1,5 +1,6 @@
 import { defineOperation, type Kernel, Nothing, type TokenInput, type TokenPatch } from '#sdk'
 import { contextOf } from './context.ts'
+import * as examples from './examples.ts'
 import { TokenCreate, TokenId, TokenOutput, TokenPatchInput } from './schemas.ts'
 
 /** Calls on one token. */
@@ -14,6 +15,7 @@ export const recordOperations = (kernel: Kernel) => [
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
+    examples: examples.create,
     run: async (input, call) => {
       const [token] = await kernel.vault.create([input as TokenInput], contextOf(call))
       return token!
@@ -27,6 +29,7 @@ export const recordOperations = (kernel: Kernel) => [
     audit: 'none',
     input: TokenId,
     output: TokenOutput,
+    examples: examples.get,
     run: ({ id }, call) => kernel.vault.get(id, contextOf(call)),
   }),
   defineOperation({
@@ -40,6 +43,7 @@ export const recordOperations = (kernel: Kernel) => [
     input: TokenPatchInput,
     output: TokenOutput,
     errors: ['unprocessable'],
+    examples: examples.update,
     run: ({ id, ...patch }, call) => kernel.vault.update(id, patch as TokenPatch, contextOf(call)),
   }),
   defineOperation({
@@ -51,6 +55,7 @@ export const recordOperations = (kernel: Kernel) => [
     input: TokenId,
     output: Nothing,
     status: 204,
+    examples: examples.remove,
     run: async ({ id }, call) => {
       await kernel.vault.delete(id, contextOf(call))
       return {}

@@ -33,17 +33,14 @@ export interface FailureExample {
 }
 
 /**
- * One call as it may be made, printed in the documentation. The kernel checks at start that it fits the schemas. Ids are
- * made up, card numbers are those that networks give out for tests.
+ * One call as it may be made, printed in the documentation: the input and what comes of it. The kernel checks at start
+ * that they fit the schemas. Ids are made up, card numbers are those that networks give out for tests.
  */
-export type Example<I = unknown, O = unknown> = {
+export type Example = {
   /** In a few words what it shows; unique within its operation. */
   readonly summary: string
-  readonly input: I
-} & ({ readonly output: O } | { readonly error: FailureExample })
-
-/** Examples of calls with these schemas, for a list that stands apart from its operation. */
-export type Examples<I extends TSchema, O extends TSchema> = readonly Example<Static<I>, Static<O>>[]
+  readonly input: unknown
+} & ({ readonly output: unknown } | { readonly error: FailureExample })
 
 /**
  * One declaration → HTTP route, gRPC method, OpenAPI path, validation, permission and audit record.
@@ -75,6 +72,6 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly location?: (output: Static<O>) => string
   /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]
-  readonly examples?: Examples<I, O>
+  readonly examples?: readonly Example[]
   run(input: Static<I>, call: Call): Promise<Static<O>>
 }

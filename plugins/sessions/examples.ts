@@ -1,0 +1,46 @@
+import type { Example } from '#sdk'
+
+const NONCE = 'H8vW3kYpQz5rTnXc7bMd2sLfJg9eUa4C'
+
+export const create: readonly Example[] = [
+  {
+    summary: 'A session that may do nothing yet',
+    input: {},
+    output: {
+      session_key: 'key_sess_2YhKp8RwXc5vNt3bQz7mJd',
+      nonce: NONCE,
+      expires_at: '2026-03-01T12:03:00.000+00:00',
+    },
+  },
+]
+
+export const authorize: readonly Example[] = [
+  {
+    summary: 'Reading one container, masked',
+    input: {
+      nonce: NONCE,
+      permissions: ['token:create'],
+      rules: [
+        {
+          description: 'What this customer has stored',
+          priority: 1,
+          conditions: [{ attribute: 'container', operator: 'starts_with', value: '/customers/42/' }],
+          transform: 'mask',
+          permissions: ['token:read'],
+        },
+      ],
+    },
+    output: {},
+  },
+  {
+    summary: 'Neither permissions nor rules',
+    input: { nonce: NONCE },
+    error: {
+      code: 'invalid',
+      detail: 'One or more members of the request are not valid; see "errors".',
+      errors: {
+        permissions: ['must not be empty when there are no rules: name at least one permission or rule'],
+      },
+    },
+  },
+]
