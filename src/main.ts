@@ -74,6 +74,8 @@ const settingsHelp = (): string => {
   return `\nSettings (environment, or members of the file named by SIDEVAULT_CONFIG):\n${lines.join('\n')}`
 }
 
+const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
+
 const program = (): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
@@ -87,17 +89,26 @@ const program = (): Command => {
     .addOption(file)
     .addHelpText('after', settingsHelp())
     .action(start)
-  root
-    .command('audit')
-    .description('the audit journal')
+  const audit = root.command('audit').description('the audit journal')
+  audit
     .command('verify')
     .description('check the hash chain of every journal; exit code 1 when one is broken')
     .addOption(file)
     .action(async (options: { config?: string }) => {
-      const { verifyAudit } = await import('./roles/verify-audit.ts')
+      const { verifyAudit } = await import('./roles/audit.ts')
       const config = loadConfig(process.env, { file: options.config })
-      if (!(await verifyAudit(config, (line) => process.stdout.write(`${line}\n`))))
-        process.exitCode = FAILURE
+      if (!(await verifyAudit(config, printLine))) process.exitCode = FAILURE
+    })
+  audit
+    .command('accept-loss')
+    .description('set the damaged part of a journal aside, so that the service starts again')
+    .requiredOption('--journal <name>', 'the journal, as "verify" prints it')
+    .option('--yes', 'do it; without, only show what would be lost', false)
+    .addOption(file)
+    .action(async (options: { config?: string; journal: string; yes: boolean }) => {
+      const { acceptAuditLoss } = await import('./roles/audit.ts')
+      const config = loadConfig(process.env, { file: options.config })
+      if (!(await acceptAuditLoss(config, options, printLine))) process.exitCode = FAILURE
     })
   addPluginsCommand(root)
   addProtoCommand(root)

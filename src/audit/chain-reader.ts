@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises'
+import { follows } from './accepted.ts'
 import { type ChainLine, type Mac, readLine } from './line.ts'
 import { readLines, type Segment } from './segments.ts'
 
@@ -64,7 +65,7 @@ const follow = (
     const line = readLine(mac, place.hash, bytes)
     if (line === undefined)
       return { read, place, fault: faultAt(place, file, 'the line is not what was written here') }
-    if (line.seq !== place.seq + 1)
+    if (!follows(line, place.seq))
       return { read, place, fault: faultAt(place, file, 'the sequence number does not follow') }
     read.push(line)
     place = {

@@ -2,6 +2,7 @@ import { open, stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
 import type { LogStore } from '../store/types.ts'
+import { isAcceptance } from './accepted.ts'
 import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-reader.ts'
 import { claimedHash, claimedSeq, genesis, type Mac } from './line.ts'
 import { listSegments, readLines, type Segment } from './segments.ts'
@@ -24,6 +25,22 @@ export interface Ingest {
   stop(): Promise<void>
   /** Journals found broken since the start. Each is logged, and ingested no further until a restart. */
   readonly faults: number
+}
+
+/** A place not far before the record by which the loss of record `seq` was accepted, if it was. */
+const beforeAcceptance = async (
+  mac: Mac,
+  segments: readonly Segment[],
+  start: ChainPlace,
+  seq: number,
+): Promise<ChainPlace | undefined> => {
+  let place = start
+  for (;;) {
+    const piece = await nextPiece(mac, segments, place, BATCH)
+    if (piece.lines.some((line) => line.seq > seq && isAcceptance(line))) return place
+    if (piece.lines.length === 0) return undefined
+    place = piece.place
+  }
 }
 
 /** The place in the files of what the store has last, or why there is none. Lines before it are not verified again. */
@@ -66,12 +83,14 @@ const resume = async (
       await file.close()
     }
   }
-  return {
-    file: segments.at(-1)!.file,
-    line: 0,
-    seq: position.seq,
-    reason: 'the record that was ingested last is missing',
-  }
+  return (
+    (await beforeAcceptance(mac, segments, start, position.seq)) ?? {
+      file: segments.at(-1)!.file,
+      line: 0,
+      seq: position.seq,
+      reason: 'the record that was ingested last is missing',
+    }
+  )
 }
 
 /** True when a journal ends where it was read to: the usual answer of a poll, for one system call. */

@@ -1,6 +1,7 @@
 import { closeSync, ftruncateSync } from 'node:fs'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
+import { follows } from './accepted.ts'
 import { ChainFile, createSegment, openSegment } from './chain-file.ts'
 import { claimedHash, claimedSeq, genesis, type Mac, readLine } from './line.ts'
 import { listSegments, readTail, type Segment, segmentOf } from './segments.ts'
@@ -15,7 +16,7 @@ export interface Recovered {
 const brokenEnd = (segment: Segment): AppError =>
   new AppError(
     'unavailable',
-    `The last record of the audit journal's file "${segment.file}" is not as it was written. Keep the journal as evidence, run "sidevault audit verify", and restore the file.`,
+    `The last record of the audit journal's file "${segment.file}" is not as it was written. Run "sidevault audit verify", and restore the file; if that cannot be done, "sidevault audit accept-loss --journal ${segment.name}" keeps the damaged part as evidence and lets the service start.`,
   )
 
 /** The last record of the chain, verified; segments without a line, which a crash may leave, are passed over. */
@@ -32,8 +33,8 @@ const lastRecord = async (
       previous = (await readTail(segments[earlier]!)).last
     const previousHash = previous === undefined ? genesis(mac, segment.name) : claimedHash(previous)
     const line = previousHash === undefined ? undefined : readLine(mac, previousHash, last)
-    const expected = previous === undefined ? 1 : (claimedSeq(previous) ?? 0) + 1
-    if (line === undefined || line.seq !== expected) throw brokenEnd(segment)
+    const previousSeq = previous === undefined ? 0 : (claimedSeq(previous) ?? Number.POSITIVE_INFINITY)
+    if (line === undefined || !follows(line, previousSeq)) throw brokenEnd(segment)
     return line
   }
   return undefined

@@ -1,0 +1,79 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isAcceptance } from './accepted.ts'
+import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-reader.ts'
+import { type ChainLine, genesis, type Mac } from './line.ts'
+import type { Segment } from './segments.ts'
+
+const BATCH = 1000
+/** A line being written right now has this long to be finished (ms, times). */
+const PATIENCE = { wait: 20, times: 10 } as const
+
+/** The last record of a journal that the store has ingested. */
+export type Position = { readonly seq: number; readonly hash: string } | undefined
+
+export interface Walked {
+  /** Behind the last line that verifies and was not replaced. */
+  readonly place: ChainPlace
+  /** Records by which operators accepted losses. */
+  readonly accepted: readonly ChainLine[]
+  readonly fault?: ChainFault
+  /** The fault is an unfinished line at the very end: the next start of its writer removes it. */
+  readonly torn?: true
+}
+
+/** Walks a chain to its end, or to its first fault. `position` was read before, so a journal at work may only be further. */
+export const walk = async (
+  mac: Mac,
+  name: string,
+  segments: readonly Segment[],
+  position: Position,
+): Promise<Walked> => {
+  let place: ChainPlace = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
+  let patience: number = PATIENCE.times
+  const end = segments.at(-1)?.file ?? `${name}.*.jsonl`
+  const accepted: ChainLine[] = []
+  const stop = (fault?: ChainFault): Walked => ({
+    place,
+    accepted,
+    ...(fault === undefined ? {} : { fault }),
+  })
+  const here = (reason: string): ChainFault => ({
+    file: end,
+    line: place.line + 1,
+    seq: place.seq + 1,
+    reason,
+  })
+  if (segments.length === 0)
+    return position === undefined
+      ? stop()
+      : stop({ file: end, line: 0, seq: 1, reason: 'all files of the journal are missing' })
+  const gap = gapIn(segments, place)
+  for (;;) {
+    const from = place
+    const piece = await nextPiece(mac, segments, from, BATCH)
+    const index = piece.lines.findIndex(({ seq }) => seq === position?.seq)
+    if (index >= 0 && piece.lines[index]!.hash !== position?.hash) {
+      if (index > 0) place = (await nextPiece(mac, segments, from, index)).place
+      const file = segments.find(({ number }) => number === piece.place.segment)!.file
+      const line = piece.place.line - (piece.lines.length - 1 - index)
+      const { seq } = piece.lines[index]!
+      return stop({ file, line, seq, reason: 'the record is not the one that was ingested' })
+    }
+    place = piece.place
+    accepted.push(...piece.lines.filter(isAcceptance))
+    if (piece.fault !== undefined)
+      return stop(
+        segments.some(({ number }) => number === place.segment) ? piece.fault : (gap ?? piece.fault),
+      )
+    if (piece.lines.length > 0) continue
+    if (gap !== undefined) return stop(gap)
+    if (piece.rest > 0 && patience-- > 0) {
+      await delay(PATIENCE.wait)
+      continue
+    }
+    if (position !== undefined && place.seq < position.seq)
+      return stop(here(`the journal ends here, but record ${position.seq} was ingested from it`))
+    if (piece.rest > 0) return { ...stop(here('the last line is not finished')), torn: true }
+    return stop()
+  }
+}

@@ -1,0 +1,53 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { startSidevault } from '../kit/sidevault.ts'
+import { sidevault } from './run.ts'
+
+t.test('a service whose journal lost its last record says how to go on, and then goes on', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-audit-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const cwd = t.testdir()
+  const audit = (...args: string[]) => sidevault(cwd, ['audit', ...args], { SIDEVAULT_DATA_DIR: dataDir })
+  const first = await startSidevault({ dataDir })
+  const key = await first.application({ permissions: ['token:create'] })
+  await first.call('POST', '/tokens', { key, body: { data: 'kept' } })
+  await first.stop()
+  t.match(await audit('verify'), { code: 0, text: /^ok {6}admin: \d+ records$/m })
+
+  const file = join(dataDir, 'audit', 'admin.000001.jsonl')
+  const text = readFileSync(file, 'utf8')
+  writeFileSync(file, text.replace(/"hash":"....([^\n]*\n)$/, '"hash":"0000$1'))
+  const refusal = await startSidevault({ dataDir }).then(
+    async (running) => {
+      await running.stop()
+      return 'it started'
+    },
+    (thrown: Error) => thrown.message,
+  )
+  t.match(refusal, /last record.*sidevault audit accept-loss --journal admin/)
+  const [verified, nobody, gateway, unsure] = await Promise.all([
+    audit('verify'),
+    audit('accept-loss', '--journal', 'nobody'),
+    audit('accept-loss', '--journal', 'gateway-0'),
+    audit('accept-loss', '--journal', 'admin'),
+  ])
+  t.match(verified, { code: 1, text: /^BROKEN {2}admin: .*\n(?:.*\n)*.*accept-loss/ })
+  t.match(nobody, { code: 1, text: /There are: admin, gateway-0/ })
+  t.match(gateway, { code: 0, text: /nothing is lost/ })
+  t.match(unsure, { code: 1, text: /Nothing was changed.*--yes/ })
+  t.equal(readdirSync(join(dataDir, 'audit')).filter((name) => name.includes('damaged')).length, 0)
+  t.match(await audit('accept-loss', '--journal', 'admin', '--yes'), {
+    code: 0,
+    text: /^kept {4}admin\..*damaged/m,
+  })
+
+  const second = await startSidevault({ dataDir })
+  t.teardown(() => second.stop())
+  t.equal((await second.call('POST', '/tokens', { key, body: { data: 'more' } })).status, 201)
+  t.match(await audit('verify'), {
+    code: 0,
+    text: /^loss {4}admin: accepted by record \d+ at .*Records from \d+ on are lost/m,
+  })
+})
