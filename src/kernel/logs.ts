@@ -63,7 +63,8 @@ export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
         ...(after === undefined ? {} : { after }),
         ...(page.kind === 'offset' ? { offset: Math.min((page.page - 1) * page.size, 2 ** 50) } : {}),
       }
-      const [found, total] = await Promise.all([logs.list(query), logs.count({ tenantId, ...filter })])
+      const total = await logs.count({ tenantId, ...filter })
+      const found = await logs.list({ ...query, total })
       const rows = found.slice(0, page.size)
       const last = rows.at(-1)
       return {

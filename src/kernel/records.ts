@@ -1,13 +1,14 @@
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
+import { createTurns } from '../common/turns.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Collection, Mutation, Records } from '../sdk/index.ts'
 import type { CollectionShape, RecordRow, RecordStore } from '../store/types.ts'
 import { openRecord, sealMutation } from './seal-records.ts'
 import { compileValidator } from './validate.ts'
 
-/** Times that an update starts again because another write came between. */
-const MAX_ATTEMPTS = 20
+/** Times that an update starts again because another process wrote in between. */
+const MAX_ATTEMPTS = 200
 
 export interface RecordsDeps {
   readonly store: RecordStore
@@ -30,6 +31,7 @@ export const createRecords = <T extends { readonly id: string }>(
   collection: Collection,
 ): Records<T> => {
   const shape = shapeOf(collection)
+  const inTurn = createTurns()
   const { name } = shape
   const validate = compileValidator(collection.schema)
 
@@ -72,21 +74,22 @@ export const createRecords = <T extends { readonly id: string }>(
 
     insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
 
-    update: async (tenantId, id, change) => {
-      for (let attempt = 1; ; attempt++) {
-        const current = await store.get(name, tenantId, id)
-        if (current === undefined) return undefined
-        const record = change(await opened(tenantId, current))
-        try {
-          await commit(records.replacing(tenantId, record, current.version))
-          return record
-        } catch (thrown) {
-          // A conflict with the version unchanged is about a lookup value, and would not go away.
-          const now = isConflict(thrown) ? await store.get(name, tenantId, id) : current
-          if (now?.version === current.version || attempt >= MAX_ATTEMPTS) throw thrown
+    update: (tenantId, id, change) =>
+      inTurn(`${tenantId} ${id}`, async () => {
+        for (let attempt = 1; ; attempt++) {
+          const current = await store.get(name, tenantId, id)
+          if (current === undefined) return undefined
+          const record = change(await opened(tenantId, current))
+          try {
+            await commit(records.replacing(tenantId, record, current.version))
+            return record
+          } catch (thrown) {
+            // A conflict with the version unchanged is about a lookup value, and would not go away.
+            const now = isConflict(thrown) ? await store.get(name, tenantId, id) : current
+            if (now?.version === current.version || attempt >= MAX_ATTEMPTS) throw thrown
+          }
         }
-      }
-    },
+      }),
 
     delete: async (tenantId, id) => {
       if ((await store.get(name, tenantId, id)) === undefined) return false

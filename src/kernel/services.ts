@@ -11,12 +11,13 @@ import type {
   Plugin,
   Ports,
   Records,
+  Tenant,
   TenantRecords,
   Tenants,
   TokenType,
   Vault,
 } from '../sdk/index.ts'
-import type { LogStore, RecordStore, TenantStore, UsageStore } from '../store/types.ts'
+import type { LogStore, RecordStore, TenantRow, TenantStore, UsageStore } from '../store/types.ts'
 import { checkCode } from './check-code.ts'
 import { placeOf } from './check-plugin.ts'
 import { createLogs } from './logs.ts'
@@ -87,34 +88,35 @@ const lazily = <T extends object>(methods: readonly (keyof T & string)[], target
     ),
   ) as T
 
-/** Tenants as plugins and the vault see them: unset members are absent. */
+/** A tenant as plugins and the vault see it: unset members are absent. */
+const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): Tenant => ({
+  ...tenant,
+  ...(created_by === null ? {} : { created_by }),
+  ...(modified_by === null ? {} : { modified_by }),
+  ...(modified_at === null ? {} : { modified_at }),
+})
+
 export const createTenants = (store: TenantStore): Tenants => ({
   get: async (id) => {
     const row = await store.get(id)
-    if (row === undefined) return undefined
-    const { created_by, modified_by, modified_at, ...tenant } = row
-    return {
-      ...tenant,
-      ...(created_by === null ? {} : { created_by }),
-      ...(modified_by === null ? {} : { modified_by }),
-      ...(modified_at === null ? {} : { modified_at }),
-    }
+    return row && shown(row)
   },
 })
 
 /** Tenants with what only their own plugin does to them. */
 const createTenantRecords = (store: TenantStore, clock: Clock): TenantRecords => ({
   ...createTenants(store),
-  update: (tenant) =>
-    store.update({
-      ...tenant,
-      settings: Object.fromEntries(
-        Object.entries(tenant.settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
-      ),
-      created_by: tenant.created_by ?? null,
-      modified_by: tenant.modified_by ?? null,
-      modified_at: tenant.modified_at ?? null,
-    }),
+  update: async ({ settings, ...change }) => {
+    const row = await store.update({
+      ...change,
+      settings: settings
+        ? Object.fromEntries(
+            Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
+          )
+        : null,
+    })
+    return row && shown(row)
+  },
   delete: (id) => store.delete(id, clock.now()),
 })
 

@@ -34,9 +34,14 @@ export interface Tenants {
   get(id: string): Promise<Tenant | undefined>
 }
 
+export interface TenantChange extends Required<Pick<Tenant, 'id' | 'name' | 'modified_by' | 'modified_at'>> {
+  /** Absent: those at that moment stay, also when another change comes between. */
+  readonly settings?: Tenant['settings']
+}
+
 export interface TenantRecords extends Tenants {
-  /** Replaces name, settings and who modified it when; false when there is no such tenant. */
-  update(tenant: Tenant): Promise<boolean>
+  /** The tenant as it is then; undefined when there is none. */
+  update(change: TenantChange): Promise<Tenant | undefined>
   /**
    * Destroys the tenant's keys and all that it owns: its API keys stop at once, nothing of it opens any more, and what is
    * left of its rows is removed in the background. False when there is no such tenant.

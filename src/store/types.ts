@@ -176,6 +176,11 @@ export interface KeyRow {
   readonly created_at: number
 }
 
+export interface TenantChange extends Pick<TenantRow, 'id' | 'name' | 'modified_by' | 'modified_at'> {
+  /** Null: they stay as they are. */
+  readonly settings: TenantRow['settings'] | null
+}
+
 export interface TenantStore {
   get(id: string): Promise<TenantRow | undefined>
   list(): Promise<readonly TenantRow[]>
@@ -183,8 +188,8 @@ export interface TenantStore {
   isNew(): Promise<boolean>
   /** Tenant and its keys, all or nothing. */
   create(tenant: TenantRow, keys: readonly KeyRow[]): Promise<void>
-  /** Replaces name, settings and who modified them when; false when there is no such tenant. */
-  update(tenant: TenantRow): Promise<boolean>
+  /** The tenant as it is then; undefined when there is none. */
+  update(change: TenantChange): Promise<TenantRow | undefined>
   /**
    * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
    * go with the purge of leftovers. The bytes of the keys leave the store's files too: before the answer, or as soon as
@@ -236,8 +241,10 @@ export interface LogFilter {
 
 export interface LogListQuery extends LogFilter {
   readonly size: number
-  /** Rows to pass over. Costs the same at any depth, unless an entity is named. */
+  /** Rows to pass over. Costs the same at any depth; where an entity is named, about half of `count` at most. */
   readonly offset?: number
+  /** What `count` says of the filter: with it, a list of one entity is walked from the nearer end. */
+  readonly total?: number
   /** Rows behind this one only. */
   readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
 }

@@ -15,8 +15,8 @@ import { type Opened, openToken, sealToken, splitEphemeral, wholeData } from './
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 
-/** Times an update is tried again when other writers were faster. */
-const ATTEMPTS = 50
+/** Times an update is tried again when other processes were faster. */
+const ATTEMPTS = 200
 
 /** A member that is replaced: the patch's when it has one, else the current one. */
 const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>

@@ -1,3 +1,4 @@
+import { createTurns } from '../common/turns.ts'
 import type { Vault } from '../sdk/index.ts'
 import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
 import { createTokens } from './create.ts'
@@ -20,12 +21,14 @@ export const createVault = (
     types: createTokenTypes(tokenTypes),
     limits: { ...DEFAULT_LIMITS, ...options.limits },
   }
+  const inTurn = createTurns()
   return {
     create: (inputs, context) => createTokens(parts, inputs, context),
     get: (id, context) => getToken(parts, id, context),
     list: (filter, page, context, permission = 'token:read') =>
       listTokens(parts, filter, page, context, permission),
-    update: (id, patch, context) => updateToken(parts, id, patch, context),
+    update: (id, patch, context) =>
+      inTurn(`${context.caller.tenantId} ${id}`, () => updateToken(parts, id, patch, context)),
     delete: (id, context) => deleteToken(parts, id, context),
     associate: (parentId, childId, context) => associateTokens(parts, parentId, childId, context),
     dissociate: (parentId, childId, context) => dissociateTokens(parts, parentId, childId, context),

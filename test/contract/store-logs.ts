@@ -85,6 +85,12 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
           pages.push(...page.map(({ message }) => message))
         }
         t.strictSame(pages, wanted, `${name} by offset`)
+        const counted: string[] = []
+        for (let offset = 0; offset <= wanted.length + 37; offset += 37) {
+          const page = await logs.list({ tenantId, ...filter, size: 37, offset, total: wanted.length })
+          counted.push(...page.map(({ message }) => message))
+        }
+        t.strictSame(counted, wanted, `${name} by offset, the total known`)
         const walked: string[] = []
         let after: { created_at: number; seq: number } | undefined
         for (;;) {

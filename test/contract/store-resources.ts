@@ -222,11 +222,15 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     const rest = { message: '', trace_id: '', created_at: NOW, journal: 'j', journal_seq: 1, hash: '' }
     await logs.ingest([{ tenant_id: 'tenant-a', ...row, ...rest }])
     const changes = await records.changes(['things'])
-    t.equal(await tenants.update({ ...tenant('tenant-a'), name: 'New', settings: { a: 'true' } }), true)
-    t.match(await tenants.get('tenant-a'), { name: 'New', settings: { a: 'true' } })
+    const change = { id: 'tenant-a', name: 'New', modified_by: 'x', modified_at: NOW }
+    const changed = await tenants.update({ ...change, settings: { a: 'true' } })
+    t.match(changed, { ...change, settings: { a: 'true' } })
+    t.strictSame(await tenants.get('tenant-a'), changed)
+    const renamed = { ...changed, name: 'Newer' }
+    t.strictSame(await tenants.update({ ...change, name: 'Newer', settings: null }), renamed, 'settings stay')
     t.equal(await tenants.delete('tenant-a', NOW), true)
     t.equal(await tenants.delete('tenant-a', NOW), false)
-    t.equal(await tenants.update(tenant('tenant-a')), false)
+    t.equal(await tenants.update({ ...change, settings: {} }), undefined)
     t.strictSame(await keys.keys('tenant-a'), [])
     t.equal(await tenants.get('tenant-a'), undefined)
     t.equal(await records.get('things', 'tenant-a', 'x'), undefined)

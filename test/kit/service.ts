@@ -36,6 +36,15 @@ export const testClock = (
   }
 }
 
+/** What services on one data directory have in common. */
+interface Shared {
+  readonly directory: string
+  readonly rootKey: Secret<Buffer>
+  readonly clock: Clock
+  readonly tenantId: string
+  readonly managementKey: string
+}
+
 export interface ServiceOptions {
   /** Default `['*']`: every plugin of the service. */
   readonly plugins?: readonly PluginSource[]
@@ -47,6 +56,8 @@ export interface ServiceOptions {
   /** Further parts that /readyz asks, and processes that /metrics asks. */
   readonly checks?: NonNullable<AdminDeps['checks']>
   readonly sources?: NonNullable<AdminDeps['sources']>
+  /** Another service whose database, keys and tenants this one shares, as a second process would. */
+  readonly beside?: Shared
   /** Stands in front of the real journal, e.g. one that fails on command. */
   readonly journal?: (real: Journal) => Journal
 }
@@ -81,23 +92,25 @@ const parsed = (text: string): unknown => {
  * directory of its own, with a first tenant. Everything is closed when the test ends.
  */
 export const startTestService = async (t: Test, options: ServiceOptions = {}) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-service-'))
-  const clock = options.clock ?? testClock()
+  const { beside } = options
+  const directory = beside?.directory ?? mkdtempSync(join(tmpdir(), 'sidevault-service-'))
+  const rootKey = beside?.rootKey ?? new Secret(randomBytes(32))
+  const clock = options.clock ?? beside?.clock ?? testClock()
   const log = options.log ?? createLog('test', 'silent')
   const metrics = createMetrics()
   const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
-  const keys = await openKeys(
-    { keys: store.keys, clock },
-    { rootKey: new Secret(randomBytes(32)), create: true },
-  )
+  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   const mac = (data: string | Buffer) => keys.mac('audit', data)
-  const real = await openJournal({ mac, log }, { directory: join(directory, 'audit'), name: 'admin' })
+  const real = await openJournal(
+    { mac, log },
+    { directory: join(directory, 'audit'), name: beside ? 'beside' : 'admin' },
+  )
   const journal = options.journal?.(real) ?? real
   const ingest = createIngest({ logs: store.logs, mac, log }, { directory: join(directory, 'audit') })
   const close = async () => {
     await real.close()
     await store.close()
-    rmSync(directory, { recursive: true, force: true })
+    if (!beside) rmSync(directory, { recursive: true, force: true })
   }
   const kernel = await startKernel(
     {
@@ -152,7 +165,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     await kernel.registry.ports.credentials?.install(id, keys.mac('api-key', key))
     return { id, key }
   }
-  const tenant = await newTenant('First')
+  const tenant = beside ? { id: beside.tenantId, key: beside.managementKey } : await newTenant('First')
 
   const call = async (method: string, path: string, sent: CallOptions = {}): Promise<Answer> => {
     const key = sent.key === undefined ? tenant.key : sent.key
@@ -190,6 +203,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
 
   return {
     directory,
+    rootKey,
     clock,
     store,
     keys,

@@ -1,6 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { bumpChange } from '../records/statements.ts'
 import type { Session } from '../session.ts'
+import { toTenantRow } from '../tenants/row.ts'
 import {
   allKinds,
   deleteRecordsOf,
@@ -12,7 +13,7 @@ import {
   KEY_CHANGES,
   updateTenant as updateTenantRow,
 } from '../tenants/statements.ts'
-import type { KeyRow, TenantRow } from '../types.ts'
+import type { KeyRow, TenantChange, TenantRow } from '../types.ts'
 
 /** All or nothing: `conflict` when one of them exists already. */
 export const addKeys = async (
@@ -36,13 +37,14 @@ export const createTenant = async (
   await addKeys(session, { keys })
 }
 
-/** False when there is no such tenant. */
+/** Undefined when there is no such tenant. */
 export const updateTenant = async (
   session: Session,
-  { tenant }: { readonly tenant: TenantRow },
-): Promise<boolean> => {
-  const values = { ...tenant, settings: JSON.stringify(tenant.settings) }
-  return (await session.run(updateTenantRow, values)) > 0
+  { change }: { readonly change: TenantChange },
+): Promise<TenantRow | undefined> => {
+  const settings = change.settings && JSON.stringify(change.settings)
+  const updated = await session.get(updateTenantRow, { ...change, settings })
+  return updated && toTenantRow(updated)
 }
 
 /** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */

@@ -113,14 +113,42 @@ const skipTo = async (
   return { ...query, to: until, offset: (await counted(session, inBucket)) - found.rank }
 }
 
+/** The page at `offset` of `total` rows, walked to from the oldest. */
+const fromOldest = async (
+  session: Session,
+  query: LogListQuery,
+  offset: number,
+  total: number,
+): Promise<readonly LogListRow[]> => {
+  const until = total - offset
+  if (until <= 0) return []
+  const size = Math.min(query.size, until)
+  const rows = await session.query(
+    matching(session, query)
+      .orderBy('created_at')
+      .orderBy('seq')
+      .select([...COLUMNS])
+      .limit(size)
+      .offset(until - size),
+  )
+  return rows.toReversed()
+}
+
 /** Newest first. */
 export const listLogs = async (session: Session, query: LogListQuery): Promise<readonly LogListRow[]> => {
-  const { offset = 0, entityId, after } = query
+  const { offset = 0, entityId, after, total } = query
+  // No buckets count the logs of one entity: from the nearer end a page is never further than half of what counting walks.
+  if (entityId !== undefined && total !== undefined && offset > total / 2)
+    return fromOldest(session, query, offset, total)
   const start = offset > 0 && entityId === undefined ? await skipTo(session, query, offset) : query
   if (start === undefined) return []
-  let page = matching(session, start)
-  if (after !== undefined)
-    page = page.where(sql<SqlBool>`(created_at, seq) < (${after.created_at}, ${after.seq})`)
+  const page =
+    after === undefined
+      ? matching(session, start)
+      : // The end of a range of times would be walked from, not the place of the cursor inside it.
+        matching(session, { ...start, to: Math.min(start.to ?? END, after.created_at + 1) }).where(
+          sql<SqlBool>`(created_at, seq) < (${after.created_at}, ${after.seq})`,
+        )
   const rows = page
     .orderBy('created_at', 'desc')
     .orderBy('seq', 'desc')

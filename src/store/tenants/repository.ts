@@ -1,20 +1,15 @@
 import { AppError } from '../../common/errors.ts'
 import { changesOf } from '../records/statements.ts'
-import type { Schema } from '../schema.ts'
 import type { Session, Writer } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
-import type { KeyRow, KeyStore, TenantRow, TenantStore } from '../types.ts'
+import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
+import { toTenantRow } from './row.ts'
 import { allTenants, anyTenant, KEY_CHANGES, keysOfTenant, tenantById } from './statements.ts'
 
 interface Deps {
   readonly session: Session
   readonly writer: Writer
 }
-
-const toTenantRow = (row: Schema['tenants']): TenantRow => ({
-  ...row,
-  settings: JSON.parse(row.settings) as Record<string, string>,
-})
 
 const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.wrapped) as Buffer })
 
@@ -25,7 +20,7 @@ export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
-  update: (tenant) => writer.write('tenants.update', { tenant }),
+  update: (change) => writer.write('tenants.update', { change }),
   delete: (id, now) => writer.write('tenants.delete', { id, now }),
   create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
 })

@@ -49,19 +49,21 @@ export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Writes no row when there is no such tenant. */
+/** Answers no row when there is no such tenant. */
 export const updateTenant = statement<
-  Pick<Schema['tenants'], 'id' | 'name' | 'settings' | 'modified_by' | 'modified_at'>
+  Pick<Schema['tenants'], 'id' | 'name' | 'modified_by' | 'modified_at'> & { settings: string | null },
+  Schema['tenants']
 >(({ builder }, slot) =>
   builder
     .updateTable('tenants')
     .set({
       name: slot('name'),
-      settings: slot('settings'),
+      settings: sql`coalesce(${slot('settings')}, settings)`,
       modified_by: slot('modified_by'),
       modified_at: slot('modified_at'),
     })
-    .where('id', '=', slot('id')),
+    .where('id', '=', slot('id'))
+    .returning(TENANT_COLUMNS),
 )
 
 export const deleteTenantRow = statement<{ id: string }>(({ builder }, slot) =>

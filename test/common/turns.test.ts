@@ -1,0 +1,45 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { createTurns } from '../../src/common/turns.ts'
+
+t.test(
+  'work of one key runs one after the other, in order, also after a failure; that of another beside it',
+  async (t) => {
+    const inTurn = createTurns()
+    const seen: string[] = []
+    const work =
+      (name: string, fails = false) =>
+      async () => {
+        seen.push(`${name} begins`)
+        await setImmediate()
+        seen.push(`${name} ends`)
+        if (fails) throw new Error(name)
+        return name
+      }
+    const all = await Promise.allSettled([
+      inTurn('x', work('a', true)),
+      inTurn('x', work('b')),
+      inTurn('y', work('c')),
+      inTurn('x', work('d')),
+    ])
+    t.strictSame(
+      all.map((each) => (each.status === 'fulfilled' ? each.value : each.reason.message)),
+      ['a', 'b', 'c', 'd'],
+    )
+    t.equal(all[0].status, 'rejected')
+    const ofX = seen.filter((line) => !line.startsWith('c'))
+    t.strictSame(ofX, ['a begins', 'a ends', 'b begins', 'b ends', 'd begins', 'd ends'])
+    t.ok(seen.indexOf('c begins') < seen.indexOf('a ends'), 'another key does not wait')
+  },
+)
+
+t.test('work that throws at once, and the next turn', async (t) => {
+  const inTurn = createTurns()
+  await t.rejects(
+    inTurn('x', () => {
+      throw new Error('at once')
+    }),
+    /at once/,
+  )
+  t.equal(await inTurn('x', async () => 1), 1)
+})
