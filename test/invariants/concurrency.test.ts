@@ -1,0 +1,301 @@
+import t from 'tap'
+import { type Answer, startTestService } from '../kit/service.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
+
+const COUNT = 64
+
+const one = await startTestService(t)
+const two = await startTestService(t, { beside: one })
+const { managementKey } = one
+const tokenKey = await one.application({ permissions: ALL_TOKEN_PERMISSIONS })
+const publicKey = await one.application({ permissions: ['token:create'] }, 'public')
+
+interface Sent {
+  readonly body?: object
+  readonly headers?: Readonly<Record<string, string>>
+  readonly key?: string
+}
+
+const keyFor = (path: string) => (/^\/(v2\/)?tokens/.test(path) ? tokenKey : managementKey)
+
+const call = (method: string, path: string, sent: Sent = {}, service = one) =>
+  service.call(method, path, { key: keyFor(path), ...sent })
+
+/** `COUNT` calls at once, by turns to either service. */
+const race = (make: (index: number) => readonly [method: string, path: string, sent?: Sent]) =>
+  Promise.all(
+    Array.from({ length: COUNT }, (_, index) => {
+      const [method, path, sent] = make(index)
+      return call(method, path, sent, index % 2 ? two : one)
+    }),
+  )
+
+/** How many answers had each status. */
+const statuses = (answers: readonly Answer[]): Record<number, number> => {
+  const counted: Record<number, number> = {}
+  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1
+  return counted
+}
+
+const make = async (path: string, sent: Sent = {}) => {
+  const answer = await call('POST', path, sent)
+  if (answer.status !== 201) throw new Error(answer.text)
+  return answer.json
+}
+
+const code = 'module.exports = async () => ({})'
+const proxyBody = { name: 'p', destination_url: 'https://api.example.com' }
+const formulaBody = { name: 'f', type: 'private', code }
+const permissions = ['token:read']
+
+const newMember = async (user: string) => {
+  const { id } = await make('/tenants/self/invitations', { body: { email: 'a@example.com' } })
+  return one.kernel.registry.ports.members!.join(one.tenantId, id, user)
+}
+
+/** A thing of each kind that has an id and can be deleted. */
+const KINDS: Readonly<Record<string, () => Promise<string>>> = {
+  '/tokens': async () => (await make('/tokens', { body: { data: 'x' } })).id,
+  '/applications': async () =>
+    (await make('/applications', { body: { name: 'a', type: 'private', permissions } })).id,
+  '/proxies': async () => (await make('/proxies', { body: proxyBody })).id,
+  '/reactor-formulas': async () => (await make('/reactor-formulas', { body: formulaBody })).id,
+  '/reactors': async () => (await make('/reactors', { body: { name: 'r', code } })).id,
+  '/tenants/self/invitations': async () =>
+    (await make('/tenants/self/invitations', { body: { email: 'a@example.com' } })).id,
+  '/tenants/self/members': () => newMember('deleted'),
+}
+
+t.test('64 merges into one token lose no metadata', async (t) => {
+  // A token holds 50 members of metadata: the others go over the same ones again.
+  const id = await KINDS['/tokens']!()
+  const answers = await race((index) => [
+    'PATCH',
+    `/tokens/${id}`,
+    { body: { metadata: { [`k${index % 50}`]: 'v' } } },
+  ])
+  t.strictSame(statuses(answers), { 200: COUNT })
+  t.equal(Object.keys((await call('GET', `/tokens/${id}`)).json.metadata).length, 50)
+})
+
+t.test('64 merges into the data of one token lose none', async (t) => {
+  const revealing = await one.application({
+    rules: [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }],
+  })
+  const { id } = await make('/tokens', { body: { data: {} } })
+  const answers = await race((index) => [
+    'PATCH',
+    `/tokens/${id}`,
+    { body: { data: { [`k${index}`]: index } } },
+  ])
+  t.strictSame(statuses(answers), { 200: COUNT })
+  const { json } = await call('GET', `/tokens/${id}`, { key: revealing })
+  t.equal(Object.keys(json.data).length, COUNT)
+})
+
+/** 25 members of configuration: 25 keys, each set more than once. */
+for (const [path, status] of [
+  ['/proxies', 204],
+  ['/reactors', 204],
+] as const)
+  t.test(`64 merges into one of ${path} lose no configuration`, async (t) => {
+    const id = await KINDS[path]!()
+    const answers = await race((index) => [
+      'PATCH',
+      `${path}/${id}`,
+      { body: { configuration: { [`k${index % 25}`]: 'v' } } },
+    ])
+    t.strictSame(statuses(answers), { [status]: COUNT })
+    t.equal(Object.keys((await call('GET', `${path}/${id}`)).json.configuration).length, 25)
+  })
+
+const REPLACED: readonly (readonly [path: string, body: (index: number) => object])[] = [
+  [
+    '/applications',
+    (index) => ({ name: `n${index}`, permissions: [['token:read'], ['token:use']][index % 2] }),
+  ],
+  ['/proxies', (index) => ({ ...proxyBody, name: `n${index}`, configuration: { of: `n${index}` } })],
+  ['/reactor-formulas', (index) => ({ ...formulaBody, name: `n${index}`, description: `n${index}` })],
+  ['/reactors', (index) => ({ code, name: `n${index}`, configuration: { of: `n${index}` } })],
+]
+for (const [path, body] of REPLACED)
+  t.test(`64 replacements of one of ${path} are all made, and one of them is whole at the end`, async (t) => {
+    const id = await KINDS[path]!()
+    const answers = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
+    t.strictSame(statuses(answers), { 200: COUNT })
+    const { json } = await call('GET', `${path}/${id}`)
+    t.match(json, body(Number(json.name.slice(1))), 'name and the rest are of one request')
+    t.same(new Set(answers.map((answer) => answer.json.name)).size, COUNT, 'each was told what it asked for')
+  })
+
+t.test('64 reactors made of one formula at once are all made', async (t) => {
+  const id = await KINDS['/reactor-formulas']!()
+  const answers = await race((index) => [
+    'POST',
+    '/reactors',
+    { body: { name: `n${index}`, formula: { id } } },
+  ])
+  t.strictSame(statuses(answers), { 201: COUNT })
+  t.equal((await call('DELETE', `/reactor-formulas/${id}`)).status, 409, 'and hold it')
+})
+
+t.test('64 changes of a member and of an invitation are all made', async (t) => {
+  const member = await newMember('changed')
+  const roles = await race(() => ['PUT', `/tenants/self/members/${member}`, { body: { role: 'READ' } }])
+  t.strictSame(statuses(roles), { 200: COUNT })
+  const invitation = await KINDS['/tenants/self/invitations']!()
+  const resent = await race(() => ['POST', `/tenants/self/invitations/${invitation}/resend`])
+  t.strictSame(statuses(resent), { 200: COUNT })
+})
+
+t.test('a tenant renamed 63 times keeps the settings that one request gave it', async (t) => {
+  for (let round = 0; round < 5; round++) {
+    await call('PUT', '/tenants/self', { body: { name: 'before', settings: {} } })
+    const settings = { fingerprint_tokens: 'true' }
+    const answers = await race((index) => [
+      'PUT',
+      '/tenants/self',
+      { body: { name: `n${index}`, ...(index === COUNT / 2 ? { settings } : {}) } },
+    ])
+    t.strictSame(statuses(answers), { 200: COUNT })
+    t.strictSame((await call('GET', '/tenants/self')).json.settings, settings)
+  }
+  await call('PUT', '/tenants/self', { body: { name: 'after', settings: {} } })
+})
+
+for (const [path, create] of Object.entries(KINDS))
+  t.test(`of 64 that delete one of ${path}, one succeeds`, async (t) => {
+    const id = await create()
+    const answers = await race(() => ['DELETE', `${path}/${id}`])
+    t.strictSame(statuses(answers), { 204: 1, 404: COUNT - 1 })
+  })
+
+for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors'])
+  t.test(`what is deleted amid 63 changes stays deleted: ${path}`, async (t) => {
+    const id = await KINDS[path]!()
+    const [method, body] =
+      path === '/tokens'
+        ? (['PATCH', () => ({ metadata: { a: 'b' } })] as const)
+        : (['PUT', REPLACED.find(([of]) => of === path)![1]] as const)
+    const answers = await race((index) =>
+      index === COUNT / 2 ? ['DELETE', `${path}/${id}`] : [method, `${path}/${id}`, { body: body(index) }],
+    )
+    t.equal(answers[COUNT / 2]?.status, 204)
+    t.strictSame(
+      Object.keys(statuses(answers)).filter((status) => !['200', '204', '404'].includes(status)),
+      [],
+    )
+    for (const service of [one, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
+  })
+
+t.test('of 64 that delete a tenant, one succeeds, and its key is dead everywhere', async (t) => {
+  const { key } = await one.newTenant('Deleted')
+  const answers = await race(() => ['DELETE', '/tenants/self', { key }])
+  const { 204: done, ...others } = statuses(answers)
+  t.equal(done, 1)
+  t.strictSame(
+    Object.keys(others).filter((status) => !['401', '404'].includes(status)),
+    [],
+  )
+  for (const service of [one, two])
+    t.equal((await call('GET', '/tenants/self', { key }, service)).status, 401)
+})
+
+t.test('of 64 that authorize one session, one succeeds, and only its grant holds', async (t) => {
+  const { nonce, session_key } = await make('/sessions', { key: publicKey })
+  const granted = ['token:create', 'token:read']
+  const answers = await race((index) => [
+    'POST',
+    '/sessions/authorize',
+    { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
+  ])
+  t.strictSame(statuses(answers), { 200: 1, 409: COUNT - 1 })
+  const winner = answers.findIndex(({ status }) => status === 200)
+  const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
+  t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
+  const reads = await call('GET', '/tokens', { key: session_key })
+  t.equal(reads.status, winner % 2 === 0 ? 403 : 200)
+})
+
+t.test('64 creates of equal data that deduplicate leave one token', async (t) => {
+  const body = { data: 'one and the same', deduplicate_token: true }
+  const answers = await race(() => ['POST', '/tokens', { body }])
+  t.strictSame(statuses(answers), { 201: COUNT })
+  const ids = new Set(answers.map(({ json }) => json.id))
+  t.equal(ids.size, 1)
+  const [{ json }] = answers as [Answer]
+  const found = await call('GET', `/v2/tokens?fingerprint=${json.fingerprint}`)
+  t.equal(found.json.pagination.total_items, 1)
+})
+
+t.test('of 64 creates of one chosen id, one succeeds, and it is its data that is kept', async (t) => {
+  const answers = await race((index) => [
+    'POST',
+    '/tokens',
+    { body: { id: 'chosen', data: index, metadata: { of: `${index}` } } },
+  ])
+  t.strictSame(statuses(answers), { 201: 1, 409: COUNT - 1 })
+  const winner = answers.findIndex(({ status }) => status === 201)
+  t.equal((await call('GET', '/tokens/chosen')).json.metadata.of, `${winner}`)
+})
+
+t.test('64 retries with one idempotency key have one effect', async (t) => {
+  const before = (await call('GET', '/proxies')).json.pagination.total_items
+  const retry = () =>
+    race(() => ['POST', '/proxies', { body: proxyBody, headers: { 'svc-idempotency-key': 'k' } }])
+  const answers = await retry()
+  const made = answers.filter(({ status }) => status === 201)
+  t.strictSame(
+    Object.keys(statuses(answers)).filter((status) => !['201', '409'].includes(status)),
+    [],
+  )
+  t.ok(made.length >= 1)
+  const later = await retry()
+  t.strictSame(statuses(later), { 201: COUNT })
+  t.equal(new Set([...made, ...later].map(({ text }) => text)).size, 1, 'all were answered the same')
+  t.equal((await call('GET', '/proxies')).json.pagination.total_items, before + 1)
+})
+
+t.test('64 requests for keys never pass three, and no key is made twice', async (t) => {
+  const { id } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
+  const answers = await race(() => ['POST', `/applications/${id}/keys`])
+  t.strictSame(statuses(answers), { 201: 2, 422: COUNT - 2 })
+  const { json } = await call('GET', `/applications/${id}/keys`)
+  t.strictSame(json.map(({ version }: { version: string }) => version).sort(), ['1', '2', '3'])
+})
+
+t.test('of 64 regenerated keys one works at the end, on either service', async (t) => {
+  const { id, key } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
+  const answers = await race(() => ['POST', `/applications/${id}/regenerate`])
+  t.strictSame(statuses(answers), { 200: COUNT })
+  const works = async (candidate: string, service: typeof one) =>
+    (await call('GET', '/applications/key', { key: candidate }, service)).status === 200
+  for (const service of [one, two]) {
+    t.notOk(await works(key, service), 'the first one is dead')
+    const working = await Promise.all(answers.map(({ json }) => works(json.key, service)))
+    t.equal(working.filter(Boolean).length, 1)
+  }
+})
+
+t.test('of 64 that make or dissolve one association, one succeeds each', async (t) => {
+  const [parent, child] = [await KINDS['/tokens']!(), await KINDS['/tokens']!()]
+  const made = await race(() => ['POST', `/tokens/${parent}/children/${child}`])
+  t.strictSame(statuses(made), { 204: 1, 409: COUNT - 1 })
+  const dissolved = await race(() => ['DELETE', `/tokens/${parent}/children/${child}`])
+  t.strictSame(statuses(dissolved), { 204: 1, 404: COUNT - 1 })
+})
+
+t.test('of 64 users who accept one invitation, one becomes a member', async (t) => {
+  const members = async () => (await call('GET', '/tenants/self/members')).json.pagination.total_items
+  const before = await members()
+  const id = await KINDS['/tenants/self/invitations']!()
+  const joins = await Promise.allSettled(
+    Array.from({ length: COUNT }, (_, index) =>
+      (index % 2 ? two : one).kernel.registry.ports.members!.join(one.tenantId, id, `user-${index}`),
+    ),
+  )
+  t.equal(joins.filter(({ status }) => status === 'fulfilled').length, 1)
+  for (const join of joins)
+    if (join.status === 'rejected') t.match(join.reason.code, /^(conflict|not_found)$/)
+  t.equal(await members(), before + 1)
+})
