@@ -23,6 +23,7 @@ export const plugin = definePlugin({
           account_number: '{{ data.account_number | reveal: 0, 4 }}',
         },
         fingerprint: '{{ data.account_number }}|{{ data.routing_number }}',
+        examples: [{ routing_number: '021000021', account_number: '1234567890' }],
       },
     ],
   }),

@@ -44,4 +44,8 @@ export const card = (cvcSeconds: number): TokenType => ({
   },
   fingerprint: '{{ data.number }}',
   ephemeral: [{ at: '/cvc', seconds: cvcSeconds }],
+  examples: [
+    { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' },
+    { number: '378282246310005' },
+  ],
 })

@@ -7,6 +7,7 @@ const digits = (
   title: string,
   pattern: string,
   container: string,
+  example: string,
   check?: NamedCheck,
 ): TokenType => ({
   name,
@@ -17,6 +18,7 @@ const digits = (
   // `reveal` masks a number of four digits or fewer as a whole, `reveal_last` would show it.
   mask: '{{ data | reveal: 0, 4 }}',
   fingerprint: '{{ data }}',
+  examples: [example],
 })
 
 /** Single numbers of cards and bank accounts (completions §5, "Types"). */
@@ -26,9 +28,22 @@ export const plugin = definePlugin({
   version: '1.0.0',
   setup: () => ({
     tokenTypes: [
-      digits('card_number', 'Card number', '^[0-9]{13,19}$', '/pci/high/', 'luhn'),
-      digits('us_bank_account_number', 'US bank account number', '^[0-9]{3,17}$', '/bank/high/'),
-      digits('us_bank_routing_number', 'US bank routing number', '^[0-9]{9}$', '/bank/low/', 'aba'),
+      digits('card_number', 'Card number', '^[0-9]{13,19}$', '/pci/high/', '4242424242424242', 'luhn'),
+      digits(
+        'us_bank_account_number',
+        'US bank account number',
+        '^[0-9]{3,17}$',
+        '/bank/high/',
+        '1234567890',
+      ),
+      digits(
+        'us_bank_routing_number',
+        'US bank routing number',
+        '^[0-9]{9}$',
+        '/bank/low/',
+        '021000021',
+        'aba',
+      ),
     ],
   }),
 })

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import type { TokenType } from '#sdk'
 
 /** Nine digits, kept as written: with or without dashes is one fingerprint, and both spellings are found. */
-export const identityNumber = (name: string, title: string, pattern: string): TokenType => ({
+export const identityNumber = (name: string, title: string, pattern: string, example: string): TokenType => ({
   name,
   title,
   data: Type.String({ pattern }),
@@ -10,4 +10,5 @@ export const identityNumber = (name: string, title: string, pattern: string): To
   mask: '{{ data | reveal_last: 4 }}',
   fingerprint: "{{ data | remove: '-' }}",
   searchIndexes: ['{{ data }}', "{{ data | remove: '-' }}", '{{ data | last4 }}'],
+  examples: [example, example.replaceAll('-', '')],
 })

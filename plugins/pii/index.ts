@@ -8,8 +8,18 @@ export const plugin = definePlugin({
   version: '1.0.0',
   setup: () => ({
     tokenTypes: [
-      identityNumber('social_security_number', 'Social security number', '^[0-9]{3}-?[0-9]{2}-?[0-9]{4}$'),
-      identityNumber('employer_id_number', 'Employer identification number', '^[0-9]{2}-?[0-9]{7}$'),
+      identityNumber(
+        'social_security_number',
+        'Social security number',
+        '^[0-9]{3}-?[0-9]{2}-?[0-9]{4}$',
+        '123-45-6789',
+      ),
+      identityNumber(
+        'employer_id_number',
+        'Employer identification number',
+        '^[0-9]{2}-?[0-9]{7}$',
+        '12-3456789',
+      ),
     ],
   }),
 })

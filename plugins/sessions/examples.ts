@@ -29,6 +29,7 @@ export const authorize: readonly Example[] = [
           permissions: ['token:read'],
         },
       ],
+      expires_at: '2030-01-31T12:00:00Z',
     },
     output: {},
   },

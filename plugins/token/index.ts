@@ -14,6 +14,7 @@ export const plugin = definePlugin({
         data: Type.Unknown(),
         container: '/general/high/',
         fingerprint: '{{ data | stringify }}',
+        examples: ['ada@example.com', { answers: ['blue', 42, true, null] }],
       },
     ],
   }),

@@ -66,6 +66,11 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     }
   })
 
+  t.test('it accepts what the documentation shows', async (t) => {
+    t.ok(type.examples?.length)
+    for (const data of type.examples ?? []) accept(data)
+  })
+
   t.test('it refuses what is not valid, at its place, without repeating the value', async (t) => {
     for (const { data, at } of examples.invalid) {
       const outcome = compiled.accept(data)

@@ -19,6 +19,16 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
   ['an rpc without a service', { rpc: 'get' }, /its rpc is not "Service\.Method"/],
   ['an unknown member', { htpp: 'x' } as never, /an operation has no member "htpp"/],
   ['no summary', { summary: '' }, /it has no summary/],
+  [
+    'an unknown error',
+    { errors: ['no_such'] },
+    /"errors" is not a list of error codes\. Known are .*not_found/,
+  ],
+  [
+    'an example that does not fit',
+    { examples: [{ summary: 'x', input: { id: 1 }, output: { id: 'a' } }] },
+    /examples\[0\] › input: "id" must be a string\. Correct the example/,
+  ],
   ['no run', { run: undefined }, /it has no run function/],
   ['an undeclared permission', { permission: 'thing:write' }, /"thing:write" is declared by no plugin/],
   ['an unknown method', { http: 'FETCH /things' }, /"FETCH \/things" is not a method and a path/],

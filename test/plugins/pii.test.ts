@@ -2,7 +2,7 @@ import t from 'tap'
 import { identityNumber } from '../../plugins/pii/identity-number.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 
-const type = identityNumber('some_number', 'Some number', '^[0-9]{2}-?[0-9]{4}$')
+const type = identityNumber('some_number', 'Some number', '^[0-9]{2}-?[0-9]{4}$', '12-3456')
 const render = (expression: string, data: string) =>
   createExpressions().parseStored(expression).render({ data })
 

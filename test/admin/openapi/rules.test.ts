@@ -1,0 +1,231 @@
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import addFormatsModule from 'ajv-formats'
+import t from 'tap'
+import type { OpenApi, OpenApiOperation, OpenApiParameter } from '../../../src/admin/openapi/document.ts'
+import { isObject } from '../../../src/common/json.ts'
+import { startTestService } from '../../kit/service.ts'
+
+const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
+
+const { call } = await startTestService(t)
+const document: OpenApi = (await call('GET', '/openapi.json', { key: null })).json
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
+)
+
+const text = { type: 'string', minLength: 1 }
+const ref = (name: string) => ({ $ref: `#/$defs/${name}` })
+const mapOf = (items: object, rest: object = {}) => ({ type: 'object', additionalProperties: items, ...rest })
+/** An object of OpenAPI: these members, extensions, and nothing else. */
+const closed = (required: string, properties: object) => ({
+  type: 'object',
+  required: required.split(' ').filter((name) => name !== ''),
+  properties,
+  patternProperties: { '^x-': true },
+  additionalProperties: false,
+})
+const orReference = (name: string) => ({
+  if: { type: 'object', required: ['$ref'] },
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+  then: { type: 'object', properties: { $ref: text }, additionalProperties: false },
+  else: ref(name),
+})
+/** https://spec.openapis.org/oas/v3.1.1.html#fixed-fields-5: names of components. */
+const named = (items: object) => mapOf(items, { propertyNames: { pattern: '^[a-zA-Z0-9._-]+$' } })
+
+/** The objects of https://spec.openapis.org/oas/v3.1.1.html that the document may hold, with their fields. */
+const OPENAPI = {
+  ...closed('openapi info paths', {
+    openapi: { pattern: '^3\\.1\\.\\d+$' },
+    info: closed('title version', { title: text, version: text, description: text }),
+    servers: { type: 'array', items: closed('url', { url: text, description: text }) },
+    tags: { type: 'array', items: closed('name', { name: text, description: text }) },
+    paths: {
+      type: 'object',
+      patternProperties: {
+        '^/': closed(
+          '',
+          Object.fromEntries(
+            ['get', 'put', 'post', 'delete', 'patch'].map((method) => [method, ref('operation')]),
+          ),
+        ),
+      },
+      additionalProperties: false,
+    },
+    components: closed('', {
+      schemas: named(ref('schema')),
+      responses: named(orReference('response')),
+      headers: named(orReference('header')),
+      securitySchemes: named(ref('securityScheme')),
+    }),
+    security: ref('security'),
+  }),
+  $defs: {
+    // Each is compiled by itself in another test.
+    schema: { type: ['object', 'boolean'] },
+    security: { type: 'array', items: mapOf({ type: 'array', items: text }) },
+    securityScheme: closed('type name in', {
+      type: { const: 'apiKey' },
+      name: text,
+      in: { enum: ['query', 'header', 'cookie'] },
+    }),
+    operation: closed('operationId responses', {
+      operationId: text,
+      tags: { type: 'array', items: text },
+      summary: text,
+      description: text,
+      security: ref('security'),
+      parameters: { type: 'array', items: ref('parameter') },
+      requestBody: closed('content', { content: ref('content'), required: { type: 'boolean' } }),
+      responses: {
+        type: 'object',
+        minProperties: 1,
+        patternProperties: { '^([1-5]\\d\\d|default)$': orReference('response') },
+        additionalProperties: false,
+      },
+    }),
+    parameter: closed('name in schema', {
+      name: text,
+      in: { enum: ['path', 'query'] },
+      required: { type: 'boolean' },
+      description: text,
+      style: { enum: ['form', 'deepObject', 'simple'] },
+      explode: { type: 'boolean' },
+      schema: ref('schema'),
+      examples: ref('examples'),
+    }),
+    response: closed('description', {
+      description: text,
+      headers: mapOf(orReference('header')),
+      content: ref('content'),
+    }),
+    header: closed('schema', { description: text, schema: ref('schema') }),
+    content: mapOf(closed('', { schema: ref('schema'), examples: ref('examples') }), {
+      propertyNames: { pattern: '^[a-z]+/[a-z0-9.+-]+$' },
+    }),
+    examples: mapOf(closed('summary value', { summary: text, value: true }), { minProperties: 1 }),
+  },
+}
+
+/** Every `$ref` of the document. */
+const refsIn = function* (value: unknown): Generator<string> {
+  if (typeof value !== 'object' || value === null) return
+  if (!Array.isArray(value) && '$ref' in value && typeof value.$ref === 'string') yield value.$ref
+  for (const child of Object.values(value)) yield* refsIn(child)
+}
+
+const targetOf = (reference: string): unknown =>
+  reference
+    .slice('#/'.length)
+    .split('/')
+    .reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), document)
+
+t.test('each object has the fields that OpenAPI 3.1 gives it, and no others', async (t) => {
+  const ajv = new Ajv2020({ strict: false, allErrors: true })
+  const validate = ajv.compile(OPENAPI)
+  t.ok(validate(document), ajv.errorsText(validate.errors))
+  const broken = structuredClone(document) as unknown as { paths: Record<string, Record<string, object>> }
+  broken.paths['/tokens']!.post = { ...broken.paths['/tokens']!.post, responses: {} }
+  t.notOk(validate(broken), 'and the rules find what is wrong')
+})
+
+t.test('every reference leads somewhere, and every shared response is referred to', async (t) => {
+  const refs = new Set(refsIn(document))
+  for (const reference of refs) t.ok(targetOf(reference), reference)
+  for (const name of Object.keys(document.components.responses ?? {}))
+    t.ok(refs.has(`#/components/responses/${name}`), name)
+})
+
+t.test('operation ids are unique, and operations have tags that the document declares', async (t) => {
+  const ids = operations.map(({ operation }) => operation.operationId)
+  t.equal(new Set(ids).size, ids.length)
+  const tags = document.tags.map(({ name }) => name)
+  t.equal(new Set(tags).size, tags.length)
+  for (const { operation } of operations)
+    t.ok(
+      operation.tags.every((tag) => tags.includes(tag)),
+      operation.operationId,
+    )
+})
+
+t.test('paths differ by more than the names of their members', async (t) => {
+  const shapes = Object.keys(document.paths).map((path) => path.replaceAll(/\{[^}]*\}/g, '{}'))
+  t.equal(new Set(shapes).size, shapes.length)
+})
+
+t.test('the members of a path are its required path parameters, each parameter once', async (t) => {
+  for (const { path, operation } of operations) {
+    const { operationId, parameters = [] } = operation
+    const inPath = parameters.filter((parameter) => parameter.in === 'path')
+    t.same(
+      inPath.map(({ name }) => name),
+      [...path.matchAll(/\{([^}]*)\}/g)].map(([, name]) => name),
+      operationId,
+    )
+    t.ok(
+      inPath.every(({ required }) => required),
+      `${operationId}: required`,
+    )
+    const keys = parameters.map((parameter) => `${parameter.in} ${parameter.name}`)
+    t.equal(new Set(keys).size, keys.length, `${operationId}: once`)
+  }
+})
+
+t.test(
+  'every operation says how it succeeds and how it fails, and bodies come where HTTP has them',
+  async (t) => {
+    for (const { method, operation } of operations) {
+      const { operationId, responses, requestBody } = operation
+      const statuses = Object.keys(responses)
+      t.equal(statuses.filter((status) => status.startsWith('2')).length, 1, `${operationId}: one success`)
+      t.ok(statuses.includes('default'), operationId)
+      if (method === 'get' || method === 'delete') t.equal(requestBody, undefined, operationId)
+      const none = responses['204']
+      if (isObject(none)) t.notOk('content' in none, operationId)
+    }
+  },
+)
+
+const contentsOf = ({ parameters = [], requestBody, responses }: OpenApiOperation) => {
+  const bodies = [requestBody, ...Object.values(responses)].flatMap((holder) =>
+    isObject(holder) && isObject(holder.content) ? Object.values(holder.content) : [],
+  )
+  return [...parameters, ...bodies] as readonly Pick<OpenApiParameter, 'schema' | 'examples'>[]
+}
+
+t.test('every example fits the schema beside it, in answers as in requests that succeed', async (t) => {
+  const ajv = new Ajv2020({ strict: false })
+  addFormats(ajv)
+  let seen = 0
+  for (const { operation } of operations) {
+    const failing = new Set(
+      Object.entries(operation.responses)
+        .filter(([status]) => status >= '400')
+        .flatMap(([, response]) => contentsOf({ responses: { response } } as never))
+        .flatMap(({ examples }) => Object.keys(examples ?? {})),
+    )
+    for (const { schema, examples } of contentsOf(operation)) {
+      const target = isObject(schema) && typeof schema.$ref === 'string' ? targetOf(schema.$ref) : schema
+      const validate = ajv.compile(target as object)
+      const isProblem = target !== schema
+      for (const [name, { value }] of Object.entries(examples ?? {})) {
+        seen++
+        if (isProblem || !failing.has(name))
+          t.ok(validate(value), `${operation.operationId}, ${name}: ${ajv.errorsText(validate.errors)}`)
+      }
+    }
+  }
+  t.ok(seen > operations.length, 'there are examples')
+})
+
+t.test('shared schemas accept their own examples', async (t) => {
+  const ajv = new Ajv2020({ strict: false })
+  addFormats(ajv)
+  const schemas = Object.entries(document.components.schemas ?? {})
+  t.ok(schemas.some(([name]) => name === 'data.card'))
+  for (const [name, schema] of schemas) {
+    const { examples } = schema as { readonly examples?: readonly unknown[] }
+    t.ok(examples?.length, `${name} has examples`)
+    for (const example of examples ?? []) t.ok(ajv.validate(schema as object, example), name)
+  }
+})
