@@ -18,6 +18,8 @@ export interface CallState extends BrandHeaders {
   readonly startedAt: number
   /** What HTTP has for success. */
   readonly success: number
+  /** A message of the caller's could be read. */
+  received: boolean
   caller?: Caller
   /** Why it failed, when we know better than the status does. */
   error?: AppError
@@ -41,7 +43,7 @@ const STATUS: Readonly<Record<number, number>> = {
   [grpc.CANCELLED]: 499,
   [grpc.DEADLINE_EXCEEDED]: 504,
   [grpc.RESOURCE_EXHAUSTED]: 413,
-  [grpc.UNIMPLEMENTED]: 405,
+  [grpc.UNIMPLEMENTED]: 400,
   [grpc.NOT_FOUND]: 404,
 }
 
@@ -61,8 +63,10 @@ export const createCalls = (
   const streams = new Set<ServerInterceptingCallInterface>()
 
   const record = (state: CallState, code: grpc) => {
-    const { operation, startedAt, traceId, caller } = state
-    const status = code === grpc.OK ? state.success : (state.error?.status ?? STATUS[code] ?? 500)
+    const { operation, startedAt, traceId, caller, received } = state
+    // Before there is a message, what the library calls internal is something it could not read.
+    const other = STATUS[code] ?? (code === grpc.INTERNAL && !received ? 400 : 500)
+    const status = code === grpc.OK ? state.success : (state.error?.status ?? other)
     metrics.requests.inc({ operation, status })
     const entry = {
       operation,
@@ -91,6 +95,15 @@ export const createCalls = (
       return metadata
     }
     if (method.requestStream || method.responseStream) streams.add(call)
+    // Not by a responder: that one does not see what the library refuses by itself.
+    const send = call.sendStatus.bind(call)
+    call.sendStatus = (status) => {
+      end(status.code ?? grpc.OK)
+      // A failed call has no other metadata than this.
+      send(
+        status.code === grpc.OK ? status : { ...status, metadata: mark(status.metadata ?? new Metadata()) },
+      )
+    }
     return new ServerInterceptingCall(call, {
       start: (next) =>
         next({
@@ -101,9 +114,14 @@ export const createCalls = (
               operation: declared?.rpc ?? method.path.slice(1),
               success: declared?.status ?? 200,
               startedAt: performance.now(),
+              received: false,
             }
             states.set(metadata, state)
             pass(metadata)
+          },
+          onReceiveMessage: (message, pass) => {
+            if (state) state.received = true
+            pass(message)
           },
           onCancel: () => {
             const deadline = call.getDeadline()
@@ -111,13 +129,6 @@ export const createCalls = (
           },
         }),
       sendMetadata: (metadata, next) => next(mark(metadata)),
-      sendStatus: (status, next) => {
-        end(status.code ?? grpc.OK)
-        // A failed call has no other metadata than this.
-        next(
-          status.code === grpc.OK ? status : { ...status, metadata: mark(status.metadata ?? new Metadata()) },
-        )
-      },
     })
   }
   return {

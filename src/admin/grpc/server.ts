@@ -13,6 +13,7 @@ import { createCalls } from './calls.ts'
 import { serveHealth } from './health.ts'
 import { methodPath, servedServices } from './methods.ts'
 import { serveReflection } from './reflection.ts'
+import { answerUnknownMethods } from './unknown.ts'
 import { createWire } from './wire.ts'
 
 export interface GrpcDeps {
@@ -108,6 +109,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
       timeout: options.partTimeout ?? 2_000,
     },
   )
+  answerUnknownMethods(server, calls)
   await listen(server, options.socketPath)
   let closed: Promise<void> | undefined
   return {

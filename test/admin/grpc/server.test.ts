@@ -341,6 +341,65 @@ t.test('each call has its line and its count, as over HTTP', async (t) => {
   t.match(counts, /operation="Tokens.Get",status="404"\} 1/)
 })
 
+t.test('what is no method, or cannot be read, has its line and its count too', async (t) => {
+  const log: string[] = []
+  const { socketPath, service, key } = await start(t, { log, messageLimit: 1000 })
+  const session = connectHttp2('http://localhost', { createConnection: () => connect(socketPath) })
+  t.teardown(() => session.destroy())
+  const frame = (bytes: Buffer, { compressed = 0, length = bytes.length } = {}) => {
+    const head = Buffer.alloc(5)
+    head.writeUInt8(compressed)
+    head.writeUInt32BE(length, 1)
+    return Buffer.concat([head, bytes])
+  }
+  const send = async (path: string, body: Buffer, headers: object = {}) => {
+    const stream = session.request({
+      ':method': 'POST',
+      ':path': path,
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      'svc-api-key': key,
+      'svc-trace-id': 'sent',
+      ...headers,
+    })
+    stream.on('error', () => {})
+    stream.end(body)
+    const [answer] = await once(stream, 'response')
+    t.equal(answer['svc-trace-id'], 'sent')
+    return Number(answer['grpc-status'])
+  }
+  const create = '/sidevault.v1.Tokens/Create'
+  const cases: readonly (readonly [string, number, () => Promise<number>])[] = [
+    ['unmatched', 404, () => send('/sidevault.v1.Tokens/Steal', frame(Buffer.alloc(0)))],
+    ['unmatched', 404, () => send('/nothing', Buffer.alloc(0))],
+    ['Tokens.Create', 400, () => send(create, frame(Buffer.from([0x0a, 0x7f])))],
+    ['Tokens.Create', 400, () => send(create, Buffer.alloc(0))],
+    [
+      'Tokens.Create',
+      400,
+      () => send(create, frame(Buffer.from('x'), { compressed: 1 }), { 'grpc-encoding': 'gzip' }),
+    ],
+    [
+      'Tokens.Create',
+      400,
+      () => send(create, frame(Buffer.from('x'), { compressed: 1 }), { 'grpc-encoding': 'odd' }),
+    ],
+    ['Tokens.Create', 400, () => send(create, frame(Buffer.alloc(0)), { 'grpc-timeout': 'soon' })],
+    ['Tokens.Create', 413, () => send(create, frame(Buffer.from('x'), { length: 2 ** 30 }))],
+  ]
+  for (const [operation, wanted, run] of cases) {
+    log.length = 0
+    const code = await run()
+    const [line, ...more] = log.map((text) => JSON.parse(text))
+    t.match(line, { operation, transport: 'grpc', status: wanted, grpc_status: code, trace_id: 'sent' })
+    t.strictSame(more, [])
+  }
+  t.equal(await send('/nothing', Buffer.alloc(0)), status.UNIMPLEMENTED)
+  const counts = await service.metrics.registry.getSingleMetricAsString('sidevault_requests_total')
+  t.match(counts, /operation="unmatched",status="404"\} 3/)
+  t.notMatch(counts, /Steal|nothing/)
+})
+
 const check = (client: Client, name: string) =>
   promisify((done: (error: Error | null, value?: { status: string }) => void) =>
     client.makeUnaryRequest(
