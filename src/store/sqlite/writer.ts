@@ -5,6 +5,7 @@ import type { CommandName } from '../commands/registry.ts'
 import type { Writer } from '../session.ts'
 import { fromWire } from './errors.ts'
 import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
+import { createJobQueue } from './queue.ts'
 
 export interface WriterLimits {
   /** Writes that may wait for their commit. */
@@ -34,8 +35,9 @@ const died = (cause: unknown) =>
   )
 
 /**
- * Hands commands to the writer thread. Calls of one turn of the event loop travel together; the thread commits what
- * it finds waiting in one go. A thread that dies fails what it had not answered and is started again by the next write.
+ * Hands commands to the writer thread, one group at a time: what waits when the last group is answered makes up the
+ * next, and is committed in one go. So the busier the callers, the fewer syncs, and messages between threads, a write
+ * costs. A thread that dies fails what it had not answered and is started again by the next write.
  */
 export const startWriter = async (
   { log }: { readonly log: Log },
@@ -43,7 +45,10 @@ export const startWriter = async (
 ): Promise<Writer> => {
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const pending = new Map<number, Pending>()
-  let waiting: Job[] = []
+  const queue = createJobQueue(() => performance.now())
+  /** Jobs that the thread has. */
+  let sent = 0
+  let scheduled = false
   let bytesPending = 0
   let lastNumber = 0
   let worker: Worker | undefined
@@ -64,6 +69,8 @@ export const startWriter = async (
 
   const receive = (message: FromWorker): void => {
     if (message.kind !== 'answers') return
+    sent -= message.answers.length
+    schedule()
     for (const answer of message.answers) {
       const job = settle(answer.number)
       if (answer.ok) job?.resolve(answer.value)
@@ -89,17 +96,21 @@ export const startWriter = async (
       if (worker === thread) worker = undefined
       const error = died(failure)
       for (const number of [...pending.keys()]) settle(number)?.reject(error)
-      waiting = []
+      queue.clear()
+      sent = 0
     })
     return thread
   }
 
-  const post = (thread: Worker, jobs: readonly Job[]): void =>
+  const post = (thread: Worker, jobs: readonly Job[]): void => {
     thread.postMessage({ kind: 'jobs', jobs } satisfies ToWorker)
+    sent += jobs.length
+  }
 
   const flush = (): void => {
-    const jobs = waiting
-    waiting = []
+    scheduled = false
+    if (sent > 0) return
+    const jobs = queue.take()
     if (jobs.length === 0) return
     worker ??= spawn()
     const thread = worker
@@ -115,7 +126,15 @@ export const startWriter = async (
           settle(job.number)?.reject(AppError.from(thrown))
         }
       }
+      if (sent === 0) schedule()
     }
+  }
+
+  /** The check phase comes after all I/O callbacks of a turn: what they write travels together. */
+  const schedule = (): void => {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(flush)
   }
 
   const write = (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
@@ -126,7 +145,8 @@ export const startWriter = async (
     return new Promise((resolve, reject) => {
       pending.set(number, { resolve, reject, bytes })
       bytesPending += bytes
-      if (waiting.push({ number, command, args }) === 1) setImmediate(flush)
+      queue.push({ number, command, args })
+      schedule()
     })
   }
 

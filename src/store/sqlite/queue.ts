@@ -1,0 +1,42 @@
+import type { CommandName } from '../commands/registry.ts'
+import type { Job } from './protocol.ts'
+
+/** Jobs that share a commit, at most: the first of them waits for the last. */
+const MAX_GROUP = 512
+/** ms that what nobody waits for gives way to what somebody does: a bound, so that it goes on under any load. */
+const PATIENCE = 25
+
+/** Upkeep: large, and nobody waits for it. */
+const UPKEEP: ReadonlySet<CommandName> = new Set(['logs.ingest', 'tokens.purge', 'leftovers.purge'])
+
+export interface JobQueue {
+  push(job: Job): void
+  /** The jobs of the next commit, taken out: callers' in order, and one of upkeep when none waits or it is due. */
+  take(): readonly Job[]
+  clear(): void
+}
+
+/** What waits for the writer thread. `now`: ms of any clock that only goes forward. */
+export const createJobQueue = (now: () => number): JobQueue => {
+  let calls: Job[] = []
+  let upkeep: { readonly job: Job; readonly since: number }[] = []
+  return {
+    push: (job) => {
+      if (UPKEEP.has(job.command)) upkeep.push({ job, since: now() })
+      else calls.push(job)
+    },
+    take: () => {
+      const group = calls.splice(0, MAX_GROUP)
+      const [first] = upkeep
+      if (first !== undefined && (group.length === 0 || now() - first.since >= PATIENCE)) {
+        upkeep.shift()
+        group.push(first.job)
+      }
+      return group
+    },
+    clear: () => {
+      calls = []
+      upkeep = []
+    },
+  }
+}

@@ -1,0 +1,62 @@
+import t from 'tap'
+import type { CommandName } from '../../../src/store/commands/registry.ts'
+import { createJobQueue } from '../../../src/store/sqlite/queue.ts'
+
+const setUp = () => {
+  const clock = { now: 0 }
+  const queue = createJobQueue(() => clock.now)
+  let number = 0
+  const push = (command: CommandName) => queue.push({ number: ++number, command, args: {} })
+  const take = () => queue.take().map((job) => job.number)
+  return { clock, queue, push, take }
+}
+
+t.test('calls that wait are taken together, in order, and at most 512 of them', async (t) => {
+  const { push, take } = setUp()
+  t.same(take(), [])
+  for (let i = 0; i < 600; i++) push('tokens.create')
+  const first = take()
+  t.equal(first.length, 512)
+  t.same(
+    [...first, ...take()],
+    Array.from({ length: 600 }, (_, i) => i + 1),
+  )
+  t.same(take(), [])
+})
+
+t.test('upkeep is taken one at a time, when no call waits', async (t) => {
+  const { push, take } = setUp()
+  push('logs.ingest')
+  push('tokens.purge')
+  push('tokens.create')
+  t.same(take(), [3])
+  t.same(take(), [1])
+  push('tokens.update')
+  t.same(take(), [4])
+  t.same(take(), [2])
+})
+
+t.test('upkeep that has waited long enough goes with the calls, so that it never starves', async (t) => {
+  const { clock, push, take } = setUp()
+  push('logs.ingest')
+  push('logs.ingest')
+  const busy = () => {
+    push('tokens.create')
+    return take()
+  }
+  t.same(busy(), [3])
+  clock.now = 24
+  t.same(busy(), [4])
+  clock.now = 25
+  t.same(busy(), [5, 1])
+  t.same(busy(), [6, 2])
+  t.same(busy(), [7])
+})
+
+t.test('what is cleared is not taken', async (t) => {
+  const { queue, push, take } = setUp()
+  push('tokens.create')
+  push('logs.ingest')
+  queue.clear()
+  t.same(take(), [])
+})
