@@ -1,0 +1,56 @@
+export interface LogRow {
+  readonly tenant_id: string
+  readonly entity_type: string
+  readonly entity_id: string
+  readonly operation: string
+  readonly actor_id: string | null
+  readonly actor_type: string | null
+  /** ≤ 250 characters. */
+  readonly message: string
+  readonly trace_id: string
+  readonly created_at: number
+  /** Name of the journal it came from, its sequence number there, and its chain hash (hex). */
+  readonly journal: string
+  readonly journal_seq: number
+  readonly hash: string
+  /** `seq` of the token that was created, read or used: what monthly activity counts. Written only, never answered. */
+  readonly token_seq?: number
+}
+
+/** A log as a list answers it. */
+export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq'> & {
+  readonly seq: number
+}
+
+export interface LogFilter {
+  readonly tenantId: string
+  readonly entityType?: string
+  readonly entityId?: string
+  /** `created_at` ≥ `from` and < `to`. */
+  readonly from?: number
+  readonly to?: number
+}
+
+export interface LogListQuery extends LogFilter {
+  readonly size: number
+  /** Rows to pass over. Costs the same at any depth; where an entity is named, about half of `count` at most. */
+  readonly offset?: number
+  /** What `count` says of the filter: with it, a list of one entity is walked from the nearer end. */
+  readonly total?: number
+  /** Rows behind this one only. */
+  readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
+}
+
+export interface LogStore {
+  /** Rows already present (same journal and sequence number) are passed over. One transaction. */
+  ingest(rows: readonly LogRow[]): Promise<void>
+  /** The last ingested record of a journal. */
+  position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
+  /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
+  journals(): Promise<readonly string[]>
+  /** Newest first: by `created_at`, then `seq`. */
+  list(query: LogListQuery): Promise<readonly LogListRow[]>
+  count(filter: LogFilter): Promise<number>
+  /** Oldest first; for tests and verification. */
+  find(tenantId: string, entityId?: string): Promise<readonly LogRow[]>
+}

@@ -1,0 +1,34 @@
+import type { Mutation, RecordQuery } from '../../sdk/index.ts'
+
+export interface RecordRow {
+  readonly id: string
+  readonly version: number
+  readonly record: unknown
+}
+
+/** What a collection declares, as the store needs it. */
+export interface CollectionShape {
+  readonly name: string
+  readonly indexes: readonly string[]
+  readonly lookups: readonly string[]
+  /** The member that holds when a record is removed, ms since the epoch. */
+  readonly expires?: string
+}
+
+export interface RecordStore {
+  get(collection: string, tenantId: string, id: string): Promise<RecordRow | undefined>
+  find(
+    collection: string,
+    tenantId: string,
+    query: RecordQuery,
+  ): Promise<{ rows: readonly RecordRow[]; total: number }>
+  lookup(
+    collection: string,
+    member: string,
+    value: string,
+  ): Promise<(RecordRow & { readonly tenantId: string }) | undefined>
+  /** One transaction; moves the change counter of each collection named; `conflict` when something is not free or not current. */
+  commit(mutations: readonly (Mutation & { readonly shape: CollectionShape })[], now: number): Promise<void>
+  /** Sum of the change counters: a number that differs after any commit to these collections, in any process. */
+  changes(collections: readonly string[]): Promise<number>
+}

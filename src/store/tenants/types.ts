@@ -1,0 +1,50 @@
+export interface TenantRow {
+  readonly id: string
+  readonly owner_id: string
+  readonly name: string
+  readonly settings: Readonly<Record<string, string>>
+  readonly created_by: string | null
+  readonly created_at: number
+  readonly modified_by: string | null
+  readonly modified_at: number | null
+}
+
+export interface KeyRow {
+  /** `''` holds the service's own keys. */
+  readonly tenant_id: string
+  readonly purpose: string
+  readonly version: number
+  /** Key material under the root key. */
+  readonly wrapped: Buffer
+  readonly created_at: number
+}
+
+export interface TenantChange extends Pick<TenantRow, 'id' | 'name' | 'modified_by' | 'modified_at'> {
+  /** Null: they stay as they are. */
+  readonly settings: TenantRow['settings'] | null
+}
+
+export interface TenantStore {
+  get(id: string): Promise<TenantRow | undefined>
+  list(): Promise<readonly TenantRow[]>
+  /** True when the store never had a tenant. */
+  isNew(): Promise<boolean>
+  /** Tenant and its keys, all or nothing. */
+  create(tenant: TenantRow, keys: readonly KeyRow[]): Promise<void>
+  /** The tenant as it is then; undefined when there is none. */
+  update(change: TenantChange): Promise<TenantRow | undefined>
+  /**
+   * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
+   * go with the purge of leftovers. The bytes of the keys leave the store's files too: before the answer, or as soon as
+   * no reader needs them. False when there was none.
+   */
+  delete(id: string, now: number): Promise<boolean>
+}
+
+export interface KeyStore {
+  keys(tenantId: string): Promise<readonly KeyRow[]>
+  /** A number that differs after any key was added or destroyed, in any process. */
+  changes(): Promise<number>
+  /** False when that purpose and version exist already (another process was first): read again. */
+  add(keys: readonly KeyRow[]): Promise<boolean>
+}
