@@ -18,6 +18,24 @@ t.test('the page names every operation, and loads nothing but itself', async (t)
   for (const [, target] of answer.text.matchAll(/href="([^"]*)"/g)) t.match(target, /^(#|\/openapi\.json$)/)
 })
 
+t.test('examples are shown whole, and token types with theirs', async (t) => {
+  const { call } = await startTestService(t)
+  const { text } = await call('GET', '/docs', { key: null })
+  const create = /<details id="Tokens\.Create">[\s\S]*?<\/details>/.exec(text)?.[0] ?? ''
+  for (const part of [
+    '<h3>Example: A card</h3>',
+    '&quot;number&quot;: &quot;4242424242424242&quot;',
+    '&quot;number&quot;: &quot;XXXXXXXXXXXX4242&quot;',
+    'Answer <code>201</code>',
+    'Answer <code>400</code>',
+    'must pass the Luhn check',
+  ])
+    t.ok(create.includes(part), part)
+  const list = /<details id="Logs\.List">[\s\S]*?<\/details>/.exec(text)?.[0] ?? ''
+  t.ok(list.includes('<code>entity_type</code>: <code>&quot;card&quot;</code>'), 'parameters of an example')
+  t.match(text, /<details id="data\.card">[\s\S]*?<h3>Examples<\/h3>/)
+})
+
 t.test('the policy allows the one style of the page by its hash', async (t) => {
   const { call } = await startTestService(t, { plugins: [] })
   const { text, headers } = await call('GET', '/docs')

@@ -1,0 +1,46 @@
+import t from 'tap'
+import { openApi } from '../../../src/admin/openapi/document.ts'
+import { createAnswerCheck } from '../../kit/answers.ts'
+import { startTestService } from '../../kit/service.ts'
+
+const service = await startTestService(t)
+const { operations, tokenTypes } = service.kernel.registry
+const check = createAnswerCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
+
+const key = await service.application({ permissions: ['token:create', 'token:delete'] })
+const token = await service.call('POST', '/tokens', { key, body: { type: 'token', data: 'x' } })
+const missing = await service.call('GET', '/tenants/none')
+const gone = await service.call('DELETE', `/tokens/${token.json.id}`, { key })
+
+/** The same answer with other members in its body. */
+const saying = (answer: typeof token, members: object) => ({
+  ...answer,
+  text: JSON.stringify({ ...answer.json, ...members }),
+})
+
+t.test('answers as documented pass', async (t) => {
+  check('POST', '/tokens', token)
+  check('POST', '/tokens/', token)
+  check('GET', '/tenants/none', missing)
+  check('DELETE', `/tokens/${token.json.id}`, gone)
+  t.equal(gone.status, 204)
+})
+
+t.test('what the spec suite would miss without the check is found', async (t) => {
+  const headers = { ...token.headers, 'content-type': 'application/problem+json' }
+  const { location: _, ...elsewhere } = token.headers
+  for (const [method, path, answer, fault] of [
+    ['POST', '/tokens', { ...token, status: 200 }, /Tokens\.Create answered 200, which is not documented/],
+    ['POST', '/tokens', saying(token, { cvc: '123' }), /must NOT have additional properties/],
+    ['POST', '/tokens', saying(token, { privacy: { classification: 'pci' } }), /impact_level/],
+    ['POST', '/tokens', saying(token, { id: 1 }), /id must be string/],
+    ['POST', '/tokens', saying(token, { created_at: 'yesterday' }), /created_at must match format/],
+    ['POST', '/tokens', { ...token, headers }, /application\/problem\+json/],
+    ['POST', '/tokens', { ...token, headers: elsewhere }, /without the header Location/],
+    ['DELETE', '/tokens/x', { ...gone, text: '{}' }, /with a body, and none is documented/],
+    ['GET', '/tenants/none', { ...missing, status: 200 }, /no operation is documented there/],
+    ['GET', '/tenants/none', saying(missing, { stack: 'at x.ts' }), /must NOT have additional properties/],
+    ['GET', '/tenants/none', { ...missing, text: '{"status":404}' }, /title/],
+  ] as const)
+    t.throws(() => check(method, path, answer), fault, String(fault))
+})
