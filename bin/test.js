@@ -13,7 +13,7 @@ const LIMIT = 300_000
 const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin', 'test/commands', 'test/examples']
 
 /** These judge the clock; nothing runs beside them. */
-const ALONE = ['test/supervisor/timing.test.ts']
+const ALONE = ['test/store/sqlite/cost.test.ts', 'test/supervisor/timing.test.ts']
 
 /**
  * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.

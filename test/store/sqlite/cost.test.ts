@@ -1,0 +1,150 @@
+import { join } from 'node:path'
+import t from 'tap'
+import type { LogFilter, SearchNode, Store, TokenListQuery, Visibility } from '../../../src/store/types.ts'
+import { NOW } from '../kit.ts'
+import { fillLogs, fillTokens, TENANT } from './filled.ts'
+import { tracedStore } from './kit.ts'
+
+const SIZE = 20
+/** Page 10,000 of 20, and some more behind it. */
+const ROWS = 210_000
+const ROUNDS = 30
+
+const directory = t.testdir({})
+const { store, db, taken } = tracedStore(join(directory, 'a.db'))
+const small = tracedStore(join(directory, 'small.db'))
+t.teardown(async () => {
+  await store.close()
+  await small.store.close()
+})
+fillTokens(db, 1, ROWS + 1)
+fillTokens(small.db, 1, ROWS / 20 + 1)
+taken()
+small.taken()
+
+/**
+ * What each of several pieces of work costs, in ms: the least of many times, taken by turns, so that other load on the
+ * machine meets all alike.
+ */
+const costs = async (...works: readonly (() => Promise<unknown>)[]): Promise<readonly number[]> => {
+  const times = works.map((): number[] => [])
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [index, work] of works.entries()) {
+      const start = performance.now()
+      await work()
+      times[index]?.push(performance.now() - start)
+    }
+  taken()
+  small.taken()
+  return times.map((each) => Math.min(...each))
+}
+
+/** Twice, and what a clock's granularity and a cache line may add to work that takes microseconds. */
+const within = (cost: number, base: number, factor: number) => cost <= base * factor + 0.1
+
+const told = (base: number, ...others: readonly number[]) =>
+  [base, ...others].map((ms) => `${ms.toFixed(3)} ms`).join(', ')
+
+const under = (value: string): Visibility => [[{ attribute: 'container', operator: 'starts_with', value }]]
+const and = (...nodes: SearchNode[]): SearchNode => ({ kind: 'and', nodes })
+const term: SearchNode = { kind: 'term', term: Buffer.from('term-77') }
+const metadata: SearchNode = { kind: 'metadata', key: 'n', value: '77' }
+const card: SearchNode = { kind: 'equals', field: 'type', value: 'card' }
+const fingerprint: SearchNode = { kind: 'equals', field: 'fingerprint', value: 'fp-77' }
+
+type Query = Pick<TokenListQuery, 'visibility'> & { readonly where?: SearchNode }
+
+const SEARCHES: Readonly<Record<string, Query>> = {
+  'data:…': { visibility: 'all', where: term },
+  'data:… of a caller who sees some containers': { visibility: under('/c'), where: term },
+  'metadata.n:77': { visibility: 'all', where: metadata },
+  'metadata.n:77 AND type:card AND data:…': { visibility: 'all', where: and(metadata, card, term) },
+  'fingerprint:…': { visibility: 'all', where: fingerprint },
+  'id:… OR id:…': {
+    visibility: 'all',
+    where: { kind: 'or', nodes: ['id-1', 'id-77'].map((value) => ({ kind: 'equals', field: 'id', value })) },
+  },
+  'type:card': { visibility: 'all', where: card },
+  'container:/c1/': { visibility: 'all', where: { kind: 'equals', field: 'container', value: '/c1/' } },
+  'data:… AND NOT type:card': { visibility: 'all', where: and(term, { kind: 'not', node: card }) },
+}
+
+const search =
+  ({ tokens }: Store, query: Query) =>
+  async () => {
+    const base = { tenantId: TENANT, now: NOW, ...query }
+    await tokens.list({ ...base, size: SIZE + 1 })
+    await tokens.count(base)
+  }
+
+t.test('a search costs the same among twenty times as many tokens', async (t) => {
+  for (const [name, query] of Object.entries(SEARCHES)) {
+    const [few, many] = await costs(search(small.store, query), search(store, query))
+    t.ok(within(many!, few!, 2), `${name}: ${told(few!, many!)}`)
+  }
+})
+
+t.test('page 10,000 of a list of tokens by cursor costs at most twice what page 1 does', async (t) => {
+  for (const [name, query] of Object.entries<Query>({
+    all: { visibility: 'all' },
+    'some containers': { visibility: under('/c') },
+    'a search for a type': { visibility: 'all', where: card },
+  })) {
+    const page = (beforeSeq?: number) => async () => {
+      const base = { tenantId: TENANT, now: NOW, ...query }
+      const rows = await store.tokens.list({ ...base, size: SIZE + 1, ...(beforeSeq ? { beforeSeq } : {}) })
+      if (rows.length !== SIZE + 1) throw new Error(`a page of ${rows.length}`)
+      await store.tokens.count(base)
+    }
+    const [first, last] = await costs(page(), page(ROWS - 9_999 * SIZE + 1))
+    t.ok(within(last!, first!, 2), `${name}: ${told(first!, last!)}`)
+  }
+})
+
+const page = (filter: Omit<LogFilter, 'tenantId'>, query: object) => async () => {
+  const base = { tenantId: TENANT, ...filter }
+  const total = await store.logs.count(base)
+  const rows = await store.logs.list({ ...base, ...query, total, size: SIZE })
+  if (rows.length !== SIZE) throw new Error(`a page of ${rows.length}`)
+}
+
+t.test(
+  'page 10,000 of a list of logs by cursor costs at most twice what page 1 does, by number what page 2 does',
+  async (t) => {
+    fillLogs(db, 2 * ROWS)
+    const offset = 9_999 * SIZE
+    for (const filter of [{}, { entityType: 'card' }, { from: NOW, to: NOW + ROWS * 1_000 }]) {
+      const [after] = await store.logs.list({ tenantId: TENANT, ...filter, size: 1, offset: offset - 1 })
+      const [first, byCursor, second, byNumber] = await costs(
+        page(filter, {}),
+        page(filter, { after }),
+        page(filter, { offset: SIZE }),
+        page(filter, { offset }),
+      )
+      const name = `${JSON.stringify(filter)}: ${told(first!, byCursor!, second!, byNumber!)}`
+      t.ok(within(byCursor!, first!, 2), `${name} by cursor`)
+      t.ok(within(byNumber!, second!, 2), `${name} by number`)
+    }
+  },
+)
+
+t.test(
+  'a page of the logs of one entity costs about twice what page 1 does at most, by cursor the same',
+  async (t) => {
+    for (const filter of [{ entityId: 'busy' }, { entityId: 'busy', entityType: 'card' }]) {
+      const total = await store.logs.count({ tenantId: TENANT, ...filter })
+      const last = total - SIZE
+      const [after] = await store.logs.list({ tenantId: TENANT, ...filter, size: 1, offset: last - 1 })
+      const [first, byCursor, farthest, middle] = await costs(
+        page(filter, {}),
+        page(filter, { after }),
+        page(filter, { offset: last }),
+        page(filter, { offset: Math.floor(total / 2) }),
+      )
+      const name = `${JSON.stringify(filter)} of ${total}: ${told(first!, byCursor!, farthest!, middle!)}`
+      t.ok(within(byCursor!, first!, 2), `${name} by cursor`)
+      t.ok(within(farthest!, first!, 2.5), `${name}: the last page`)
+      t.ok(within(middle!, first!, 2.5), `${name}: in the middle, where the way is longest`)
+    }
+  },
+)
