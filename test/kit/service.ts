@@ -19,6 +19,7 @@ import type { PluginSource } from '../../src/kernel/discover.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { openStore } from '../../src/store/open.ts'
+import type { Store } from '../../src/store/types.ts'
 import { createVault } from '../../src/vault/vault.ts'
 
 const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
@@ -58,6 +59,8 @@ export interface ServiceOptions {
   readonly sources?: NonNullable<AdminDeps['sources']>
   /** Another service whose database, keys and tenants this one shares, as a second process would. */
   readonly beside?: Shared
+  /** Opens the database in another way, e.g. one that notes what runs. */
+  readonly openStore?: (location: string) => Store
   /** Stands in front of the real journal, e.g. one that fails on command. */
   readonly journal?: (real: Journal) => Journal
 }
@@ -98,7 +101,8 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   const clock = options.clock ?? beside?.clock ?? testClock()
   const log = options.log ?? createLog('test', 'silent')
   const metrics = createMetrics()
-  const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
+  const location = join(directory, 'vault.db')
+  const store = options.openStore?.(location) ?? (await openStore({ location, mode: 'read-write', log }))
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   const mac = (data: string | Buffer) => keys.mac('audit', data)
   const real = await openJournal(

@@ -4,6 +4,7 @@ import type { Condition } from '../../../src/sdk/index.ts'
 import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/types.ts'
 import { aToken, NOW } from '../kit.ts'
 import { tracedStore } from './kit.ts'
+import { plansOf as explained, scansOf } from './plans.ts'
 
 const { store, db, taken } = tracedStore(join(t.testdir({}), 'a.db'))
 t.teardown(() => store.close())
@@ -31,22 +32,12 @@ await store.records.commit(
 const plansOf = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
   taken()
   await work()
-  const ran = taken().filter((sql) => /^(with|select|update|delete)/i.test(sql))
-  const plans = ran.flatMap((sql) =>
-    db
-      .prepare(`explain query plan ${sql}`)
-      .all()
-      .map((row) => (row as { detail: string }).detail),
-  )
+  const plans = explained(db, taken())
   taken()
   if (plans.length === 0) throw new Error('no statement was seen')
   return plans
 }
 
-/** Scans of what is not a table: a bound list, constants, rows that an index already found. */
-const HARMLESS = /^SCAN (json_each VIRTUAL|CONSTANT ROW|\d+ CONSTANT|found$)/
-const scansOf = (plans: readonly string[]) =>
-  plans.filter((line) => line.startsWith('SCAN') && !HARMLESS.test(line))
 const sortsOf = (plans: readonly string[]) =>
   plans.filter((line) => line.includes('TEMP B-TREE FOR ORDER BY'))
 

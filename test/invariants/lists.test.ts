@@ -1,0 +1,127 @@
+import t from 'tap'
+import { isObject } from '../../src/common/json.ts'
+import { methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
+import { allows, asSchema } from '../../src/kernel/json-schema.ts'
+import type { Operation } from '../../src/sdk/index.ts'
+import { startCallers } from '../kit/callers.ts'
+import { sampleOf } from '../kit/samples.ts'
+import { startTestService } from '../kit/service.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
+import { type TracedStore, tracedStore } from '../store/sqlite/kit.ts'
+import { plansOf, scansOf } from '../store/sqlite/plans.ts'
+
+const opened: TracedStore[] = []
+const service = await startTestService(t, {
+  openStore: (location) => {
+    const traced = tracedStore(location)
+    opened.push(traced)
+    return traced.store
+  },
+})
+const { db, taken } = opened[0] as TracedStore
+const { http } = await startCallers(t, service)
+const all = await service.application({ permissions: ALL_TOKEN_PERMISSIONS })
+const some = await service.application({
+  rules: [
+    {
+      description: 'd',
+      priority: 1,
+      container: '/a/',
+      transform: 'mask',
+      permissions: ['token:read', 'token:search'],
+    },
+  ],
+})
+
+const { id: token } = (
+  await service.call('POST', '/tokens', { key: all, body: { data: 'parent', containers: ['/a/'] } })
+).json
+for (const container of ['/a/b/', '/a/c/', '/d/'])
+  for (const type of ['token', 'card_number'])
+    await service.call('POST', `/tokens/${token}/children`, {
+      key: all,
+      body: { type, data: '4242424242424242', containers: [container], metadata: { color: 'red' } },
+    })
+await service.call('POST', '/proxies', { body: { name: 'p', destination_url: 'https://api.example.com' } })
+
+/** What members that filter may hold; those not named here take the least that their schema allows. */
+const VALUES: Readonly<Record<string, unknown>> = {
+  id: [token],
+  type: ['token', 'card_number'],
+  container: ['/a/'],
+  fingerprint: ['x'],
+  metadata: { color: 'red' },
+  start_date: '2020-01-01T00:00:00Z',
+  end_date: '2040-01-01T00:00:00Z',
+  entity_id: token,
+  entity_type: 'token',
+  name: '*a?',
+  page: 3,
+}
+
+const QUERIES = [
+  'type:token',
+  'data:4242 AND container:/a/*',
+  'metadata.color:red OR data:x',
+  'fingerprint:x',
+  `id:${token}`,
+  'created_at:[2020-01-01 TO *] AND NOT type:card',
+  'modified_by:x',
+]
+
+/** Inputs of a list: without a filter, with each alone, and with all of them. */
+const inputsOf = (operation: Operation): readonly Record<string, unknown>[] => {
+  const { properties = {} } = asSchema(operation.input)
+  const inPath = pathParams(pathOf(operation))
+  const base = Object.fromEntries(inPath.map((name) => [name, token]))
+  const filters = Object.entries(properties)
+    .filter(([name]) => !inPath.includes(name) && name !== 'start' && name !== 'query')
+    .map(
+      ([name, schema]) =>
+        [
+          name,
+          name === 'type' && !allows(schema, 'array') ? 'token' : (VALUES[name] ?? sampleOf(schema)),
+        ] as const,
+    )
+  const searches = 'query' in properties ? QUERIES.map((query) => ({ ...base, query })) : []
+  return [
+    base,
+    ...filters.map(([name, value]) => ({ ...base, [name]: value })),
+    { ...base, ...Object.fromEntries(filters) },
+    ...searches,
+  ]
+}
+
+const isList = ({ output }: Operation) => isObject(asSchema(output).properties?.pagination)
+const lists = service.kernel.registry.operations.filter(isList)
+
+t.test('every list of the registry is looked at', async (t) => {
+  t.ok(lists.length >= 12, lists.map(({ rpc }) => rpc).join(', '))
+})
+
+for (const operation of lists)
+  t.test(`${operation.rpc} scans no table, whatever it is filtered by and whoever asks`, async (t) => {
+    const keys = operation.permission.startsWith('token:') ? [all, some] : [service.managementKey]
+    for (const key of keys)
+      for (const input of inputsOf(operation)) {
+        const seen = async (more: object) => {
+          taken()
+          const answer = await http(operation, { ...input, ...more }, key)
+          const statements = taken()
+          t.equal(
+            answer?.status,
+            200,
+            `${methodOf(operation)} ${JSON.stringify({ ...input, ...more })}: ${answer?.detail.slice(0, 200)}`,
+          )
+          const plans = plansOf(db, statements)
+          t.ok(plans.length > 0, 'statements were seen')
+          t.strictSame(scansOf(plans), [], JSON.stringify(input))
+          taken()
+          return answer
+        }
+        const first = await seen({ size: 1 })
+        const { pagination } = JSON.parse(first?.detail ?? '{}') as { pagination?: { next?: string } }
+        if (pagination?.next !== undefined && !('page' in input))
+          await seen({ size: 1, start: pagination.next })
+      }
+  })

@@ -1,0 +1,18 @@
+import type { Connection } from '../../../src/store/sqlite/connection.ts'
+
+/** Lines of the plans of statements, as `explain query plan` tells them. */
+export const plansOf = (db: Connection, statements: readonly string[]): readonly string[] =>
+  statements
+    .filter((sql) => /^(with|select|update|delete)/i.test(sql))
+    .flatMap((sql) =>
+      db
+        .prepare(`explain query plan ${sql}`)
+        .all()
+        .map((row) => (row as { detail: string }).detail),
+    )
+
+/** Scans of what is not a table: a bound list, constants, rows that an index already found. */
+const HARMLESS = /^SCAN (json_each VIRTUAL|CONSTANT ROW|\d+ CONSTANT|found$)/
+
+export const scansOf = (plans: readonly string[]): readonly string[] =>
+  plans.filter((line) => line.startsWith('SCAN') && !HARMLESS.test(line))
