@@ -1,19 +1,10 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import {
-  credentials,
-  type GrpcObject,
-  loadPackageDefinition,
-  Metadata,
-  type ServiceClientConstructor,
-  type ServiceError,
-  status,
-} from '@grpc/grpc-js'
-import { loadSync } from '@grpc/proto-loader'
+import { status } from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
-import { sidevault } from '../commands/run.ts'
 import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { jsonOf, printedClients, toValue } from './outside-grpc.ts'
 import { makeProject } from './project.ts'
 
 const project = makeProject()
@@ -22,31 +13,6 @@ t.teardown(() => {
   project.remove()
   rmSync(dataDir, { recursive: true, force: true })
 })
-
-type Method = (
-  message: object,
-  metadata: Metadata,
-  done: (error: ServiceError | null, answer?: Record<string, unknown>) => void,
-) => void
-
-/** A client of the printed .proto files, as anybody's loader makes it: `service.method(message)`. */
-const grpcClient = async (vault: Sidevault, key: string) => {
-  const out = join(project.folder, 'protos')
-  const { code, text } = await sidevault(project.folder, ['proto', '--out', out], outside)
-  if (code !== 0) throw new Error(text)
-  const files = ['tokens', 'passport_checks'].map((name) => `sidevault/v1/${name}.proto`)
-  const { sidevault: loaded } = loadPackageDefinition(loadSync(files, { includeDirs: [out], keepCase: true }))
-  const services = (loaded as GrpcObject).v1 as Record<string, ServiceClientConstructor>
-  const metadata = new Metadata()
-  metadata.set('svc-api-key', key)
-  return (service: string, method: string, message: object): Promise<Record<string, unknown>> => {
-    const client = new services[service]!(`127.0.0.1:${vault.port}`, credentials.createInsecure())
-    return new Promise<Record<string, unknown>>((resolve, reject) => {
-      const call = client[method] as Method
-      call.call(client, message, metadata, (error, answer) => (error ? reject(error) : resolve(answer ?? {})))
-    }).finally(() => client.close())
-  }
-}
 
 /** One data of each type with its plain, masked and refused forms. */
 const TYPES = {
@@ -90,6 +56,7 @@ const names = Object.keys(TYPES) as TypeName[]
 const start = (env: Record<string, string>) => startSidevault({ dataDir, env })
 
 const outside = { SIDEVAULT_CONFIG: project.configuration }
+const grpcOf = await printedClients(project.folder, outside)
 
 const REVEAL = [
   {
@@ -148,6 +115,32 @@ const bringsMore = async (t: Test, vault: Sidevault) => {
   t.ok(permissions.json.some(({ type }: { type: string }) => type === 'passport:check'))
 }
 
+const mails = async (t: Test, vault: Sidevault) => {
+  const key = vault.managementKey
+  const invite = (email: string) =>
+    vault.call('POST', '/tenants/self/invitations', { key, body: { email, role: 'READ' } })
+  const { id, tenant_id } = (await invite('ann@example.com')).json
+  const path = join(project.outbox, `${id}.eml`)
+  const mail = readFileSync(path, 'utf8')
+  t.match(mail, /^From: vault@example\.com\r\nTo: ann@example\.com\r\n/)
+  t.match(mail, `https://people.example.com/join?tenant=${tenant_id}&invitation=${id}\r\n`)
+  t.equal(statSync(path).mode & 0o777, 0o600)
+  rmSync(path)
+  const again = await vault.call('POST', `/tenants/self/invitations/${id}/resend`, { key })
+  t.equal(again.status, 200)
+  t.match(readFileSync(path, 'utf8'), new Date(again.json.expires_at).toUTCString())
+
+  rmSync(project.outbox, { recursive: true })
+  const stands = await invite('bob@example.com')
+  t.equal(stands.status, 201, 'an invitation that cannot be mailed stands')
+  t.notMatch(vault.stderr(), /bob@example\.com/)
+  t.match(
+    (await vault.call('GET', '/readyz')).json,
+    { status: 503 },
+    'and the plugin says that it cannot work',
+  )
+}
+
 t.test('plugins named in a configuration file beside them serve HTTP and /proxy', async (t) => {
   const vault = await start(outside)
   t.teardown(() => vault.stop())
@@ -179,14 +172,21 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
   })
   t.strictSame(detokenized.json, { can: null })
   await t.test('and gRPC', async (t) => {
-    const grpc = await grpcClient(vault, masking)
-    const number = { stringValue: 'L898902C3' }
-    const fields = { country: { stringValue: 'GBR' }, number, expires: { stringValue: '2020-01-31' } }
-    const token = await grpc('Tokens', 'Create', {
-      type: 'passport',
-      data: { structValue: { fields } },
-    })
-    t.match(token, { type: 'passport', containers: ['/identity/high/'] })
+    const grpc = grpcOf(vault.port, masking)
+    const reveal = grpcOf(vault.port, revealing)
+    for (const type of names) {
+      const { data, shown, masked, wrong } = TYPES[type]
+      const made = await grpc('Tokens', 'Create', { type, data: toValue(data) })
+      t.strictSame(jsonOf(made.data), masked, type)
+      const { id } = made
+      t.strictSame(jsonOf((await grpc('Tokens', 'Get', { id })).data), masked, type)
+      t.strictSame(jsonOf((await reveal('Tokens', 'Get', { id })).data), shown, type)
+      t.strictSame((await send(vault, { value: `{{ ${id} }}` })).json.body, { value: TYPES[type].used }, type)
+      const refused = grpc('Tokens', 'Create', { type, data: toValue(wrong) })
+      await t.rejects(refused, { code: status.INVALID_ARGUMENT }, type)
+    }
+    const data = toValue(TYPES.passport.data)
+    const token = await grpc('Tokens', 'Create', { type: 'passport', data })
     const checked = await grpc('PassportChecks', 'Create', { token_id: token.id })
     t.match(checked, { token_id: token.id, expired: true })
     t.strictSame(await grpc('PassportChecks', 'Get', { id: checked.id }), checked)
@@ -194,6 +194,7 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
     t.match(page, { data: [checked] })
     await t.rejects(grpc('PassportChecks', 'Get', { id: 'none' }), { code: status.NOT_FOUND })
   })
+  await t.test('a plugin of one port mails invitations', (t) => mails(t, vault))
   await t.test('the folder brings a filter, a collection, operations, a permission and a setting', (t) =>
     bringsMore(t, vault),
   )
@@ -202,8 +203,15 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
 t.test('without their plugins tokens are safe, unreadable and deletable', async (t) => {
   const vault = await start({ SIDEVAULT_PLUGINS: '*' })
   t.teardown(() => vault.stop())
+  const grpc = grpcOf(vault.port, revealing)
   for (const type of names) {
     const id = tokens[type]
+    const found = await grpc('Tokens', 'Get', { id })
+    t.match(found, { id, type, privacy: { restriction_policy: 'redact' }, data: null, mask: null })
+    const body = toValue({ value: `{{ ${id} }}` })
+    await t.rejects(grpc('Tokens', 'Detokenize', { body }), { code: status.FAILED_PRECONDITION })
+    const unmasked = grpc('Tokens', 'Update', { id, mask: toValue('{{ data }}') })
+    await t.rejects(unmasked, { code: status.FAILED_PRECONDITION })
     for (const key of [masking, revealing]) {
       const read = await vault.call('GET', `/tokens/${id}`, { key })
       t.match(read, { status: 200, json: { id, type, privacy: { restriction_policy: 'redact' } } })
@@ -233,6 +241,7 @@ t.test('without their plugins tokens are safe, unreadable and deletable', async 
   const refused = await send(vault, { line: `{{ ${tokens.passport} | mrz_number }}` })
   t.match(refused, { status: 400, json: { proxy_error: { status: 400 } } })
   t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).status, 404)
+  await t.rejects(grpc('PassportChecks', 'Get', { id: check }), { code: status.UNIMPLEMENTED })
   t.equal((await vault.call('DELETE', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 204)
   t.equal((await vault.call('GET', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 404)
 })

@@ -19,7 +19,10 @@ export const makeProject = () => {
   const folder = mkdtempSync(join(tmpdir(), 'sidevault-project-'))
   const examples = (name: string) => join(root, 'examples', name)
   cpSync(examples('plugin-folder'), join(folder, 'passport'), { recursive: true })
+  cpSync(examples('plugin-mail'), join(folder, 'mail'), { recursive: true })
   cpSync(examples('plugin-json'), folder, { recursive: true })
+  const outbox = join(folder, 'outbox')
+  mkdirSync(outbox)
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true }))
   const packed = join(folder, 'packed')
   mkdirSync(packed)
@@ -28,8 +31,13 @@ export const makeProject = () => {
   const configuration = join(folder, 'sidevault.yaml')
   writeFileSync(
     configuration,
-    'plugins: ["*", ./passport, sidevault-plugin-vin, loyalty.json, ./iban.json]\n' +
-      'plugin_config: { passport: { grace_days: 30 } }\n',
+    [
+      'plugins: ["*", ./passport, ./mail, sidevault-plugin-vin, loyalty.json, ./iban.json]',
+      'plugin_config:',
+      '  passport: { grace_days: 30 }',
+      `  mail: { outbox: ${outbox}, from: vault@example.com, page: "https://people.example.com/join" }`,
+      '',
+    ].join('\n'),
   )
-  return { folder, configuration, remove: () => rmSync(folder, { recursive: true, force: true }) }
+  return { folder, configuration, outbox, remove: () => rmSync(folder, { recursive: true, force: true }) }
 }
