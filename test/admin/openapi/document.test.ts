@@ -99,5 +99,5 @@ t.test('every schema in it compiles as JSON Schema 2020-12', async (t) => {
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
   for (const [path, object] of objects(document.paths))
-    if (path.endsWith('/schema')) t.doesNotThrow(() => ajv.compile(object), path)
+    if (path.endsWith('/schema') && !('$ref' in object)) t.doesNotThrow(() => ajv.compile(object), path)
 })
