@@ -13,6 +13,10 @@ export interface JobQueue {
   push(job: Job): void
   /** The jobs of the next commit, taken out: callers' in order, and one of upkeep when none waits or it is due. */
   take(): readonly Job[]
+  /** Calls that wait. */
+  readonly calls: number
+  /** Jobs that wait, upkeep included. */
+  readonly size: number
   clear(): void
 }
 
@@ -33,6 +37,12 @@ export const createJobQueue = (now: () => number): JobQueue => {
         group.push(first.job)
       }
       return group
+    },
+    get calls() {
+      return calls.length
+    },
+    get size() {
+      return calls.length + upkeep.length
     },
     clear: () => {
       calls = []

@@ -22,6 +22,12 @@ interface Pending {
   readonly bytes: number
 }
 
+/**
+ * ms that a group waits for as many calls as there were when the last one was answered. A group costs several times
+ * what one more write in it does, and those that were just answered usually write again.
+ */
+const GATHER = 1
+
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
 
@@ -49,6 +55,10 @@ export const startWriter = async (
   /** Jobs that the thread has. */
   let sent = 0
   let scheduled = false
+  /** Calls that were on their way when the last group was answered. */
+  let company = 0
+  let answeredAt = 0
+  let gathering = false
   let bytesPending = 0
   let lastNumber = 0
   let worker: Worker | undefined
@@ -70,6 +80,8 @@ export const startWriter = async (
   const receive = (message: FromWorker): void => {
     if (message.kind !== 'answers') return
     sent -= message.answers.length
+    company = message.answers.length + queue.calls
+    answeredAt = performance.now()
     schedule()
     for (const answer of message.answers) {
       const job = settle(answer.number)
@@ -109,9 +121,17 @@ export const startWriter = async (
 
   const flush = (): void => {
     scheduled = false
-    if (sent > 0) return
+    if (sent > 0 || queue.size === 0) return
+    if (queue.calls < company && performance.now() < answeredAt + GATHER) {
+      if (gathering) return
+      gathering = true
+      setTimeout(() => {
+        gathering = false
+        flush()
+      }, GATHER)
+      return
+    }
     const jobs = queue.take()
-    if (jobs.length === 0) return
     worker ??= spawn()
     const thread = worker
     thread.ref()
