@@ -1,6 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { checkDataExamples, checkExamples } from '../../src/kernel/check-examples.ts'
+import { declarativePlugin } from '../../src/kernel/declarative.ts'
 import { type Fault, faultsAt } from '../../src/kernel/faults.ts'
 import { operationOf, typeOf } from './kit.ts'
 
@@ -87,4 +88,11 @@ t.test('data that a token type shows must pass its schema, and its check after n
   t.same(ofType([{ code: 'a' }], { check: throwing }), [
     'type › examples[0]: its check throws: no such club.',
   ])
+})
+
+t.test('a plugin of one JSON file may show examples too', async (t) => {
+  const faults: Fault[] = []
+  const tokenTypes = [{ ...typeOf(), examples: [{ code: 'A1' }] }]
+  declarativePlugin({ api: 1, name: 'lockers', version: '1.0.0', tokenTypes }, faultsAt('file', faults))
+  t.same(faults, [])
 })

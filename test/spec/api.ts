@@ -28,7 +28,10 @@ export interface CallOptions {
 /** `http`, or `grpc`, with which every case runs again (`npm test` does both). */
 const transport = process.env.SPEC_TRANSPORT ?? 'http'
 
-/** The management API as the specification's callers see it; a test service behind it, gone when the test ends. */
+/**
+ * The management API as the specification's callers see it; a test service behind it, gone when the test ends. Every
+ * answer, over either transport, must be as /openapi.json has it.
+ */
 export const startApi = async (t: Test) => {
   const clock = testClock()
   const service = await startTestService(t, { clock })
@@ -45,7 +48,9 @@ export const startApi = async (t: Test) => {
 
   const call = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
     const answer = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
-    return answer ?? callHttp(method, path, options)
+    if (answer === undefined) return callHttp(method, path, options)
+    check(method, path, answer)
+    return answer
   }
 
   const callHttp = async (method: string, path: string, options: CallOptions): Promise<Answer> => {

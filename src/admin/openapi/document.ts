@@ -1,4 +1,3 @@
-import type { ErrorCode } from '../../common/errors.ts'
 import { answersNothing, methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
 import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
 import type { Registry } from '../../kernel/types.ts'
@@ -66,25 +65,6 @@ const parameter = (
   ...parameterExamples(operation, name),
 })
 
-/** How an operation may fail, the commonest code of each status first. */
-const failureCodes = (operation: Operation): readonly ErrorCode[] => {
-  const method = methodOf(operation)
-  const members = Object.keys(asSchema(operation.input).properties ?? {})
-  const params = pathParams(pathOf(operation))
-  const bodiless = method === 'GET' || method === 'DELETE'
-  const takesBody = operation.body !== undefined || (!bodiless && members.length > params.length)
-  return [
-    ...(members.length > 0 ? (['invalid'] as const) : []),
-    ...(operation.permission === 'none' ? [] : (['unauthenticated', 'forbidden'] as const)),
-    ...(params.length > 0 ? (['not_found'] as const) : []),
-    // An idempotency key in flight.
-    ...(bodiless ? [] : (['conflict'] as const)),
-    ...(takesBody ? (['too_large', 'unsupported_media_type'] as const) : []),
-    ...(operation.errors ?? []),
-    'rate_limited',
-  ]
-}
-
 const printedOperation = (operation: Operation, traceHeader: string): OpenApiOperation => {
   const method = methodOf(operation)
   const input = asSchema(operation.input)
@@ -151,7 +131,7 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
           ? {}
           : { content: contentOf(printedSchema(result), answerExamples(operation)) }),
       },
-      ...failureResponses(operation, failureCodes(operation), traceHeader),
+      ...failureResponses(operation, traceHeader),
       default: { $ref: '#/components/responses/Error' },
     },
   }
@@ -183,7 +163,9 @@ export const openApi = (
     info: {
       title: 'Sidevault',
       version,
-      description: 'Tokens instead of sensitive data: create, read, use and find them, and manage who may.',
+      description:
+        'Tokens instead of sensitive data: create, read, use and find them, and manage who may. ' +
+        'What the data of a token holds is described by type: components.schemas, data.<type>.',
     },
     servers: [{ url: '/' }],
     tags: [...new Set(registry.operations.map(({ rpc }) => rpc.split('.')[0]!))]
@@ -196,7 +178,7 @@ export const openApi = (
         TraceId: { description: 'The trace id sent, or one made for this call.', schema: { type: 'string' } },
       },
       schemas: { Problem: problemSchema, ...tokenTypeSchemas(registry.tokenTypes.values()) },
-      responses: sharedResponses(registry.operations.flatMap(failureCodes), traceHeader),
+      responses: sharedResponses(registry.operations, traceHeader),
     },
     security: [{ ApiKey: [] }],
   }

@@ -1,4 +1,6 @@
 import { AppError, ERRORS, type ErrorCode, invalid } from '../../common/errors.ts'
+import { methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
+import { asSchema } from '../../kernel/json-schema.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { failureExamples } from './examples.ts'
 
@@ -26,6 +28,25 @@ export const problemSchema = {
   ],
 }
 
+/** How an operation may fail, the commonest code of each status first. */
+const failureCodes = (operation: Operation): readonly ErrorCode[] => {
+  const method = methodOf(operation)
+  const members = Object.keys(asSchema(operation.input).properties ?? {})
+  const params = pathParams(pathOf(operation))
+  const bodiless = method === 'GET' || method === 'DELETE'
+  const takesBody = operation.body !== undefined || (!bodiless && members.length > params.length)
+  return [
+    ...(members.length > 0 ? (['invalid'] as const) : []),
+    ...(operation.permission === 'none' ? [] : (['unauthenticated', 'forbidden'] as const)),
+    ...(params.length > 0 ? (['not_found'] as const) : []),
+    // An idempotency key in flight.
+    ...(bodiless ? [] : (['conflict'] as const)),
+    ...(takesBody ? (['too_large', 'unsupported_media_type'] as const) : []),
+    ...(operation.errors ?? []),
+    'rate_limited',
+  ]
+}
+
 const responseName = (code: ErrorCode) => ERRORS[code].title.replaceAll(/\s/g, '')
 
 const errorResponse = (description: string, traceHeader: string, examples?: object) => ({
@@ -36,24 +57,26 @@ const errorResponse = (description: string, traceHeader: string, examples?: obje
   },
 })
 
-/** `components.responses`: one for each of these codes, and `Error` for any other failure. */
-export const sharedResponses = (codes: Iterable<ErrorCode>, traceHeader: string) => ({
+/** `components.responses`: one for each code by which an operation may fail, and `Error` for any other failure. */
+export const sharedResponses = (operations: readonly Operation[], traceHeader: string) => ({
   Error: errorResponse('Any other failure', traceHeader),
   ...Object.fromEntries(
-    [...new Set(codes)].map((code) => [responseName(code), errorResponse(ERRORS[code].title, traceHeader)]),
+    [...new Set(operations.flatMap(failureCodes))].map((code) => [
+      responseName(code),
+      errorResponse(ERRORS[code].title, traceHeader),
+    ]),
   ),
 })
 
 /** The failures of one operation by status: a shared response, or one with the operation's own examples. */
 export const failureResponses = (
   operation: Operation,
-  codes: readonly ErrorCode[],
   traceHeader: string,
 ): Readonly<Record<string, unknown>> => {
   const responses = new Map<number, unknown>()
   for (const [status, { title, examples }] of failureExamples(operation))
     responses.set(status, errorResponse(title, traceHeader, examples))
-  for (const code of codes)
+  for (const code of failureCodes(operation))
     if (!responses.has(ERRORS[code].status))
       responses.set(ERRORS[code].status, { $ref: `#/components/responses/${responseName(code)}` })
   return Object.fromEntries(responses)
