@@ -1,4 +1,5 @@
 import { createAnswerStore } from './answers/repository.ts'
+import { createChanges, shareChanges } from './changes.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
 import type { Session, Writer } from './session.ts'
@@ -9,9 +10,10 @@ import { createUsageStore } from './usage/repository.ts'
 
 /** The repositories over one engine's session and writer. */
 export const assembleStore = (
-  deps: { readonly session: Session; readonly writer: Writer },
+  given: { readonly session: Session; readonly writer: Writer },
   { writable, close }: { readonly writable: boolean; readonly close: () => Promise<void> },
 ): Store => {
+  const deps = writable ? { ...given, ...shareChanges(given) } : { ...given, changes: createChanges(given) }
   const records = createRecordStore(deps)
   return {
     engine: deps.session.dialect.engine,

@@ -129,9 +129,8 @@ export const bumpChange = statement<{ kind: string }>(({ builder }, slot) =>
     ),
 )
 
-/** Answers no row before the first change. */
-export const changesOf = statement<{ kind: string }, { version: number }>(({ builder }, slot) =>
-  builder.selectFrom('changes').where('kind', '=', slot('kind')).select('version'),
+export const allChanges = statement<object, { kind: string; version: number }>(({ builder }) =>
+  builder.selectFrom('changes').select(['kind', 'version']),
 )
 
 export const sumOfChanges = statement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>

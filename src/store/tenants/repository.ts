@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { changesOf } from '../records/statements.ts'
+import type { Changes } from '../changes.ts'
 import type { Session, Writer } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
@@ -10,6 +10,8 @@ interface Deps {
   readonly session: Session
   readonly writer: Writer
 }
+
+const KEY_KINDS = Object.freeze([KEY_CHANGES])
 
 const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.wrapped) as Buffer })
 
@@ -25,12 +27,16 @@ export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
   create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
 })
 
-export const createKeyStore = ({ session, writer }: Deps): KeyStore => ({
+export const createKeyStore = ({
+  session,
+  writer,
+  changes,
+}: Deps & { readonly changes: Changes }): KeyStore => ({
   keys: async (tenantId) => {
     const rows = await session.all(keysOfTenant, { tenant_id: tenantId })
     return rows.map((row) => ({ ...row, wrapped: buffer(row.wrapped) }))
   },
-  changes: async () => Number((await session.get(changesOf, { kind: KEY_CHANGES }))?.version ?? 0),
+  changes: () => changes.sum(KEY_KINDS),
   add: async (keys) => {
     try {
       await writer.write('keys.add', { keys: keys.map(ownKey) })
