@@ -42,6 +42,16 @@ const patched = (
   return merged
 }
 
+/** What replaces a reactor; without formula and code it keeps what it runs: clients send only what may change. */
+const replaced = (
+  current: Static<typeof ReactorInput>,
+  input: Static<typeof ReactorInput>,
+): Static<typeof ReactorInput> => {
+  if (input.formula || typeof input.code === 'string') return input
+  const { formula = null, code = null } = current
+  return { ...input, formula, code }
+}
+
 /** Calls on reactors (completions §8). */
 export const reactorOperations = (kernel: Kernel) => {
   const reactors = () => kernel.records(Reactors)
@@ -163,7 +173,7 @@ export const reactorOperations = (kernel: Kernel) => {
       output: ReactorOutput,
       examples: examples.update,
       run: async ({ id, ...input }, call) => {
-        const { reactor, warnings } = await change(id, call, () => input)
+        const { reactor, warnings } = await change(id, call, (current) => replaced(inputOf(current), input))
         return shown(call.caller.tenantId, reactor, warnings)
       },
     }),

@@ -27,7 +27,7 @@ export interface IdempotencyDeps {
 }
 
 export interface Idempotency {
-  /** `work` runs once for each key; its first successful outcome answers all repetitions for 24 h. */
+  /** `work` runs once for each operation and key; its first successful outcome answers all repetitions for 24 h. */
   once(operation: Operation, call: Call, key: string, work: () => Promise<unknown>): Promise<unknown>
 }
 
@@ -62,7 +62,7 @@ const tokensIn = (answer: unknown, types: ReadonlyMap<string, unknown>): readonl
 }
 
 /**
- * Idempotency keys (completions §1), per tenant, actor and key. The right to run lies in the store, so it holds across
+ * Idempotency keys (completions §1), per tenant, actor, operation and key. The right to run lies in the store, so it holds across
  * processes; answers lie there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
  * when one of them is changed, deleted or expired: from then on it is repeated without. Keys are kept as keyed hashes.
  */
@@ -102,7 +102,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         throw invalid({ 'idempotency-key': [`must have 1 to ${MAX_KEY} characters`] })
       const { tenantId, actorId } = call.caller
       const ring = await keys.tenant(tenantId)
-      const key = ring.term(`idempotency ${JSON.stringify([actorId, sent])}`)
+      const key = ring.term(`idempotency ${JSON.stringify([actorId, operation.rpc, sent])}`)
       const holder = newId()
       const id = { tenantId, key }
       const now = clock.now()
@@ -116,13 +116,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           'A request with this idempotency key is being answered. Repeat it when that one is done.',
           { retryAfter: 1 },
         )
-      if (begun.kind === 'done') {
-        if (begun.operation === operation.rpc) return replay(call, key, begun)
-        throw new AppError(
-          'conflict',
-          'This idempotency key was used for a call of another kind. Use a fresh key for each call.',
-        )
-      }
+      if (begun.kind === 'done') return replay(call, key, begun)
       let output: unknown
       try {
         output = await work()

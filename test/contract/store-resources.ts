@@ -123,7 +123,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 }, NOW)
       await answers.abandon({ ...answer, holder: 'c' })
       const sealed = Buffer.from('kept')
-      const done = { kind: 'done', operation: 'Things.Create', sealed }
+      const done = { kind: 'done', sealed }
       t.strictSame(await begin('d', NOW + 899), done)
       t.strictSame(await begin('d', NOW, { tenantId: 'tenant-b' }), { kind: 'begun' })
       await leftovers.purge(NOW + 899, 10)

@@ -11,7 +11,6 @@ export type Begun =
   | { readonly kind: 'running' }
   | {
       readonly kind: 'done'
-      readonly operation: string
       readonly sealed: Buffer
       /** As long as all tokens in it are as they were. */
       readonly shown?: Buffer

@@ -19,10 +19,10 @@ export const beginAnswer = async (
   await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
   const there = await session.get(answerByKey, { tenant_id, key })
   if (there && there.expires_at > now) {
-    const { operation, sealed, shown, shown_until } = there
+    const { sealed, shown, shown_until } = there
     if (sealed === null) return { kind: 'running' }
     const isShown = shown !== null && (shown_until === null || shown_until > now)
-    return { kind: 'done', operation, sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
+    return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
   }
   if (there) await session.run(deleteAnswer, { tenant_id, key })
   await session.run(insertAnswer, { tenant_id, key, operation, holder, expires_at })
