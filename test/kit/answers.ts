@@ -36,7 +36,8 @@ const NO_OPERATION = [404, 405]
 
 /**
  * Says whether answers are as an OpenAPI document has them: the status is one that the operation names, with its content
- * type, headers and body, and no member that the document does not name. Throws an AssertionError otherwise.
+ * type, headers and body, and no member that the document does not name; and that a body which was accepted is one that
+ * the document allows. Throws an AssertionError otherwise.
  */
 export const createAnswerCheck = (document: OpenApi) => {
   const ajv = new Ajv2020({ strict: false, allErrors: true })
@@ -48,13 +49,14 @@ export const createAnswerCheck = (document: OpenApi) => {
     const parts = value.$ref.slice('#/'.length).split('/')
     return resolved(parts.reduce<unknown>((at, part) => (isObject(at) ? at[part] : undefined), document))
   }
-  const validator = (schema: unknown): ValidateFunction => {
-    const known = compiled.get(schema)
-    if (known) return known
-    const made = ajv.compile(closed(resolved(schema)) as object)
+  const compiledOnce = (schema: unknown, make: () => unknown): ValidateFunction => {
+    const made = compiled.get(schema) ?? ajv.compile(make() as object)
     compiled.set(schema, made)
     return made
   }
+  const answerValidator = (schema: unknown) => compiledOnce(schema, () => closed(resolved(schema)))
+  /** Unknown members of a request are ignored (completions §1). */
+  const bodyValidator = (schema: unknown) => compiledOnce(schema, () => schema)
   const routes = Object.entries(document.paths)
     .map(([path, methods]) => ({
       pattern: new RegExp(`^${path.replaceAll(/[.]/g, '\\.').replaceAll(/\{[^}]*\}/g, '[^/]+')}/?$`),
@@ -69,8 +71,19 @@ export const createAnswerCheck = (document: OpenApi) => {
     return routes.find(({ pattern, methods }) => pattern.test(path) && methods[wanted])?.methods[wanted]
   }
 
-  return (method: string, target: string, { status, headers, text }: GivenAnswer): void => {
+  const checkSent = ({ operationId, requestBody }: OpenApiOperation, body: unknown) => {
+    const schema = requestBody?.content['application/json']?.schema
+    if (schema === undefined || body === undefined) return
+    const validate = bodyValidator(schema)
+    assert.ok(
+      validate(body),
+      `${operationId} accepted what is not documented: ${ajv.errorsText(validate.errors)}`,
+    )
+  }
+
+  return (method: string, target: string, { status, headers, text }: GivenAnswer, sent?: unknown): void => {
     const operation = operationOf(method, target)
+    if (operation && status < 300) checkSent(operation, sent)
     const place = `${operation?.operationId ?? `${method} ${target.split('?', 1)[0]}`} answered ${status}`
     if (operation === undefined)
       assert.ok(NO_OPERATION.includes(status), `${place}, and no operation is documented there`)
@@ -84,7 +97,7 @@ export const createAnswerCheck = (document: OpenApi) => {
       return
     }
     assert.equal(headers['content-type'], 'application/json; charset=utf-8', place)
-    const validate = validator(resolved(content['application/json']).schema)
+    const validate = answerValidator(resolved(content['application/json']).schema)
     assert.ok(
       validate(JSON.parse(text)),
       `${place} otherwise than documented: ${ajv.errorsText(validate.errors)}`,

@@ -26,6 +26,13 @@ t.test('answers as documented pass', async (t) => {
   t.equal(gone.status, 204)
 })
 
+t.test('a body that was accepted must be one that the document allows', async (t) => {
+  check('POST', '/tokens', token, { type: 'token', data: 'x', unknown: true })
+  const fault = /Tokens\.Create accepted what is not documented: data\/type must be string,null/
+  t.throws(() => check('POST', '/tokens', token, { type: 1, data: 'x' }), fault)
+  check('POST', '/tokens', { ...missing, status: 400 }, { type: 1 })
+})
+
 t.test('what the spec suite would miss without the check is found', async (t) => {
   const headers = { ...token.headers, 'content-type': 'application/problem+json' }
   const { location: _, ...elsewhere } = token.headers
