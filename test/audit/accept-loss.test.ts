@@ -1,13 +1,11 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { acceptLoss, findLoss } from '../../src/audit/accept-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
-import { createLog } from '../../src/common/log.ts'
-import { openStore } from '../../src/store/open.ts'
-import { idsOf, mac, record, recordingLog, type Test, writeJournal } from './kit.ts'
+import { idsOf, mac, openLogs, record, recordingLog, type Test, writeJournal } from './kit.ts'
 
 const NAME = 'gateway-1'
 const INGESTED = 8
@@ -19,12 +17,7 @@ const alter = (path: string, edit: (text: string) => string) =>
 
 /** A journal of three files, of which all but the last records were ingested. */
 const setUp = async (t: Test) => {
-  const directory = join(t.testdir(), 'audit')
-  mkdirSync(directory)
-  const location = join(directory, '..', 'vault.db')
-  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
-  t.teardown(() => store.close())
-  const { logs } = store
+  const { directory, logs } = await openLogs(t)
   const ingest = async () => {
     const one = createIngest({ logs, mac, log: recordingLog().log }, { directory })
     await one.catchUp()

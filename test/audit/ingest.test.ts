@@ -1,24 +1,15 @@
-import {
-  appendFileSync,
-  mkdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  truncateSync,
-  writeFileSync,
-} from 'node:fs'
+import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
-import { createLog } from '../../src/common/log.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { LogRow, LogStore } from '../../src/store/types.ts'
 import {
   acknowledgedAtLeast,
   killed,
   linesOf,
   mac,
+  openLogs,
   record,
   recordingLog,
   type Test,
@@ -29,15 +20,11 @@ import {
 const FILE = 'gateway-1.000001.jsonl'
 
 const setUp = async (t: Test) => {
-  const directory = join(t.testdir(), 'audit')
-  mkdirSync(directory)
-  const location = join(directory, '..', 'vault.db')
-  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
-  t.teardown(() => store.close())
+  const { directory, logs } = await openLogs(t)
   const { log, lines } = recordingLog()
-  const start = (logs: LogStore = store.logs) => createIngest({ logs, mac, log }, { directory })
-  const ids = async () => (await store.logs.find('tenant-1')).map((row) => row.entity_id)
-  return { directory, logs: store.logs, log, errors: lines, start, ids, ingest: start() }
+  const start = (to: LogStore = logs) => createIngest({ logs: to, mac, log }, { directory })
+  const ids = async () => (await logs.find('tenant-1')).map((row) => row.entity_id)
+  return { directory, logs, log, errors: lines, start, ids, ingest: start() }
 }
 
 const numbered = (count: number, from = 1) =>

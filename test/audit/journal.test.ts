@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
-import { AppError } from '../../src/common/errors.ts'
+import { problemOf } from '../kit/problem.ts'
 import {
   acknowledgedAtLeast,
   idsOf,
@@ -32,15 +32,6 @@ const FILE = 'gateway-1.000001.jsonl'
 
 const open = (directory: string, more: { sync?: boolean; segmentBytes?: number; name?: string } = {}) =>
   openJournal({ mac, log: recordingLog().log }, { directory, name: 'gateway-1', ...more })
-
-const problemOf = async (promise: Promise<unknown>): Promise<string> => {
-  try {
-    await promise
-  } catch (thrown) {
-    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
-  }
-  return 'no failure'
-}
 
 t.test('each line carries the hash of the one before, in files for the owner only', async (t) => {
   const directory = join(t.testdir(), 'audit')

@@ -1,11 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { AuditRecord } from '../../src/audit/types.ts'
-import type { Log } from '../../src/common/log.ts'
+import { createLog, type Log } from '../../src/common/log.ts'
+import { openStore } from '../../src/store/open.ts'
 
 export const mac = (data: string | Buffer): string =>
   createHmac('sha256', 'audit key').update(data).digest('hex')
@@ -111,4 +112,14 @@ export interface Test {
   testdir(): string
   teardown(handler: () => Promise<void>): void
   equal(found: unknown, wanted: unknown): void
+}
+
+/** An empty folder for journals, beside a store for what is ingested from them. */
+export const openLogs = async (t: Test) => {
+  const directory = join(t.testdir(), 'audit')
+  mkdirSync(directory)
+  const location = join(directory, '..', 'vault.db')
+  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
+  t.teardown(() => store.close())
+  return { directory, logs: store.logs }
 }

@@ -1,25 +1,18 @@
-import { cpSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import fc from 'fast-check'
 import t from 'tap'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
-import { createLog } from '../../src/common/log.ts'
-import { openStore } from '../../src/store/open.ts'
-import { mac, record, recordingLog, type Test, writeJournal } from './kit.ts'
+import { mac, openLogs, record, recordingLog, type Test, writeJournal } from './kit.ts'
 
 const RECORDS = 12
 
 /** Three files of a journal, all of it ingested, and a way to alter a copy. */
 const setUp = async (t: Test) => {
-  const directory = join(t.testdir(), 'audit')
-  mkdirSync(directory)
-  const location = join(directory, '..', 'vault.db')
-  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
-  t.teardown(() => store.close())
+  const { directory, logs } = await openLogs(t)
   await writeJournal(directory, RECORDS, 'gateway-1', 1500)
-  const { logs } = store
   await createIngest({ logs, mac, log: recordingLog().log }, { directory }).catchUp()
   const files = readdirSync(directory)
     .filter((file) => file.endsWith('.jsonl'))

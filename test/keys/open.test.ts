@@ -6,6 +6,7 @@ import { Secret } from '../../src/common/secret.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createWrapper } from '../../src/keys/wrap.ts'
 import type { KeyRow, KeyStore } from '../../src/store/types.ts'
+import { problemOf } from '../kit/problem.ts'
 import { addTenant, openTestStore } from './kit.ts'
 
 const context = { tokenId: 'token-1', type: 'card', version: 1, part: 'sealed' } as const
@@ -16,15 +17,6 @@ const clockAt = (now: number) => ({
   },
 })
 const newRoot = () => new Secret(randomBytes(32))
-
-const problemOf = async (promise: Promise<unknown>): Promise<string> => {
-  try {
-    await promise
-  } catch (thrown) {
-    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
-  }
-  return 'no failure'
-}
 
 /** A store that counts its reads and can answer with other rows. */
 const watched = (inner: KeyStore) => {

@@ -4,19 +4,10 @@ import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { AppError } from '../../src/common/errors.ts'
 import { loadRootKey } from '../../src/keys/root-key.ts'
+import { problemOf } from '../kit/problem.ts'
 
 const run = promisify(execFile)
-
-const problemOf = async (promise: Promise<unknown>): Promise<string> => {
-  try {
-    await promise
-  } catch (thrown) {
-    return thrown instanceof AppError ? `${thrown.code}: ${thrown.message}` : `not ours: ${thrown}`
-  }
-  return 'no failure'
-}
 
 t.test('the first start makes a key file for its owner only; later starts read it', async (t) => {
   const dataDir = join(t.testdir(), 'data', 'deeper')

@@ -2,11 +2,11 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { accessSync, constants, globSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { freePort } from './sidevault.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -24,15 +24,6 @@ export const findEnvoy = (): string => {
       return path
     } catch {}
   throw new Error('no Envoy found: run the bootstrap script (npm test does), or set ENVOY_BIN')
-}
-
-const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** A GET on Envoy's administration socket. */
