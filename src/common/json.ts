@@ -4,19 +4,12 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** True when arrays and objects nest deeper than `limit`. Iterative: a hostile depth costs no stack. */
+/** True when arrays and objects nest deeper than `limit`. Looks no deeper, so a hostile depth costs no stack. */
 export const deeperThan = (value: unknown, limit: number): boolean => {
-  let level: unknown[] = typeof value === 'object' && value !== null ? [value] : []
-  for (let depth = 1; level.length > 0; depth++) {
-    if (depth > limit) return true
-    const next: unknown[] = []
-    for (const item of level) {
-      if (typeof item !== 'object' || item === null) continue
-      for (const child of Object.values(item))
-        if (typeof child === 'object' && child !== null) next.push(child)
-    }
-    level = next
-  }
+  if (typeof value !== 'object' || value === null) return false
+  if (limit === 0) return true
+  if (Array.isArray(value)) return value.some((item) => deeperThan(item, limit - 1))
+  for (const name in value) if (deeperThan((value as Record<string, unknown>)[name], limit - 1)) return true
   return false
 }
 

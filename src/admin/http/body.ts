@@ -47,8 +47,8 @@ const holdsLoneSurrogate = (value: unknown): boolean => {
   return false
 }
 
-/** Integers of this many digits may be more than a number holds; so may exponents. Found in strings too: a first look. */
-const LONG_NUMBER = /\d{16}|\d[eE]\+?\d/
+/** Integers of this many digits may be more than a number holds; so may exponents. Found inside strings too: a first look. */
+const LONG_NUMBER = /(?:^|[\s[:,])-?\d{16}|\d[eE]\+?\d/
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 
 /** A number that would come back as another one: an integer beyond 2^53 that is rounded, or one beyond all. */

@@ -175,7 +175,16 @@ t.test('bodies', async (t) => {
 
   t.test('a number that would not come back as it was sent is 400', async (t) => {
     const sent = (number: string) => post(`{"name":"a","free":${number}}`)
-    for (const number of ['12345678901234567890', '-9007199254740993', '1e400', '[{"a":-1E999}]'])
+    for (const number of [
+      '12345678901234567890',
+      '-9007199254740993',
+      '1e400',
+      '[{"a":-1E999}]',
+      '[9007199254740993]',
+      '[0,-9007199254740993]',
+      '{"a":9007199254740993}',
+      '[1,\n9007199254740993]',
+    ])
       t.match((await sent(number)).json, { status: 400, detail: /Send it as a string/ }, number)
     for (const number of ['9007199254740992', '10000000000000000000', '1e20', '1.10', '0.1e-400', '0'])
       t.equal((await sent(number)).json.input.free, Number(number), number)
