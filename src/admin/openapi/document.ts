@@ -4,6 +4,7 @@ import type { Registry } from '../../kernel/types.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
 import { answerExamples, bodyExamples, type PrintedExamples, parameterExamples } from './examples.ts'
 import { failureResponses, problemSchema, sharedResponses } from './problems.ts'
+import { proxyErrorSchema, proxyPath } from './proxy.ts'
 import { printedSchema } from './schema.ts'
 
 /** The parts of an OpenAPI 3.1 document that we print (https://spec.openapis.org/oas/v3.1.1.html). */
@@ -19,7 +20,7 @@ export interface OpenApi {
 
 export interface OpenApiParameter {
   readonly name: string
-  readonly in: 'path' | 'query'
+  readonly in: 'path' | 'query' | 'header'
   readonly required: boolean
   readonly description?: string
   readonly style?: string
@@ -146,13 +147,13 @@ const tokenTypeSchemas = (types: Iterable<TokenType>) =>
     ]),
   )
 
-/** OpenAPI 3.1 of all operations and token types in the registry. `prefix` is the canonical header brand. */
+/** OpenAPI 3.1 of `/proxy` and of all operations and token types in the registry. `prefix` is the canonical header brand. */
 export const openApi = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   { prefix, version }: { readonly prefix: string; readonly version: string },
 ): OpenApi => {
   const traceHeader = `${prefix}-TRACE-ID`
-  const paths: Record<string, Record<string, OpenApiOperation>> = {}
+  const paths: Record<string, Record<string, OpenApiOperation>> = { '/proxy': proxyPath(prefix) }
   for (const operation of registry.operations) {
     const path = pathOf(operation)
     paths[path] ??= {}
@@ -168,7 +169,7 @@ export const openApi = (
         'What the data of a token holds is described by type: components.schemas, data.<type>.',
     },
     servers: [{ url: '/' }],
-    tags: [...new Set(registry.operations.map(({ rpc }) => rpc.split('.')[0]!))]
+    tags: [...new Set(['Proxy', ...registry.operations.map(({ rpc }) => rpc.split('.')[0]!)])]
       .sort()
       .map((name) => ({ name })),
     paths,
@@ -177,7 +178,11 @@ export const openApi = (
       headers: {
         TraceId: { description: 'The trace id sent, or one made for this call.', schema: { type: 'string' } },
       },
-      schemas: { Problem: problemSchema, ...tokenTypeSchemas(registry.tokenTypes.values()) },
+      schemas: {
+        Problem: problemSchema,
+        ProxyError: proxyErrorSchema,
+        ...tokenTypeSchemas(registry.tokenTypes.values()),
+      },
       responses: sharedResponses(registry.operations, traceHeader),
     },
     security: [{ ApiKey: [] }],

@@ -33,7 +33,15 @@ t.test('each operation is printed with its parameters, bodies, answers and secur
     openapi: '3.1.1',
     info: { title: 'Sidevault', version: '1.2.3' },
     security: [{ ApiKey: [] }],
-    tags: [{ name: 'Secret' }, { name: 'Things' }],
+    tags: [{ name: 'Proxy' }, { name: 'Secret' }, { name: 'Things' }],
+  })
+  t.strictSame(Object.keys(document.paths['/proxy']).sort(), ['delete', 'get', 'patch', 'post', 'put'])
+  t.match(document.paths['/proxy'].post, {
+    parameters: [
+      { in: 'header', name: 'ACME-PROXY-URL' },
+      { in: 'header', name: 'ACME-PROXY-KEY' },
+    ],
+    responses: { '4XX': { content: { 'application/json': { schema: { $ref: /ProxyError$/ } } } } },
   })
   t.strictSame(document.components.securitySchemes.ApiKey, {
     type: 'apiKey',

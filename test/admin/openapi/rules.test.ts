@@ -80,13 +80,13 @@ const OPENAPI = {
       responses: {
         type: 'object',
         minProperties: 1,
-        patternProperties: { '^([1-5]\\d\\d|default)$': orReference('response') },
+        patternProperties: { '^([1-5](\\d\\d|XX)|default)$': orReference('response') },
         additionalProperties: false,
       },
     }),
     parameter: closed('name in schema', {
       name: text,
-      in: { enum: ['path', 'query'] },
+      in: { enum: ['path', 'query', 'header'] },
       required: { type: 'boolean' },
       description: text,
       style: { enum: ['form', 'deepObject', 'simple'] },
@@ -101,7 +101,7 @@ const OPENAPI = {
     }),
     header: closed('schema', { description: text, schema: ref('schema') }),
     content: mapOf(closed('', { schema: ref('schema'), examples: ref('examples') }), {
-      propertyNames: { pattern: '^[a-z]+/[a-z0-9.+-]+$' },
+      propertyNames: { pattern: '^([a-z]+/[a-z0-9.+-]+|\\*/\\*)$' },
     }),
     examples: mapOf(closed('summary value', { summary: text, value: true }), { minProperties: 1 }),
   },
