@@ -36,7 +36,8 @@ export const createCounts = () => {
   const groups = new Map<string, Schema['token_counts']>()
 
   const move = ({ tenant_id, container, type }: Group, by: number, createdAt: number): void => {
-    const key = JSON.stringify([tenant_id, container, type])
+    // Neither ids of tenants nor names of types hold a blank.
+    const key = `${tenant_id} ${type} ${container}`
     const group = groups.get(key)
     if (group) {
       group.count += by
