@@ -4,19 +4,18 @@ import {
   type Call,
   type CodeWarning,
   defineOperation,
-  invalid,
   type Kernel,
   listOf,
-  mergePatch,
   Nothing,
   newId,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
+  patchedInput,
+  untilSettled,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
-import { ATTEMPTS, isConflict } from './retry.ts'
 import {
   EntityId,
   ReactorInput,
@@ -27,18 +26,6 @@ import {
 } from './schemas.ts'
 
 const noReactor = (id: string) => new AppError('not_found', `Reactor "${id.slice(0, 100)}" does not exist.`)
-
-/** What a patch leaves must be a reactor still. */
-const patched = (
-  current: Static<typeof ReactorInput>,
-  patch: Omit<Static<typeof ReactorPatch>, 'id'>,
-): Static<typeof ReactorInput> => {
-  if (patch.name === null) throw invalid({ name: ['must not be removed'] })
-  const merged = mergePatch(current, patch) as Static<typeof ReactorInput>
-  if (Object.keys(merged.configuration ?? {}).length > 25)
-    throw invalid({ configuration: ['must have at most 25 members'] })
-  return merged
-}
 
 /** Calls on reactors (completions §8). */
 export const reactorOperations = (kernel: Kernel) => {
@@ -59,23 +46,12 @@ export const reactorOperations = (kernel: Kernel) => {
     return reactor
   }
 
-  /** `attempt` again when what it read was changed before it wrote. */
-  const settled = async <T>(attempt: () => Promise<T>): Promise<T> => {
-    for (let count = 1; ; count++) {
-      try {
-        return await attempt()
-      } catch (thrown) {
-        if (!isConflict(thrown) || count >= ATTEMPTS) throw thrown
-      }
-    }
-  }
-
   const change = (
     id: string,
     { caller, now }: Call,
     next: (current: ReactorRecord) => Static<typeof ReactorInput>,
   ) =>
-    settled(async () => {
+    untilSettled(async () => {
       const { tenantId, actorId } = caller
       const current = await reactors().read(tenantId, id)
       if (current === undefined) throw noReactor(id)
@@ -99,7 +75,7 @@ export const reactorOperations = (kernel: Kernel) => {
       location: ({ id }) => `/reactors/${id}`,
       run: async (input, { caller, now }) => {
         const { tenantId, actorId } = caller
-        const { reactor, warnings } = await settled(async () => {
+        const { reactor, warnings } = await untilSettled(async () => {
           const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
           const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
           await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
@@ -167,7 +143,7 @@ export const reactorOperations = (kernel: Kernel) => {
       output: Nothing,
       status: 204,
       run: async ({ id, ...patch }, call) => {
-        await change(id, call, (current) => patched(inputOf(current), patch))
+        await change(id, call, (current) => patchedInput(inputOf(current), patch, ['name']))
         return {}
       },
     }),

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { invalid } from '../common/errors.ts'
 
 /** Characters of code that a proxy, formula or reactor may hold (completions §11). */
@@ -15,6 +16,23 @@ export interface CodeWarning extends CodeFault {
   /** The member that holds the code, e.g. `request_transform.code`. */
   readonly path: string
 }
+
+/** The output member with the faults of code that was saved all the same. */
+export const warningsOf = (number: number) =>
+  Type.Optional(
+    Type.Array(
+      Type.Object(
+        {
+          path: Type.String({ field: 1 }),
+          line: Type.Integer({ field: 2 }),
+          column: Type.Integer({ field: 3 }),
+          message: Type.String({ field: 4 }),
+        },
+        { title: 'CodeWarning' },
+      ),
+      { field: number, description: 'Code that was saved and does not parse.' },
+    ),
+  )
 
 interface Deps {
   checkCode(code: string): Promise<readonly CodeFault[]>
