@@ -115,8 +115,10 @@ export type RealmEnter = {
 }
 
 /**
- * What `./realm.ts` gives the child:
- * - `realmScripts(packages)`: the scripts of the snapshot;
+ * What `./realm.ts` gives:
+ * - `realmScripts(packages)`: the scripts of the snapshot. Called in the parent, which sends them to its children: they are
+ *   made of .ts files, and Node strips types by WebAssembly, which `--jitless` takes away (so a child cannot run .ts
+ *   either, `./host/` included: `strip` of `./strip.ts` makes plain JavaScript of a file's text, without a warning);
  * - `createHostSync(packages)`: one per context (it may hold hash and cipher states), as bounded as HostSync says; the
  *   child counts the calls and stops asking it past the limit.
  */
