@@ -23,6 +23,8 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel 
     log: log.child({ plugin: plugin.name }),
     started: () => false,
     vault: nothing,
+    code: nothing,
+    fetch: nothing,
     tokenTypes: nothing,
     permissions: nothing,
     collectionsOf: nothing,

@@ -60,7 +60,13 @@ export const startAdminRole = async (
   log: Log,
   onProgress?: (place: string | undefined) => void,
 ): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, { name: 'admin', owner: true, log, onProgress })
+  const foundation = await openFoundation(config, {
+    name: 'admin',
+    owner: true,
+    listenPort: start.listen.port,
+    log,
+    onProgress,
+  })
   const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
   await ingest.catchUp()
@@ -76,6 +82,7 @@ export const startAdminRole = async (
     store: () => store.health(),
     keys: async () => keys.mac('audit', ''),
     journal: () => foundation.journal.health(),
+    sandbox: () => foundation.codeHost.sandbox.health(),
     ...checks,
   }
   const admin = await startAdmin(

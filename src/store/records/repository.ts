@@ -1,7 +1,7 @@
 import type { Session, Writer } from '../session.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
 import { findRecords } from './find.ts'
-import { recordById, recordByLookup, type StoredRecord, sumOfChanges } from './statements.ts'
+import { newestRecords, recordById, recordByLookup, type StoredRecord, sumOfChanges } from './statements.ts'
 
 const toRecordRow = ({ id, version, body }: StoredRecord): RecordRow => ({
   id,
@@ -41,6 +41,12 @@ export const createRecordStore = ({
       const found = await session.get(recordByLookup, { collection, member, value })
       return found && { ...toRecordRow(found), tenantId: found.tenant_id }
     },
+
+    newest: async (collection, limit) =>
+      (await session.all(newestRecords, { collection, limit })).map((found) => ({
+        ...toRecordRow(found),
+        tenantId: found.tenant_id,
+      })),
 
     commit: async (mutations, now) => {
       if (mutations.length > 0) await writer.write('records.commit', { mutations, now })
