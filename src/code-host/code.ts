@@ -15,7 +15,7 @@ export const createCode = ({
   readonly sandbox: Pick<Sandbox, 'run' | 'check'>
   readonly createHost: CreateSandboxHost
 }): Code => ({
-  run: async ({ tenantId, name, code, argument, wallMs = WALL_MS, signal, ...of }) => {
+  run: async ({ tenantId, name, code, argument, texts = true, wallMs = WALL_MS, signal, ...of }) => {
     const outcome = await sandbox.run({
       program: { tenantId, name, code },
       argument: JSON.stringify(argument),
@@ -23,7 +23,7 @@ export const createCode = ({
       limits: { wallMs: Math.min(wallMs, WALL_MS) },
       signal,
     })
-    if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts: true })
+    if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
     return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
   },
 

@@ -40,10 +40,14 @@ const neighbours = (config: Config, start: ProcessStart) => {
   ]
   for (const [worker, socket] of gateways.entries()) {
     const name = `gateway-${worker}`
-    checks[name] = async (signal) => {
-      const { status } = await callSocket(socket, 'GET', '/healthz', { signal })
-      if (status !== 200) throw new Error(`${name} answered ${status}`)
-    }
+    for (const [part, path] of [
+      [name, '/healthz'],
+      [`${name}-sandbox`, '/healthz/sandbox'],
+    ] as const)
+      checks[part] = async (signal) => {
+        const { status } = await callSocket(socket, 'GET', path, { signal })
+        if (status !== 200) throw new Error(`${part} answered ${status}`)
+      }
     sources.push({
       name,
       metrics: async (signal) =>

@@ -36,6 +36,8 @@ export interface CodeRun extends Program {
   readonly signal: AbortSignal
   /** Runs of code that led to this one. */
   readonly depth: number
+  /** Whether the caller may read what the code says when it fails, which may hold values (completions §12). Default: yes. */
+  readonly texts?: boolean | undefined
   /** Milliseconds, at most; default and bound: 30,000. */
   readonly wallMs?: number | undefined
 }

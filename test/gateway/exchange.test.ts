@@ -16,6 +16,7 @@ const OPTIONS: ExchangeOptions = {
   brands: brandRules(['SVC', 'BT']),
   destinations: { allow: [], ports: [443], http: false },
   stepMs: 1000,
+  codeStepMs: 1000,
   body: BODY_LIMITS,
   bodyLimit: 1000,
 }

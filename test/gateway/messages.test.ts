@@ -144,7 +144,7 @@ t.test('fields that we do not know are passed over, at every level', (t) => {
 })
 
 t.test('phases that are not ours, and nothing at all', (t) => {
-  for (const name of ['response_headers', 'response_body', 'request_trailers', 'response_trailers'] as const)
+  for (const name of ['request_trailers', 'response_trailers'] as const)
     t.same(decodeRequest(encodeRequest({ [name]: {} })), { kind: 'other' }, name)
   t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
   t.end()

@@ -8,7 +8,9 @@ const edits = { set: new Map([[':path', '/x']]), remove: ['a'] }
 const HOLD: Answer = { kind: 'hold', brand: 'svc', edits }
 const RELEASE: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', body: Buffer.from('b') }
 
-const serve = (steps: Pick<Exchange, 'headers' | 'body'>) => {
+const PASS: Answer = { kind: 'pass' }
+
+const serve = (steps: Partial<Exchange>) => {
   const seen = { written: [] as object[], ended: false, resets: 0, abandoned: false, started: 0 }
   const handler = serveStream(
     {
@@ -23,6 +25,10 @@ const serve = (steps: Pick<Exchange, 'headers' | 'body'>) => {
     () => {
       seen.started++
       return {
+        headers: async () => HOLD,
+        body: async () => RELEASE,
+        answerHeaders: async () => PASS,
+        answerBody: async () => PASS,
         ...steps,
         abandon: () => {
           seen.abandoned = true
