@@ -16,10 +16,8 @@ import {
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import { elementFaults, parameterFaults, storedElements, storedParameters } from './elements.ts'
+import { noFormula } from './faults.ts'
 import { EntityId, FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
-
-const noFormula = (id: string) =>
-  new AppError('not_found', `Reactor formula "${id.slice(0, 100)}" does not exist.`)
 
 type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'>
 

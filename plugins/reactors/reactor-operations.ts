@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import {
-  AppError,
   type Call,
   type CodeWarning,
   defineOperation,
@@ -12,9 +11,11 @@ import {
   offsetQuery,
   PAGE_SIZE,
   patchedInput,
+  randomBase58,
   untilSettled,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
+import { noReactor } from './faults.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
 import {
   EntityId,
@@ -25,7 +26,8 @@ import {
   reactorOutput,
 } from './schemas.ts'
 
-const noReactor = (id: string) => new AppError('not_found', `Reactor "${id.slice(0, 100)}" does not exist.`)
+/** Characters of the key that callbacks are signed with. */
+const KEY_LENGTH = 43
 
 /** Calls on reactors (completions §8). */
 export const reactorOperations = (kernel: Kernel) => {
@@ -56,8 +58,9 @@ export const reactorOperations = (kernel: Kernel) => {
       const current = await reactors().read(tenantId, id)
       if (current === undefined) throw noReactor(id)
       const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
-      const { created_by, created_at } = current.record
-      const reactor = { ...members, id, created_by, created_at, modified_by: actorId, modified_at: now }
+      const { callback_key, created_by, created_at } = current.record
+      const kept = { id, callback_key, created_by, created_at }
+      const reactor = { ...members, ...kept, modified_by: actorId, modified_at: now }
       await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
       return { reactor, warnings }
     })
@@ -77,7 +80,8 @@ export const reactorOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const { reactor, warnings } = await untilSettled(async () => {
           const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
-          const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
+          const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
+          const reactor = { ...members, id: newId(), ...made }
           await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
           return { reactor, warnings }
         })

@@ -112,6 +112,10 @@ export const ReactorOutput = Type.Object(
     modified_by: text(10),
     modified_at: time(11),
     warnings: warningsOf(12),
+    callback_key: Type.String({
+      field: 13,
+      description: 'Key that callbacks of this reactor are signed with.',
+    }),
   },
   { title: 'Reactor' },
 )
@@ -160,6 +164,7 @@ export const reactorOutput = (
   ...(embedded.formula ? { formula: formulaOutput(embedded.formula) } : {}),
   ...(reactor.code === undefined ? {} : { code: reactor.code }),
   configuration: reactor.configuration,
+  callback_key: reactor.callback_key,
   ...(embedded.application ? { application: applicationOutput(embedded.application) } : {}),
   created_by: reactor.created_by,
   ...(reactor.modified_by === undefined ? {} : { modified_by: reactor.modified_by }),

@@ -25,6 +25,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel 
     vault: nothing,
     code: nothing,
     fetch: nothing,
+    identify: nothing,
     tokenTypes: nothing,
     permissions: nothing,
     collectionsOf: nothing,

@@ -1,10 +1,10 @@
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Caller, Credential, CredentialSource, Ports } from '../sdk/index.ts'
+import type { ApplicationRef, Caller, Credential, CredentialSource, Ports } from '../sdk/index.ts'
 import type { RecordStore } from '../store/types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
-import type { ApplicationRef, Authenticator } from './types.ts'
+import type { Authenticator } from './types.ts'
 
 /** Characters of a key beyond which it is nobody's, and is not hashed. */
 const MAX_KEY_LENGTH = 200

@@ -79,6 +79,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     vault: () => vault!,
     code: () => code!,
     fetch: deps.fetch,
+    identify: createIdentify(() => registry!.ports.applications, deps.clock),
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
     entityTypes: () => registry!.entityTypes,
@@ -112,7 +113,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     sessions: () => wired.ports.sessions,
   })
   const idempotency = createIdempotency({ ...deps, answers: store.answers, tokenTypes: wired.tokenTypes })
-  const identify = createIdentify(() => wired.ports.applications, deps.clock)
+  const { identify } = foundation
   const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
   const proxies = createProxyDirectory({
     keys: deps.keys,

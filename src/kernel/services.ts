@@ -39,6 +39,7 @@ export interface Foundation {
   readonly vault: () => Vault
   readonly code: () => Code
   readonly fetch: Kernel['fetch']
+  readonly identify: Kernel['identify']
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
   readonly entityTypes: () => readonly EntityType[]
@@ -167,6 +168,7 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
       }),
     port: (name) => ready('port', () => foundation.ports()[name]),
     code: lazily<Code>(['run', 'check'], () => ready('code', foundation.code)),
+    identify: (application) => ready('identify', () => foundation.identify(application)),
     fetch: (request, signal) => ready('fetch', () => foundation.fetch(request, signal)),
     checkDestination: (url) => ready('checkDestination', () => foundation.checkDestination(url)),
     records: ((collection: Collection) =>

@@ -1,6 +1,7 @@
 import type { Log } from '../common/log.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type {
+  ApplicationRef,
   Caller,
   Code,
   Contribution,
@@ -43,11 +44,6 @@ export interface Invocation {
   readonly signal: AbortSignal
   /** Told who calls as soon as that is known, for the transport's access log. */
   readonly onCaller?: (caller: Caller) => void
-}
-
-export interface ApplicationRef {
-  readonly tenantId: string
-  readonly id: string
 }
 
 /** A call that code makes. */

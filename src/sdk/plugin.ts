@@ -3,7 +3,7 @@ import type { Clock } from '../common/clock.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Secret } from '../common/secret.ts'
-import type { ApplicationType, Credential, Grants } from './access.ts'
+import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
 import type { Code } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { EntityType, Logs, Usage } from './logs.ts'
@@ -149,6 +149,8 @@ export interface Kernel<Config = unknown> {
   readonly code: Code
   /** A request to a party outside, under the rules that hold for proxied ones (completions §7). */
   fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer>
+  /** The caller that work for an application is done as; `unauthenticated` when it is gone or expired. */
+  identify(application: ApplicationRef): Promise<Caller>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
   /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */
