@@ -21,12 +21,11 @@ const bodyOf = (body: Json | undefined): string | Buffer | undefined => {
 
 /** The request that code asks for. Throws `invalid`. */
 export const requestOf = (input: Json): OutboundRequest => {
-  const asked: unknown = Array.isArray(input) ? input[0] : input
-  if (!isObject(asked) || typeof asked.url !== 'string') throw wrong('it has no url')
-  const { url, method = 'GET', headers = [], redirect } = asked
+  if (!isObject(input) || typeof input.url !== 'string') throw wrong('it has no url')
+  const { url, method = 'GET', headers = [], redirect } = input
   if (typeof method !== 'string') throw wrong('its method is not a string')
   if (!Array.isArray(headers) || !headers.every(isPair)) throw wrong('its headers are not a list of pairs')
-  const body = bodyOf(asked.body as Json | undefined)
+  const body = bodyOf(input.body as Json | undefined)
   return {
     url,
     method,

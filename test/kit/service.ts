@@ -20,9 +20,9 @@ import type { PluginSource } from '../../src/kernel/discover.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { openStore } from '../../src/store/open.ts'
 import { createVault } from '../../src/vault/vault.ts'
-import { startTestSandbox } from './sandbox.ts'
 
 const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
 
@@ -105,7 +105,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     trust,
     timeoutMs: 5_000,
   })
-  const codeHost = createCodeHost({ startSandbox: startTestSandbox, fetch: outbound.fetch })
+  const codeHost = createCodeHost({
+    startSandbox: () => createSandbox({ log, metrics }),
+    fetch: outbound.fetch,
+  })
   const close = async () => {
     await codeHost.close()
     await outbound.close()
