@@ -85,12 +85,13 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
   return request ?? OTHER
 }
 
-const APPEND_IF_EXISTS_OR_ADD = 0
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
-const writeLine = (writer: Writer, name: string, value: string, action: number): void =>
+/** `HeaderValueOption`. A line more is asked for by its old member: the external processor heeds no other. */
+const writeLine = (writer: Writer, name: string, value: string, isFirst: boolean): void =>
   writer.message(1, () => {
-    if (action !== 0) writer.varint(3, action)
+    if (isFirst) writer.varint(3, OVERWRITE_IF_EXISTS_OR_ADD)
+    else writer.message(2, () => writer.varint(1, 1))
     writer.message(1, () => {
       writer.latin1(3, value)
       writer.latin1(1, name)
@@ -104,16 +105,9 @@ const writeMutation = (
 ): void => {
   for (const name of remove) writer.latin1(2, name)
   for (const [name, value] of set)
-    if (typeof value === 'string') writeLine(writer, name, value, OVERWRITE_IF_EXISTS_OR_ADD)
+    if (typeof value === 'string') writeLine(writer, name, value, true)
     // The writer goes from the last to the first.
-    else
-      for (let at = value.length - 1; at >= 0; at--)
-        writeLine(
-          writer,
-          name,
-          value[at] as string,
-          at === 0 ? OVERWRITE_IF_EXISTS_OR_ADD : APPEND_IF_EXISTS_OR_ADD,
-        )
+    else for (let at = value.length - 1; at >= 0; at--) writeLine(writer, name, value[at] as string, at === 0)
 }
 
 /** `google.protobuf.Struct` of one member, a Struct itself. */

@@ -13,8 +13,11 @@ const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 const MOST_NAMES = 100
 const MOST_CHARACTERS = 32_768
 
-/** What frames the message, or says how its body is coded, is ours to say. */
-const FRAMING = new Set(['host', 'content-length', 'content-encoding', 'expect'])
+/**
+ * What frames the message, or says how its body is coded, is ours to say. Envoy needs an `x-forwarded-proto`, and the
+ * destination gets the caller's (control-plane/header-copies.ts).
+ */
+const FRAMING = new Set(['host', 'content-length', 'content-encoding', 'expect', 'x-forwarded-proto'])
 
 /** Headers that code neither sees nor sets: they keep what they have. */
 export const isHidden = (name: string, { own, names }: BrandRules): boolean =>
