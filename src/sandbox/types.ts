@@ -105,7 +105,9 @@ export interface Sandbox {
    * Loads the code (its top level runs, without host) within 15 s and tells what is wrong with it: where it does not
    * parse, or that it exports no function. What was compiled stays ready.
    */
-  check(program: Program): Promise<{ readonly faults: readonly CodeFault[]; readonly exportsFunction: boolean }>
+  check(
+    program: Program,
+  ): Promise<{ readonly faults: readonly CodeFault[]; readonly exportsFunction: boolean }>
   /** Makes isolates and spare contexts ready; failures are passed over. */
   warm(programs: readonly Program[]): Promise<void>
   /** Rejects when no child answers. */
