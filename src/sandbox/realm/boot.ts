@@ -15,6 +15,7 @@ export const boot = (
   modules: Readonly<Record<string, readonly [Factory, Names]>>,
   builtins: Names,
   packages: Names,
+  ready: readonly string[],
 ): void => {
   const { create, defineProperty, assign, hasOwn } = Object
   const { apply, deleteProperty } = Reflect
@@ -54,6 +55,7 @@ export const boot = (
 
   const loader = { builtins: bare(builtins), packages: bare(packages), load }
   const { install } = load('install.ts') as { install: (...args: unknown[]) => unknown }
+  for (const name of ready) load(loader.builtins[name]!)
   defineProperty(global, installName, {
     configurable: true,
     value: (...args: unknown[]) => {

@@ -1,3 +1,6 @@
+/** Those that the snapshot holds ready, because many ask for them; each new context pays for them, a little. */
+export const READY = ['buffer', 'events', 'url', 'crypto', 'querystring', 'util']
+
 /** Modules that customers' code may require, and the file below `inside/` that each is. `#` ones are the globals' own. */
 export const BUILTINS: Readonly<Record<string, string>> = {
   assert: 'builtins/assert.ts',
@@ -30,6 +33,7 @@ export const BUILTINS: Readonly<Record<string, string>> = {
   // the name by which code written for services of this API family knows the errors that it may throw
   '@basis-theory/basis-theory-reactor-formulas-sdk-js': 'builtins/sidevault.ts',
   'abort-controller': 'builtins/event-target.ts',
+  '#text': 'text-coding.ts',
   '#events': 'builtins/event-target.ts',
   '#clone': 'builtins/structured-clone.ts',
   '#fetch': 'fetch/fetch.ts',

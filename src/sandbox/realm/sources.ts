@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { INSTALL } from './abi.ts'
 import { boot } from './boot.ts'
-import { BUILTINS } from './builtins.ts'
+import { BUILTINS, READY } from './builtins.ts'
 import { strip } from './strip.ts'
 
 const INSIDE = fileURLToPath(new URL('inside/', import.meta.url))
@@ -126,6 +126,10 @@ const graph = (files: readonly string[]): readonly Module[] => {
   return modules
 }
 
+/** One byte for each character is half the snapshot. */
+const ascii = (text: string) =>
+  text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 /** The one script that makes the snapshot. `packages`: names that resolve from the program's own installation. */
 export const realmText = (packages: readonly string[]): string => {
   const builtins = Object.fromEntries(
@@ -143,5 +147,6 @@ export const realmText = (packages: readonly string[]): string => {
     ({ id, body, needs }) =>
       `${JSON.stringify(id)}: [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
   )
-  return `(${boot})(globalThis, '${INSTALL}', {\n${functions.join(',\n')}\n}, ${JSON.stringify(builtins)}, ${JSON.stringify(ids)})`
+  const names = [builtins, ids, READY].map((each) => JSON.stringify(each)).join(', ')
+  return ascii(`(${boot})(globalThis, '${INSTALL}', {\n${functions.join(',\n')}\n}, ${names})`)
 }

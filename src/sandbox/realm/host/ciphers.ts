@@ -12,6 +12,13 @@ import type { HostFunctions, Wire } from './types.ts'
 /** States of one context. */
 const MOST = 1_000
 
+type Create = (
+  algorithm: string,
+  key: Buffer,
+  iv: Buffer | null,
+  options?: { readonly authTagLength: number },
+) => CipherGCM
+
 interface Begin {
   readonly decrypt: boolean
   readonly algorithm: string
@@ -33,10 +40,10 @@ export const createCiphers = (): HostFunctions => {
   return {
     'crypto.cipher': ({ decrypt, algorithm, key, iv, authTagLength }: Begin) => {
       if (states.size >= MOST) throw new RangeError(`One invocation may have ${MOST} unfinished ciphers.`)
-      const create = (decrypt ? createDecipheriv : createCipheriv) as typeof createCipheriv
+      const create = (decrypt ? createDecipheriv : createCipheriv) as Create
       const options = authTagLength === undefined ? undefined : { authTagLength }
       const made = create(algorithm, bytesOf(key), iv === null ? null : bytesOf(iv), options)
-      states.set(++last, made as CipherGCM)
+      states.set(++last, made)
       return last
     },
     'crypto.cipher.update': (id: number, data: Wire) => textOf(state(id).update(bytesOf(data))),
@@ -48,7 +55,7 @@ export const createCiphers = (): HostFunctions => {
       return { text, tag: tag ? textOf(tag) : null }
     },
     'crypto.cipher.setAAD': (id: number, data: Wire, plaintextLength?: number) =>
-      void state(id).setAAD(bytesOf(data), { plaintextLength } as { plaintextLength: number }),
+      void (state(id) as CipherGCM).setAAD(bytesOf(data), { plaintextLength } as { plaintextLength: number }),
     'crypto.cipher.setAuthTag': (id: number, tag: Wire) =>
       void (state(id) as DecipherGCM).setAuthTag(bytesOf(tag)),
     'crypto.cipher.setAutoPadding': (id: number, on: boolean) => void state(id).setAutoPadding(on),

@@ -29,7 +29,7 @@ const present = {
 const LATER: Readonly<Record<string, readonly string[]>> = {
   buffer: ['Buffer', 'atob', 'btoa'],
   url: ['URL', 'URLSearchParams'],
-  util: ['TextEncoder', 'TextDecoder'],
+  '#text': ['TextEncoder', 'TextDecoder'],
   process: ['process'],
   perf_hooks: ['performance'],
   '#clone': ['structuredClone'],

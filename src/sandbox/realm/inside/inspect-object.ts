@@ -6,9 +6,8 @@ import { quote } from './inspect-primitive.ts'
 export const nameOf = (value: object): string | null => {
   for (let each: object | null = value; each !== null; each = Object.getPrototypeOf(each)) {
     const descriptor = Object.getOwnPropertyDescriptor(each, 'constructor')
-    const constructor: unknown = descriptor?.value
-    if (typeof constructor === 'function' && constructor.name !== '' && value instanceof constructor)
-      return `${constructor.name}`
+    const made: unknown = descriptor?.value
+    if (typeof made === 'function' && made.name !== '' && value instanceof made) return `${made.name}`
   }
   return null
 }

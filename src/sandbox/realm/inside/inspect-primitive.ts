@@ -10,15 +10,15 @@ const ESCAPES: Readonly<Record<string, string>> = {
   '\\': '\\\\',
 }
 
-const escape = (character: string): string =>
+const escaped = (character: string): string =>
   ESCAPES[character] ?? `\\x${character.charCodeAt(0).toString(16).toUpperCase().padStart(2, '0')}`
 
 /** In the first of the three quotes that it does not hold. */
 export const quote = (value: string): string => {
   const mark = ["'", '"', '`'].find((each) => !value.includes(each)) ?? "'"
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is escaped
-  const escaped = value.replace(/[\x00-\x1f\x7f-\x9f\\]/g, escape)
-  return mark + (mark === "'" ? escaped.replaceAll("'", "\\'") : escaped) + mark
+  const inner = value.replace(/[\x00-\x1f\x7f-\x9f\\]/g, escaped)
+  return mark + (mark === "'" ? inner.replaceAll("'", "\\'") : inner) + mark
 }
 
 const number = (value: number): string => (Object.is(value, -0) ? '-0' : `${value}`)

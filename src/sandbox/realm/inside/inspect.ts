@@ -30,20 +30,23 @@ const member = (holder: object, key: string | symbol, inspection: Inspection): s
   return text
 }
 
+const isEnumerable = (value: object, key: string | symbol) =>
+  Object.prototype.propertyIsEnumerable.call(value, key)
+
 const members = (
   value: object,
   inspection: Inspection,
   skip: (key: string | symbol) => boolean,
 ): string[] => {
   const keys = Reflect.ownKeys(value).filter(
-    (key) =>
-      !skip(key) && (inspection.options.showHidden || Object.prototype.propertyIsEnumerable.call(value, key)),
+    (key) => !skip(key) && (inspection.options.showHidden || isEnumerable(value, key)),
   )
   if (inspection.options.sorted) keys.sort((a, b) => (String(a) < String(b) ? -1 : 1))
   const shown: string[] = []
   for (const key of keys) {
     if (inspection.left <= 0) return [...shown, '…']
-    shown.push(`${keyText(key)}: ${member(value, key, inspection)}`)
+    const name = isEnumerable(value, key) ? keyText(key) : `[${String(key)}]`
+    shown.push(`${name}: ${member(value, key, inspection)}`)
   }
   return shown
 }
@@ -115,7 +118,7 @@ const shapeOf = (value: object, inspection: Inspection): Shape => {
     const array = value as unknown as ArrayLike<unknown> & object
     const ordinary = Array.isArray(value) ? 'Array' : (name ?? 'Uint8Array')
     const sized = ordinary !== 'Array' || name !== 'Array'
-    const indexed = (key: string | symbol) => key === 'length' || isIndex(key, array.length)
+    const indexed = (key: string | symbol) => isIndex(key, array.length)
     return {
       base: '',
       open: `${prefix(ordinary, sized ? array.length : undefined)}[`,
@@ -174,6 +177,9 @@ const custom = (value: object, inspection: Inspection): { readonly text: string 
   return { text: typeof result === 'string' ? result : show(result, inspection) }
 }
 
+const isEmpty = (value: object) =>
+  (Array.isArray(value) || nameOf(value) === 'Object') && Object.keys(value).length === 0
+
 const showObject = (value: object, inspection: Inspection): string => {
   const own = custom(value, inspection)
   if (own) return own.text.replaceAll('\n', `\n${' '.repeat(inspection.indent)}`)
@@ -182,10 +188,10 @@ const showObject = (value: object, inspection: Inspection): string => {
     return `[Circular *${inspection.circular.indexOf(value) + 1}]`
   }
   const level = inspection.path.length
-  if (level > inspection.depth && typeof value !== 'function' && !isError(value))
+  if (level > inspection.depth && typeof value !== 'function' && !isError(value) && !isEmpty(value))
     return `[${Array.isArray(value) ? 'Array' : (nameOf(value) ?? 'Object: null prototype')}]`
   inspection.path.push(value)
-  inspection.level = level
+  if (!isEmpty(value)) inspection.level = level
   const shape = shapeOf(value, inspection)
   inspection.path.pop()
   const index = inspection.circular.indexOf(value)

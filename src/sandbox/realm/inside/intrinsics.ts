@@ -11,7 +11,7 @@ export const { parse, stringify } = JSON
 export const { isArray } = Array
 export const { min, max } = Math
 export const { now } = Date
-export const { isSafeInteger, isFinite, isInteger } = Number
+export const { isSafeInteger, isInteger } = Number
 export const NativeError = Error
 export const NativePromise = Promise
 

@@ -100,12 +100,13 @@ export const succeed = (value: unknown): void => {
   try {
     result = stringify(value)
   } catch (error) {
-    return fail(error)
+    fail(error)
+    return
   }
   const { resultChars } = settings()
-  if (result !== undefined && result.length > resultChars)
-    return end(
+  if (result === undefined || result.length <= resultChars) end('{"kind":"returned"}', result)
+  else
+    end(
       `{"kind":"limit","limit":"result","message":"The result has ${result.length} characters of JSON; ${resultChars} are allowed."}`,
     )
-  end('{"kind":"returned"}', result)
 }

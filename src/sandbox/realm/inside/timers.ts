@@ -1,6 +1,6 @@
 /** Timers, kept by the child, which comes back when one is due. */
 import { cancelTimer, startTimer } from './border.ts'
-import { apply, createRegistry, isFinite, max, min } from './intrinsics.ts'
+import { apply, createRegistry } from './intrinsics.ts'
 import { fail } from './outcome.ts'
 
 type Callback = (...args: unknown[]) => unknown
@@ -15,7 +15,7 @@ let lastTimer = 0
 
 const milliseconds = (delay: unknown): number => {
   const given = typeof delay === 'number' ? delay : Number(delay)
-  return isFinite(given) && given <= LONGEST ? max(1, min(given, LONGEST)) : 1
+  return given >= 1 && given <= LONGEST ? given : 1
 }
 
 /** What Node's timers are: something with a number. */

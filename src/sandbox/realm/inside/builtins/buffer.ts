@@ -16,7 +16,7 @@ const isUrl = (encoding: unknown): boolean =>
 const known = (encoding: Encoding): Encoding => (isUrl(encoding) ? 'base64' : encoding)
 
 const { from, isEncoding, byteLength } = Buffer
-const { toString, write } = Buffer.prototype
+const { toString: toText, write } = Buffer.prototype
 const urlSafe = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
 
 Object.assign(Buffer, {
@@ -31,8 +31,11 @@ Object.assign(Buffer, {
 
 Object.assign(Buffer.prototype, {
   toString(this: Buffer, encoding?: Encoding, start?: number, end?: number): string {
-    if (!isUrl(encoding)) return toString.call(this, encoding, start, end)
-    return urlSafe(toString.call(this, 'base64', start, end))
+    if (!isUrl(encoding)) return toText.call(this, encoding, start, end)
+    return urlSafe(toText.call(this, 'base64', start, end))
+  },
+  equals(this: Buffer, other: Uint8Array): boolean {
+    return Buffer.compare(this, other) === 0
   },
   write(this: Buffer, text: string, ...rest: never[]): number {
     return write.apply(this, [

@@ -15,11 +15,11 @@ const primitive = (value: unknown): string => {
   return typeof value === 'boolean' || typeof value === 'bigint' ? `${value}` : ''
 }
 
-export const escape = (text: unknown): string =>
+const escaped = (text: unknown): string =>
   encodeURIComponent(typeof text === 'object' ? String(text) : `${text}`)
 
 /** Percent signs that mean no character stay as they are. */
-export const unescape = (text: string): string => {
+const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)
   } catch {
@@ -33,14 +33,14 @@ export const unescape = (text: string): string => {
   }
 }
 
-export const stringify = (
+const stringify = (
   query: Query | null | undefined,
   separator = '&',
   equals = '=',
   options?: { readonly encodeURIComponent?: (text: string) => string } | null,
 ): string => {
   if (typeof query !== 'object' || query === null) return ''
-  const encode = options?.encodeURIComponent ?? escape
+  const encode = options?.encodeURIComponent ?? escaped
   const pair = (name: string, value: unknown) => `${encode(name)}${equals || '='}${encode(primitive(value))}`
   return Object.entries(query)
     .flatMap(([name, value]) =>
@@ -49,11 +49,11 @@ export const stringify = (
     .join(separator || '&')
 }
 
-export const parse = (
+const parse = (
   text: string,
   separator?: string | null,
   equals?: string | null,
-  { maxKeys = 1000, decodeURIComponent: decode = unescape }: ParseOptions = {},
+  { maxKeys = 1000, decodeURIComponent: decode = unescaped }: ParseOptions = {},
 ): Record<string, string | string[]> => {
   const query: Record<string, string | string[]> = Object.create(null)
   if (typeof text !== 'string' || text === '') return query
@@ -65,7 +65,7 @@ export const parse = (
       try {
         return decode(spaced)
       } catch {
-        return unescape(spaced)
+        return unescaped(spaced)
       }
     }
     const name = read(at < 0 ? part : part.slice(0, at))
@@ -78,5 +78,11 @@ export const parse = (
   return query
 }
 
-export const encode = stringify
-export const decode = parse
+export const builtin = {
+  stringify,
+  parse,
+  encode: stringify,
+  decode: parse,
+  escape: escaped,
+  unescape: unescaped,
+}

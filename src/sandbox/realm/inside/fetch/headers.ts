@@ -16,7 +16,7 @@ const nameOf = (name: unknown): string => {
   return text.toLowerCase()
 }
 
-const valueOf = (value: unknown): string => {
+const fieldOf = (value: unknown): string => {
   const text = String(value).replace(/^[\t\n\r ]+|[\t\n\r ]+$/g, '')
   if (/[\0\n\r]/.test(text)) throw new TypeError('Headers: a header value may not hold line breaks.')
   return text
@@ -40,11 +40,11 @@ export class Headers {
 
   append(name: unknown, value: unknown): void {
     const key = nameOf(name)
-    this.#list.set(key, [...(this.#list.get(key) ?? []), valueOf(value)])
+    this.#list.set(key, [...(this.#list.get(key) ?? []), fieldOf(value)])
   }
 
   set(name: unknown, value: unknown): void {
-    this.#list.set(nameOf(name), [valueOf(value)])
+    this.#list.set(nameOf(name), [fieldOf(value)])
   }
 
   get(name: unknown): string | null {

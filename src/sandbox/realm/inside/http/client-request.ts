@@ -40,7 +40,7 @@ export class IncomingMessage extends Readable {
     this.statusCode = answer.status
     this.statusMessage = answer.statusText || STATUS_CODES[answer.status] || ''
     this.headers = headersOf(answer.headers)
-    this.rawHeaders = answer.headers.flatMap(([name, value]) => [name, value])
+    this.rawHeaders = answer.headers.flat()
     const bytes = Buffer.from(answer.base64, 'base64')
     if (bytes.length > 0) this.push(bytes)
     this.push(null)

@@ -96,12 +96,13 @@ export class URLSearchParams {
 
   set(name: unknown, value: unknown): void {
     const first = this.#pairs.findIndex(([each]) => each === text(name))
-    if (first < 0) return this.append(name, value)
-    this.#change(
-      this.#pairs
-        .map((pair, index): Pair => (index === first ? [pair[0], text(value)] : pair))
-        .filter(([each], index) => index === first || each !== text(name)),
-    )
+    if (first < 0) this.append(name, value)
+    else
+      this.#change(
+        this.#pairs
+          .map((pair, index): Pair => (index === first ? [pair[0], text(value)] : pair))
+          .filter(([each], index) => index === first || each !== text(name)),
+      )
   }
 
   sort(): void {
