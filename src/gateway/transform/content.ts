@@ -62,7 +62,7 @@ const isEmpty = (body: Json): boolean => body === null || (isObject(body) && Obj
 
 /**
  * The bytes of a returned body under the content type that was returned with it: JSON is any value, a form an object of
- * texts or lists of texts, everything else a string as it is. `wasEmpty`: an empty body stays one. Undefined when that
+ * texts or lists of texts, everything else, forms included, a string as it is. `wasEmpty`: an empty body stays one. Undefined when that
  * type cannot hold it.
  */
 export const writeBody = (
