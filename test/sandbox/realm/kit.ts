@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module'
 import type ivm from 'isolated-vm'
+import type t from 'tap'
 import {
   type Envelope,
   INSTALL,
@@ -9,6 +10,8 @@ import {
   type RealmSettings,
 } from '../../../src/sandbox/realm/abi.ts'
 import { createHostSync, realmScripts } from '../../../src/sandbox/realm/realm.ts'
+
+type Tap = Pick<typeof t, 'test'>
 
 const { Isolate, Callback }: typeof ivm = createRequire(import.meta.url)('isolated-vm')
 
@@ -117,5 +120,54 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
   }
 }
 
-/** Source of a function's body, to be run there and here. */
-export const bodyOf = (run: (...args: never[]) => unknown): string => `module.exports = ${run}`
+/** The text of a module that exports this function; types are gone from a function's text when it runs. */
+export const moduleOf = (run: (...args: never[]) => unknown): string => `module.exports = ${run}`
+
+/** What a module of customers' code exports, on plain Node. */
+export const loadOnNode = (code: string): ((argument: unknown) => unknown) => {
+  const module = { exports: {} as (argument: unknown) => unknown }
+  new Function('exports', 'require', 'module', code)(module.exports, createRequire(import.meta.url), module)
+  return module.exports
+}
+
+/** Runs the function on plain Node and in a realm: both results have to be the same JSON. */
+export const sameAsNode = (
+  t: Tap,
+  sentence: string,
+  run: (...args: never[]) => unknown,
+  options: RealmRun = {},
+): void =>
+  void t.test(sentence, async (t) => {
+    const code = moduleOf(run)
+    const result = await loadOnNode(code)(structuredClone(options.argument ?? {}))
+    const here = await runRealm(code, options)
+    t.same(here.outcome?.kind === 'returned' ? here.result : here, JSON.parse(JSON.stringify(result)))
+  })
+
+/** `fetch` as the service offers it to code, without its guard. */
+export const callFetch = async (name: string, input: unknown): Promise<unknown> => {
+  const { url, method, headers, body, redirect } = input as {
+    url: string
+    method: string
+    headers: [string, string][]
+    body?: string | { base64: string }
+    redirect: string
+  }
+  if (name !== 'fetch') throw new Error(`${name} is not fetch`)
+  const answer = await fetch(url, {
+    method,
+    headers,
+    redirect: redirect === 'follow' ? 'follow' : 'manual',
+    ...(body === undefined
+      ? {}
+      : { body: typeof body === 'string' ? body : Buffer.from(body.base64, 'base64') }),
+  })
+  return {
+    url: answer.url,
+    status: answer.status,
+    statusText: answer.statusText,
+    redirected: answer.redirected,
+    headers: [...answer.headers],
+    base64: Buffer.from(await answer.arrayBuffer()).toString('base64'),
+  }
+}

@@ -1,6 +1,6 @@
 /** URLs and the encodings of texts. */
 import * as legacy from 'node:url'
-import { bytesOf } from './bytes.ts'
+import { bytesOf, textOf } from './bytes.ts'
 import type { HostFunctions, Wire } from './types.ts'
 
 const SETTABLE = [
@@ -51,6 +51,8 @@ export const texts: HostFunctions = {
   'url.legacyResolve': (from: string, to: string) => legacy.resolve(from, to),
   'url.filePath': (url: string) => legacy.fileURLToPath(url, { windows: false }),
   'url.fromPath': (path: string) => fields(legacy.pathToFileURL(path, { windows: false })),
+  'text.bytes': (wire: Wire) => textOf(bytesOf(wire)),
+  'text.of': (wire: Wire, encoding: string) => textOf(bytesOf(wire), encoding),
   'text.label': (label: string) => new TextDecoder(label).encoding,
   'text.decode': (data: Wire, label: string, fatal: boolean, ignoreBOM: boolean) =>
     new TextDecoder(label, { fatal, ignoreBOM }).decode(bytesOf(data)),

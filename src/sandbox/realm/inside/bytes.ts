@@ -1,23 +1,10 @@
 /** Bytes as they cross the border: a text and its encoding; bytes themselves as one character each. */
 import { Buffer } from 'node:buffer'
+import { fill, latin1 } from './latin1.ts'
 
 export type Wire = readonly [text: string, encoding: string]
 
-const CHUNK = 8_192
-
-/** One character for each byte. */
-export const latin1 = (bytes: Uint8Array): string => {
-  let text = ''
-  for (let i = 0; i < bytes.length; i += CHUNK)
-    text += String.fromCharCode.apply(null, bytes.subarray(i, i + CHUNK) as unknown as number[])
-  return text
-}
-
-export const fromLatin1 = (text: string): Buffer => {
-  const bytes = Buffer.allocUnsafe(text.length)
-  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
-  return bytes
-}
+export const fromLatin1 = (text: string): Buffer => fill(Buffer.allocUnsafe(text.length), text)
 
 /** The bytes of a view or buffer. Throws as Node does for what is none. */
 export const viewOf = (value: unknown, name = 'data'): Uint8Array => {

@@ -2,7 +2,8 @@
 
 import { Buffer } from 'node:buffer'
 import { callSync } from './border.ts'
-import { latin1, viewOf } from './bytes.ts'
+import { viewOf } from './bytes.ts'
+import { latin1 } from './latin1.ts'
 
 export class TextEncoder {
   readonly encoding = 'utf-8'

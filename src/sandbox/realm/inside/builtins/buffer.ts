@@ -1,6 +1,6 @@
-/** `buffer`, the package of that name, with `base64url`, `atob` and `btoa`. */
-
-type Encoding = BufferEncoding | undefined
+/** `buffer`, the package of that name, with `base64url`, `atob` and `btoa`; long texts are the host's. */
+import { callSync } from '../border.ts'
+import { fill, latin1 } from '../latin1.ts'
 
 const old: typeof import('node:buffer') = require('buffer/index.js')
 
@@ -11,37 +11,56 @@ export const constants = { MAX_LENGTH: 2 ** 31 - 1, MAX_STRING_LENGTH: 2 ** 29 -
 export const kStringMaxLength = constants.MAX_STRING_LENGTH
 
 const { apply } = Reflect
-const isUrl = (encoding: unknown): boolean =>
-  typeof encoding === 'string' && encoding.toLowerCase() === 'base64url'
-const known = (encoding: Encoding): Encoding => (isUrl(encoding) ? 'base64' : encoding)
-
 const { from, isEncoding, byteLength } = Buffer
 const { toString: toText, write } = Buffer.prototype
+
+/** From here on the host is faster, though the text has to go there and back. */
+const LONG = 1_024
+
+const nameOf = (encoding: unknown): string =>
+  encoding === undefined || encoding === null ? 'utf8' : String(encoding).toLowerCase()
+
+const isUrl = (encoding: unknown): boolean => typeof encoding === 'string' && nameOf(encoding) === 'base64url'
+const known = (encoding: unknown): unknown => (isUrl(encoding) ? 'base64' : encoding)
 const urlSafe = (text: string) => text.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+const isKnown = (encoding: string): boolean => isUrl(encoding) || isEncoding(encoding)
+
+const fromText = (text: string, encoding: unknown): Buffer => {
+  const name = nameOf(encoding)
+  if (text.length < LONG || !isKnown(name)) return apply(from, Buffer, [text, known(encoding)])
+  const bytes = callSync<string>('text.bytes', [text, name])
+  return fill(Buffer.allocUnsafe(bytes.length), bytes)
+}
+
+/** Malformed UTF-8 is the host's too: it replaces as many bytes by one character as the standard says. */
+const textOf = (bytes: Buffer, encoding: unknown): string => {
+  const name = nameOf(encoding)
+  const byHost = () => callSync<string>('text.of', [latin1(bytes), 'latin1'], name)
+  if (bytes.length >= LONG && isKnown(name)) return byHost()
+  const text: string = apply(toText, bytes, [known(encoding)])
+  if (isUrl(encoding)) return urlSafe(text)
+  return text.includes('\ufffd') && name.startsWith('utf') ? byHost() : text
+}
 
 Object.assign(Buffer, {
-  from: (value: never, encoding?: Encoding, length?: never) =>
-    apply(from, Buffer, [value, known(encoding), length]),
-  isEncoding: (encoding: string) => isUrl(encoding) || isEncoding(encoding),
-  byteLength: (value: never, encoding?: Encoding) =>
+  from: (value: unknown, encoding?: unknown, length?: unknown) =>
+    typeof value === 'string' ? fromText(value, encoding) : apply(from, Buffer, [value, encoding, length]),
+  isEncoding: isKnown,
+  byteLength: (value: unknown, encoding?: unknown) =>
     isUrl(encoding) && typeof value === 'string'
       ? Buffer.from(value, 'base64').length
-      : byteLength(value, encoding),
+      : apply(byteLength, Buffer, [value, encoding]),
 })
 
 Object.assign(Buffer.prototype, {
-  toString(this: Buffer, encoding?: Encoding, start?: number, end?: number): string {
-    if (!isUrl(encoding)) return toText.call(this, encoding, start, end)
-    return urlSafe(toText.call(this, 'base64', start, end))
+  toString(this: Buffer, encoding?: unknown, start?: number, end?: number): string {
+    return textOf(start === undefined && end === undefined ? this : this.subarray(start, end), encoding)
   },
   equals(this: Buffer, other: Uint8Array): boolean {
     return Buffer.compare(this, other) === 0
   },
-  write(this: Buffer, text: string, ...rest: never[]): number {
-    return write.apply(this, [
-      text,
-      ...rest.map((each) => (isUrl(each) ? ('base64' as never) : each)),
-    ] as never)
+  write(this: Buffer, text: string, ...rest: unknown[]): number {
+    return apply(write, this, [text, ...rest.map(known)] as never)
   },
 })
 

@@ -3,7 +3,7 @@
 import { Buffer } from 'node:buffer'
 import { callAsync } from '../border.ts'
 import { whenAborted } from '../builtins/event-target.ts'
-import { latin1 } from '../bytes.ts'
+import { latin1 } from '../latin1.ts'
 import type { Stored } from './body.ts'
 import type { Request } from './request.ts'
 
