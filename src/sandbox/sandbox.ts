@@ -6,8 +6,8 @@ import { CHECK_MS, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts
 import { type Checked, createCheckJob } from './parent/check.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
-import { createOffenders } from './parent/offenders.ts'
 import { createPool } from './parent/pool.ts'
+import { createReputation } from './parent/reputation.ts'
 import { limitSentence } from './parent/sentences.ts'
 import { startText } from './parent/sources.ts'
 import { probeConfinement, spawnChild } from './parent/spawn.ts'
@@ -47,13 +47,13 @@ export const createSandbox = async (
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })
-  const offenders = createOffenders({ now: () => performance.now() })
+  const reputation = createReputation({ now: () => performance.now() })
   const pool = createPool(options.children ?? 2, {
     log: deps.log,
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
-    offenders,
+    reputation,
     onChild: (pid, what, why) => {
       if (why !== undefined && why !== 'closed') metrics.ends.inc({ why })
       options.onChild?.(pid, what)
@@ -97,12 +97,11 @@ export const createSandbox = async (
             console: [],
             timing: { waited: 0, cpu: 0, wall: 0 },
           })
-        const onExceeded = () => offenders.exceeded(source.key)
         pool.submit(
           createInvocationJob(++ids, invocation, source, limits, {
             now: () => performance.now(),
             resolve: answer,
-            onExceeded,
+            onBehaved: (well) => (well ? reputation.behaved(source.key) : reputation.exceeded(source.key)),
           }),
         )
       }),

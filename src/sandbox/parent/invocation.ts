@@ -18,8 +18,8 @@ export const createInvocationJob = (
   deps: {
     readonly now: () => number
     readonly resolve: (outcome: Outcome) => void
-    /** It met a limit that makes its program suspect. */
-    readonly onExceeded: () => void
+    /** How its program is to be thought of: it ended by itself, or met a limit of CPU, memory or time. */
+    readonly onBehaved: (well: boolean) => void
   },
 ): Job => {
   const bornAt = deps.now()
@@ -46,7 +46,7 @@ export const createInvocationJob = (
   }
 
   const limit = (which: LimitName, console: readonly ConsoleLine[] = [], cpu = 0, place?: string) => {
-    if (which === 'cpu' || which === 'memory' || which === 'wall') deps.onExceeded()
+    if (which === 'cpu' || which === 'memory' || which === 'wall') deps.onBehaved(false)
     finish(
       { kind: 'limit', limit: which, message: limitSentence(which, limits, source, place) },
       console,
@@ -114,7 +114,10 @@ export const createInvocationJob = (
     onEnded: ({ ending, console, cpuMs }, result) => {
       if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.place)
       else if (result.length > limits.resultBytes) limit('result', console, cpuMs)
-      else finish(endOf(ending, result), console, cpuMs)
+      else {
+        deps.onBehaved(true)
+        finish(endOf(ending, result), console, cpuMs)
+      }
     },
     onChecked: () => limit('crash'),
     fail: (which) => limit(which),

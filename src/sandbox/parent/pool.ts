@@ -2,8 +2,8 @@ import type { Log } from '../../common/log.ts'
 import type { LimitName } from '../types.ts'
 import { type Child, createChild, type Death, type Entered } from './child.ts'
 import type { Job } from './job.ts'
-import type { createOffenders } from './offenders.ts'
 import { createQueue } from './queue.ts'
+import type { Reputation } from './reputation.ts'
 import type { Spawned } from './spawn.ts'
 
 /** Invocations that are in one child at a time, of one program, and of one tenant in all children. */
@@ -32,7 +32,7 @@ interface Deps {
   readonly now: () => number
   readonly spawn: () => Spawned
   readonly maxBytes: number
-  readonly offenders: ReturnType<typeof createOffenders>
+  readonly reputation: Reputation
   readonly onChild: (pid: number, what: 'started' | 'ended', why?: Death) => void
 }
 
@@ -59,13 +59,13 @@ export const createPool = (size: number, deps: Deps) => {
     return guests
   }
 
-  /** Suspects share the last child, so that what they do to it is not done to everyone. */
+  /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
   const admits = (child: Child, job: Job): boolean =>
-    (size === 1 || child === slots[size - 1] || !deps.offenders.suspect(job.source.key)) &&
+    (size === 1 || child === slots[size - 1] || deps.reputation.trusted(job.source.key)) &&
     programIn(child, job.source.key) < MAX_OF_PROGRAM
 
   const give = (child: Child, job: Job) => {
-    if (deps.offenders.quarantined(job.source.key)) job.fail('quarantine')
+    if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
     else child.give(job)
   }
 
@@ -109,7 +109,7 @@ export const createPool = (size: number, deps: Deps) => {
       if (slots.every((other) => other === undefined)) closing.resolve()
       return
     }
-    if (entered !== undefined) deps.offenders.killed(entered.key)
+    if (entered !== undefined) deps.reputation.killed(entered.key)
     deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
     for (const job of jobs) {
       if (job.id === entered?.id) job.fail(FAILURE[why])
@@ -163,7 +163,7 @@ export const createPool = (size: number, deps: Deps) => {
     },
     submit: (job: Job): void => {
       if (closing !== undefined) job.fail('cancelled')
-      else if (deps.offenders.quarantined(job.source.key)) job.fail('quarantine')
+      else if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
       else if (!queue.add(job)) job.fail('overload')
       else pump()
     },
