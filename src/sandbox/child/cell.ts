@@ -12,7 +12,7 @@ export interface Tenant {
 
 /** One context: made, loaded with the code's top level, used by one invocation, released. */
 export interface Cell {
-  /** Runs the code's top level within `timeoutMs`. Throws what isolated-vm throws at its limits. */
+  /** Runs the code's top level. Like all entries it throws what isolated-vm throws at its limits. */
   load(timeoutMs: number): LoadVerdict
   moveIn(tenant: Tenant): void
   start(argument: string, sdk: boolean, timeoutMs: number): void
@@ -100,22 +100,24 @@ export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: R
     return verdict
   }
 
+  const loadInto = (timeout: number): string => {
+    if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
+    if (compiled.kind === 'module') return loadModule(compiled.text, compiled.cached, timeout)
+    const body = compiled.script.runSync(context, { reference: true, timeout }) as ivm.Reference<unknown>
+    try {
+      return call(['load', body.derefInto()], timeout)
+    } finally {
+      body.release()
+    }
+  }
+
   return {
     load: (timeout) => {
-      if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
-      if (compiled.kind === 'module') {
-        try {
-          return JSON.parse(loadModule(compiled.text, compiled.cached, timeout))
-        } catch (thrown) {
-          if (isolate.isDisposed || timedOut(thrown)) throw thrown
-          return threwAt(thrown, settings.name)
-        }
-      }
-      const body = compiled.script.runSync(context, { reference: true, timeout }) as ivm.Reference<unknown>
       try {
-        return JSON.parse(call(['load', body.derefInto()], timeout))
-      } finally {
-        body.release()
+        return JSON.parse(loadInto(timeout))
+      } catch (thrown) {
+        if (isolate.isDisposed || timedOut(thrown)) throw thrown
+        return threwAt(thrown, settings.name)
       }
     },
     moveIn: (next) => {

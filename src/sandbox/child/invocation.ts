@@ -10,6 +10,8 @@ import type { Unit } from './unit.ts'
 const CONSOLE_MS = 50
 type LimitEnding = Extract<Ending, { kind: 'limit' }>
 
+const MAX_MESSAGE = 1_000
+const UNSETTLED = 'The promise that it returned is never settled.'
 /** The longest delay that a timer can have (Node's own limit). */
 const LONGEST_DELAY = 2 ** 31 - 1
 
@@ -65,6 +67,7 @@ export const createInvocation = (
   let syncCalls = 0
   let over = false
   let tooMany = false
+  let timeUp = false
   let entryEnd = 0
   let outcome: { readonly head: string; readonly result: string | undefined } | undefined
   let wallTimer: NodeJS.Timeout | undefined
@@ -112,10 +115,17 @@ export const createInvocation = (
 
   const wallOver = () => limit('wall')
 
-  const failed = (thrown: unknown, wallFirst: boolean) => {
-    if (unit.gone) return limit('memory', false)
-    if (timedOut(thrown)) return limit(wallFirst ? 'wall' : 'cpu', false, placeOf(thrown, name))
-    finish({ kind: 'threw', name: 'Error', message: 'The code broke what runs it.', frames: [] }, false)
+  /** The entry was ended from outside the code. */
+  const stopped = (thrown: unknown, wallFirst: boolean) => {
+    if (unit.gone) limit('memory', false)
+    else limit(wallFirst ? 'wall' : 'cpu', false, placeOf(thrown, name))
+  }
+
+  /** The code waits for nothing that could happen; `thrown` is a rejection that it left to nobody. */
+  const stranded = (thrown: unknown) => {
+    const { name: kind, message } = thrown instanceof Error ? thrown : new Error(UNSETTLED)
+    const text = message.slice(0, MAX_MESSAGE)
+    finish({ kind: 'threw', name: kind.slice(0, MAX_MESSAGE), message: text, frames: [] }, true, lines())
   }
 
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
@@ -148,20 +158,10 @@ export const createInvocation = (
     used += deps.cpu() - before
     if (over) return
     if (tooMany) return limit('host_calls')
-    if (failure !== undefined) return failed(failure.thrown, wallLeft < cpuLeft)
+    if (unit.gone || timeUp || timedOut(failure?.thrown)) return stopped(failure?.thrown, wallLeft < cpuLeft)
     if (outcome !== undefined) return ended(outcome)
     if (used >= cpuMs) return limit('cpu')
-    if (calling.size === 0 && waiting.length === 0 && timers.size === 0)
-      return finish(
-        {
-          kind: 'threw',
-          name: 'Error',
-          message: 'The promise that it returned is never settled.',
-          frames: [],
-        },
-        true,
-        lines(),
-      )
+    if (calling.size + waiting.length + timers.size === 0) return stranded(failure?.thrown)
     deps.send({ kind: 'left', id, calls: outbox })
     outbox = []
     wallTimer ??= setTimeout(() => deps.later(wallOver), Math.max(0, wallEnd - deps.now()))
@@ -204,7 +204,8 @@ export const createInvocation = (
       syncCalls++
       if (syncCalls > header.syncCalls) tooMany = true
       // a loop of host calls must not outlive its entry either
-      return tooMany || deps.now() > entryEnd ? TOO_MANY : deps.sync(what, json)
+      timeUp ||= deps.now() > entryEnd
+      return tooMany || timeUp ? TOO_MANY : deps.sync(what, json)
     },
     async: ask,
     done: (head: string, result: string | undefined) => {

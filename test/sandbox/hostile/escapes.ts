@@ -33,15 +33,15 @@ export const ESCAPES: readonly Hostile[] = [
   ),
   harmless(
     'the callers of a function',
-    `function f() { return f.caller } const c = f(); if (c && c.caller) return String(c.caller).slice(0, 80)`,
+    `function f() { return f.caller } try { const c = f(); if (c && c.caller) return String(c.caller).slice(0, 80) } catch {}`,
   ),
   harmless(
     'arguments.callee.caller',
-    `const f = function () { return arguments.callee.caller }; const c = f(); if (c && c.caller) return String(c.caller).slice(0, 80)`,
+    `const f = function () { return arguments.callee.caller }; try { const c = f(); if (c && c.caller) return String(c.caller).slice(0, 80) } catch {}`,
   ),
   harmless(
     'functions in a structured stack',
-    `Error.prepareStackTrace = (_, s) => s; const s = new Error().stack; Error.prepareStackTrace = undefined; if (Array.isArray(s)) for (const f of s) { const g = f.getThis && f.getThis(); if (g && g !== globalThis && g.process && typeof g.process.kill === 'function') return 'this of ' + f.getFileName(); const fn = f.getFunction && f.getFunction(); if (fn && /hostSync|hostAsync/.test(String(fn))) return 'function' }`,
+    `Error.prepareStackTrace = (_, s) => s; const s = new Error().stack; Error.prepareStackTrace = undefined; if (Array.isArray(s)) for (const f of s) { const g = f.getThis && f.getThis(); if (g && g !== globalThis && g.process && typeof g.process.kill === 'function') return 'this of ' + f.getFileName(); const fn = f.getFunction && f.getFunction(); if (fn && f.getFileName() !== 'code') return f.getFileName() }`,
   ),
   harmless(
     'a stack that overflows into the realm',
@@ -53,7 +53,7 @@ export const ESCAPES: readonly Hostile[] = [
   ),
   harmless(
     'the names of the global object',
-    `const strange = Object.getOwnPropertyNames(globalThis).filter((n) => /ivm|isolate|snapshot|Reference|callback/i.test(n)); if (strange.length) return strange`,
+    `const strange = Object.getOwnPropertyNames(globalThis).filter((n) => /ivm|isolate|snapshot|callback|host/i.test(n)); if (strange.length) return strange`,
   ),
   harmless(
     'WebAssembly and shared memory',

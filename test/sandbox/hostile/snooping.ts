@@ -12,7 +12,7 @@ export const READING: readonly Hostile[] = [
   ),
   harmless(
     'the working directory',
-    `const d = typeof process.cwd === 'function' ? process.cwd() : '/'; if (d !== '/') return d`,
+    `const d = typeof process.cwd === 'function' ? process.cwd() : '/'; if (!['/', '/code'].includes(d)) return d`,
   ),
   ...[
     'fs',
@@ -29,7 +29,7 @@ export const READING: readonly Hostile[] = [
   ].map((name) =>
     harmless(
       `require('${name}')`,
-      `let m; try { m = require('${name}') } catch { return 'safe' }; for (const k of ['readFileSync', 'readFile', 'spawnSync', 'execSync', 'connect', 'createSocket', 'lookup', 'Worker', 'fork', 'networkInterfaces']) if (typeof m[k] === 'function') return k`,
+      `let m; try { m = require('${name}') } catch { return 'safe' }; for (const k of ['readFileSync', 'readFile', 'spawnSync', 'execSync', 'connect', 'createSocket', 'lookup', 'Worker', 'fork']) if (typeof m[k] === 'function') return k; if (m.networkInterfaces && Object.keys(m.networkInterfaces()).length) return 'interfaces'`,
     ),
   ),
   harmless(
