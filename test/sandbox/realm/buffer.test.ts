@@ -120,6 +120,11 @@ sameAsNode(t, 'long texts and malformed ones', () => {
     bytes.length,
     encodings.map((encoding) => Buffer.from(bytes.toString(encoding), encoding).toString('base64')),
     bytes.toString('utf8', 3, 2000),
-    [[0xe2, 0x82], [0xff, 97], [0xf0, 0x9f, 0x98, 0xe2, 0x82], [0xed, 0xa0, 0x80]].map((each) => Buffer.from(each).toString()),
+    [
+      [0xe2, 0x82],
+      [0xff, 97],
+      [0xf0, 0x9f, 0x98, 0xe2, 0x82],
+      [0xed, 0xa0, 0x80],
+    ].map((each) => Buffer.from(each).toString()),
   ]
 })

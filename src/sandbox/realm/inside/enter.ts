@@ -91,7 +91,7 @@ const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
   }
 }
 
-export const enter = (entry: string, first: unknown, second: unknown): string | undefined => {
+const dispatch = (entry: string, first: unknown, second: unknown): string | undefined => {
   switch (entry) {
     case 'load':
       return load(first)
@@ -109,5 +109,14 @@ export const enter = (entry: string, first: unknown, second: unknown): string | 
       return printed()
     default:
       return undefined
+  }
+}
+
+export const enter = (entry: string, first: unknown, second: unknown): string | undefined => {
+  try {
+    return dispatch(entry, first, second)
+  } catch (error) {
+    fail(error)
+    return undefined
   }
 }

@@ -75,20 +75,33 @@ const thrownText = (error: unknown): string => {
   }
 }
 
+const isError = (error: object): boolean => {
+  try {
+    return error instanceof NativeError
+  } catch {
+    return false
+  }
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function'
+
+const messageOf = (error: unknown): string => {
+  if (!isObject(error)) return slice(thrownText(error), 0, MESSAGE)
+  const message = read(error, 'message', MESSAGE)
+  return message === '' && !isError(error) ? slice(thrownText(error), 0, MESSAGE) : message
+}
+
 const headOf = (error: unknown): string => {
-  const isObject = (typeof error === 'object' && error !== null) || typeof error === 'function'
-  const name = isObject ? read(error, 'name', NAME) : ''
-  const message = isObject ? read(error, 'message', MESSAGE) : ''
-  let frames = ''
-  const found = framesOf(error)
-  for (let i = 0; i < found.length; i++) found[i] = stringify(found[i])
-  frames = jsonArray(found)
-  return `{"kind":"threw"${member('name', stringify(name || 'Error'))}${member(
-    'message',
-    stringify(
-      message || (isObject && error instanceof NativeError ? '' : slice(thrownText(error), 0, MESSAGE)),
-    ),
-  )}${member('frames', frames)}${isObject ? answerOf(error) : ''}}`
+  const name = isObject(error) ? read(error, 'name', NAME) : ''
+  const frames = framesOf(error)
+  for (let i = 0; i < frames.length; i++) frames[i] = stringify(frames[i])
+  return `{"kind":"threw"${
+    member('name', stringify(name || 'Error')) +
+    member('message', stringify(messageOf(error))) +
+    member('frames', jsonArray(frames)) +
+    (isObject(error) ? answerOf(error) : '')
+  }}`
 }
 
 /** The code threw, in its function or in a timer. */

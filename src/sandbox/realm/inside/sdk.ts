@@ -14,27 +14,24 @@ const snake = (token: Json): Json => {
   )
 }
 
-const call =
-  <Args extends readonly unknown[]>(method: string, input: (...args: Args) => Json) =>
-  (...args: Args): Promise<Json> =>
-    callAsync(method, input(...args))
+const queryOf = (query: Json): Json => (typeof query === 'string' ? { query } : query)
 
-/** Inputs are those of the operations of the same name; answers are theirs too, as plain objects. */
+/** What is called, with the arguments as the code gave them. Answers are those of the operations of the same name. */
 export const createSdk = () => {
-  const retrieve = call('tokens.retrieve', (id: string) => ({ id }))
-  const tokens = {
-    create: call('tokens.create', (token: Json) => snake(token)),
-    retrieve,
-    get: retrieve,
-    update: call('tokens.update', (id: string, changes: Json) => ({ id, changes: snake(changes) })),
-    delete: call('tokens.delete', (id: string) => ({ id })),
-    list: call('tokens.list', (query: Json = {}) => query),
-    search: call('tokens.search', (query: Json) => (typeof query === 'string' ? { query } : query)),
-  }
+  const call = (method: string, ...args: readonly Json[]): Promise<Json> => callAsync(method, args)
+  const retrieve = (id: Json) => call('tokens.retrieve', id)
   return {
-    tokens,
-    tokenize: call('tokenize', (value: Json) => value),
-    detokenize: call('detokenize', (value: Json) => value),
-    reactors: { react: call('reactors.react', (id: string, request: Json = {}) => ({ id, request })) },
+    tokens: {
+      create: (token: Json) => call('tokens.create', snake(token)),
+      retrieve,
+      get: retrieve,
+      update: (id: Json, changes: Json) => call('tokens.update', id, snake(changes)),
+      delete: (id: Json) => call('tokens.delete', id),
+      list: (query: Json = {}) => call('tokens.list', query),
+      search: (query: Json) => call('tokens.search', queryOf(query)),
+    },
+    tokenize: (value: Json) => call('tokenize', value),
+    detokenize: (value: Json) => call('detokenize', value),
+    reactors: { react: (id: Json, request: Json = {}) => call('reactors.react', id, request) },
   }
 }

@@ -64,7 +64,7 @@ export class ClientRequest extends Writable {
   aborted = false
 
   constructor(target: Target) {
-    super({ decodeStrings: true })
+    super({ decodeStrings: true, autoDestroy: false })
     this.#target = target
     this.method = target.method
     for (const [name, value] of Object.entries(target.headers)) this.setHeader(name, value)
