@@ -20,7 +20,7 @@ export interface Account {
   /** Tokens used. */
   tokens: number
   /** A stored proxy is called. Rejects when that cannot be recorded. */
-  called(): Promise<void>
+  called(identity: Identity): Promise<void>
   /** Once: how it ended; `status` is `forwarded` or the status of our own answer. */
   finish(status: string, error?: AppError): void
   /** A call that was refused. */
@@ -50,8 +50,8 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
     identity: undefined,
     traceId: '',
     tokens: 0,
-    async called() {
-      if (account.identity?.proxy !== undefined) await audit?.([record(account.identity, 'Proxy used')])
+    async called(identity) {
+      await audit?.([record(identity, 'Proxy used')])
     },
     finish(status, error) {
       if (finished) return

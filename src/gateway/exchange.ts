@@ -125,6 +125,7 @@ const createExchange = (shared: Shared): Exchange => {
   let held: Held | undefined
   let answer: CollectedAnswer | undefined
   let destinationStatus: string | undefined
+  let watching = false
 
   /** Bounded work for one message; what it rejects with becomes the answer. */
   const step = async (ms: number, bytes: number, work: () => Promise<Answer>): Promise<Answer> => {
@@ -188,15 +189,16 @@ const createExchange = (shared: Shared): Exchange => {
 
   /** The request with its body as it goes out. */
   const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch: boolean): Answer => {
-    if (!watch) account.finish('forwarded')
+    if (watch) watching = true
+    else account.finish('forwarded')
     const { upstream } = accepted.destination
     return { kind: 'release', brand, upstream, edits, watch, ...(body === undefined ? {} : { body }) }
   }
 
   const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
     const accepted = await accept(head)
-    await account.called()
     const { proxy, contentType } = accepted
+    if (proxy !== undefined) await account.called(accepted)
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
     const edits: Edits = {
@@ -269,7 +271,9 @@ const createExchange = (shared: Shared): Exchange => {
       brand = brandOf(head, brands)
       traceHeader = traceHeaderOf(brands, brand)
       account.traceId = traceIdOf(head, traceHeader)
-      return step(options.stepMs, 0, () => takeHeaders(head, endOfStream))
+      // Without a body a transform runs now.
+      const ms = endOfStream ? options.codeStepMs : options.stepMs
+      return step(ms, 0, () => takeHeaders(head, endOfStream))
     },
     body: (bytes) =>
       step(held?.shape === undefined ? options.stepMs : options.codeStepMs, bytes.length, () =>
@@ -280,8 +284,8 @@ const createExchange = (shared: Shared): Exchange => {
     answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
     abandon() {
       patience.giveUp()
-      // Forwarded, and its answer not waited for.
-      if (held !== undefined) account.finish('forwarded')
+      // The request is out, and nobody waits for its answer.
+      if (watching) account.finish('forwarded')
     },
   }
 }

@@ -16,18 +16,21 @@ export const createPatience = (): Patience => {
   let end: (() => void) | undefined
   // Most exchanges need none.
   let controller: AbortController | undefined
+  let over = false
   return {
     within: (ms, work) =>
       new Promise((resolve, reject) => {
-        end = () => {
-          reject(new AppError('unavailable', SLOW))
-          controller?.abort()
-        }
-        const timer = setTimeout(end, ms)
         const settle = () => {
           clearTimeout(timer)
           end = undefined
         }
+        end = () => {
+          settle()
+          over = true
+          reject(new AppError('unavailable', SLOW))
+          controller?.abort()
+        }
+        const timer = setTimeout(end, ms)
         work.then(
           (value) => {
             settle()
@@ -41,6 +44,7 @@ export const createPatience = (): Patience => {
       }),
     signal() {
       controller ??= new AbortController()
+      if (over) controller.abort()
       return controller.signal
     },
     giveUp: () => end?.(),

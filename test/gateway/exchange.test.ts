@@ -241,3 +241,22 @@ t.test('code gets its tenant, its configuration, its application and the trace i
     },
   ])
 })
+
+t.test('only a request that went out is counted as forwarded', async (t) => {
+  const lines: { status: string }[] = []
+  const log = { ...silentLog(), info: (line: { status: string }) => lines.push(line) } as unknown as Log
+  const upload = setUpStored({ responseTransform: IDENTITY }, { log })
+  await upload.exchange.headers(head(JSON_HEAD), false)
+  upload.exchange.abandon()
+  t.same(lines, [], 'the caller left while it sent its body')
+  const waiting = setUpStored({ responseTransform: IDENTITY }, { log })
+  await waiting.exchange.headers(head(JSON_HEAD), true)
+  t.same(lines, [])
+  waiting.exchange.abandon()
+  t.match(lines, [{ status: 'forwarded', proxy_id: 'proxy-id' }])
+  const passed = setUpStored({ responseTransform: IDENTITY }, { log })
+  await passed.exchange.headers(head(JSON_HEAD), true)
+  await passed.exchange.answerHeaders(answerHead({ 'content-type': 'text/plain' }), false)
+  passed.exchange.abandon()
+  t.equal(lines.length, 2, 'once')
+})
