@@ -21,54 +21,57 @@ const MAX_MESSAGE = 300
 const MODULE_ONLY =
   /import statement outside a module|Unexpected token 'export'|import\.meta|await is only valid/
 
+const TOO_DEEP = 'It is too deeply nested to be parsed.'
+
 /** isolated-vm ends the message of a syntax error with its place: `Unexpected token '}' [request_transform:3:7]`. */
-const faultOf = (thrown: unknown): CodeFault => {
-  const message = thrown instanceof Error ? thrown.message : ''
+const moduleFault = (thrown: unknown): CodeFault => {
+  const message = thrown instanceof SyntaxError ? thrown.message : TOO_DEEP
   const [, text = message, line = '1', column = '1'] =
     /^([\s\S]*) \[[^\]]*:(\d+):(\d+)\]$/.exec(message) ?? []
-  return {
-    line: Math.max(1, Number(line)),
-    column: Math.max(1, Number(column)),
-    message:
-      thrown instanceof SyntaxError ? text.slice(0, MAX_MESSAGE) : 'It is too deeply nested to be parsed.',
-  }
+  return { line: Number(line), column: Number(column), message: text.slice(0, MAX_MESSAGE) }
 }
 
-/** Code that closes the wrapper parses with it and is still no module's body; Node's own parser sees that. */
-const breaksOut = (code: string, name: string): CodeFault | undefined => {
+/** Node puts `code:3`, the line itself, and a caret below the place above the stack of a syntax error. */
+const placeIn = (stack: string, code: string): { line: number; column: number } => {
+  const lines = stack.split('\n')
+  const line = Number(/:(\d+)$/.exec(lines[0] ?? '')?.[1] ?? 1)
+  const caret = lines.slice(1, 4).find((text) => /^\s*\^+\s*$/.test(text))
+  // without a caret it is the end of what there is
+  return { line, column: (caret?.indexOf('^') ?? code.split('\n')[line - 1]?.length ?? 0) + 1 }
+}
+
+/**
+ * Why the code is no body of a CommonJS module. Asked of Node's parser and not of the wrapped script: that also parses when
+ * code closes the wrapper, and tells of its end in places that the author has not written.
+ */
+const scriptFault = (code: string, name: string): CodeFault | undefined => {
   try {
     compileFunction(code, [...PARAMETERS], { filename: name })
     return undefined
   } catch (thrown) {
-    const place = /:(\d+)\n/.exec(thrown instanceof Error ? (thrown.stack ?? '') : '')
-    return { ...faultOf(thrown), line: Number(place?.[1] ?? 1) }
+    if (!(thrown instanceof SyntaxError)) return { line: 1, column: 1, message: TOO_DEEP }
+    return { ...placeIn(thrown.stack ?? '', code), message: thrown.message.slice(0, MAX_MESSAGE) }
   }
 }
 
-const asModule = (isolate: ivm.Isolate, text: string, name: string): Compiled => {
+const compileModule = (isolate: ivm.Isolate, text: string, name: string): Compiled => {
   try {
     const module = isolate.compileModuleSync(text, { filename: name, produceCachedData: true })
     const { cachedData } = module as ivm.CachedDataResult
     module.release()
     return { kind: 'module', text, cached: cachedData }
   } catch (thrown) {
-    return { kind: 'faulty', faults: [faultOf(thrown)] }
+    return { kind: 'faulty', faults: [moduleFault(thrown)] }
   }
 }
 
 /** Compiles without running. CommonJS is tried first; what only a module may hold is compiled as one. */
 export const compile = (isolate: ivm.Isolate, code: string, name: string): Compiled => {
-  try {
-    const script = isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, {
-      filename: name,
-      columnOffset: -HEAD.length,
-    })
-    const fault = breaksOut(code, name)
-    return fault === undefined ? { kind: 'commonjs', script } : { kind: 'faulty', faults: [fault] }
-  } catch (thrown) {
-    const fault = faultOf(thrown)
+  const fault = scriptFault(code, name)
+  if (fault !== undefined)
     return MODULE_ONLY.test(fault.message)
-      ? asModule(isolate, code, name)
+      ? compileModule(isolate, code, name)
       : { kind: 'faulty', faults: [fault] }
-  }
+  const options = { filename: name, columnOffset: -HEAD.length }
+  return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
 }
