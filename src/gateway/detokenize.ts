@@ -53,7 +53,7 @@ export interface DetokenizeDeps {
 export const detokenize = async (
   { bytes, contentType, contentEncoding }: RequestBody,
   { vault, expressions, limits, timed }: DetokenizeDeps,
-  acting: () => Promise<Caller>,
+  acting: () => Caller | Promise<Caller>,
   context: { readonly traceId: string; readonly now: number },
 ): Promise<Detokenized> => {
   const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, expressions, limits))

@@ -152,7 +152,7 @@ const createExchange = (shared: Shared): Exchange => {
     )
 
   /** Whose grants expressions are evaluated under. */
-  const acting = async ({ caller, proxy }: Accepted): Promise<Caller> => {
+  const acting = ({ caller, proxy }: Accepted): Caller | Promise<Caller> => {
     if (caller.actorType !== 'anonymous' || proxy?.applicationId === undefined) return caller
     if (deps.applicationCaller === undefined) return caller
     return deps.applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
@@ -235,15 +235,13 @@ const createExchange = (shared: Shared): Exchange => {
     )
     account.tokens = found.tokens
     const watch = proxy?.responseTransform !== undefined
-    const trace: Edits = { set: new Map([[traceHeader, account.traceId]]), remove: [] }
+    const set = new Map([[traceHeader, account.traceId]])
     if (shape !== undefined) {
       const { edits, body } = await transformed(held, shape, found.body ?? plain ?? bytes)
-      return released(held, merged(trace, withoutCoding(edits, contentEncoding)), body, watch)
+      return released(held, merged({ set, remove: [] }, withoutCoding(edits, contentEncoding)), body, watch)
     }
-    if (found.body === undefined) return released(held, trace, undefined, watch)
-    const length: Edits = { set: new Map([['content-length', `${found.body.length}`]]), remove: [] }
-    const edits = merged(trace, withoutCoding(length, found.decoded ? contentEncoding : undefined))
-    return released(held, edits, found.body, watch)
+    if (found.body !== undefined) set.set('content-length', `${found.body.length}`)
+    return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
   }
 
   const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
