@@ -6,13 +6,13 @@ interface Loaded {
 }
 
 /**
- * The first thing that runs in the snapshot: finds modules among the functions it is given, and leaves `installName` in the
+ * The first thing that runs in the snapshot: runs modules when they are first required, and leaves `installName` in the
  * global object. Its text goes there (`String(boot)`), so it uses nothing from outside itself.
  */
 export const boot = (
   global: object,
   installName: string,
-  modules: Readonly<Record<string, readonly [Factory, Names]>>,
+  moduleOf: (id: string) => readonly [Factory, Names] | undefined,
   builtins: Names,
   packages: Names,
   ready: readonly string[],
@@ -22,14 +22,13 @@ export const boot = (
   const bare = <T extends object>(members: T): T => assign(create(null), members)
 
   const loaded: Record<string, Loaded> = create(null)
-  const entries = bare(modules)
   const missing = (name: string) =>
     assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' })
 
   const load = (id: string): unknown => {
     const known = loaded[id]
     if (known !== undefined) return known.exports
-    const entry = entries[id]
+    const entry = moduleOf(id)
     if (entry === undefined) throw missing(id)
     const exports = {}
     const module: Loaded = { exports }

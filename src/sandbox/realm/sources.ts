@@ -145,8 +145,10 @@ export const realmText = (packages: readonly string[]): string => {
   ])
   const functions = modules.map(
     ({ id, body, needs }) =>
-      `${JSON.stringify(id)}: [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
+      `case ${JSON.stringify(id)}: return [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
   )
+  // a table would be made anew in each context
+  const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
   const names = [builtins, ids, READY].map((each) => JSON.stringify(each)).join(', ')
-  return ascii(`(${boot})(globalThis, '${INSTALL}', {\n${functions.join(',\n')}\n}, ${names})`)
+  return ascii(`(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
 }
