@@ -1,5 +1,5 @@
 /** Those that the snapshot holds ready, because many ask for them; each new context pays for them, a little. */
-export const READY = ['buffer', 'events', 'url', 'crypto', 'querystring', 'util']
+export const READY = ['buffer', 'crypto']
 
 /** Modules that customers' code may require, and the file below `inside/` that each is. `#` ones are the globals' own. */
 export const BUILTINS: Readonly<Record<string, string>> = {

@@ -1,6 +1,5 @@
 /** Signatures, encryption by public keys, and keys. */
 import {
-  constants,
   createECDH,
   diffieHellman,
   generateKeyPairSync,
@@ -79,5 +78,4 @@ export const asymmetric: HostFunctions = {
   'crypto.ecdh.secret': (curve: string, privateKey: Wire, other: Wire) =>
     textOf(ecdh(curve, privateKey).computeSecret(bytesOf(other))),
   'crypto.lists': () => ({ hashes: getHashes(), ciphers: getCiphers(), curves: getCurves() }),
-  'crypto.constants': () => constants,
 }

@@ -30,9 +30,14 @@ interface Options {
   readonly params?: Readonly<Record<string, number>>
 }
 
-const bounded = ({ maxOutputLength = MAX_OUTPUT, ...options }: Options) => ({
-  ...options,
-  maxOutputLength: Math.min(maxOutputLength, MAX_OUTPUT),
+const OPTIONS = ['level', 'memLevel', 'strategy', 'windowBits', 'finishFlush', 'params'] as const
+
+/** Options that change the bytes; those that change how much work they are (chunkSize) are not the code's to choose. */
+const bounded = (options: Options) => ({
+  ...Object.fromEntries(
+    OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
+  ),
+  maxOutputLength: Math.min(options.maxOutputLength ?? MAX_OUTPUT, MAX_OUTPUT),
 })
 
 const brotli = (input: Buffer, options: Options): Buffer => {

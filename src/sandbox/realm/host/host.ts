@@ -11,6 +11,8 @@ import { texts } from './texts.ts'
 import type { HostFunction, HostFunctions } from './types.ts'
 
 const MESSAGE = 500
+/** Characters of one call: what the largest body is as bytes, and some more. */
+const CALL = 32 * 1024 * 1024
 
 const failure = (error: unknown): Envelope => {
   const { name, message, code }: Error & { readonly code?: unknown } =
@@ -23,6 +25,7 @@ const failure = (error: unknown): Envelope => {
 const answer = (functions: HostFunctions, name: string, json: string): Envelope => {
   try {
     const run: HostFunction | undefined = Object.hasOwn(functions, name) ? functions[name] : undefined
+    if (json.length > CALL) throw new RangeError('This is too much for one call.')
     if (run === undefined) throw new TypeError('The host has no such function.')
     return { ok: run(...(JSON.parse(json) as never[])) ?? null }
   } catch (error) {

@@ -31,24 +31,34 @@ const fields = (url: URL) => ({
   hash: url.hash,
 })
 
+/** Names of domains are converted in quadratic time. */
+const MAX_URL = 65_536
+
+const checked = (text: string | undefined): string | undefined => {
+  if (text !== undefined && text.length > MAX_URL)
+    throw Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' })
+  return text
+}
+
 interface LegacyUrl {
   readonly href: string | null
 }
 
 export const texts: HostFunctions = {
-  'url.parse': (input: string, base?: string) => fields(new URL(input, base)),
+  'url.parse': (input: string, base?: string) => fields(new URL(`${checked(input)}`, checked(base))),
   'url.set': (href: string, name: Settable, value: string) => {
     const url = new URL(href)
+    checked(value)
     if (SETTABLE.includes(name)) url[name] = value
     return fields(url)
   },
-  'url.toASCII': (domain: string) => legacy.domainToASCII(domain),
-  'url.toUnicode': (domain: string) => legacy.domainToUnicode(domain),
+  'url.toASCII': (domain: string) => legacy.domainToASCII(`${checked(domain)}`),
+  'url.toUnicode': (domain: string) => legacy.domainToUnicode(`${checked(domain)}`),
   'url.legacyParse': (text: string, slashes?: boolean): LegacyUrl => ({
-    ...legacy.parse(text, false, slashes),
+    ...legacy.parse(`${checked(text)}`, false, slashes),
   }),
   'url.legacyFormat': (parts: object) => legacy.format(parts),
-  'url.legacyResolve': (from: string, to: string) => legacy.resolve(from, to),
+  'url.legacyResolve': (from: string, to: string) => legacy.resolve(`${checked(from)}`, `${checked(to)}`),
   'url.filePath': (url: string) => legacy.fileURLToPath(url, { windows: false }),
   'url.fromPath': (path: string) => fields(legacy.pathToFileURL(path, { windows: false })),
   'text.bytes': (wire: Wire) => textOf(bytesOf(wire)),

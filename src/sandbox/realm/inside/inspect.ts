@@ -53,6 +53,9 @@ const members = (
 
 const more = (count: number): string[] => (count > 0 ? [`... ${count} more item${count > 1 ? 's' : ''}`] : [])
 
+/** Empty items that are looked at; behind so many, all are taken to be empty. */
+const GAP = 10_000
+
 const items = (value: ArrayLike<unknown> & object, inspection: Inspection): string[] => {
   const shown: string[] = []
   let next = 0
@@ -62,7 +65,8 @@ const items = (value: ArrayLike<unknown> & object, inspection: Inspection): stri
       continue
     }
     const start = next
-    while (next < value.length && next - start < 100_000 && !Object.hasOwn(value, next)) next++
+    while (next < value.length && next - start < GAP && !Object.hasOwn(value, next)) next++
+    if (next - start === GAP) next = value.length
     shown.push(`<${next - start} empty item${next - start > 1 ? 's' : ''}>`)
   }
   return [...shown, ...more(value.length - next)]

@@ -1,5 +1,5 @@
 /** `Event`, `EventTarget`, `AbortController`, `AbortSignal`: as much as code uses that cancels its requests. */
-import { clearTimeout, setTimeout } from '../timers.ts'
+import { setTimeout } from '../timers.ts'
 
 type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown }
 
@@ -137,9 +137,4 @@ export const whenAborted = (
     forget = () => signal.removeEventListener('abort', listener)
   })
   return { aborted: rejected, forget }
-}
-
-export const after = (milliseconds: number, run: () => void): (() => void) => {
-  const timer = setTimeout(run, milliseconds)
-  return () => clearTimeout(timer)
 }
