@@ -23,19 +23,26 @@ const refused = (message: string): string =>
 export interface HostCalls {
   /** Answers with an envelope's JSON text; never rejects. */
   call(method: string, json: string): Promise<string>
+  /** The invocation is over: aborts the signal that the calls were given. */
+  end(): void
 }
+
+/** One for all, as an error with a stack for each invocation costs more than the rest of its end. */
+const ENDED = new Error('The invocation is over.')
 
 /** The calls of one invocation, at most `atOnce` at a time, each answer within `maxChars`. */
 export const createHostCalls = (
   host: SandboxHost,
-  options: { readonly atOnce: number; readonly maxChars: number; readonly signal: AbortSignal },
+  options: { readonly atOnce: number; readonly maxChars: number },
 ): HostCalls => {
   let active = 0
+  let controller: AbortController | undefined
   const answer = async (method: string, json: string): Promise<string> => {
     try {
+      controller ??= new AbortController()
       const input: Json = JSON.parse(json)
       const text = JSON.stringify({
-        ok: (await host.call(method, input, options.signal)) ?? null,
+        ok: (await host.call(method, input, controller.signal)) ?? null,
       } satisfies Envelope)
       return text.length > options.maxChars ? refused('The answer of this call is too large.') : text
     } catch (thrown) {
@@ -50,5 +57,6 @@ export const createHostCalls = (
         active--
       })
     },
+    end: () => controller?.abort(ENDED),
   }
 }

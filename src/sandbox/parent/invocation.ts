@@ -23,11 +23,9 @@ export const createInvocationJob = (
   },
 ): Job => {
   const bornAt = deps.now()
-  const ended = new AbortController()
   const calls = createHostCalls(invocation.host, {
     atOnce: limits.asyncCalls,
     maxChars: limits.resultBytes,
-    signal: ended.signal,
   })
   let over = false
   let called = false
@@ -39,7 +37,7 @@ export const createInvocationJob = (
     over = true
     clearTimeout(wall)
     invocation.signal?.removeEventListener('abort', cancel)
-    ended.abort()
+    calls.end()
     const now = deps.now()
     const timing = { waited: (begunAt ?? now) - bornAt, cpu, wall: now - bornAt }
     deps.resolve({ ...end, console, timing })
