@@ -17,8 +17,9 @@ const DERIVED = 65_536
 const ROUNDS = 1_000_000
 const SCRYPT_BYTES = 64 * 1024 * 1024
 const SCRYPT_WORK = 2 ** 20
-/** Derived bytes that may take all of the rounds; each as many more cost them again. */
-const BLOCK = 64
+
+/** Bytes that the rounds give at once; as many more cost all of them again. */
+const blockOf = (digest: string): number => createHash(digest).digest().length
 
 interface ScryptOptions {
   readonly N?: number
@@ -36,7 +37,7 @@ const scrypt = (password: Wire, salt: Wire, length: number, { N = 16_384, r = 8,
 
 const pbkdf2 = (password: Wire, salt: Wire, rounds: number, length: number, digest: string) => {
   whole('keylen', length, 0, DERIVED)
-  whole('iterations', rounds, 1, Math.floor(ROUNDS / Math.max(1, Math.ceil(length / BLOCK))))
+  whole('iterations', rounds, 1, Math.floor(ROUNDS / Math.max(1, Math.ceil(length / blockOf(digest)))))
   return textOf(pbkdf2Sync(bytesOf(password), bytesOf(salt), rounds, length, digest))
 }
 
