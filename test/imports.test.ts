@@ -22,10 +22,15 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   'control-plane': { values: 'common' },
   gateway: { values: 'common control-plane expressions', types: 'sdk kernel audit' },
   admin: { values: 'common kernel', types: 'sdk' },
+  sandbox: { values: 'common', types: 'sdk' },
+  // the rules for destinations are the proxy's
+  outbound: { values: 'common control-plane gateway', types: 'sdk' },
+  'code-host': { values: 'common', types: 'sdk kernel sandbox' },
   supervisor: { values: 'common config control-plane' },
   // the composition roots know all parts
   roles: {
-    values: 'common config store keys audit expressions vault kernel gateway admin supervisor shared-state',
+    values:
+      'common config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox outbound code-host',
     types: 'sdk',
   },
   // a whole vault for the tests of plugins

@@ -1,6 +1,7 @@
 import { definePlugin, type PermissionInfo } from '#sdk'
 import { Proxies } from './collections.ts'
 import { proxyOperations } from './operations.ts'
+import { proxySource } from './source.ts'
 
 const permission = (type: string, description: string): PermissionInfo => ({
   type,
@@ -17,6 +18,7 @@ export const plugin = definePlugin({
   setup: (kernel) => ({
     operations: proxyOperations(kernel),
     collections: [Proxies],
+    ports: { proxies: proxySource(kernel) },
     permissions: [
       permission('proxy:create', 'Create proxies'),
       permission('proxy:read', 'Read proxies'),

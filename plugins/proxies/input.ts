@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { AppError, type CodeWarning, codeWarnings, invalid, type Kernel } from '#sdk'
+import { AppError, type CodeWarning, checkApplication, codeWarnings, invalid, type Kernel } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import type { ProxyInput } from './schemas.ts'
 
@@ -28,14 +28,6 @@ const checkDestination = (kernel: Kernel, url: string): void => {
     if (!(thrown instanceof AppError) || thrown.status >= 500) throw thrown
     throw invalid({ destination_url: [thrown.message] })
   }
-}
-
-const checkApplication = async (kernel: Kernel, tenantId: string, id: string): Promise<void> => {
-  const application = await kernel.port('applications')?.get(tenantId, id)
-  if (application === undefined)
-    throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
-  if (application.type === 'management')
-    throw invalid({ 'application.id': ['must be the id of a public or private application'] })
 }
 
 /** The members of a valid request in stored form, with warnings about their code. Throws `invalid`. */

@@ -5,17 +5,17 @@ import {
   type CodeWarning,
   createTurns,
   defineOperation,
-  invalid,
   type Kernel,
   listOf,
-  mergePatch,
   Nothing,
   newId,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
+  patchedInput,
   randomBase58,
   Secret,
+  untilSettled,
 } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'
@@ -24,25 +24,8 @@ import { ProxyId, ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput 
 
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
-/** Times that a change starts again because another came between. */
-const ATTEMPTS = 200
 
 const noProxy = (id: string) => new AppError('not_found', `Proxy "${id.slice(0, 100)}" does not exist.`)
-
-const isConflict = (thrown: unknown): boolean => thrown instanceof AppError && thrown.code === 'conflict'
-
-/** What a patch leaves must be a proxy still. */
-const patched = (
-  current: Static<typeof ProxyInput>,
-  patch: Omit<Static<typeof ProxyPatch>, 'id'>,
-): Static<typeof ProxyInput> => {
-  for (const member of ['name', 'destination_url'] as const)
-    if (patch[member] === null) throw invalid({ [member]: ['must not be removed'] })
-  const merged = mergePatch(current, patch) as Static<typeof ProxyInput>
-  if (Object.keys(merged.configuration ?? {}).length > 25)
-    throw invalid({ configuration: ['must have at most 25 members'] })
-  return merged
-}
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: Kernel) => {
@@ -55,9 +38,9 @@ export const proxyOperations = (kernel: Kernel) => {
     { caller, now }: Call,
     next: (current: ProxyRecord) => Static<typeof ProxyInput>,
   ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> =>
-    inTurn(`${caller.tenantId} ${id}`, async () => {
-      const { tenantId, actorId } = caller
-      for (let attempt = 1; ; attempt++) {
+    inTurn(`${caller.tenantId} ${id}`, () =>
+      untilSettled(async () => {
+        const { tenantId, actorId } = caller
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)
         const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record))
@@ -72,14 +55,10 @@ export const proxyOperations = (kernel: Kernel) => {
           modified_by: actorId,
           modified_at: now,
         }
-        try {
-          await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
-          return { proxy, warnings }
-        } catch (thrown) {
-          if (!isConflict(thrown) || attempt >= ATTEMPTS) throw thrown
-        }
-      }
-    })
+        await kernel.commit([proxies().replacing(tenantId, proxy, current.version)])
+        return { proxy, warnings }
+      }),
+    )
 
   return [
     defineOperation({
@@ -175,7 +154,9 @@ export const proxyOperations = (kernel: Kernel) => {
       status: 204,
       examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
-        await change(id, call, (current) => patched(inputOf(current), patch))
+        await change(id, call, (current) =>
+          patchedInput(inputOf(current), patch, ['name', 'destination_url']),
+        )
         return {}
       },
     }),

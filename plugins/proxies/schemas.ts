@@ -1,17 +1,23 @@
 import { type Static, Type } from 'typebox'
-import { CODE_LENGTH, field, isoTime, orNull } from '#sdk'
+import {
+  CODE_LENGTH,
+  CONFIGURATION_MEMBERS,
+  type CodeWarning,
+  field,
+  isoTime,
+  orNull,
+  Reference,
+  warningsOf,
+} from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 
 const TransformInput = Type.Object(
   { code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) },
   { title: 'ProxyTransformInput' },
 )
-/** Of an application object only its id counts. */
-const ApplicationInput = Type.Object(
-  { id: Type.String({ maxLength: 200, field: 1 }) },
-  { title: 'Reference' },
-)
-const configuration = Type.Record(Type.String(), Type.Unknown(), { maxProperties: 25 })
+const configuration = Type.Record(Type.String(), Type.Unknown(), {
+  maxProperties: CONFIGURATION_MEMBERS,
+})
 const reactorId = Type.String({ maxLength: 200 })
 const name = Type.String({ minLength: 1, maxLength: 200 })
 const destinationUrl = Type.String({ minLength: 1, maxLength: 400 })
@@ -20,7 +26,7 @@ const destinationUrl = Type.String({ minLength: 1, maxLength: 400 })
 const optional = {
   request_transform: orNull(3, TransformInput),
   response_transform: orNull(4, TransformInput),
-  application: orNull(5, ApplicationInput),
+  application: orNull(5, Reference),
   configuration: orNull(6, configuration),
   require_auth: orNull(7, Type.Boolean({ description: 'Default: true.' })),
   request_reactor_id: orNull(8, reactorId),
@@ -48,21 +54,6 @@ export const ProxyPatch = Type.Object({
 
 export const ProxyId = Type.Object({ id: Type.String({ field: 1 }) })
 
-export const Warnings = Type.Optional(
-  Type.Array(
-    Type.Object(
-      {
-        path: Type.String({ field: 1 }),
-        line: Type.Integer({ field: 2 }),
-        column: Type.Integer({ field: 3 }),
-        message: Type.String({ field: 4 }),
-      },
-      { title: 'CodeWarning' },
-    ),
-    { field: 17, description: 'Code that was saved and does not parse.' },
-  ),
-)
-
 const transform = (number: number) =>
   Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { title: 'ProxyTransform', field: number }))
 
@@ -85,7 +76,7 @@ export const ProxyOutput = Type.Object(
     created_at: Type.Optional(Type.String({ format: 'date-time', field: 14 })),
     modified_by: Type.Optional(Type.String({ field: 15 })),
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
-    warnings: Warnings,
+    warnings: warningsOf(17),
   },
   { title: 'Proxy' },
 )
@@ -94,11 +85,11 @@ export const ProxyOutput = Type.Object(
 export const proxyOutput = (
   tenantId: string,
   { key_hash: _, created_at, modified_at, ...proxy }: ProxyRecord,
-  warnings: NonNullable<Static<typeof Warnings>> = [],
+  warnings: readonly CodeWarning[] = [],
 ): Static<typeof ProxyOutput> => ({
   ...proxy,
   tenant_id: tenantId,
   created_at: isoTime(created_at),
   ...(modified_at === undefined ? {} : { modified_at: isoTime(modified_at) }),
-  ...(warnings.length === 0 ? {} : { warnings }),
+  ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
 })

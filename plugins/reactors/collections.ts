@@ -36,11 +36,58 @@ export const Reactors = {
     code: Type.Optional(Type.String()),
     application_id: Type.Optional(Type.String()),
     configuration: Type.Record(Type.String(), Type.Unknown()),
+    /** Key that its callbacks are signed with. */
+    callback_key: Type.String(),
     ...changes,
   }),
   indexes: ['formula_id'],
-  sealed: ['code', 'configuration'],
+  sealed: ['code', 'configuration', 'callback_key'],
+} as const
+
+/** An invocation that is answered later; times in ms since the epoch. */
+export const Requests = {
+  name: 'reactor_requests',
+  schema: Type.Object({
+    id: Type.String(),
+    reactor_id: Type.String(),
+    /** Who asked, and who alone is answered. */
+    actor_id: Type.String(),
+    /** Absent while it runs. One that is absent past `due` will not come: its process ended first. */
+    outcome: Type.Optional(
+      Type.Object({
+        tokens: Type.Optional(Type.Unknown()),
+        raw: Type.Optional(Type.Unknown()),
+        error: Type.Optional(
+          Type.Object({ title: Type.String(), status: Type.Integer(), detail: Type.String() }),
+        ),
+      }),
+    ),
+    due: Type.Integer(),
+    expires_at: Type.Integer(),
+  }),
+  sealed: ['outcome'],
+  expires: 'expires_at',
+} as const
+
+/** A result that somebody waits for, under the id of its request. */
+export const Callbacks = {
+  name: 'reactor_callbacks',
+  schema: Type.Object({
+    id: Type.String(),
+    reactor_id: Type.String(),
+    url: Type.String(),
+    /** Attempts begun. */
+    attempts: Type.Integer(),
+    /** When the next attempt is to be made. */
+    due: Type.Integer(),
+    expires_at: Type.Integer(),
+  }),
+  sealed: ['url'],
+  expires: 'expires_at',
 } as const
 
 export type FormulaRecord = Static<(typeof Formulas)['schema']>
 export type ReactorRecord = Static<(typeof Reactors)['schema']>
+export type RequestRecord = Static<(typeof Requests)['schema']>
+export type Outcome = NonNullable<RequestRecord['outcome']>
+export type CallbackRecord = Static<(typeof Callbacks)['schema']>

@@ -12,15 +12,13 @@ import {
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
+  untilSettled,
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import { elementFaults, parameterFaults, storedElements, storedParameters } from './elements.ts'
 import * as examples from './examples.ts'
-import { ATTEMPTS, isConflict } from './retry.ts'
+import { noFormula } from './faults.ts'
 import { EntityId, FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
-
-const noFormula = (id: string) =>
-  new AppError('not_found', `Reactor formula "${id.slice(0, 100)}" does not exist.`)
 
 type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'>
 
@@ -155,26 +153,25 @@ export const formulaOperations = (kernel: Kernel) => {
       examples: examples.removeFormula,
       run: async ({ id }, { caller }) => {
         const { tenantId } = caller
-        for (let attempt = 1; ; attempt++) {
+        const used = await untilSettled(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw noFormula(id)
           const { total } = await reactors().find(tenantId, { where: { formula_id: id }, page: 1, size: 1 })
-          if (total > 0)
-            throw new AppError(
-              'conflict',
-              `Reactor formula "${id}" is used by ${total} reactors. Delete them, or give them another formula, first.`,
-            )
-          try {
-            // Replaced at the version read: a reactor made meanwhile has moved it, and is then seen.
-            await kernel.commit([
-              formulas().replacing(tenantId, current.record, current.version),
-              formulas().deleting(tenantId, id),
-            ])
-            return {}
-          } catch (thrown) {
-            if (!isConflict(thrown) || attempt >= ATTEMPTS) throw thrown
-          }
-        }
+          // Told apart from a lost race: this one does not go away by trying again.
+          if (total > 0) return total
+          // Replaced at the version read: a reactor made meanwhile has moved it, and is then seen.
+          await kernel.commit([
+            formulas().replacing(tenantId, current.record, current.version),
+            formulas().deleting(tenantId, id),
+          ])
+          return 0
+        })
+        if (used > 0)
+          throw new AppError(
+            'conflict',
+            `Reactor formula "${id}" is used by ${used} reactors. Delete them, or give them another formula, first.`,
+          )
+        return {}
       },
     }),
   ]

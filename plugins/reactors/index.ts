@@ -1,13 +1,20 @@
-import { definePlugin, type PermissionInfo } from '#sdk'
-import { Formulas, Reactors } from './collections.ts'
+import { definePlugin, type PermissionInfo, Type } from '#sdk'
+import { createCallbacks } from './callbacks.ts'
+import { Callbacks, Formulas, Reactors, Requests } from './collections.ts'
 import { formulaOperations } from './formula-operations.ts'
+import { createReact } from './react.ts'
+import { reactOperations } from './react-operations.ts'
 import { reactorOperations } from './reactor-operations.ts'
+import { createRequests } from './requests.ts'
 
 const permission = (type: string, description: string): PermissionInfo => ({
   type,
   description,
   application_types: ['management'],
 })
+
+/** Seconds before each attempt to deliver a callback. */
+const DELAYS = [0, 1, 5, 30, 120, 600, 1_800, 7_200]
 
 /**
  * Reactor formulas and the reactors made of them (interface, "Reactor formulas"; completions §8). One plugin, so that a
@@ -17,15 +24,48 @@ export const plugin = definePlugin({
   api: 1,
   name: 'reactors',
   version: '1.0.0',
-  requires: ['applications'],
-  setup: (kernel) => ({
-    operations: [...formulaOperations(kernel), ...reactorOperations(kernel)],
-    collections: [Formulas, Reactors],
-    permissions: [
-      permission('reactor:create', 'Create reactors and reactor formulas'),
-      permission('reactor:read', 'Read reactors and reactor formulas'),
-      permission('reactor:update', 'Update reactors and reactor formulas'),
-      permission('reactor:delete', 'Delete reactors and reactor formulas'),
-    ],
+  requires: ['applications', 'tokens'],
+  config: Type.Object({
+    callback_delays: Type.Array(Type.Number({ minimum: 0, maximum: 43_200 }), {
+      minItems: 1,
+      maxItems: 20,
+      default: DELAYS,
+      description: 'Seconds before each attempt to deliver a callback.',
+    }),
   }),
+  setup: (kernel) => {
+    const react = createReact(kernel)
+    const stopping = new AbortController()
+    const { signal } = stopping
+    const requests = createRequests(kernel, {
+      react,
+      deliver: (waiting, due) => callbacks.begin(waiting, due),
+      signal,
+    })
+    const callbacks = createCallbacks(kernel, {
+      delays: kernel.config.callback_delays.map((seconds) => seconds * 1_000),
+      body: requests.body,
+      signal,
+    })
+    return {
+      operations: [
+        ...formulaOperations(kernel),
+        ...reactorOperations(kernel),
+        ...reactOperations(react, requests),
+      ],
+      collections: [Formulas, Reactors, Requests, Callbacks],
+      permissions: [
+        permission('reactor:create', 'Create reactors and reactor formulas'),
+        permission('reactor:read', 'Read reactors and reactor formulas'),
+        permission('reactor:update', 'Update reactors and reactor formulas'),
+        permission('reactor:delete', 'Delete reactors and reactor formulas'),
+      ],
+      start: () => callbacks.resume(),
+      stop: async () => {
+        stopping.abort()
+        await requests.settled()
+        await callbacks.settled()
+      },
+    }
+  },
 })

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type CodeWarning, codeWarnings, invalid, type Kernel, type Mutation } from '#sdk'
+import { type CodeWarning, checkApplication, codeWarnings, invalid, type Kernel, type Mutation } from '#sdk'
 import { Formulas, type ReactorRecord } from './collections.ts'
 import type { ElementType } from './elements.ts'
 import type { ReactorInput } from './schemas.ts'
@@ -22,14 +22,6 @@ const fault = (value: unknown, type: ElementType): string | undefined => {
     case 'string':
       return typeof value === 'string' ? undefined : 'must be a string'
   }
-}
-
-const checkApplication = async (kernel: Kernel, tenantId: string, id: string): Promise<void> => {
-  const application = await kernel.port('applications')?.get(tenantId, id)
-  if (application === undefined)
-    throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
-  if (application.type === 'management')
-    throw invalid({ 'application.id': ['must be the id of a public or private application'] })
 }
 
 /**

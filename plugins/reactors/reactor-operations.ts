@@ -1,24 +1,24 @@
 import { type Static, Type } from 'typebox'
 import {
-  AppError,
   type Call,
   type CodeWarning,
   createTurns,
   defineOperation,
-  invalid,
   type Kernel,
   listOf,
-  mergePatch,
   Nothing,
   newId,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
+  patchedInput,
+  randomBase58,
+  untilSettled,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
+import { noReactor } from './faults.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
-import { ATTEMPTS, isConflict } from './retry.ts'
 import {
   EntityId,
   ReactorInput,
@@ -28,19 +28,8 @@ import {
   reactorOutput,
 } from './schemas.ts'
 
-const noReactor = (id: string) => new AppError('not_found', `Reactor "${id.slice(0, 100)}" does not exist.`)
-
-/** What a patch leaves must be a reactor still. */
-const patched = (
-  current: Static<typeof ReactorInput>,
-  patch: Omit<Static<typeof ReactorPatch>, 'id'>,
-): Static<typeof ReactorInput> => {
-  if (patch.name === null) throw invalid({ name: ['must not be removed'] })
-  const merged = mergePatch(current, patch) as Static<typeof ReactorInput>
-  if (Object.keys(merged.configuration ?? {}).length > 25)
-    throw invalid({ configuration: ['must have at most 25 members'] })
-  return merged
-}
+/** Characters of the key that callbacks are signed with. */
+const KEY_LENGTH = 43
 
 /** What replaces a reactor; without formula and code it keeps what it runs: clients send only what may change. */
 const replaced = (
@@ -72,30 +61,20 @@ export const reactorOperations = (kernel: Kernel) => {
     return reactor
   }
 
-  /** `attempt` again when what it read was changed before it wrote. */
-  const settled = async <T>(attempt: () => Promise<T>): Promise<T> => {
-    for (let count = 1; ; count++) {
-      try {
-        return await attempt()
-      } catch (thrown) {
-        if (!isConflict(thrown) || count >= ATTEMPTS) throw thrown
-      }
-    }
-  }
-
   const change = (
     id: string,
     { caller, now }: Call,
     next: (current: ReactorRecord) => Static<typeof ReactorInput>,
   ) =>
     inTurn(`${caller.tenantId} ${id}`, () =>
-      settled(async () => {
+      untilSettled(async () => {
         const { tenantId, actorId } = caller
         const current = await reactors().read(tenantId, id)
         if (current === undefined) throw noReactor(id)
         const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
-        const { created_by, created_at } = current.record
-        const reactor = { ...members, id, created_by, created_at, modified_by: actorId, modified_at: now }
+        const { callback_key, created_by, created_at } = current.record
+        const kept = { id, callback_key, created_by, created_at }
+        const reactor = { ...members, ...kept, modified_by: actorId, modified_at: now }
         await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
         return { reactor, warnings }
       }),
@@ -116,9 +95,10 @@ export const reactorOperations = (kernel: Kernel) => {
       run: async (input, { caller, now }) => {
         const { tenantId, actorId } = caller
         const { reactor, warnings } = await inTurn(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
-          settled(async () => {
+          untilSettled(async () => {
             const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
-            const reactor = { ...members, id: newId(), created_by: actorId, created_at: now }
+            const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
+            const reactor = { ...members, id: newId(), ...made }
             await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])
             return { reactor, warnings }
           }),
@@ -189,7 +169,7 @@ export const reactorOperations = (kernel: Kernel) => {
       status: 204,
       examples: examples.patch,
       run: async ({ id, ...patch }, call) => {
-        await change(id, call, (current) => patched(inputOf(current), patch))
+        await change(id, call, (current) => patchedInput(inputOf(current), patch, ['name']))
         return {}
       },
     }),

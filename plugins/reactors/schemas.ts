@@ -1,5 +1,15 @@
 import { type Static, Type } from 'typebox'
-import { type ApplicationInfo, CODE_LENGTH, type CodeWarning, field, isoTime, orNull } from '#sdk'
+import {
+  type ApplicationInfo,
+  CODE_LENGTH,
+  CONFIGURATION_MEMBERS,
+  type CodeWarning,
+  field,
+  isoTime,
+  orNull,
+  Reference,
+  warningsOf,
+} from '#sdk'
 import type { FormulaRecord, ReactorRecord } from './collections.ts'
 import { Elements, elementsInput, Parameters, parametersInput } from './elements.ts'
 
@@ -29,22 +39,6 @@ export const FormulaUpdate = Type.Object({ id, ...FormulaInput.properties })
 
 export const EntityId = Type.Object({ id: Type.String({ field: 1 }) })
 
-const warnings = (number: number) =>
-  Type.Optional(
-    Type.Array(
-      Type.Object(
-        {
-          path: Type.String({ field: 1 }),
-          line: Type.Integer({ field: 2 }),
-          column: Type.Integer({ field: 3 }),
-          message: Type.String({ field: 4 }),
-        },
-        { title: 'CodeWarning' },
-      ),
-      { field: number, description: 'Code that was saved and does not parse.' },
-    ),
-  )
-
 const time = (number: number) => Type.Optional(Type.String({ format: 'date-time', field: number }))
 const text = (number: number) => Type.Optional(Type.String({ field: number }))
 
@@ -64,18 +58,18 @@ export const FormulaOutput = Type.Object(
     created_at: time(11),
     modified_by: text(12),
     modified_at: time(13),
-    warnings: warnings(14),
+    warnings: warningsOf(14),
   },
   { title: 'ReactorFormula' },
 )
 
-/** Of a formula or application object only its id counts. */
-const Reference = Type.Object({ id: Type.String({ maxLength: 200, field: 1 }) }, { title: 'Reference' })
-
 const optional = {
   formula: orNull(2, Reference),
   code: orNull(3, code),
-  configuration: orNull(4, Type.Record(Type.String(), Type.Unknown(), { maxProperties: 25 })),
+  configuration: orNull(
+    4,
+    Type.Record(Type.String(), Type.Unknown(), { maxProperties: CONFIGURATION_MEMBERS }),
+  ),
   application: orNull(5, Reference),
 }
 
@@ -117,7 +111,11 @@ export const ReactorOutput = Type.Object(
     created_at: time(9),
     modified_by: text(10),
     modified_at: time(11),
-    warnings: warnings(12),
+    warnings: warningsOf(12),
+    callback_key: Type.String({
+      field: 13,
+      description: 'Key that callbacks of this reactor are signed with.',
+    }),
   },
   { title: 'Reactor' },
 )
@@ -166,6 +164,7 @@ export const reactorOutput = (
   ...(embedded.formula ? { formula: formulaOutput(embedded.formula) } : {}),
   ...(reactor.code === undefined ? {} : { code: reactor.code }),
   configuration: reactor.configuration,
+  callback_key: reactor.callback_key,
   ...(embedded.application ? { application: applicationOutput(embedded.application) } : {}),
   created_by: reactor.created_by,
   ...(reactor.modified_by === undefined ? {} : { modified_by: reactor.modified_by }),

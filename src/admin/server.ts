@@ -38,7 +38,7 @@ export interface AdminOptions {
   readonly requestTimeout?: number
   /** ms for the head of a request to arrive; default 10,000. */
   readonly headersTimeout?: number
-  /** ms after which a call is answered with 504; default 30,000. */
+  /** ms after which a call is answered with 504; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
   /** ms between two looks for requests that are too slow; default 1,000. */
   readonly checkInterval?: number
@@ -98,7 +98,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       headerLimit: options.headerLimit ?? 64 * 1024,
       requestTimeout: options.requestTimeout ?? 30_000,
       headersTimeout: options.headersTimeout ?? 10_000,
-      callTimeout: options.callTimeout ?? 30_000,
+      callTimeout: options.callTimeout ?? 45_000,
       checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
       admit: options.admit,

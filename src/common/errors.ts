@@ -1,3 +1,5 @@
+import type { Json } from './json.ts'
+
 /**
  * The one table of failures (completions §2): what a code means over HTTP and gRPC, and the title its problem carries.
  * gRPC numbers: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
@@ -6,6 +8,7 @@ export const ERRORS = {
   malformed: { status: 400, grpc: 3, title: 'Malformed request' },
   invalid: { status: 400, grpc: 3, title: 'Validation failed' },
   bad_expression: { status: 400, grpc: 3, title: 'Invalid expression' },
+  code_failed: { status: 400, grpc: 9, title: 'Code failed' },
   bad_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
   unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
@@ -20,6 +23,7 @@ export const ERRORS = {
   rate_limited: { status: 429, grpc: 8, title: 'Too many requests' },
   internal: { status: 500, grpc: 13, title: 'Internal error' },
   destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
+  bad_answer: { status: 502, grpc: 14, title: 'Unusable answer' },
   overloaded: { status: 503, grpc: 14, title: 'Overloaded' },
   unavailable: { status: 504, grpc: 14, title: 'Service unavailable' },
 } as const
@@ -38,7 +42,16 @@ export interface Problem {
   readonly errors?: FieldErrors
 }
 
+/** What a tenant's code decided about the answer of a failed call (completions §7). */
+export interface CodeAnswer {
+  readonly status: number
+  readonly headers?: Readonly<Record<string, string>>
+  /** The whole body in place of a problem; a string is sent as it is. */
+  readonly body?: Json
+}
+
 interface AppErrorOptions {
+  readonly answer?: CodeAnswer
   readonly errors?: FieldErrors
   readonly cause?: unknown
   /** Seconds a client should wait, printed as `Retry-After`. */
@@ -59,6 +72,7 @@ export class AppError extends Error {
   readonly errors: FieldErrors | undefined
   readonly retryAfter: number | undefined
   readonly allow: readonly string[] | undefined
+  readonly answer: CodeAnswer | undefined
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -67,10 +81,18 @@ export class AppError extends Error {
     this.errors = options.errors
     this.retryAfter = options.retryAfter
     this.allow = options.allow
+    this.answer = options.answer
   }
 
   get status(): number {
-    return ERRORS[this.code].status
+    return this.answer?.status ?? ERRORS[this.code].status
+  }
+
+  /** The gRPC status code: that of the table, or of the first failure with the status that code chose. */
+  get grpc(): number {
+    const own = ERRORS[this.code]
+    if (this.status === own.status) return own.grpc
+    return Object.values(ERRORS).find(({ status }) => status === this.status)?.grpc ?? own.grpc
   }
 
   /** Any thrown thing as an AppError; what is not ours becomes `internal` with a fixed sentence. */
@@ -80,8 +102,13 @@ export class AppError extends Error {
   }
 
   toProblem(): Problem {
-    const { title, status } = ERRORS[this.code]
-    return { title, status, detail: this.message, ...(this.errors ? { errors: this.errors } : {}) }
+    const { title } = ERRORS[this.code]
+    return {
+      title,
+      status: this.status,
+      detail: this.message,
+      ...(this.errors ? { errors: this.errors } : {}),
+    }
   }
 }
 

@@ -32,6 +32,32 @@ export const createMetrics = () => {
       labelNames: ['name'] as const,
       registers,
     }),
+    sandbox: {
+      invocations: new Counter({
+        name: 'sidevault_sandbox_invocations_total',
+        help: 'Runs of code, by how they ended (returned, threw, unusable, or the limit that was met).',
+        labelNames: ['outcome'] as const,
+        registers,
+      }),
+      seconds: new Histogram({
+        name: 'sidevault_sandbox_seconds',
+        help: 'Time of one run of code: waiting for its turn, on the CPU, and altogether.',
+        labelNames: ['time'] as const,
+        buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
+        registers,
+      }),
+      children: new Gauge({
+        name: 'sidevault_sandbox_children',
+        help: 'Child processes that are ready for code.',
+        registers,
+      }),
+      ends: new Counter({
+        name: 'sidevault_sandbox_child_ends_total',
+        help: 'Child processes that ended, by why: silent, memory, crash.',
+        labelNames: ['why'] as const,
+        registers,
+      }),
+    },
   }
 }
 

@@ -15,6 +15,8 @@ export interface ExchangeMetadata {
   readonly upstream?: Upstream
   /** Lower-case brand whose spelling the answer's headers use. */
   readonly brand?: string
+  /** What the destination answered, once it has: told also with an answer that Envoy then makes itself. */
+  readonly destination_status?: string
   /** The local reply is the gateway's own and is left as it is. */
   readonly reply?: true
 }

@@ -26,6 +26,14 @@ const withoutEnvoyHeaders = {
   },
 }
 
+const answerMode = (body: 'NONE' | 'BUFFERED') => ({
+  response_header_mode: 'SEND',
+  request_body_mode: 'BUFFERED',
+  response_body_mode: body,
+  request_trailer_mode: 'SKIP',
+  response_trailer_mode: 'SKIP',
+})
+
 const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   name: 'envoy.filters.http.ext_proc',
   typed_config: {
@@ -37,6 +45,9 @@ const gateway = ({ gatewayTimeoutMs }: Settings) => ({
     failure_mode_allow: false,
     status_on_error: { code: 'GatewayTimeout' },
     message_timeout: duration(gatewayTimeoutMs),
+    // For requests whose answer a transform waits for; for all others answers never pass through the gateway.
+    allow_mode_override: true,
+    allowed_override_modes: [answerMode('NONE'), answerMode('BUFFERED')],
     processing_mode: {
       request_header_mode: 'SEND',
       request_body_mode: 'BUFFERED',

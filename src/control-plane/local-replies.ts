@@ -33,6 +33,7 @@ const metadata = (key: string, value: object): Filter => ({
     matcher: { filter: METADATA, path: [{ key }], value },
   },
 })
+const metadataPresent = (key: string) => metadata(key, { present_match: true })
 const present = (name: string): Filter => ({ header_filter: { header: { name, present_match: true } } })
 const anyOf = (member: string, starts: readonly string[]) =>
   starts.map((start) => `${member}.startsWith('${start}')`).join(' || ')
@@ -65,6 +66,8 @@ const rule = (when: Filter, code: ErrorCode, detail: string): Rule => ({
 const FORBIDDEN =
   'The destination has an address that this gateway does not call. Ask its operator to allow the network it is in.'
 const HELD = 'The gateway could not finish the request, and nothing of it was forwarded. Retry.'
+const RELEASED =
+  'The gateway could not finish the answer. The destination may have received the request and done what it asks.'
 const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending]
 
 const SHARED: readonly Rule[] = [
@@ -102,7 +105,13 @@ const upgrade: Rule = {
 const PROXY: readonly Rule[] = [
   rule(cel(`${DETAILS}.contains('address_denied')`), 'destination_forbidden', FORBIDDEN),
   rule(cel(`${DETAILS}.startsWith('rbac_access_denied')`), 'destination_forbidden', FORBIDDEN),
+  rule(all(metadataPresent('upstream'), cel(anyOf(DETAILS, GATEWAY_FAULTS))), 'unavailable', RELEASED),
   rule(cel(anyOf(DETAILS, GATEWAY_FAULTS)), 'unavailable', HELD),
+  rule(
+    cel(`${DETAILS} == 'response_payload_too_large'`),
+    'bad_answer',
+    "The destination's answer is larger than a transform may take. It may have done what was asked.",
+  ),
   rule(
     all(flags('UH'), cel(GATEWAY_ROUTES.map((name) => `xds.route_name == '${name}'`).join(' || '))),
     'unavailable',
@@ -176,6 +185,15 @@ const traceHeaders = (brand: string) => {
   ]
 }
 
+/** Left out unless the destination had answered. */
+const destinationStatus = (brand: string) => ({
+  header: {
+    key: brandHeaders(brand).destinationStatus,
+    value: `%DYNAMIC_METADATA(${METADATA}:destination_status)%`,
+  },
+  append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+})
+
 const body = ({ title, detail }: Rule, wrap: boolean) => {
   const problem = { title, status: '%RESPONSE_CODE%', detail }
   return {
@@ -193,6 +211,7 @@ export const localReplies = ({ brands }: Settings) => {
       ...(one.status === undefined ? {} : { status_code: one.status }),
       headers_to_add: [
         ...traceHeaders(brand),
+        ...(wrap ? [destinationStatus(brand)] : []),
         ...(one.allow === undefined ? [] : [{ header: { key: 'allow', value: one.allow } }]),
       ],
       body_format_override: body(one, wrap),

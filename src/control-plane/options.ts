@@ -60,7 +60,8 @@ export interface Settings extends BootstrapOptions {
 const BRAND = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
 const SOCKET_PATH_BYTES = 107
 
-const machineAddresses = (): readonly string[] => [
+/** Addresses and blocks by which this machine reaches itself. */
+export const machineAddresses = (): readonly string[] => [
   '127.0.0.0/8',
   '::1',
   ...Object.values(networkInterfaces())

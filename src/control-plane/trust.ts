@@ -21,15 +21,19 @@ const systemBundle = async (): Promise<string> => {
 }
 
 /**
- * Writes the authorities trusted for destinations to `path`: the system's (Node's own list where the system has none),
- * and those of the PEM file `extra`. Throws an Error when `extra` cannot be read or holds no certificate.
+ * The authorities trusted for destinations, PEM: the system's (Node's own list where the system has none), and those of
+ * the PEM file `extra`. Throws an Error when `extra` cannot be read or holds no certificate.
  */
-export const writeTrustBundle = async (path: string, extra?: string): Promise<void> => {
+export const trustBundle = async (extra?: string): Promise<string> => {
   const parts = [await systemBundle()]
   if (extra !== undefined) {
     const certificates = (await readFile(extra, 'utf8')).match(CERTIFICATE)
     if (!certificates) throw new Error(`"${extra}" holds no PEM certificate`)
     parts.push(certificates.join('\n'))
   }
-  await writeFile(path, `${parts.map((part) => part.trim()).join('\n')}\n`, { mode: 0o600 })
+  return `${parts.map((part) => part.trim()).join('\n')}\n`
 }
+
+/** Writes `trustBundle` to `path`. */
+export const writeTrustBundle = async (path: string, extra?: string): Promise<void> =>
+  writeFile(path, await trustBundle(extra), { mode: 0o600 })

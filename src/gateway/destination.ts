@@ -156,8 +156,8 @@ const parseOwn = (authority: string, scheme: string): OwnAddress | undefined => 
 }
 
 export interface Destinations {
-  /** `parseDestination` of a header value, whose bytes are UTF-8. */
-  parse(header: string): Destination
+  /** `parseDestination`. */
+  parse(url: string): Destination
   /** True when the destination is what the caller itself called to reach this gateway. */
   isOwn(destination: Destination, authority: string, scheme: string): boolean
 }
@@ -169,11 +169,11 @@ export const createDestinations = (policy: DestinationPolicy): Destinations => {
   const parsed = new LRUCache<string, Destination>({ max: KEPT })
   const owned = new LRUCache<string, { readonly address: OwnAddress | undefined }>({ max: KEPT })
   return {
-    parse(header) {
-      let destination = parsed.get(header)
+    parse(url) {
+      let destination = parsed.get(url)
       if (destination === undefined) {
-        destination = parseDestination(Buffer.from(header, 'latin1').toString('utf8'), policy)
-        parsed.set(header, destination)
+        destination = parseDestination(url, policy)
+        parsed.set(url, destination)
       }
       return destination
     },

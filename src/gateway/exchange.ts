@@ -1,26 +1,20 @@
 /**
- * One proxied request's life, from its headers to its release (interface "Ephemeral proxy", completions §7). Knows
- * HTTP, nothing of gRPC; stream.ts carries its answers to Envoy.
+ * One proxied request's life, from its headers to its release, and on to its answer when a transform waits for that
+ * (interface, "Ephemeral proxy", "Pre-configured proxies"; completions §7). Knows HTTP, nothing of gRPC; stream.ts
+ * carries its answers to Envoy.
  */
-
-import type { AuditRecord } from '../audit/types.ts'
-import { type Admit, CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
-import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
-import type { Json } from '../common/json.ts'
-import type { Log } from '../common/log.ts'
-import type { Metrics } from '../common/metrics.ts'
 import type { Upstream } from '../control-plane/agreement.ts'
-import type { Expressions, Resolve } from '../expressions/types.ts'
-import type { Authenticator } from '../kernel/types.ts'
-import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
-import { type Acceptance, type Accepted, acceptHead, checkCaller } from './accept.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Caller, Code, StoredProxy, Vault } from '../sdk/index.ts'
+import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
+import { type AccountDeps, createAccount } from './account.ts'
 import type { Admission } from './admission.ts'
-import { type BodyLimits, planBody } from './body/rewrite.ts'
+import type { BodyLimits } from './body/rewrite.ts'
 import { createDestinations, type DestinationPolicy } from './destination.ts'
+import { type Detokenized, detokenize, plainBody } from './detokenize.ts'
 import {
   type BrandRules,
-  branded,
   brandOf,
   type Edits,
   type Head,
@@ -28,11 +22,20 @@ import {
   traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
+import { type IdentifyDeps, identify } from './identify.ts'
+import { createPatience } from './patience.ts'
 import { proxyError, type Reply } from './replies.ts'
+import { createTimed, type Timed } from './stages.ts'
+import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
+import { type Shape, shapeOf } from './transform/content.ts'
+import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
 
-/** What Envoy is told. `hold`: wait for the body; only `release` names where the request goes. */
+/**
+ * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
+ * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
+ */
 export type Answer =
-  | { readonly kind: 'hold'; readonly brand: string; readonly edits: Edits }
+  | { readonly kind: 'hold'; readonly brand: string; readonly edits: Edits; readonly watch?: boolean }
   | {
       readonly kind: 'release'
       readonly brand: string
@@ -40,29 +43,31 @@ export type Answer =
       readonly upstream: Upstream
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
+      readonly watch?: boolean
     }
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'collect'; readonly destinationStatus: string }
+  | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
   | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
 
-/** Neither step rejects: a failure is a `reply`. Each is called at most once, `headers` first. */
+/** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
 export interface Exchange {
   headers(head: Head, endOfStream: boolean): Promise<Answer>
   body(body: Buffer): Promise<Answer>
+  answerHeaders(head: Head, endOfStream: boolean): Promise<Answer>
+  answerBody(body: Buffer): Promise<Answer>
   /** The caller went away: what is waited for is let go. */
   abandon(): void
 }
 
-export interface ExchangeDeps {
-  readonly authenticator: Authenticator
+export interface ExchangeDeps extends AccountDeps, IdentifyDeps {
   readonly vault: Vault
   readonly expressions: Expressions
-  readonly log: Log
-  readonly metrics: Metrics
-  readonly clock: Clock
   readonly admission: Admission
-  /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
-  /** Where denied calls are recorded (completions §10). */
-  readonly audit?: (records: readonly AuditRecord[]) => Promise<void>
+  /** Runs transforms; absent: proxies that have one fail. */
+  readonly code?: Pick<Code, 'run'> | undefined
+  /** The caller that an application of a stored proxy is; rejects when it is gone. Absent: all are. */
+  readonly applicationCaller?: ((tenantId: string, id: string) => Promise<Caller>) | undefined
 }
 
 export interface ExchangeOptions {
@@ -70,220 +75,215 @@ export interface ExchangeOptions {
   readonly destinations: DestinationPolicy
   /** Milliseconds that one step may take before it fails with `unavailable`. */
   readonly stepMs: number
+  /** The same for a step that runs code, whose own time is bounded by the sandbox. */
+  readonly codeStepMs: number
   readonly body: BodyLimits
   readonly bodyLimit: number
 }
 
-const SLOW = 'A part of the service does not answer. Nothing was forwarded. Retry.'
-
-const whole = (token: UsedToken): Json => ({
-  id: token.id,
-  type: token.type,
-  data: token.data,
-  metadata: token.metadata,
-  containers: [token.container],
-})
-
-/** What expressions see of tokens in use. */
-export const resolver =
-  (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
-  (id) => {
-    const token = tokens.get(id)
-    return token && { data: token.data, token: whole(token) }
-  }
-
 /** What makes an exchange for each request; what they have in common is prepared here. */
 export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): (() => Exchange) => {
-  const { metrics } = deps
   const shared: Shared = {
     deps,
     options,
     brands: options.brands,
     bodyLimit: options.bodyLimit,
     destinations: createDestinations(options.destinations),
-    stages: {
-      authenticate: metrics.stage.labels('authenticate'),
-      plan: metrics.stage.labels('plan'),
-      use: metrics.stage.labels('use'),
-      apply: metrics.stage.labels('apply'),
-    },
+    timed: createTimed(deps.metrics),
   }
   return () => createExchange(shared)
 }
 
-type Stage = 'authenticate' | 'plan' | 'use' | 'apply'
-
 interface Shared extends Acceptance {
   readonly deps: ExchangeDeps
   readonly options: ExchangeOptions
-  readonly stages: Readonly<Record<Stage, { observe(seconds: number): void }>>
+  readonly timed: Timed
 }
 
+/** A request whose headers were accepted. */
+interface Held {
+  readonly accepted: Accepted
+  readonly head: Head
+  readonly stripped: readonly string[]
+  /** Undefined: no request transform applies. */
+  readonly shape: Shape | undefined
+}
+
+const NO_BODY = Buffer.alloc(0)
+
+const merged = (first: Edits, second: Edits): Edits => ({
+  set: new Map([...first.set, ...second.set]),
+  remove: [...first.remove, ...second.remove],
+})
+
 const createExchange = (shared: Shared): Exchange => {
-  const { deps, options, brands, stages } = shared
-  const began = performance.now()
+  const { deps, options, brands, timed } = shared
+  const account = createAccount(deps)
+  const patience = createPatience()
   let brand: string = brands.brands[0]
   let traceHeader = ''
-  let traceId = ''
-  let caller: Caller | undefined
-  let accepted: Accepted | undefined
-  let tokens = 0
-  let giveUp: (() => void) | undefined
+  let held: Held | undefined
+  let answer: CollectedAnswer | undefined
+  let destinationStatus: string | undefined
+  let watching = false
 
-  const timed = async <T>(stage: Stage, work: () => T | Promise<T>): Promise<T> => {
-    const start = performance.now()
+  /** Bounded work for one message; what it rejects with becomes the answer. */
+  const step = async (ms: number, bytes: number, work: () => Promise<Answer>): Promise<Answer> => {
     try {
-      return await work()
-    } finally {
-      stages[stage].observe((performance.now() - start) / 1000)
-    }
-  }
-
-  /** Rejects when the caller goes away or the step takes too long; its work then goes on unheard. */
-  const within = <T>(work: Promise<T>): Promise<T> =>
-    new Promise((resolve, reject) => {
-      giveUp = () => reject(new AppError('unavailable', SLOW))
-      const timer = setTimeout(giveUp, options.stepMs)
-      const settle = () => {
-        clearTimeout(timer)
-        giveUp = undefined
-      }
-      work.then(
-        (value) => {
-          settle()
-          resolve(value)
-        },
-        (error) => {
-          settle()
-          reject(error)
-        },
-      )
-    })
-
-  const authorize = async (head: Head): Promise<Caller> => {
-    const key = branded(head, brands, 'apiKey')
-    await deps.admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
-    caller = await timed('authenticate', () => deps.authenticator.authenticate(key))
-    checkCaller(caller)
-    return caller
-  }
-
-  const audit = async (error: AppError): Promise<void> => {
-    if (!caller || !deps.audit || error.status !== 403) return
-    await deps.audit([
-      {
-        tenant_id: caller.tenantId,
-        entity_type: 'proxy',
-        entity_id: caller.applicationId ?? caller.actorId,
-        operation: 'use',
-        actor_id: caller.actorId,
-        actor_type: caller.actorType,
-        message: `Proxy call denied: ${error.toProblem().title}`,
-        trace_id: traceId,
-        created_at: deps.clock.now(),
-      },
-    ])
-  }
-
-  const finish = (status: string, error?: AppError): void => {
-    deps.metrics.requests.inc({ operation: 'proxy', status })
-    const ms = Math.round((performance.now() - began) * 10) / 10
-    const line = {
-      operation: 'proxy',
-      status,
-      tokens,
-      ms,
-      trace_id: traceId,
-      tenant_id: caller?.tenantId,
-      actor_id: caller?.actorId,
-    }
-    if (error?.code === 'internal') deps.log.error({ ...line, err: error.cause }, 'proxied call failed')
-    else deps.log.info(line, 'proxied call')
-  }
-
-  const refuse = async (thrown: unknown): Promise<Answer> => {
-    const error = AppError.from(thrown)
-    finish(String(error.status), error)
-    try {
-      await audit(error)
-    } catch (cause) {
-      deps.log.error({ trace_id: traceId, err: cause }, 'denied call not recorded')
-    }
-    return { kind: 'reply', brand, reply: proxyError(error, brand, traceId) }
-  }
-
-  const rewrite = async (body: Buffer, { caller, destination, ...request }: Accepted): Promise<Answer> => {
-    const { contentType, contentEncoding } = request
-    const plan = await timed('plan', () =>
-      planBody(body, contentType, contentEncoding, deps.expressions, options.body),
-    )
-    const { upstream } = destination
-    if (plan.kind === 'pass')
+      return await patience.within(ms, deps.admission.run(bytes, work))
+    } catch (thrown) {
+      const error = AppError.from(thrown)
+      await account.refused(error)
       return {
-        kind: 'release',
+        kind: 'reply',
         brand,
-        upstream,
-        edits: { set: new Map([[traceHeader, traceId]]), remove: [] },
+        reply: proxyError(error, brands, brand, account.traceId, destinationStatus),
       }
-    const context = { caller, traceId, now: deps.clock.now() }
-    const used = await timed('use', async () =>
-      plan.ids.length === 0 ? new Map<string, UsedToken>() : await deps.vault.use(plan.ids, context),
-    )
-    tokens = used.size
-    const replaced = await timed('apply', () => plan.apply(resolver(used)))
-    return {
-      kind: 'release',
-      brand,
-      upstream,
-      edits: {
-        set: new Map([
-          [traceHeader, traceId],
-          ['content-length', String(replaced.length)],
-        ]),
-        remove: plan.decoded ? ['content-encoding'] : [],
-      },
-      body: replaced,
     }
+  }
+
+  const accept = (head: Head): Promise<Accepted> =>
+    acceptHead(head, brand, shared, (request) =>
+      timed('authenticate', () =>
+        identify(deps, brands, request, (identity) => {
+          account.identity = identity
+        }),
+      ),
+    )
+
+  /** Whose grants expressions are evaluated under. */
+  const acting = ({ caller, proxy }: Accepted): Caller | Promise<Caller> => {
+    if (caller.actorType !== 'anonymous' || proxy?.applicationId === undefined) return caller
+    if (deps.applicationCaller === undefined) return caller
+    return deps.applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
+      // An application that is gone leaves nobody to act as.
+      if (thrown instanceof AppError && thrown.code === 'unauthenticated') return caller
+      throw thrown
+    })
+  }
+
+  const runOf = (proxy: StoredProxy): TransformRun => {
+    if (deps.code === undefined) throw new AppError('unavailable', 'No code runs here. Ask the operator.')
+    return {
+      code: deps.code,
+      proxy,
+      brands,
+      texts: account.identity?.caller.actorType !== 'anonymous',
+      traceId: account.traceId,
+      signal: patience.signal(),
+      limits: options.body,
+    }
+  }
+
+  const transformed = (
+    { accepted, head, stripped }: Held,
+    shape: Shape,
+    body: Buffer,
+  ): Promise<Transformed> => {
+    const { proxy, method, suffix } = accepted
+    if (proxy === undefined) throw new Error('a transform without a proxy')
+    const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
+    const message = { head, stripped, shape, body, args }
+    return timed('transform', () => runTransform('request_transform', message, runOf(proxy)))
+  }
+
+  /** The request with its body as it goes out. */
+  const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch: boolean): Answer => {
+    if (watch) watching = true
+    else account.finish('forwarded')
+    const { upstream } = accepted.destination
+    return { kind: 'release', brand, upstream, edits, watch, ...(body === undefined ? {} : { body }) }
+  }
+
+  const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
+    const accepted = await accept(head)
+    const { proxy, contentType } = accepted
+    if (proxy !== undefined) await account.called(accepted)
+    const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
+    const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
+    const edits: Edits = {
+      set: new Map([
+        [':authority', accepted.destination.authority],
+        [':path', accepted.path],
+        [traceHeader, account.traceId],
+      ]),
+      remove: request.stripped,
+    }
+    const watch = proxy?.responseTransform !== undefined
+    held = request
+    if (!endOfStream) return { kind: 'hold', brand, edits, watch }
+    if (shape === undefined) return released(request, edits, undefined, watch)
+    const { edits: changes, body } = await transformed(request, shape, NO_BODY)
+    const set = new Map(changes.set)
+    if (body.length === 0) set.delete('content-length')
+    const all = merged(edits, { set, remove: changes.remove })
+    return released(request, all, body.length === 0 ? undefined : body, watch)
+  }
+
+  const takeBody = async (bytes: Buffer): Promise<Answer> => {
+    if (held === undefined) throw new Error('a body came without accepted headers')
+    const { accepted, shape } = held
+    const { contentType, contentEncoding, proxy } = accepted
+    const sent = { bytes, contentType, contentEncoding }
+    const plain = shape === undefined ? undefined : await plainBody(sent, options.body)
+    const context = { traceId: account.traceId, now: deps.clock.now() }
+    const found: Detokenized = await detokenize(
+      plain === undefined ? sent : { bytes: plain, contentType, contentEncoding: undefined },
+      { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed },
+      () => acting(accepted),
+      context,
+    )
+    account.tokens = found.tokens
+    const watch = proxy?.responseTransform !== undefined
+    const set = new Map([[traceHeader, account.traceId]])
+    if (shape !== undefined) {
+      const { edits, body } = await transformed(held, shape, found.body ?? plain ?? bytes)
+      return released(held, merged({ set, remove: [] }, withoutCoding(edits, contentEncoding)), body, watch)
+    }
+    if (found.body !== undefined) set.set('content-length', `${found.body.length}`)
+    return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
+  }
+
+  const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
+    destinationStatus = answerStatus(head, brand)
+    answer = endOfStream ? undefined : collectible(head, destinationStatus, options.bodyLimit)
+    if (answer !== undefined && destinationStatus !== undefined) return { kind: 'collect', destinationStatus }
+    account.finish('forwarded')
+    return { kind: 'pass' }
+  }
+
+  const takeAnswerBody = async (bytes: Buffer): Promise<Answer> => {
+    const proxy = held?.accepted.proxy
+    if (proxy === undefined || answer === undefined) throw new Error('an answer came that was not asked for')
+    const collected = answer
+    const result =
+      bytes.length === 0
+        ? undefined
+        : await timed('transform', () => transformAnswer(collected, bytes, runOf(proxy)))
+    account.finish('forwarded')
+    return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
   }
 
   return {
-    async headers(head, endOfStream) {
-      try {
-        brand = brandOf(head, brands)
-        traceHeader = traceHeaderOf(brands, brand)
-        traceId = traceIdOf(head, traceHeader)
-        const found = await within(deps.admission.run(0, () => acceptHead(head, brand, shared, authorize)))
-        const edits: Edits = {
-          set: new Map([
-            [':authority', found.destination.authority],
-            [':path', found.path],
-            [traceHeader, traceId],
-          ]),
-          remove: strippedNames(head, brands),
-        }
-        if (!endOfStream) {
-          accepted = found
-          return { kind: 'hold', brand, edits }
-        }
-        finish('forwarded')
-        return { kind: 'release', brand, edits, upstream: found.destination.upstream }
-      } catch (error) {
-        return refuse(error)
-      }
+    headers(head, endOfStream) {
+      brand = brandOf(head, brands)
+      traceHeader = traceHeaderOf(brands, brand)
+      account.traceId = traceIdOf(head, traceHeader)
+      // Without a body a transform runs now.
+      const ms = endOfStream ? options.codeStepMs : options.stepMs
+      return step(ms, 0, () => takeHeaders(head, endOfStream))
     },
-    async body(body) {
-      try {
-        const request = accepted
-        if (request === undefined) throw new Error('a body came without accepted headers')
-        const answer = await within(deps.admission.run(body.length, () => rewrite(body, request)))
-        finish('forwarded')
-        return answer
-      } catch (error) {
-        return refuse(error)
-      }
-    },
+    body: (bytes) =>
+      step(held?.shape === undefined ? options.stepMs : options.codeStepMs, bytes.length, () =>
+        takeBody(bytes),
+      ),
+    answerHeaders: (head, endOfStream) =>
+      step(options.stepMs, 0, async () => takeAnswerHeaders(head, endOfStream)),
+    answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
     abandon() {
-      giveUp?.()
+      patience.giveUp()
+      // The request is out, and nobody waits for its answer.
+      if (watching) account.finish('forwarded')
     },
   }
 }

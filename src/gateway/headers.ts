@@ -9,7 +9,8 @@ import { CONNECTION_COPY } from '../control-plane/header-copies.ts'
 export type Head = ReadonlyMap<string, readonly string[]>
 
 export interface Edits {
-  readonly set: ReadonlyMap<string, string>
+  /** A list: one line each, in the place of all that there were. */
+  readonly set: ReadonlyMap<string, string | readonly string[]>
   readonly remove: readonly string[]
 }
 
@@ -33,7 +34,7 @@ const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
 const FORWARDED_NAME = /^[a-z0-9_-]+$/
 
 /** RFC 9110 §7.6.1, and the names of older practice. */
-const HOP_BY_HOP = new Set([
+export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
   'proxy-authenticate',
@@ -90,10 +91,14 @@ export const branded = (
   return undefined
 }
 
-/** The brand whose headers the request carries, the canonical one when it carries none. */
+/** The brand whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */
 export const brandOf = (head: Head, { brands, names }: BrandRules): string => {
   for (const kind of TELLING) for (const [brand, own] of names) if (head.has(own[kind])) return brand
-  return brands[0]
+  const path = head.get(':path')?.[0] ?? ''
+  const mark = path.indexOf('?')
+  if (mark < 0) return brands[0]
+  const query = `&${path.slice(mark + 1).toLowerCase()}`
+  return brands.find((brand) => query.includes(`&${brandHeaders(brand).proxyKey}=`)) ?? brands[0]
 }
 
 /** The header of a brand that a trace id travels in. */

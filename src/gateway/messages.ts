@@ -8,12 +8,16 @@ import type { Edits, Head } from './headers.ts'
 import { Reader, WireError, Writer } from './protobuf.ts'
 
 /** The phase that an answer is for. */
-export type Phase = 'request_headers' | 'request_body'
+export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
 
-/** `other`: trailers, the response's phases, and what holds nothing that we know. */
+/** `other`: trailers, and what holds nothing that we know. */
 export type ProcessingRequest =
-  | { readonly kind: 'request_headers'; readonly head: Head; readonly endOfStream: boolean }
-  | { readonly kind: 'request_body'; readonly body: Buffer }
+  | {
+      readonly kind: 'request_headers' | 'response_headers'
+      readonly head: Head
+      readonly endOfStream: boolean
+    }
+  | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer }
   | { readonly kind: 'other' }
 
 const OTHER: ProcessingRequest = { kind: 'other' }
@@ -41,22 +45,22 @@ const readHeaderMap = (map: Reader, head: Map<string, string[]>): void => {
   }
 }
 
-const readHeaders = (message: Reader): ProcessingRequest => {
+const readHeaders = (message: Reader, kind: 'request_headers' | 'response_headers'): ProcessingRequest => {
   const head = new Map<string, string[]>()
   let endOfStream = false
   for (let field = message.next(); field !== 0; field = message.next())
     if (field === 1) readHeaderMap(message.message(), head)
     else if (field === 3) endOfStream = message.bool()
     else message.skip()
-  return { kind: 'request_headers', head, endOfStream }
+  return { kind, head, endOfStream }
 }
 
-const readBody = (message: Reader): ProcessingRequest => {
+const readBody = (message: Reader, kind: 'request_body' | 'response_body'): ProcessingRequest => {
   let body: Buffer = Buffer.alloc(0)
   for (let field = message.next(); field !== 0; field = message.next())
     if (field === 1) body = message.bytes()
     else message.skip()
-  return { kind: 'request_body', body }
+  return { kind, body }
 }
 
 /** A body is a view of `bytes`. Throws WireError on what is no message, and on one of two phases. */
@@ -69,8 +73,10 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
       continue
     }
     if (request !== undefined) throw new WireError()
-    if (field === 2) request = readHeaders(reader.message())
-    else if (field === 4) request = readBody(reader.message())
+    if (field === 2) request = readHeaders(reader.message(), 'request_headers')
+    else if (field === 3) request = readHeaders(reader.message(), 'response_headers')
+    else if (field === 4) request = readBody(reader.message(), 'request_body')
+    else if (field === 5) request = readBody(reader.message(), 'response_body')
     else {
       reader.skip()
       request = OTHER
@@ -81,20 +87,27 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
 
 const OVERWRITE_IF_EXISTS_OR_ADD = 2
 
+/** `HeaderValueOption`. A line more is asked for by its old member: the external processor heeds no other. */
+const writeLine = (writer: Writer, name: string, value: string, isFirst: boolean): void =>
+  writer.message(1, () => {
+    if (isFirst) writer.varint(3, OVERWRITE_IF_EXISTS_OR_ADD)
+    else writer.message(2, () => writer.varint(1, 1))
+    writer.message(1, () => {
+      writer.latin1(3, value)
+      writer.latin1(1, name)
+    })
+  })
+
 const writeMutation = (
   writer: Writer,
-  set: Iterable<readonly [string, string]>,
+  set: Iterable<readonly [string, string | readonly string[]]>,
   remove: readonly string[],
 ): void => {
   for (const name of remove) writer.latin1(2, name)
   for (const [name, value] of set)
-    writer.message(1, () => {
-      writer.varint(3, OVERWRITE_IF_EXISTS_OR_ADD)
-      writer.message(1, () => {
-        writer.latin1(3, value)
-        writer.latin1(1, name)
-      })
-    })
+    if (typeof value === 'string') writeLine(writer, name, value, true)
+    // The writer goes from the last to the first.
+    else for (let at = value.length - 1; at >= 0; at--) writeLine(writer, name, value[at] as string, at === 0)
 }
 
 /** `google.protobuf.Struct` of one member, a Struct itself. */
@@ -114,38 +127,85 @@ const metadataBytes = (metadata: ExchangeMetadata): Buffer => {
   return writer.finish()
 }
 
-// One for each brand and outcome.
+// One for each brand and outcome, and each destination's status from 200 to 299.
 const known = new Map<string, Buffer>()
 
-const metadataOf = (answer: Answer): Buffer => {
-  const { brand } = answer
-  const outcome = answer.kind === 'release' ? answer.upstream : answer.kind
-  const key = `${outcome} ${brand}`
+const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
   let bytes = known.get(key)
   if (bytes === undefined) {
-    bytes = metadataBytes({
-      active: true,
-      brand,
-      ...(answer.kind === 'reply' ? { reply: true } : {}),
-      ...(answer.kind === 'release' ? { upstream: answer.upstream } : {}),
-    })
+    bytes = metadataBytes(metadata)
     known.set(key, bytes)
   }
   return bytes
 }
 
-const writeCommon = (writer: Writer, { set, remove }: Edits, body: Buffer | undefined): void => {
-  writer.varint(5, 1)
+const metadataOf = (answer: Answer): Buffer | undefined => {
+  switch (answer.kind) {
+    case 'hold':
+      return remembered(`hold ${answer.brand}`, { active: true, brand: answer.brand })
+    case 'release': {
+      const { brand, upstream } = answer
+      return remembered(`${upstream} ${brand}`, { active: true, brand, upstream })
+    }
+    case 'reply':
+      return remembered(`reply ${answer.brand}`, { active: true, brand: answer.brand, reply: true })
+    case 'collect':
+      return remembered(answer.destinationStatus, { destination_status: answer.destinationStatus })
+    default:
+      return undefined
+  }
+}
+
+/** `ProcessingMode`: the request's body and the parts of the answer that are wanted; never trailers. */
+const modeBytes = (answerBody: boolean): Buffer => {
+  const [SEND, SKIP, BUFFERED] = [1, 2, 2]
+  const writer = new Writer(16)
+  writer.varint(6, SKIP)
+  writer.varint(5, SKIP)
+  if (answerBody) writer.varint(4, BUFFERED)
+  writer.varint(3, BUFFERED)
+  writer.varint(2, SEND)
+  return writer.finish()
+}
+const WATCH = modeBytes(false)
+const COLLECT = modeBytes(true)
+
+/** The processing mode that takes the place of the configured one; Envoy heeds it in answers to headers. */
+const modeOf = (answer: Answer, phase: Phase): Buffer | undefined => {
+  if (answer.kind === 'collect') return COLLECT
+  const watches = (answer.kind === 'hold' || answer.kind === 'release') && answer.watch === true
+  return watches && phase === 'request_headers' ? WATCH : undefined
+}
+
+const NO_EDITS: Edits = { set: new Map(), remove: [] }
+const RESPONSE_FIELD: Readonly<Record<Phase, number>> = {
+  request_headers: 1,
+  response_headers: 2,
+  request_body: 3,
+  response_body: 4,
+}
+const CONTINUE_AND_REPLACE = 1
+
+/** `CommonResponse`. */
+const writeCommon = (writer: Writer, answer: Answer, phase: Phase): void => {
+  const { set, remove } = 'edits' in answer ? answer.edits : NO_EDITS
+  const body = 'body' in answer ? answer.body : undefined
+  const ofRequest = phase === 'request_headers' || phase === 'request_body'
+  // Chooses the route again; without a header mutation Envoy does not.
+  if (ofRequest) writer.varint(5, 1)
   if (body !== undefined) writer.message(3, () => writer.bytes(1, body))
-  writer.message(2, () => writeMutation(writer, set, remove))
+  if (set.size > 0 || remove.length > 0) writer.message(2, () => writeMutation(writer, set, remove))
+  if (body !== undefined && phase === 'request_headers') writer.varint(1, CONTINUE_AND_REPLACE)
 }
 
 /** The message for one answer, in the phase that Envoy waits in. Header values are latin1, as `decodeRequest` reads. */
 export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
-  const body =
-    answer.kind === 'reply' ? answer.reply.body : answer.kind === 'release' ? answer.body : undefined
+  const body = answer.kind === 'reply' ? answer.reply.body : 'body' in answer ? answer.body : undefined
   const writer = new Writer(1024 + (body?.length ?? 0))
-  writer.bytes(8, metadataOf(answer))
+  const mode = modeOf(answer, phase)
+  if (mode !== undefined) writer.bytes(9, mode)
+  const metadata = metadataOf(answer)
+  if (metadata !== undefined) writer.bytes(8, metadata)
   if (answer.kind === 'reply') {
     const { status, headers } = answer.reply
     writer.message(7, () => {
@@ -154,10 +214,7 @@ export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
       writer.message(2, () => writeMutation(writer, headers, []))
       writer.message(1, () => writer.varint(1, status))
     })
-  } else {
-    writer.message(phase === 'request_headers' ? 1 : 3, () =>
-      writer.message(1, () => writeCommon(writer, answer.edits, body)),
-    )
-  }
+  } else
+    writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, answer, phase)))
   return writer.finish()
 }

@@ -6,17 +6,22 @@ export interface OpsDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
   readonly health: () => Promise<void>
+  /** Parts that are asked by themselves. */
+  readonly parts?: Readonly<Record<string, () => Promise<void>>>
 }
 
 /**
  * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
- * array of metrics) and `GET /healthz` (200 `{ "status": "ok" }`, or 503). Resolves when it listens.
+ * array of metrics), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }`, or 503). Resolves
+ * when it listens.
  */
 export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {
+  const parts = new Map(Object.entries(deps.parts ?? {}).map(([name, check]) => [`/healthz/${name}`, check]))
   const answer = async (url: string | undefined): Promise<readonly [number, unknown]> => {
     if (url === '/metrics.json') return [200, await deps.metrics.registry.getMetricsAsJSON()]
-    if (url !== '/healthz') return [404, { status: 'unknown' }]
-    return deps.health().then(
+    const check = url === '/healthz' ? deps.health : parts.get(url ?? '')
+    if (check === undefined) return [404, { status: 'unknown' }]
+    return check().then(
       () => [200, { status: 'ok' }] as const,
       () => [503, { status: 'failing' }] as const,
     )

@@ -1,25 +1,48 @@
-/** The gateway's own answers: `{ "proxy_error": … }` of completions §2. */
-import { AppError } from '../common/errors.ts'
+/** The gateway's own answers: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
+import { AppError, type CodeAnswer } from '../common/errors.ts'
 import { brandHeaders } from '../control-plane/agreement.ts'
+import type { BrandRules } from './headers.ts'
+import { isHidden, readHeaders } from './transform/headers.ts'
 
 export interface Reply {
   readonly status: number
-  readonly headers: ReadonlyMap<string, string>
+  readonly headers: ReadonlyMap<string, string | readonly string[]>
   readonly body: Buffer
 }
 
+const JSON_TYPE = 'application/json; charset=utf-8'
+
+/** RFC 9110 §15.3.5, §15.4.5. */
+const BODILESS = [204, 205, 304]
+
+const bodyOf = ({ status, body }: CodeAnswer): Buffer => {
+  if (body === undefined || BODILESS.includes(status)) return Buffer.alloc(0)
+  return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
 /** Any thrown thing as an answer to the caller, with the trace id in its brand's header. */
-export const proxyError = (thrown: unknown, brand: string, traceId: string): Reply => {
+export const proxyError = (
+  thrown: unknown,
+  brands: BrandRules,
+  brand: string,
+  traceId: string,
+  destinationStatus?: string,
+): Reply => {
   const error = AppError.from(thrown)
-  const headers = new Map([
-    ['content-type', 'application/json; charset=utf-8'],
-    [brandHeaders(brand).traceId, traceId],
+  const names = brandHeaders(brand)
+  const { answer } = error
+  const own = answer?.body !== undefined
+  const headers = new Map<string, string | readonly string[]>([
+    ['content-type', own && typeof answer.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
+    ...(own ? (readHeaders(answer.headers ?? {}, (name) => isHidden(name, brands)) ?? []) : []),
+    [names.traceId, traceId],
   ])
+  if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
   if (error.retryAfter !== undefined) headers.set('retry-after', String(error.retryAfter))
   if (error.allow !== undefined) headers.set('allow', error.allow.join(', '))
   return {
     status: error.status,
     headers,
-    body: Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
+    body: own ? bodyOf(answer) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
   }
 }

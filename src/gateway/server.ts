@@ -31,6 +31,8 @@ export interface GatewayOptions {
     readonly runningBytes?: number
     /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
     readonly stepMs?: number
+    /** The same for a step that runs a transform. Default 14,000. */
+    readonly codeStepMs?: number
   }
 }
 
@@ -63,6 +65,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
         ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
       },
       stepMs: limits.stepMs ?? 10_000,
+      codeStepMs: limits.codeStepMs ?? 14_000,
       // Envoy's buffer has one limit for what comes in and what is put in its place.
       body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
       bodyLimit,

@@ -2,17 +2,24 @@
  * One ext_proc stream: reads Envoy's messages, lets an exchange decide, writes its answers. Knows Envoy's message forms,
  * nothing of proxies.
  *
- * A stream that ends with status OK before its last answer would let Envoy send the request on as it is. So this side
- * never ends a stream first: Envoy does, or it is broken off, which fails the request.
+ * A stream that ends with status OK before its last answer would let Envoy send the request, or the destination's
+ * answer, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
 import type { Log } from '../common/log.ts'
-import type { Exchange } from './exchange.ts'
-import { decodeRequest, encodeAnswer, type ProcessingRequest } from './messages.ts'
+import type { Answer, Exchange } from './exchange.ts'
+import { decodeRequest, encodeAnswer, type Phase, type ProcessingRequest } from './messages.ts'
 import type { Call, CallHandler } from './transport/call.ts'
+
+/** The message that may come next, if any may. */
+const phaseAfter = (answer: Answer, phase: Phase): Phase | 'done' => {
+  if (answer.kind === 'hold' && phase === 'request_headers') return 'request_body'
+  if (answer.kind === 'release' && answer.watch) return 'response_headers'
+  return answer.kind === 'collect' ? 'response_body' : 'done'
+}
 
 /** Serves one call to its end; `start` makes the exchange when headers come. */
 export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHandler => {
-  let phase: 'headers' | 'body' | 'done' = 'headers'
+  let phase: Phase | 'done' = 'request_headers'
   let busy = false
   let over = false
   let exchange: Exchange | undefined
@@ -29,19 +36,25 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     call.reset()
   }
 
-  const step = async (message: ProcessingRequest): Promise<void> => {
-    if (phase === 'headers' && message.kind === 'request_headers') {
+  const decide = (message: ProcessingRequest): Promise<Answer> | undefined => {
+    if (message.kind !== phase) return undefined
+    if (message.kind === 'request_headers') {
       exchange = start()
-      const answer = await exchange.headers(message.head, message.endOfStream)
-      if (over) return
-      phase = answer.kind === 'hold' ? 'body' : 'done'
-      call.send(encodeAnswer(answer, 'request_headers'))
-    } else if (phase === 'body' && message.kind === 'request_body' && exchange) {
-      const answer = await exchange.body(message.body)
-      if (over) return
-      phase = 'done'
-      call.send(encodeAnswer(answer, 'request_body'))
-    } else fail(`unexpected message in phase "${phase}"`)
+      return exchange.headers(message.head, message.endOfStream)
+    }
+    if (message.kind === 'request_body') return exchange?.body(message.body)
+    if (message.kind === 'response_headers') return exchange?.answerHeaders(message.head, message.endOfStream)
+    return message.kind === 'response_body' ? exchange?.answerBody(message.body) : undefined
+  }
+
+  const step = async (message: ProcessingRequest): Promise<void> => {
+    const deciding = decide(message)
+    if (deciding === undefined || phase === 'done') return fail(`unexpected message in phase "${phase}"`)
+    const answer = await deciding
+    if (over) return
+    const answered = phase
+    phase = phaseAfter(answer, answered)
+    call.send(encodeAnswer(answer, answered))
   }
 
   const take = async (bytes: Buffer): Promise<void> => {

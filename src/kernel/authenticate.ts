@@ -1,9 +1,9 @@
-import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Credential, CredentialSource } from '../sdk/index.ts'
+import type { ApplicationRef, Caller, Credential, CredentialSource, Ports } from '../sdk/index.ts'
 import type { RecordStore } from '../store/types.ts'
+import { createCachedLookup } from './cached-lookup.ts'
 import type { Authenticator } from './types.ts'
 
 /** Characters of a key beyond which it is nobody's, and is not hashed. */
@@ -26,32 +26,6 @@ export interface AuthenticatorOptions {
 
 const unauthenticated = (detail: string) => new AppError('unauthenticated', detail)
 
-/** What one source knows, cached while its collections stand still: each source by itself, since sessions change often. */
-const createFinder = (
-  source: () => CredentialSource | undefined,
-  records: AuthenticatorDeps['records'],
-  max: number,
-) => {
-  const cache = new LRUCache<string, Credential>({ max })
-  let cachedAt: number | undefined
-
-  return async (hash: string): Promise<Credential | undefined> => {
-    const credentials = source()
-    if (credentials === undefined) return undefined
-    const changes = await records.changes(credentials.collections)
-    if (changes !== cachedAt) {
-      cache.clear()
-      cachedAt = changes
-    }
-    const cached = cache.get(hash)
-    if (cached !== undefined) return cached
-    const found = await credentials.authenticate(hash)
-    // A change seen by another request meanwhile may be one that this answer does not know of.
-    if (found !== undefined && cachedAt === changes) cache.set(hash, found)
-    return found
-  }
-}
-
 /**
  * Finds the caller of an API key by the key's keyed hash. Credentials found are cached while the change counters of
  * their collections stand still, so what an answer has acknowledged (a key deleted, replaced, a permission taken away)
@@ -62,13 +36,14 @@ export const createAuthenticator = (
   options: AuthenticatorOptions = {},
 ): Authenticator => {
   const max = options.cacheSize ?? 10_000
-  const finders = [deps.credentials, deps.sessions ?? (() => undefined)].map((source) =>
-    createFinder(source, deps.records, max),
+  // Each source by itself, since sessions change often.
+  const lookups = [deps.credentials, deps.sessions ?? (() => undefined)].map((source) =>
+    createCachedLookup(source, (port, hash) => port.authenticate(hash), { records: deps.records, max }),
   )
 
   const find = async (hash: string): Promise<Credential | undefined> => {
-    for (const finder of finders) {
-      const found = await finder(hash)
+    for (const lookup of lookups) {
+      const found = await lookup.find(hash)
       if (found !== undefined) return found
     }
     return undefined
@@ -93,3 +68,27 @@ export const createAuthenticator = (
     },
   }
 }
+
+/**
+ * The caller that a tenant's code works as: an application as it is now. `unauthenticated` when it was deleted or has
+ * expired; management applications are nobody's hands.
+ */
+export const createIdentify =
+  (applications: () => Ports['applications'] | undefined, clock: Clock) =>
+  async ({ tenantId, id }: ApplicationRef): Promise<Caller> => {
+    const application = await applications()?.get(tenantId, id)
+    const expired = application?.expires_at !== undefined && application.expires_at <= clock.now()
+    if (application === undefined || expired || application.type === 'management')
+      throw unauthenticated(
+        `The application "${id.slice(0, 100)}", which this code works as, is deleted or expired. Give it another one.`,
+      )
+    const { type, permissions, rules } = application
+    return {
+      tenantId,
+      actorId: id,
+      actorType: 'application',
+      applicationId: id,
+      applicationType: type,
+      grants: { permissions, rules },
+    }
+  }

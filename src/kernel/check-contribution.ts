@@ -29,6 +29,7 @@ const PORTS: Readonly<Record<string, readonly string[]>> = {
   applications: ['get'],
   members: ['join'],
   invitations: ['invited'],
+  proxies: ['find', 'newest'],
 }
 
 /** The outer form of what a setup returned; the lists below it can be walked when this is true. */

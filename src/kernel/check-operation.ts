@@ -26,6 +26,7 @@ const MEMBERS = [
   'consumes',
   'responseBody',
   'status',
+  'statusOf',
   'location',
   'errors',
   'examples',
@@ -112,6 +113,8 @@ const checkBodies = (operation: Operation, input: JsonSchema, output: JsonSchema
   const status = operation.status ?? 200
   if (!STATUSES.includes(status))
     faults.add(`${status} is not a status of success.`, `Use one of ${STATUSES.join(', ')}.`)
+  if (operation.statusOf !== undefined && typeof operation.statusOf !== 'function')
+    faults.add('its statusOf is not a function.', 'Give (output) => 200 | 202, or leave it out.')
   if (status === 201 && typeof operation.location !== 'function')
     faults.add('a 201 has no Location.', 'Add location(output), the path of what was created.')
 }

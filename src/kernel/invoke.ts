@@ -3,12 +3,12 @@ import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import type { Call, Caller, Operation } from '../sdk/index.ts'
+import type { ApplicationRef, Call, Caller, Operation } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePick } from './pick.ts'
-import type { Authenticator, RunningKernel } from './types.ts'
+import type { Authenticator, Invocation, RunningKernel } from './types.ts'
 import { compileValidator } from './validate.ts'
 
 export interface InvokeDeps {
@@ -18,10 +18,13 @@ export interface InvokeDeps {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
+  /** The caller that code works as. */
+  readonly identify: (application: ApplicationRef) => Promise<Caller>
 }
 
 export interface Invoke {
   readonly invoke: RunningKernel['invoke']
+  readonly invokeAs: RunningKernel['invokeAs']
   /** Resolves when the calls that run now have ended, those that nobody waits for included. */
   settled(): Promise<void>
 }
@@ -73,7 +76,7 @@ const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promi
  */
 export const createInvoke = (
   operations: readonly Operation[],
-  { authenticator, idempotency, journal, clock, log, metrics }: InvokeDeps,
+  { authenticator, idempotency, journal, clock, log, metrics, identify }: InvokeDeps,
 ): Invoke => {
   const prepared = new Map(operations.map((operation) => [operation, prepare(operation)]))
   const stages = {
@@ -105,6 +108,7 @@ export const createInvoke = (
     traceId: string,
     signal: AbortSignal,
     now: number,
+    depth: number,
   ): Call => {
     let own: Log | undefined
     return {
@@ -112,6 +116,7 @@ export const createInvoke = (
       traceId,
       signal,
       now,
+      depth,
       // Most calls log nothing: a child is made for those that do.
       get log() {
         own ??= log.child({ trace_id: traceId, operation: operation.rpc })
@@ -120,8 +125,13 @@ export const createInvoke = (
     }
   }
 
-  const handle: RunningKernel['invoke'] = async (operation, given, invocation) => {
-    const { key, traceId, signal, onCaller, idempotencyKey } = invocation
+  const handle = async (
+    operation: Operation,
+    given: unknown,
+    invocation: Omit<Invocation, 'key'> & { readonly depth: number },
+    who: () => Promise<Caller>,
+  ): Promise<unknown> => {
+    const { traceId, signal, onCaller, idempotencyKey, depth } = invocation
     const now = clock.now()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
@@ -133,7 +143,7 @@ export const createInvoke = (
     try {
       const ready = prepared.get(operation)
       if (ready === undefined) throw new Error(`${operation.rpc} is not an operation of this kernel`)
-      if (operation.permission !== 'none') caller = await authenticator.authenticate(key)
+      if (operation.permission !== 'none') caller = await who()
       onCaller?.(caller)
       lap('authenticate')
 
@@ -146,7 +156,7 @@ export const createInvoke = (
       try {
         authorize(operation, caller)
         if (audited) await journal.health()
-        const call = callOf(operation, caller, traceId, signal, now)
+        const call = callOf(operation, caller, traceId, signal, now, depth)
         if (signal.aborted) throw aborted(signal)
         const run = async (): Promise<unknown> => {
           const output: unknown = await operation.run(input as never, call)
@@ -183,15 +193,19 @@ export const createInvoke = (
   }
 
   const running = new Set<Promise<unknown>>()
+  const begin: typeof handle = async (operation, given, invocation, who) => {
+    if (invocation.signal.aborted) throw aborted(invocation.signal)
+    const work = handle(operation, given, invocation, who)
+    running.add(work)
+    const done = () => running.delete(work)
+    work.then(done, done)
+    return unlessAborted(work, invocation.signal)
+  }
   return {
-    invoke: async (operation, given, invocation) => {
-      if (invocation.signal.aborted) throw aborted(invocation.signal)
-      const work = handle(operation, given, invocation)
-      running.add(work)
-      const done = () => running.delete(work)
-      work.then(done, done)
-      return unlessAborted(work, invocation.signal)
-    },
+    invoke: (operation, given, { key, ...invocation }) =>
+      begin(operation, given, { ...invocation, depth: 0 }, () => authenticator.authenticate(key)),
+    invokeAs: (application, operation, given, { traceId, signal, depth }) =>
+      begin(operation, given, { traceId, signal, depth }, () => identify(application)),
     settled: async () => {
       await Promise.allSettled(running)
     },

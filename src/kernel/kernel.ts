@@ -4,14 +4,15 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Filter, Tenants, TokenType, Vault } from '../sdk/index.ts'
+import type { Code, Filter, Kernel, Operation, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
-import { createAuthenticator } from './authenticate.ts'
+import { createAuthenticator, createIdentify } from './authenticate.ts'
 import { checkConfigNames, placeOf } from './check-plugin.ts'
 import { firstLine, PluginFaults } from './faults.ts'
 import { createIdempotency } from './idempotency.ts'
-import { createInvoke } from './invoke.ts'
+import { createInvoke, type Invoke } from './invoke.ts'
 import { type LoadOptions, loadPlugins } from './load.ts'
+import { createProxyDirectory } from './proxies.ts'
 import { createRegistry } from './registry.ts'
 import { createServices, createTenants } from './services.ts'
 import { settled } from './settled.ts'
@@ -23,6 +24,12 @@ export interface VaultParts {
   /** With the filters of all plugins. */
   readonly expressions: Expressions
   readonly tenants: Tenants
+}
+
+/** What the kernel hands to the maker of the service that runs tenants' code. */
+export interface CodeParts {
+  readonly operations: readonly Operation[]
+  readonly invokeAs: RunningKernel['invokeAs']
 }
 
 export interface KernelDeps {
@@ -38,6 +45,8 @@ export interface KernelDeps {
   readonly journal: Journal
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
   readonly createVault: (parts: VaultParts) => Vault
+  readonly createCode: (parts: CodeParts) => Code
+  readonly fetch: Kernel['fetch']
 }
 
 export type KernelOptions = LoadOptions
@@ -56,6 +65,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const { store, log } = deps
   let registry: Registry | undefined
   let vault: Vault | undefined
+  let code: Code | undefined
   const foundation = {
     store: store.records,
     tenants: store.tenants,
@@ -67,6 +77,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     clock: deps.clock,
     started: () => registry !== undefined,
     vault: () => vault!,
+    code: () => code!,
+    fetch: deps.fetch,
+    identify: createIdentify(() => registry!.ports.applications, deps.clock),
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
     entityTypes: () => registry!.entityTypes,
@@ -92,18 +105,39 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const wired = createRegistry(loaded)
   const tenants = createTenants(store.tenants)
   vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
+  const authenticator = createAuthenticator({
+    keys: deps.keys,
+    records: store.records,
+    clock: deps.clock,
+    credentials: () => wired.ports.credentials,
+    sessions: () => wired.ports.sessions,
+  })
+  const idempotency = createIdempotency({ ...deps, answers: store.answers, tokenTypes: wired.tokenTypes })
+  const { identify } = foundation
+  const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
+  const proxies = createProxyDirectory({
+    keys: deps.keys,
+    records: store.records,
+    source: () => wired.ports.proxies,
+  })
+  code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
-  return runKernel(deps, { registry: wired, vault, tenants, expressions }, options.onProgress)
+  const services = { registry: wired, vault, tenants, expressions, code, authenticator, proxies, identify }
+  return runKernel(deps, { services, calls }, options.onProgress)
 }
 
-type Wired = Pick<RunningKernel, 'registry' | 'vault' | 'tenants' | 'expressions'>
+interface Wired {
+  readonly services: Omit<RunningKernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'stop'>
+  readonly calls: Invoke
+}
 
 const runKernel = async (
   deps: KernelDeps,
   wired: Wired,
   onProgress: LoadOptions['onProgress'],
 ): Promise<RunningKernel> => {
-  const { registry } = wired
+  const { calls, services } = wired
+  const { registry } = services
   const { log, journal } = deps
   const stopping = new AbortController()
   const startedPlugins: LoadedPlugin[] = []
@@ -137,19 +171,6 @@ const runKernel = async (
     }
   }
 
-  const authenticator = createAuthenticator({
-    keys: deps.keys,
-    records: deps.store.records,
-    clock: deps.clock,
-    credentials: () => registry.ports.credentials,
-    sessions: () => registry.ports.sessions,
-  })
-  const idempotency = createIdempotency({
-    ...deps,
-    answers: deps.store.answers,
-    tokenTypes: registry.tokenTypes,
-  })
-  const calls = createInvoke(registry.operations, { ...deps, authenticator, idempotency })
   const stop = async () => {
     if ((await settled(calls.settled(), STOP_TIMEOUT)) === 'late')
       log.error('stopping before every call has ended')
@@ -157,10 +178,10 @@ const runKernel = async (
   }
   let stopped: Promise<void> | undefined
   return Object.freeze({
-    ...wired,
-    authenticator,
+    ...services,
     log,
     invoke: calls.invoke,
+    invokeAs: calls.invokeAs,
     health: async () => {
       await Promise.all([
         journal.health(),

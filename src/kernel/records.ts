@@ -72,6 +72,14 @@ export const createRecords = <T extends { readonly id: string }>(
       return row && { tenantId: row.tenantId, record: await opened(row.tenantId, row) }
     },
 
+    newest: async (limit) =>
+      Promise.all(
+        (await store.newest(name, limit)).map(async (row) => ({
+          tenantId: row.tenantId,
+          record: await opened(row.tenantId, row),
+        })),
+      ),
+
     insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
 
     update: (tenantId, id, change) =>

@@ -2,6 +2,7 @@ import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys } from '../keys/types.ts'
 import type {
+  Code,
   Collection,
   EntityType,
   Kernel,
@@ -18,7 +19,6 @@ import type {
   Vault,
 } from '../sdk/index.ts'
 import type { LogStore, RecordStore, TenantRow, TenantStore, UsageStore } from '../store/types.ts'
-import { checkCode } from './check-code.ts'
 import { placeOf } from './check-plugin.ts'
 import { createLogs } from './logs.ts'
 import { createRecords, shapeOf } from './records.ts'
@@ -38,6 +38,9 @@ export interface Foundation {
   readonly log: Log
   readonly started: () => boolean
   readonly vault: () => Vault
+  readonly code: () => Code
+  readonly fetch: Kernel['fetch']
+  readonly identify: Kernel['identify']
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
   readonly entityTypes: () => readonly EntityType[]
@@ -66,6 +69,7 @@ const RECORDS_METHODS = [
   'read',
   'find',
   'lookup',
+  'newest',
   'insert',
   'update',
   'delete',
@@ -165,7 +169,9 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
         return { types, active }
       }),
     port: (name) => ready('port', () => foundation.ports()[name]),
-    checkCode: (code) => ready('checkCode', async () => checkCode(code)),
+    code: lazily<Code>(['run', 'check'], () => ready('code', foundation.code)),
+    identify: (application) => ready('identify', () => foundation.identify(application)),
+    fetch: (request, signal) => ready('fetch', () => foundation.fetch(request, signal)),
     checkDestination: (url) => ready('checkDestination', () => foundation.checkDestination(url)),
     records: ((collection: Collection) =>
       lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>

@@ -1,13 +1,16 @@
 import type { Log } from '../common/log.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type {
+  ApplicationRef,
   Caller,
+  Code,
   Contribution,
   EntityType,
   Operation,
   PermissionInfo,
   Plugin,
   Ports,
+  StoredProxy,
   Tenants,
   TokenType,
   Vault,
@@ -43,9 +46,25 @@ export interface Invocation {
   readonly onCaller?: (caller: Caller) => void
 }
 
+/** A call that code makes. */
+export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
+  /** Runs of code that it comes through, its own included: at least 1. */
+  readonly depth: number
+}
+
 export interface Authenticator {
   /** `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. */
   authenticate(key: string | undefined): Promise<Caller>
+}
+
+/** Stored proxies of all tenants, as the gateway asks for them. */
+export interface ProxyDirectory {
+  /** By proxy key as sent. What an answer of the management API acknowledged holds for the next call. */
+  find(key: string): Promise<StoredProxy | undefined>
+  /** A number that differs after any change to proxies, in any process. */
+  changes(): Promise<number>
+  /** Proxies made or found last, as they are now, at most `limit` of each. */
+  lately(limit: number): Promise<readonly StoredProxy[]>
 }
 
 /** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode (DESIGN §4). */
@@ -56,11 +75,22 @@ export interface RunningKernel {
   readonly vault: Vault
   readonly tenants: Tenants
   readonly expressions: Expressions
+  readonly code: Code
   /**
    * `input` is the decoded input member by member, not yet validated; members that the schema does not name are
    * ignored. Resolves with the output's declared members only. Rejects with AppError only.
    */
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
+  /**
+   * The same for code that works as an application of its tenant. The application is looked up anew for each call:
+   * `unauthenticated` when it is gone or expired.
+   */
+  invokeAs(
+    application: ApplicationRef,
+    operation: Operation,
+    input: unknown,
+    invocation: CodeInvocation,
+  ): Promise<unknown>
   /** Rejects when the journal or a plugin cannot do its work. */
   health(): Promise<void>
   /** Lets running calls end (bounded), then stops plugins in reverse order of start; a second call waits for the first. */

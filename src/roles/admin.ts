@@ -40,10 +40,14 @@ const neighbours = (config: Config, start: ProcessStart) => {
   ]
   for (const [worker, socket] of gateways.entries()) {
     const name = `gateway-${worker}`
-    checks[name] = async (signal) => {
-      const { status } = await callSocket(socket, 'GET', '/healthz', { signal })
-      if (status !== 200) throw new Error(`${name} answered ${status}`)
-    }
+    for (const [part, path] of [
+      [name, '/healthz'],
+      [`${name}-sandbox`, '/healthz/sandbox'],
+    ] as const)
+      checks[part] = async (signal) => {
+        const { status } = await callSocket(socket, 'GET', path, { signal })
+        if (status !== 200) throw new Error(`${part} answered ${status}`)
+      }
     sources.push({
       name,
       metrics: async (signal) =>
@@ -60,7 +64,13 @@ export const startAdminRole = async (
   log: Log,
   onProgress?: (place: string | undefined) => void,
 ): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, { name: 'admin', owner: true, log, onProgress })
+  const foundation = await openFoundation(config, {
+    name: 'admin',
+    owner: true,
+    listenPort: start.listen.port,
+    log,
+    onProgress,
+  })
   const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
   await ingest.catchUp()
@@ -76,6 +86,7 @@ export const startAdminRole = async (
     store: () => store.health(),
     keys: async () => keys.mac('audit', ''),
     journal: () => foundation.journal.health(),
+    sandbox: () => foundation.codeHost.sandbox.health(),
     ...checks,
   }
   const admin = await startAdmin(

@@ -4,11 +4,14 @@ import { fileURLToPath } from 'node:url'
 import { createIngest, type Ingest } from '../audit/ingest.ts'
 import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
+import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { Config } from '../config.ts'
+import { machineAddresses } from '../control-plane/options.ts'
+import { trustBundle } from '../control-plane/trust.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { createDestinationCheck } from '../gateway/check-destination.ts'
 import { startKernel } from '../kernel/kernel.ts'
@@ -16,6 +19,7 @@ import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
+import { createOutbound } from '../outbound/fetch.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
 import { createRateLimits } from '../shared-state/rate-limits.ts'
 import { openStore } from '../store/open.ts'
@@ -32,6 +36,8 @@ export interface Foundation {
   readonly journal: Journal
   readonly kernel: RunningKernel
   readonly metrics: Metrics
+  /** Tenants' code; its processes start with the first use. */
+  readonly codeHost: CodeHost
   /** Brings the journals of all processes of this data directory into the store; only the owner writes. */
   readonly ingest: Ingest
   /** Rate limits; undefined: none. */
@@ -71,6 +77,8 @@ export const openFoundation = async (
   options: {
     readonly name: string
     readonly owner: boolean
+    /** Port of the edge: never dialed by code. */
+    readonly listenPort?: number
     readonly log: Log
     /** Told the place of a plugin whose code runs next; undefined when it has returned. */
     readonly onProgress?: ((place: string | undefined) => void) | undefined
@@ -83,7 +91,7 @@ export const openFoundation = async (
     for (const one of closers.splice(0).toReversed()) await one()
   }
   try {
-    const store = await openStore({ location: config.store, mode: owner ? 'read-write' : 'read-only', log })
+    const store = await openStore({ location: config.store, mode: owner ? 'read-write' : 'join', log })
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
     const journal = await openJournal(
@@ -95,6 +103,19 @@ export const openFoundation = async (
       { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
       { directory: journalDirectory(config) },
     )
+    const { egress, destinationTimeoutMs: timeoutMs } = config
+    const outbound = createOutbound({
+      egress,
+      trust: await trustBundle(egress.ca),
+      own: { addresses: machineAddresses(), port: options.listenPort ?? config.listen.port },
+      timeoutMs,
+    })
+    closers.push(() => outbound.close())
+    const codeHost = createCodeHost({
+      startSandbox: async () => (await import('../sandbox/sandbox.ts')).createSandbox({ log, metrics }),
+      fetch: outbound.fetch,
+    })
+    closers.push(() => codeHost.close())
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
     const kernel = await startKernel(
       {
@@ -105,10 +126,12 @@ export const openFoundation = async (
         metrics,
         journal,
         ingested: () => ingest.catchUp(),
-        checkDestination: createDestinationCheck(config.egress),
+        checkDestination: createDestinationCheck(egress),
         createExpressions,
         createVault: (parts) =>
           createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
+        createCode: codeHost.createCode,
+        fetch: outbound.fetch,
       },
       {
         plugins: config.plugins,
@@ -123,7 +146,7 @@ export const openFoundation = async (
     closers.push(() => state.close())
     const hash = (key: string) => keys.mac('api-key', key)
     const admit = createRateLimits({ state, hash }, config.rateLimits)
-    return { store, keys, journal, kernel, metrics, ingest, admit, close }
+    return { store, keys, journal, kernel, metrics, codeHost, ingest, admit, close }
   } catch (error) {
     await close()
     throw error

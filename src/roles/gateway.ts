@@ -3,6 +3,9 @@ import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { startOps } from '../gateway/ops.ts'
 import { startGateway } from '../gateway/server.ts'
+import { startWarmer } from '../gateway/warm.ts'
+import { createIdentify } from '../kernel/authenticate.ts'
+import { createProxyDirectory } from '../kernel/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { openFoundation } from './foundation.ts'
@@ -17,7 +20,15 @@ export const startGatewayRole = async (
 ): Promise<RunningRole> => {
   const name = `gateway-${start.worker}`
   const foundation = await openFoundation(config, { name, owner: false, log, onProgress })
-  const { kernel, journal, metrics, store } = foundation
+  const { kernel, journal, keys, metrics, store } = foundation
+  const { sandbox } = foundation.codeHost
+  const proxies = createProxyDirectory({
+    keys,
+    records: store.records,
+    source: () => kernel.registry.ports.proxies,
+  })
+  const identify = createIdentify(() => kernel.registry.ports.applications, systemClock)
+  const warmer = startWarmer({ proxies, sandbox, log })
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const gateway = await startGateway(
@@ -30,6 +41,9 @@ export const startGatewayRole = async (
       clock: systemClock,
       audit: (records) => journal.append(records),
       admit: foundation.admit,
+      proxies,
+      code: kernel.code,
+      applicationCaller: (tenantId, id) => identify({ tenantId, id }),
     },
     {
       socketPath: at(sockets.gateways),
@@ -42,9 +56,11 @@ export const startGatewayRole = async (
   const health = async () => {
     await Promise.all([store.health(), kernel.health()])
   }
-  const ops = await startOps({ metrics, health }, at(sockets.status))
+  const parts = { sandbox: () => sandbox.health() }
+  const ops = await startOps({ metrics, health, parts }, at(sockets.status))
   return {
     close: async () => {
+      warmer.close()
       await gateway.close()
       await ops.close()
       await foundation.close()

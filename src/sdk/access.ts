@@ -56,3 +56,8 @@ export interface Credential {
   /** A session that nobody has authorized yet: 403 on everything. */
   readonly unauthorized?: boolean
 }
+
+export interface ApplicationRef {
+  readonly tenantId: string
+  readonly id: string
+}

@@ -57,6 +57,8 @@ export interface Records<T extends { readonly id: string }> {
     member: string,
     value: string,
   ): Promise<{ readonly tenantId: string; readonly record: T } | undefined>
+  /** The last ones made, of all tenants: what is worth keeping ready. */
+  newest(limit: number): Promise<readonly { readonly tenantId: string; readonly record: T }[]>
   /** Fails with `conflict` when the id or a lookup value is taken. */
   insert(tenantId: string, record: T): Promise<void>
   /** Applies `change` to the current record, again if another write came between; undefined when there is none. */

@@ -13,6 +13,8 @@ export interface Call {
   /** ms since the epoch, read once per call. */
   readonly now: number
   readonly log: Log
+  /** Runs of tenants' code that this call came through; 0 for a caller's own. */
+  readonly depth: number
 }
 
 /** The audit record of an operation: which kind of entity, what was done. `entity_id` is the output's or input's `id`. */
@@ -68,6 +70,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly responseBody?: string
   /** Default 200; 204 sends no body; 201 carries `Location` built by `location`. */
   readonly status?: 200 | 201 | 202 | 204
+  /** The status of this answer, where it is not always the same. */
+  readonly statusOf?: (output: Static<O>) => 200 | 202
   /** Path of the created entity, relative to the base URL. */
   readonly location?: (output: Static<O>) => string
   /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */

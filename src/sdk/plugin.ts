@@ -3,11 +3,12 @@ import type { Clock } from '../common/clock.ts'
 import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Secret } from '../common/secret.ts'
-import type { ApplicationType, Credential, Grants } from './access.ts'
-import type { CodeFault } from './code.ts'
+import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
+import type { Code } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
+import type { OutboundAnswer, OutboundRequest } from './outbound.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
 
@@ -73,6 +74,32 @@ export interface CredentialSource {
   readonly collections: readonly string[]
 }
 
+/** A stored proxy as the gateway runs it (interface, "Pre-configured proxies"). */
+export interface StoredProxy {
+  readonly id: string
+  readonly tenantId: string
+  readonly destinationUrl: string
+  /** False: whoever has the proxy's key may call it. */
+  readonly requireAuth: boolean
+  /** Code. */
+  readonly requestTransform?: string
+  /** Code. */
+  readonly responseTransform?: string
+  readonly configuration: Readonly<Record<string, unknown>>
+  /** Whom its code, and callers without a key, act as; absent: nobody. */
+  readonly applicationId?: string
+}
+
+/** Finds stored proxies. */
+export interface ProxySource {
+  /** By the proxy key's keyed hash. */
+  find(keyHash: string): Promise<StoredProxy | undefined>
+  /** The last ones made, of all tenants. */
+  newest(limit: number): Promise<readonly StoredProxy[]>
+  /** Collections whose change counters decide how long an answer may be cached. */
+  readonly collections: readonly string[]
+}
+
 export interface PermissionInfo {
   readonly type: string
   readonly description: string
@@ -91,6 +118,7 @@ export interface Ports {
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
   }
+  readonly proxies: ProxySource
   readonly members: {
     /** Makes a member of the user who accepts an invitation, which is then gone; the member's id. */
     join(tenantId: string, invitationId: string, userId: string): Promise<string>
@@ -122,8 +150,12 @@ export interface Kernel<Config = unknown> {
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
   /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
   checkDestination(url: string): void
-  /** Where code does not parse; none when it does. The code is not run. */
-  checkCode(code: string): Promise<readonly CodeFault[]>
+  /** Tenants' code, in the sandbox. */
+  readonly code: Code
+  /** A request to a party outside, under the rules that hold for proxied ones (completions §7). */
+  fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer>
+  /** The caller that work for an application is done as; `unauthenticated` when it is gone or expired. */
+  identify(application: ApplicationRef): Promise<Caller>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
   /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */

@@ -17,5 +17,11 @@ export const field = <T extends TSchema>(number: number, schema: T): T =>
 export const orNull = <T extends TSchema & { readonly type: string }>(number: number, schema: T) =>
   Type.Optional(Type.Unsafe<Static<T> | null>({ ...schema, type: [schema.type, 'null'], field: number }))
 
+/** An object of which only its id counts, e.g. a whole application. */
+export const Reference = Type.Object(
+  { id: Type.String({ maxLength: 200, field: 1 }) },
+  { title: 'Reference' },
+)
+
 /** The output of a 204. */
 export const Nothing = Type.Object({})

@@ -117,8 +117,11 @@ export interface Vault {
   ): Promise<TokenPage>
   /** Interface "Tokenize": the same shape, strings and definitions replaced. */
   tokenize(body: Json, context: UseContext): Promise<Json>
-  /** completions §5 "/detokenize": any JSON holding expressions; each value disclosed by its `token:read` rule. */
-  detokenize(body: Json, context: UseContext): Promise<Json>
+  /**
+   * Any JSON holding expressions; each value disclosed by its rule for `permission`: `token:read` for callers
+   * (completions §5 "/detokenize"), which is the default, `token:use` for code that works on the values (§8).
+   */
+  detokenize(body: Json, context: UseContext, permission?: 'token:read' | 'token:use'): Promise<Json>
   /**
    * Values for a body of expressions on its way out (`token:use`; completions §6–7). One batched read serves all ids.
    * Unknown ids are `bad_expression`. The audit records are in the journal when this resolves.

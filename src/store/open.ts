@@ -8,10 +8,10 @@ export interface OpenStoreOptions {
   /** Path of a SQLite file, whose directory exists. */
   readonly location: string
   /**
-   * `read-write` brings the schema up to date first. `read-only` waits until another process did, and refuses every
-   * write.
+   * `read-write` brings the schema up to date first. `join` and `read-only` wait until another process did; `join` writes
+   * seldom, and gets its writer with its first write; `read-only` refuses every write.
    */
-  readonly mode: 'read-write' | 'read-only'
+  readonly mode: 'read-write' | 'join' | 'read-only'
   readonly log: Log
   /** ms to wait for other processes that start at the same time. */
   readonly patience?: number

@@ -10,7 +10,7 @@ import { createLog } from '../common/log.ts'
 import { Secret } from '../common/secret.ts'
 import { loadConfig } from '../config.ts'
 import { planBody } from '../gateway/body/rewrite.ts'
-import { resolver } from '../gateway/exchange.ts'
+import { resolver } from '../gateway/detokenize.ts'
 import { openFoundation } from '../roles/foundation.ts'
 import { install } from '../roles/install.ts'
 

@@ -18,7 +18,12 @@ const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
 const occurrences = (text: string, part: string): number => text.split(part).length - 1
 
 /** `Vault.detokenize`. */
-export const detokenizeBody = async (parts: Parts, body: Json, context: UseContext): Promise<Json> => {
+export const detokenizeBody = async (
+  parts: Parts,
+  body: Json,
+  context: UseContext,
+  permission: 'token:read' | 'token:use' = 'token:read',
+): Promise<Json> => {
   if (deeperThan(body, parts.limits.depth))
     throw invalid({ '': [`must not nest deeper than ${parts.limits.depth}`] })
   const templates = new Map<string, Template>()
@@ -31,7 +36,7 @@ export const detokenizeBody = async (parts: Parts, body: Json, context: UseConte
     return text
   })
   if (templates.size === 0) return body
-  const resolved = await resolveTokens(parts, [...ids], 'token:read', context)
+  const resolved = await resolveTokens(parts, [...ids], permission, context)
 
   const values = new Map<string, { readonly data: Json; readonly token: Json; readonly size: number }>()
   for (const [id, { row, opened, data }] of resolved) {

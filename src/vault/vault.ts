@@ -35,7 +35,7 @@ export const createVault = (
     createChild: (parentId, input, context) => createChild(parts, parentId, input, context),
     children: (parentId, filter, page, context) => listChildren(parts, parentId, filter, page, context),
     tokenize: (body, context) => tokenizeBody(parts, body, context),
-    detokenize: (body, context) => detokenizeBody(parts, body, context),
+    detokenize: (body, context, permission) => detokenizeBody(parts, body, context, permission),
     use: (ids, context) => useTokens(parts, ids, context),
   }
 }

@@ -1,41 +1,17 @@
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { existsSync, rmSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
-import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import type { Answer } from '../../src/gateway/exchange.ts'
 import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
 import type { Call } from '../../src/gateway/transport/call.ts'
 import { listen } from '../../src/gateway/transport/listen.ts'
-import { type Answered, startWorld } from '../kit/egress.ts'
+import type { Answered } from '../kit/egress.ts'
 import { FAULTS } from '../kit/fault-processor.ts'
+import { startFaultyWorld } from '../kit/faulty-world.ts'
 
-const PROGRAM = fileURLToPath(new URL('../kit/fault-processor.ts', import.meta.url))
-const SECRET = 'a body with {{ a token }} in it'
-
-// One Envoy for all faults: a fault must not leave anything behind for the next request either.
-const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 1000 } })
-const socket = join(world.directory, 'gateway.sock')
-const to = `dest.test:${world.destination.port}`
-let processor: ChildProcess | undefined
-
-const startProcessor = async (): Promise<void> => {
-  rmSync(socket, { force: true })
-  processor = spawn(process.execPath, [PROGRAM, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
-  await once(processor.stdout as NodeJS.ReadableStream, 'data')
-}
-
-const killProcessor = async (): Promise<void> => {
-  if (!processor || processor.exitCode !== null || processor.signalCode !== null) return
-  const ended = once(processor, 'exit')
-  processor.kill('SIGKILL')
-  await ended
-}
-
-const send = (fault: string, options: { body?: string; method?: string } = { body: SECRET }) =>
-  world.post('/proxy/x', { ...options, headers: { 'x-fault': fault, 'x-to': to, 'svc-trace-id': 'trace' } })
+const faulty = await startFaultyWorld()
+const { world, socket, to, send, startProcessor, killProcessor } = faulty
 
 const isClosed = (t: Test, answer: Answered, status = 504) => {
   t.equal(answer.status, status)
@@ -57,10 +33,7 @@ const isAlive = async (t: Test) => {
   world.destination.received.length = 0
 }
 
-t.teardown(async () => {
-  await killProcessor()
-  await world.close()
-})
+t.teardown(() => faulty.close())
 
 t.test('a processor that is not there when Envoy starts lets nothing out', async (t) => {
   t.notOk(existsSync(socket))

@@ -1,5 +1,6 @@
 import t from 'tap'
 import type { AuditRecord } from '../../src/audit/types.ts'
+import { AppError } from '../../src/common/errors.ts'
 import type { Log } from '../../src/common/log.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
@@ -10,12 +11,14 @@ import {
   type ExchangeOptions,
 } from '../../src/gateway/exchange.ts'
 import { brandRules, type Head } from '../../src/gateway/headers.ts'
+import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createFarSide, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
 
 const OPTIONS: ExchangeOptions = {
   brands: brandRules(['SVC', 'BT']),
   destinations: { allow: [], ports: [443], http: false },
   stepMs: 1000,
+  codeStepMs: 1000,
   body: BODY_LIMITS,
   bodyLimit: 1000,
 }
@@ -134,4 +137,126 @@ t.test('log lines name no path, query, host, key, header, token id or value', as
   t.equal(lines.length, 4)
   t.notMatch(JSON.stringify(lines), /secret|key_private|Lovelace|4242|denied"/)
   t.match(lines[0], { operation: 'proxy', status: 'forwarded', tokens: 1, tenant_id: 'tenant' })
+})
+
+const PROXY: StoredProxy = {
+  id: 'proxy-id',
+  tenantId: 'tenant',
+  destinationUrl: 'https://stored.test/base',
+  requireAuth: true,
+  configuration: { a: 1 },
+}
+const JSON_HEAD = { 'svc-proxy-key': 'proxy', 'content-type': 'application/json' }
+const IDENTITY = 'module.exports = ({ args: { body, headers } }) => ({ body, headers })'
+
+const setUpStored = (more: Partial<StoredProxy>, deps: Partial<ExchangeDeps> = {}) => {
+  const made = setUp(deps)
+  made.far.proxies.set('proxy', { ...PROXY, ...more })
+  return made
+}
+
+t.test('a call of a stored proxy that cannot be recorded is not made', async (t) => {
+  const audit = () => Promise.reject(new AppError('unavailable', 'The journal is full.'))
+  t.equal(problemOf(await setUpStored({}, { audit }).exchange.headers(head(JSON_HEAD), true)).status, 504)
+})
+
+t.test('without anybody to run code, proxies that have some fail, and others work', async (t) => {
+  const none = { code: undefined }
+  const plain = setUpStored({}, none).exchange
+  t.equal((await plain.headers(head(JSON_HEAD), true)).kind, 'release')
+  const transformed = setUpStored({ requestTransform: IDENTITY }, none).exchange
+  t.equal(problemOf(await transformed.headers(head(JSON_HEAD), true)).status, 504)
+})
+
+t.test('only a proxy with a response transform waits for the answer', async (t) => {
+  t.notOk(((await setUp().exchange.headers(head(), false)) as { watch?: boolean }).watch)
+  t.match(await setUpStored({}).exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: false })
+  const { exchange } = setUpStored({ responseTransform: IDENTITY })
+  t.match(await exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: true })
+  t.match(await exchange.body(Buffer.from('{}')), { kind: 'release', watch: true })
+})
+
+const answerHead = (more: Record<string, string> = {}): Head =>
+  new Map(
+    Object.entries({
+      ':status': '200',
+      'svc-proxy-destination-status': '200',
+      'content-type': 'application/json',
+      ...more,
+    }).map(([name, value]) => [name, [value]]),
+  )
+
+const answered = async (more: Partial<StoredProxy> = { responseTransform: IDENTITY }) => {
+  const made = setUpStored(more)
+  await made.exchange.headers(head(JSON_HEAD), true)
+  return made
+}
+
+t.test("an answer that is Envoy's own, or too large, is never collected", async (t) => {
+  const own = await answered()
+  const local = new Map([...answerHead()].filter(([name]) => !name.startsWith('svc-')))
+  t.same(await own.exchange.answerHeaders(local, false), { kind: 'pass' })
+  const large = await answered()
+  const problem = problemOf(
+    await large.exchange.answerHeaders(answerHead({ 'content-length': '1001' }), false),
+  )
+  t.equal(problem.status, 502)
+  t.equal(problem.headers.get('svc-proxy-destination-status'), '200')
+})
+
+t.test('an answer that was not asked for changes nothing', async (t) => {
+  const { exchange } = await answered()
+  t.equal(problemOf(await exchange.answerBody(Buffer.from('{"card":4242}'))).status, 500)
+})
+
+t.test('a caller who goes away takes the running code along', async (t) => {
+  const hang = 'module.exports = () => new Promise((resolve) => signal.addEventListener("abort", resolve))'
+  const early = setUpStored({ requestTransform: hang })
+  await early.exchange.headers(head(JSON_HEAD), false)
+  const waiting = early.exchange.body(Buffer.from('{}'))
+  while (early.far.runs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  early.exchange.abandon()
+  t.equal(problemOf(await waiting).status, 504)
+  t.ok(early.far.runs[0]?.signal.aborted)
+  const late = await answered({ responseTransform: hang })
+  await late.exchange.answerHeaders(answerHead(), false)
+  const answer = late.exchange.answerBody(Buffer.from('{}'))
+  while (late.far.runs.length === 0) await new Promise((resolve) => setImmediate(resolve))
+  late.exchange.abandon()
+  t.equal(problemOf(await answer).status, 504)
+  t.ok(late.far.runs[0]?.signal.aborted)
+})
+
+t.test('code gets its tenant, its configuration, its application and the trace id', async (t) => {
+  const { exchange, far } = setUpStored({ requestTransform: IDENTITY, applicationId: 'private' })
+  await exchange.headers(head({ ...JSON_HEAD, 'svc-trace-id': 'trace' }), true)
+  t.match(far.runs, [
+    {
+      tenantId: 'tenant',
+      name: 'request_transform',
+      applicationId: 'private',
+      traceId: 'trace',
+      texts: true,
+      argument: { configuration: { a: 1 }, args: { path: '/secret-path', query: '?secret-query' } },
+    },
+  ])
+})
+
+t.test('only a request that went out is counted as forwarded', async (t) => {
+  const lines: { status: string }[] = []
+  const log = { ...silentLog(), info: (line: { status: string }) => lines.push(line) } as unknown as Log
+  const upload = setUpStored({ responseTransform: IDENTITY }, { log })
+  await upload.exchange.headers(head(JSON_HEAD), false)
+  upload.exchange.abandon()
+  t.same(lines, [], 'the caller left while it sent its body')
+  const waiting = setUpStored({ responseTransform: IDENTITY }, { log })
+  await waiting.exchange.headers(head(JSON_HEAD), true)
+  t.same(lines, [])
+  waiting.exchange.abandon()
+  t.match(lines, [{ status: 'forwarded', proxy_id: 'proxy-id' }])
+  const passed = setUpStored({ responseTransform: IDENTITY }, { log })
+  await passed.exchange.headers(head(JSON_HEAD), true)
+  await passed.exchange.answerHeaders(answerHead({ 'content-type': 'text/plain' }), false)
+  passed.exchange.abandon()
+  t.equal(lines.length, 2, 'once')
 })

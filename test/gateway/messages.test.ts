@@ -144,7 +144,7 @@ t.test('fields that we do not know are passed over, at every level', (t) => {
 })
 
 t.test('phases that are not ours, and nothing at all', (t) => {
-  for (const name of ['response_headers', 'response_body', 'request_trailers', 'response_trailers'] as const)
+  for (const name of ['request_trailers', 'response_trailers'] as const)
     t.same(decodeRequest(encodeRequest({ [name]: {} })), { kind: 'other' }, name)
   t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
   t.end()
@@ -166,5 +166,76 @@ t.test('an encoded answer is not shared with the next one', (t) => {
   const copy = Buffer.from(first)
   encodeAnswer({ ...hold, edits: { set: new Map([['x', 'y'.repeat(2000)]]), remove: [] } }, 'request_headers')
   t.same(first, copy)
+  t.end()
+})
+
+const WATCH = {
+  response_header_mode: 'SEND',
+  request_body_mode: 'BUFFERED',
+  request_trailer_mode: 'SKIP',
+  response_trailer_mode: 'SKIP',
+}
+
+t.test('only an answer to headers asks for the answer of the destination', (t) => {
+  const hold: Answer = { kind: 'hold', brand: 'svc', edits, watch: true }
+  const release: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', watch: true }
+  t.match(answerMessage(hold, 'request_headers').mode_override, WATCH)
+  t.match(answerMessage(release, 'request_headers').mode_override, WATCH)
+  t.equal(answerMessage(hold, 'request_headers').mode_override?.response_body_mode ?? 'NONE', 'NONE')
+  t.equal(answerMessage(release, 'request_body').mode_override, undefined)
+  t.equal(answerMessage({ ...hold, watch: false }, 'request_headers').mode_override, undefined)
+  t.end()
+})
+
+t.test('the reference reads what becomes of an answer as it is meant', (t) => {
+  const collect = answerMessage({ kind: 'collect', destinationStatus: '201' }, 'response_headers')
+  t.match(collect.mode_override, { ...WATCH, response_body_mode: 'BUFFERED' })
+  t.same(collect.dynamic_metadata, member({ destination_status: text('201') }))
+  t.ok(collect.response_headers)
+  for (const phase of ['response_headers', 'response_body'] as const) {
+    const pass = answerMessage({ kind: 'pass' }, phase)
+    t.same(Object.keys(pass).sort(), ['response', phase].sort())
+    t.equal(pass[phase]?.response.body_mutation, undefined)
+    t.notOk(pass[phase]?.response.clear_route_cache)
+  }
+  const body = Buffer.from('new')
+  const replaced = answerMessage({ kind: 'replace', edits, body }, 'response_body').response_body?.response
+  t.same(replaced?.body_mutation?.body, body)
+  t.same(sorted(replaced?.header_mutation ?? {}), MUTATION)
+  t.notOk(replaced?.clear_route_cache, 'a route is not chosen again')
+  t.end()
+})
+
+t.test(
+  'a header of several lines keeps their order: the first takes the place, the others are added',
+  (t) => {
+    const several = { set: new Map([['set-cookie', ['a=1', 'b=2', 'c=3']]]), remove: [] }
+    const message = answerMessage({ kind: 'replace', edits: several, body: Buffer.alloc(0) }, 'response_body')
+    t.match(message.response_body?.response.header_mutation?.set_headers, [
+      line('set-cookie', 'a=1'),
+      { header: { key: 'set-cookie', raw_value: Buffer.from('b=2') }, append: { value: true } },
+      { header: { key: 'set-cookie', raw_value: Buffer.from('c=3') }, append: { value: true } },
+    ])
+    t.end()
+  },
+)
+
+t.test('a body in the answer to headers replaces all that there is', (t) => {
+  const body = Buffer.from('x')
+  const release = { kind: 'release', brand: 'svc', edits, upstream: 'https', body } as const
+  t.equal(answerMessage(release, 'request_headers').request_headers?.response.status, 'CONTINUE_AND_REPLACE')
+  t.not(answerMessage(release, 'request_body').request_body?.response.status, 'CONTINUE_AND_REPLACE')
+  t.end()
+})
+
+t.test("the destination's answer is read as a request is", (t) => {
+  const map = { headers: { headers: [{ key: 'X-A', value: '1' }] }, end_of_stream: true }
+  t.same(decodeRequest(encodeRequest({ response_headers: map })), {
+    kind: 'response_headers',
+    head: new Map([['x-a', ['1']]]),
+    endOfStream: true,
+  })
+  const body = Buffer.from('y')
+  t.same(decodeRequest(encodeRequest({ response_body: { body } })), { kind: 'response_body', body })
   t.end()
 })

@@ -32,6 +32,7 @@ t.test('metrics and health are answered on a private socket', async (t) => {
       health: async () => {
         if (!healthy) throw new Error('the key file is at /secret')
       },
+      parts: { well: async () => {}, ill: () => Promise.reject(new Error('no child')) },
     },
     socket,
   )
@@ -46,6 +47,9 @@ t.test('metrics and health are answered on a private socket', async (t) => {
   t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
   healthy = false
   t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })
-  t.equal((await ask(socket, '/other')).status, 404)
+  t.same(await ask(socket, '/healthz/well'), { status: 200, json: { status: 'ok' } })
+  t.same(await ask(socket, '/healthz/ill'), { status: 503, json: { status: 'failing' } })
+  for (const path of ['/other', '/healthz/other', '/healthz/toString'])
+    t.equal((await ask(socket, path)).status, 404)
   t.equal((await ask(socket, '/healthz', 'POST')).status, 405)
 })

@@ -8,7 +8,9 @@ const edits = { set: new Map([[':path', '/x']]), remove: ['a'] }
 const HOLD: Answer = { kind: 'hold', brand: 'svc', edits }
 const RELEASE: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', body: Buffer.from('b') }
 
-const serve = (steps: Pick<Exchange, 'headers' | 'body'>) => {
+const PASS: Answer = { kind: 'pass' }
+
+const serve = (steps: Partial<Exchange>) => {
   const seen = { written: [] as object[], ended: false, resets: 0, abandoned: false, started: 0 }
   const handler = serveStream(
     {
@@ -23,6 +25,10 @@ const serve = (steps: Pick<Exchange, 'headers' | 'body'>) => {
     () => {
       seen.started++
       return {
+        headers: async () => HOLD,
+        body: async () => RELEASE,
+        answerHeaders: async () => PASS,
+        answerBody: async () => PASS,
         ...steps,
         abandon: () => {
           seen.abandoned = true
@@ -118,4 +124,70 @@ t.test('an exchange that rejects breaks the stream off', async (t) => {
   say(HEADERS)
   await settle()
   t.match(seen, { resets: 1, written: [] })
+})
+
+const WATCHED: Answer = { ...RELEASE, watch: true }
+const COLLECT: Answer = { kind: 'collect', destinationStatus: '200' }
+const REPLACE: Answer = { kind: 'replace', edits, body: Buffer.from('new') }
+const ANSWER: ProcessingRequest = { response_headers: { end_of_stream: false } }
+const ANSWER_BODY: ProcessingRequest = { response_body: { body: Buffer.from('old') } }
+
+/** A stream whose destination's answer is waited for, these messages after one another. */
+const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingRequest[]) => {
+  const served = serve({ body: async () => WATCHED, answerHeaders: async () => COLLECT, ...steps })
+  for (const message of messages) {
+    served.say(message)
+    await settle()
+  }
+  return served
+}
+
+t.test('an answer that is waited for is answered in its own phases', async (t) => {
+  const { seen, handler } = await watching({ answerBody: async () => REPLACE }, [
+    HEADERS,
+    BODY,
+    ANSWER,
+    ANSWER_BODY,
+  ])
+  t.equal(seen.written.length, 4)
+  t.match(seen.written[2], { response_headers: {}, mode_override: { response_body_mode: 'BUFFERED' } })
+  t.match(seen.written[3], { response_body: { response: { body_mutation: { body: Buffer.from('new') } } } })
+  handler.end()
+  t.match(seen, { ended: true, resets: 0, abandoned: true })
+})
+
+t.test('an answer that passes is the last word', async (t) => {
+  const { seen, handler } = await watching({ answerHeaders: async () => PASS }, [HEADERS, BODY, ANSWER])
+  t.equal(seen.written.length, 3)
+  handler.end()
+  t.match(seen, { ended: true, resets: 0 })
+})
+
+for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
+  'its body first': [HEADERS, BODY, ANSWER_BODY],
+  'its headers twice': [HEADERS, BODY, ANSWER, ANSWER],
+  'a request body instead': [HEADERS, BODY, BODY],
+  'another body behind it': [HEADERS, BODY, ANSWER, ANSWER_BODY, ANSWER_BODY],
+}))
+  t.test(`of an answer that is waited for, ${name} breaks the stream off`, async (t) => {
+    const { seen } = await watching({}, messages)
+    t.match(seen, { resets: 1, ended: false, abandoned: true })
+  })
+
+t.test('a stream that ends while an answer is waited for is broken off, never ended', async (t) => {
+  for (const messages of [
+    [HEADERS, BODY],
+    [HEADERS, BODY, ANSWER],
+  ]) {
+    const { seen, handler } = await watching({}, messages)
+    handler.end()
+    t.match(seen, { resets: 1, ended: false })
+  }
+  const rejecting = await watching({ answerBody: () => Promise.reject(new Error('boom')) }, [
+    HEADERS,
+    BODY,
+    ANSWER,
+    ANSWER_BODY,
+  ])
+  t.match(rejecting.seen, { resets: 1, ended: false })
 })

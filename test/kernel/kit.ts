@@ -56,6 +56,8 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
       journal: { append: async () => {}, health: async () => {}, close: async () => {} },
       createExpressions,
       createVault: () => ({}) as never,
+      createCode: () => ({}) as never,
+      fetch: () => Promise.reject(new Error('nothing is asked for')),
     },
     { plugins, pluginsDir: '/nowhere', ...options },
   )

@@ -35,7 +35,9 @@ const write = (response: Response, chunk: string | Buffer): boolean =>
 
 /**
  * Behaviours by path: `/sse?n=&ms=` events, `/large?bytes=`, `/gzip`, `/slow?ms=`, `/reset`, `/halfway` (breaks off in
- * the body), `/status/<n>`, `/redirect`, `/forge` (headers in our brand); anything else echoes the request as JSON.
+ * the body), `/status/<n>`, `/redirect`, `/forge` (headers in our brand), `/large-json?bytes=&length=1` (a JSON
+ * text; with or without a length), `/answer` (what the header `x-answer` says);
+ * anything else echoes the request as JSON.
  */
 const behave = async (request: Request, response: Response, record: Received): Promise<void> => {
   const url = new URL(record.path, 'https://x')
@@ -70,7 +72,16 @@ const behave = async (request: Request, response: Response, record: Received): P
     setImmediate(() => request.socket.destroy())
   } else if (url.pathname.startsWith('/status/'))
     end(Number(url.pathname.slice(8)), { 'x-from': 'destination', 'content-type': 'text/plain' }, 'as it is')
-  else if (url.pathname === '/redirect') end(302, { location: 'https://elsewhere.test/' })
+  else if (url.pathname === '/large-json') {
+    const body = JSON.stringify('x'.repeat(number('bytes', 1 << 20)))
+    const length = url.searchParams.has('length') ? { 'content-length': String(body.length) } : {}
+    ;(response as ServerResponse).writeHead(200, { 'content-type': 'application/json', ...length })
+    write(response, body.slice(0, 10))
+    response.end(body.slice(10))
+  } else if (url.pathname.startsWith('/answer')) {
+    const { status = 200, headers = {}, body = '', base64 } = JSON.parse(String(record.headers['x-answer']))
+    end(status, headers, base64 === undefined ? body : Buffer.from(base64, 'base64'))
+  } else if (url.pathname === '/redirect') end(302, { location: 'https://elsewhere.test/' })
   else if (url.pathname === '/forge')
     end(200, {
       'svc-proxy-destination-status': '299',

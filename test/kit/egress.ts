@@ -3,14 +3,16 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request as httpRequest, type Server } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import type { AuditRecord } from '../../src/audit/types.ts'
 import { AppError } from '../../src/common/errors.ts'
+import type { Json } from '../../src/common/json.ts'
 import type { Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 
 import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
-import type { Caller, UseContext, UsedToken } from '../../src/sdk/index.ts'
+import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
 import { type DnsServer, startDns } from './dns.ts'
@@ -21,6 +23,7 @@ export const KEYS = {
   private: 'key_private',
   rules: 'key_rules',
   idle: 'key_idle',
+  stranger: 'key_stranger',
   public: 'key_public',
   management: 'key_management',
 } as const
@@ -56,6 +59,7 @@ const CALLERS = new Map<string, Caller>([
       ],
     }),
   ],
+  [KEYS.stranger, { ...caller('stranger', 'private', grants(['token:use'])), tenantId: 'other' }],
   [KEYS.idle, caller('idle', 'private', grants(['token:read']))],
   [KEYS.public, caller('public', 'public', grants(['token:use']))],
   [KEYS.management, caller('management', 'management', grants(['token:use']))],
@@ -83,16 +87,64 @@ export const silentLog = (): Log => {
 
 export interface FarSide {
   readonly deps: GatewayDeps
+  /** Stored proxies by their keys; tests put their own. */
+  readonly proxies: Map<string, StoredProxy>
+  /** Each run of a transform. */
+  readonly runs: CodeRun[]
+  /** Each audit record of the gateway's own. */
+  readonly records: AuditRecord[]
   /** Each `vault.use` that happened. */
   readonly uses: { readonly ids: readonly string[]; readonly context: UseContext }[]
 }
 
-/** Authenticator and vault as the gateway knows them, over the tables above. */
+/** Code as the sandbox would run it, without its walls: a function's fault is what the code service says of it. */
+const runHere = async ({
+  name,
+  code,
+  argument,
+  signal,
+  texts = true,
+}: CodeRun): Promise<Json | undefined> => {
+  const module: { exports: unknown } = { exports: undefined }
+  new Function('module', 'AppError', 'signal', code)(module, AppError, signal)
+  if (typeof module.exports !== 'function') throw new AppError('unprocessable', `The ${name} cannot run.`)
+  try {
+    const result: unknown = await module.exports(JSON.parse(JSON.stringify(argument)))
+    const json = JSON.stringify(result)
+    return json === undefined ? undefined : JSON.parse(json)
+  } catch (thrown) {
+    if (thrown instanceof AppError) throw thrown
+    throw new AppError('code_failed', texts ? `The ${name} threw ${thrown}` : `The ${name} failed.`)
+  }
+}
+
+/** Authenticator, vault, stored proxies and their code as the gateway knows them, over the tables above. */
 export const createFarSide = (log: Log = silentLog()): FarSide => {
   const uses: FarSide['uses'] = []
+  const proxies: FarSide['proxies'] = new Map()
+  const runs: FarSide['runs'] = []
+  const records: FarSide['records'] = []
   return {
     uses,
+    proxies,
+    runs,
+    records,
     deps: {
+      proxies: { find: async (key) => proxies.get(key) },
+      code: {
+        run: (run) => {
+          runs.push(run)
+          return runHere(run)
+        },
+      } satisfies Pick<Code, 'run'>,
+      applicationCaller: async (tenantId, id) => {
+        const found = [...CALLERS.values()].find((each) => each.tenantId === tenantId && each.actorId === id)
+        if (found === undefined) throw new AppError('unauthenticated', 'The application is gone.')
+        return found
+      },
+      audit: async (more) => {
+        records.push(...more)
+      },
       log,
       clock: { now: () => Date.now() },
       metrics: createMetrics(),

@@ -35,7 +35,8 @@ export interface ProcessingRequest {
 
 export interface HeaderValueOption {
   readonly header: HeaderValue
-  readonly append_action: 'OVERWRITE_IF_EXISTS_OR_ADD'
+  readonly append?: { readonly value: boolean }
+  readonly append_action?: 'OVERWRITE_IF_EXISTS_OR_ADD'
 }
 
 export interface HeaderMutation {
@@ -44,9 +45,10 @@ export interface HeaderMutation {
 }
 
 export interface CommonResponse {
-  readonly header_mutation: HeaderMutation
+  readonly header_mutation?: HeaderMutation
   readonly body_mutation?: { readonly body: Buffer }
   readonly clear_route_cache?: boolean
+  readonly status?: 'CONTINUE_AND_REPLACE'
 }
 
 /** `google.protobuf.Struct`. */
@@ -62,13 +64,16 @@ export type StructValue =
 export interface ProcessingResponse {
   readonly request_headers?: { readonly response: CommonResponse }
   readonly request_body?: { readonly response: CommonResponse }
+  readonly response_headers?: { readonly response: CommonResponse }
+  readonly response_body?: { readonly response: CommonResponse }
+  readonly mode_override?: Readonly<Record<string, string>>
   readonly immediate_response?: {
     readonly status: { readonly code: number }
     readonly headers: HeaderMutation
     readonly body: Buffer
     readonly details: string
   }
-  readonly dynamic_metadata: Struct
+  readonly dynamic_metadata?: Struct
 }
 
 const definition = protoLoader.loadSync(

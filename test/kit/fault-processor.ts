@@ -10,7 +10,7 @@ import {
   status,
 } from '@grpc/grpc-js'
 import type { Answer } from '../../src/gateway/exchange.ts'
-import { decodeRequest, type ProcessingRequest } from '../../src/gateway/messages.ts'
+import { decodeRequest, type Phase, type ProcessingRequest } from '../../src/gateway/messages.ts'
 import { answerMessage, encodeResponse, type ProcessingResponse, processMethod } from './ext-proc.ts'
 
 type ProcessStream = ServerDuplexStream<ProcessingRequest, Buffer>
@@ -73,14 +73,38 @@ export const FAULTS = {
     'huge-mutation',
     'bare-immediate',
   ],
+  // A clean end is missing: Envoy takes it for consent, and the gateway has none in these phases.
+  'answer-headers': [
+    'error',
+    'hang',
+    'kill',
+    'stop',
+    'undecodable',
+    'wrong-phase',
+    'error-after',
+    'kill-after',
+    'illegal-name',
+    'illegal-value',
+    'envoy-header',
+    'bare-immediate',
+  ],
+  'answer-body': [
+    'error',
+    'hang',
+    'kill',
+    'stop',
+    'undecodable',
+    'wrong-phase',
+    'longer-than-said',
+    'shorter-than-said',
+    'illegal-name',
+    'illegal-value',
+    'envoy-header',
+    'bare-immediate',
+  ],
 } as const
 
-const withHeader = (
-  message: Message,
-  phase: 'request_headers' | 'request_body',
-  key: string,
-  value: string,
-) => {
+const withHeader = (message: Message, phase: Phase, key: string, value: string) => {
   const common = message[phase]?.response
   if (!common) throw new Error('no such phase')
   return {
@@ -91,7 +115,7 @@ const withHeader = (
         header_mutation: {
           ...common.header_mutation,
           set_headers: [
-            ...common.header_mutation.set_headers,
+            ...(common.header_mutation?.set_headers ?? []),
             { header: { key, raw_value: Buffer.from(value) }, append_action: 'OVERWRITE_IF_EXISTS_OR_ADD' },
           ],
         },
@@ -105,7 +129,7 @@ const serve = (call: ProcessStream) => {
   let to = ''
   const write = (message: object) => call.write(encodeResponse(message) as never)
 
-  const misbehave = (name: string, phase: 'request_headers' | 'request_body', good: Message): void => {
+  const misbehave = (name: string, phase: Phase, good: Message): void => {
     const other = phase === 'request_headers' ? 'request_body' : 'request_headers'
     const bare = good[phase]
     switch (name) {
@@ -231,9 +255,10 @@ const serve = (call: ProcessStream) => {
         remove: [],
       }
       const ends = message.endOfStream
+      const watch = fault.startsWith('answer-')
       const good: Answer = ends
-        ? { kind: 'release', brand, edits, upstream: 'https' }
-        : { kind: 'hold', brand, edits }
+        ? { kind: 'release', brand, edits, upstream: 'https', watch }
+        : { kind: 'hold', brand, edits, watch }
       misbehave(
         fault.startsWith('headers:') ? fault.slice(8) : '',
         'request_headers',
@@ -257,6 +282,20 @@ const serve = (call: ProcessStream) => {
         fault.startsWith('body:') ? fault.slice(5) : '',
         'request_body',
         answerMessage(good, 'request_body'),
+      )
+    } else if (message.kind === 'response_headers') {
+      const good: Answer = { kind: 'collect', destinationStatus: '200' }
+      misbehave(
+        fault.startsWith('answer-headers:') ? fault.slice(15) : '',
+        'response_headers',
+        answerMessage(good, 'response_headers'),
+      )
+    } else if (message.kind === 'response_body') {
+      const edits = { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] }
+      misbehave(
+        fault.startsWith('answer-body:') ? fault.slice(12) : '',
+        'response_body',
+        answerMessage({ kind: 'replace', edits, body: REPLACED }, 'response_body'),
       )
     }
   })

@@ -8,6 +8,7 @@ import { type AdminDeps, type AdminOptions, startAdmin } from '../../src/admin/s
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
+import { createCodeHost } from '../../src/code-host/code-host.ts'
 import type { Clock } from '../../src/common/clock.ts'
 import { newId, newKey } from '../../src/common/ids.ts'
 import { createLog, type Log } from '../../src/common/log.ts'
@@ -18,6 +19,8 @@ import { createDestinationCheck } from '../../src/gateway/check-destination.ts'
 import type { PluginSource } from '../../src/kernel/discover.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import { openKeys } from '../../src/keys/open.ts'
+import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
+import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
 import { createVault } from '../../src/vault/vault.ts'
@@ -61,6 +64,8 @@ export interface ServiceOptions {
   readonly beside?: Shared
   /** Opens the database in another way, e.g. one that notes what runs. */
   readonly openStore?: (location: string) => Store
+  /** Where code, and callbacks, may go. */
+  readonly outbound?: Partial<OutboundOptions['egress']> & { readonly trust?: string }
   /** Stands in front of the real journal, e.g. one that fails on command. */
   readonly journal?: (real: Journal) => Journal
 }
@@ -111,7 +116,19 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   )
   const journal = options.journal?.(real) ?? real
   const ingest = createIngest({ logs: store.logs, mac, log }, { directory: join(directory, 'audit') })
+  const { trust = '', ...egress } = options.outbound ?? {}
+  const outbound = createOutbound({
+    egress: { allow: [], ports: [443], http: false, resolvers: [], ...egress },
+    trust,
+    timeoutMs: 5_000,
+  })
+  const codeHost = createCodeHost({
+    startSandbox: () => createSandbox({ log, metrics }),
+    fetch: outbound.fetch,
+  })
   const close = async () => {
+    await codeHost.close()
+    await outbound.close()
     await real.close()
     await store.close()
     if (!beside) rmSync(directory, { recursive: true, force: true })
@@ -128,6 +145,8 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
       checkDestination: createDestinationCheck({ allow: [], ports: [443], http: false }),
       createExpressions,
       createVault: (parts) => createVault({ ...parts, tokens: store.tokens, keys, journal, clock, metrics }),
+      createCode: codeHost.createCode,
+      fetch: outbound.fetch,
     },
     {
       plugins: options.plugins ?? ['*'],
@@ -215,6 +234,8 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     metrics,
     kernel,
     admin,
+    codeHost,
+    outbound,
     tenantId: tenant.id,
     managementKey: tenant.key,
     newTenant,

@@ -111,7 +111,7 @@ export const startGrpcCalls = async (service: TestService) => {
       return { status: problem.status, headers: answered, text: JSON.stringify(body), body }
     }
     const output = answer.output ?? {}
-    const status = operation.status ?? 200
+    const status = operation.statusOf?.(output as never) ?? operation.status ?? 200
     if (answersNothing(operation)) return { status, headers: answer.metadata, text: '', body: undefined }
     const body = operation.responseBody === undefined ? output : output[operation.responseBody]
     const location = status === 201 && operation.location?.(output as never)

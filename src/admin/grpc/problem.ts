@@ -1,6 +1,6 @@
 import { Metadata, type StatusObject } from '@grpc/grpc-js'
 import protobuf from 'protobufjs'
-import { type AppError, ERRORS } from '../../common/errors.ts'
+import type { AppError } from '../../common/errors.ts'
 import { type Message, PROBLEM } from '../../kernel/messages/model.ts'
 import { PACKAGE } from '../proto/files.ts'
 import { toWire } from './codec.ts'
@@ -11,6 +11,9 @@ const DETAILS = 'grpc-status-details-bin'
 
 /** Bytes of details. Clients accept 8 KiB of metadata by default, which base64 and the message have to share. */
 const DETAILS_BYTES = 4_500
+
+/** Characters of the JSON that code answered with. */
+const BODY_LENGTH = 2_000
 
 /** Characters of the message itself. */
 const MESSAGE_LENGTH = 500
@@ -29,6 +32,10 @@ const root = protobuf.Root.fromJSON({
 })
 const status = root.lookupType('Status')
 
+/** What code answers in place of a problem, when there is room for it. */
+const bodyOf = ({ answer }: AppError) =>
+  answer?.body === undefined || JSON.stringify(answer.body).length > BODY_LENGTH ? {} : { body: answer.body }
+
 /** The problem as the message `Problem`, with as many of its errors as there is room for. */
 const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => {
   const { errors = {}, ...problem } = error.toProblem()
@@ -45,6 +52,7 @@ const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => 
               ),
             }),
         ...(error.retryAfter === undefined ? {} : { retry_after: Math.ceil(error.retryAfter) }),
+        ...bodyOf(error),
         ...(count === all.length ? {} : { left_out: all.length - count }),
       }),
     )
@@ -57,7 +65,7 @@ const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => 
 
 /** A failure as the status of a call: the code of `ERRORS`, the detail as message, the whole problem as its one detail. */
 export const statusOf = (error: AppError, wireOf: (message: Message) => WireType): StatusObject => {
-  const code = ERRORS[error.code].grpc
+  const code = error.grpc
   const message = error.message.slice(0, MESSAGE_LENGTH).toWellFormed()
   const metadata = new Metadata()
   const details = status.encode({

@@ -31,7 +31,7 @@ export interface GrpcOptions {
   readonly prefixes?: readonly string[]
   /** Bytes of a request message; default 1 MiB. */
   readonly messageLimit?: number
-  /** ms after which a call is answered with `unavailable`; default 30,000. */
+  /** ms after which a call is answered with `unavailable`; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
   /** ms between two looks at the parts; default 2,000. */
   readonly healthInterval?: number
@@ -96,7 +96,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
   })
   allowStreamResets(server)
   const wireOf = createWire(messages.messages)
-  const limits = { messageLimit, callTimeout: options.callTimeout ?? 30_000, admit: options.admit }
+  const limits = { messageLimit, callTimeout: options.callTimeout ?? 45_000, admit: options.admit }
   for (const { definition, implementation } of servedServices(messages, { kernel, calls, wireOf }, limits))
     server.addService(definition, implementation)
   serveReflection(server, () => fileDescriptors(protoFiles(messages)))

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply } from 'fastify'
-import { AppError, type FieldErrors, type Problem } from '../../common/errors.ts'
+import { AppError, type CodeAnswer, type FieldErrors, type Problem } from '../../common/errors.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -46,9 +46,20 @@ export const errorsForBody = (errors: FieldErrors, body: string | undefined): Fi
   )
 }
 
+/** Sends what a tenant's code answers with in place of a problem (completions §7). */
+const sendCodeAnswer = (reply: FastifyReply, { status, headers = {}, body }: CodeAnswer): FastifyReply => {
+  reply.code(status)
+  for (const [name, value] of Object.entries(headers)) reply.header(name, value)
+  if (!reply.hasHeader('content-type'))
+    reply.type(typeof body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE)
+  return reply.send(typeof body === 'string' ? body : JSON.stringify(body))
+}
+
 /** Sends the error body of completions §2 with the headers that belong to it. */
 export const sendProblem = (reply: FastifyReply, error: AppError, body?: string): FastifyReply => {
+  if (error.answer?.body !== undefined) return sendCodeAnswer(reply, error.answer)
   const problem: Problem = error.toProblem()
+  for (const [name, value] of Object.entries(error.answer?.headers ?? {})) reply.header(name, value)
   if (error.allow) reply.header('allow', error.allow.join(', '))
   if (error.retryAfter !== undefined) reply.header('retry-after', String(Math.ceil(error.retryAfter)))
   return reply

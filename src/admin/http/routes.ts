@@ -53,7 +53,7 @@ const answer = (
   output: unknown,
   baseUrl: string | undefined,
 ): FastifyReply => {
-  const status = operation.status ?? 200
+  const status = operation.statusOf?.(output as never) ?? operation.status ?? 200
   reply.code(status)
   if (operation.location && status === 201)
     reply.header('location', baseUrlOf(request.raw.headers, baseUrl) + operation.location(output as never))

@@ -132,6 +132,15 @@ export const PROBLEM = own('Problem', [
     nullable: false,
     description: 'Members of errors that metadata had no room for.',
   },
+  {
+    name: 'body',
+    number: 8,
+    shape: { kind: 'value' },
+    required: false,
+    nullable: false,
+    description:
+      'What the code of a reactor answers over HTTP in place of a problem; absent when it is too long.',
+  },
 ])
 
 /** Messages that every service has. */

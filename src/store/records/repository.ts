@@ -2,7 +2,7 @@ import type { Changes } from '../changes.ts'
 import type { Session, Writer } from '../session.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
 import { findRecords } from './find.ts'
-import { recordById, recordByLookup, type StoredRecord } from './statements.ts'
+import { newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 
 const toRecordRow = ({ id, version, body }: StoredRecord): RecordRow => ({
   id,
@@ -37,6 +37,12 @@ export const createRecordStore = ({
   commit: async (mutations, now) => {
     if (mutations.length > 0) await writer.write('records.commit', { mutations, now })
   },
+
+  newest: async (collection, limit) =>
+    (await session.all(newestRecords, { collection, limit })).map((found) => ({
+      ...toRecordRow(found),
+      tenantId: found.tenant_id,
+    })),
 
   changes: (collections) => changes.sum(collections),
 })

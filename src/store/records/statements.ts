@@ -43,6 +43,17 @@ export const recordByLookup = statement<{ collection: string; member: string; va
       .select(COLUMNS),
 )
 
+/** Across tenants, newest first. */
+export const newestRecords = statement<{ collection: string; limit: number }, StoredRecord>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('records')
+      .where('collection', '=', slot('collection'))
+      .orderBy('seq', 'desc')
+      .limit(slot('limit'))
+      .select(COLUMNS),
+)
+
 /** Answers no row when the id is taken. */
 export const insertRecord = statement<
   RecordKey & { name: string | null; body: string; created_at: number; expires_at: number | null },

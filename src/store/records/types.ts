@@ -27,6 +27,8 @@ export interface RecordStore {
     member: string,
     value: string,
   ): Promise<(RecordRow & { readonly tenantId: string }) | undefined>
+  /** Of all tenants, newest first. */
+  newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
   /** One transaction; moves the change counter of each collection named; `conflict` when something is not free or not current. */
   commit(mutations: readonly (Mutation & { readonly shape: CollectionShape })[], now: number): Promise<void>
   /** Sum of the change counters: a number that differs after any commit to these collections, in any process. */

@@ -10,12 +10,12 @@ import { type Connection, connect, makePrivateFile } from './connection.ts'
 import { fromSqlite } from './errors.ts'
 import { migrate, refuseNewer, schemaVersion } from './migrate.ts'
 import { createSqliteSession } from './session.ts'
-import { readOnlyWriter, startWriter, type WriterLimits } from './writer.ts'
+import { onFirstWrite, readOnlyWriter, startWriter, type WriterLimits } from './writer.ts'
 
 export interface SqliteOptions {
   readonly path: string
-  readonly mode: 'read-write' | 'read-only'
-  /** ms to wait: for another process's start, or, read-only, for one that brings the schema up to date. */
+  readonly mode: 'read-write' | 'join' | 'read-only'
+  /** ms to wait: for another process's start, or, not read-write, for one that brings the schema up to date. */
   readonly patience: number
   readonly limits?: Partial<WriterLimits>
 }
@@ -107,17 +107,16 @@ const openReader = async (path: string, deadline: number): Promise<Connection> =
 export const openSqlite = async ({ log }: { readonly log: Log }, options: SqliteOptions): Promise<Store> => {
   const { path, mode, patience, limits } = options
   const deadline = systemClock.now() + patience
-  const writable = mode === 'read-write'
+  const owner = mode === 'read-write'
   try {
     if (path === '' || path === ':memory:')
       throw new AppError(
         'invalid',
         'The store needs a file: the writer and the readers are connections of their own.',
       )
-    if (writable) await prepare(path, deadline)
-    const writer = writable
-      ? await startWriter({ log }, { path, ...(limits ? { limits } : {}) })
-      : readOnlyWriter
+    if (owner) await prepare(path, deadline)
+    const start = () => startWriter({ log }, { path, ...(limits ? { limits } : {}) })
+    const writer = owner ? await start() : mode === 'join' ? onFirstWrite(start) : readOnlyWriter
     let db: Connection
     try {
       db = await openReader(path, deadline)
@@ -133,7 +132,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
     }
     return assembleStore(
       { session: createSqliteSession(db), writer },
-      { writable, close: () => (closing ??= close()) },
+      { writable: owner, close: () => (closing ??= close()) },
     )
   } catch (thrown) {
     throw thrown instanceof Database.SqliteError || codeOf(thrown) !== '' ? explain(thrown, path) : thrown

@@ -198,6 +198,23 @@ export const startWriter = async (
   }
 }
 
+/** For processes that seldom write: the writer that `start` makes, made when it is first needed. */
+export const onFirstWrite = (start: () => Promise<Writer>): Writer => {
+  let started: Promise<Writer> | undefined
+  const writer = (): Promise<Writer> => {
+    started ??= start().catch((thrown) => {
+      started = undefined
+      throw thrown
+    })
+    return started
+  }
+  return {
+    write: (async (...args: Parameters<Writer['write']>) =>
+      (await writer()).write(...args)) as Writer['write'],
+    close: async () => (await started?.catch(() => undefined))?.close(),
+  }
+}
+
 /** For processes that only read: every write is refused. */
 export const readOnlyWriter: Writer = {
   write: () =>

@@ -1,0 +1,39 @@
+/**
+ * node run.js <address of the vault> <management key>: makes an application and a stored proxy, calls the proxy, and
+ * shows what its caller receives.
+ */
+import { readFileSync } from 'node:fs'
+
+const [address = 'http://127.0.0.1:8080', managementKey] = process.argv.slice(2)
+
+const call = async (method, path, headers, body) => {
+  const answer = await fetch(address + path, {
+    method,
+    headers: { 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  const text = await answer.text()
+  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`)
+  return JSON.parse(text)
+}
+
+const management = { 'svc-api-key': managementKey }
+const application = await call('POST', '/applications', management, {
+  name: 'Inbound',
+  type: 'private',
+  permissions: ['token:create', 'token:use'],
+})
+const proxy = await call('POST', '/proxies', management, {
+  name: 'Card issuer',
+  // The demo destination answers with what it received: an issuer that sends cards, for once.
+  destination_url: 'https://demo.sidevault.test/cards',
+  application: { id: application.id },
+  response_transform: { code: readFileSync(new URL('response-transform.js', import.meta.url), 'utf8') },
+})
+const answer = await call(
+  'POST',
+  '/proxy',
+  { 'svc-api-key': application.key, 'svc-proxy-key': proxy.key },
+  { cards: [{ number: '4242424242424242', name: 'Ada Lovelace' }] },
+)
+console.log(JSON.stringify(answer.body, null, 2))

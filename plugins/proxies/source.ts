@@ -1,0 +1,27 @@
+import type { Kernel, ProxySource, StoredProxy } from '#sdk'
+import { Proxies, type ProxyRecord } from './collections.ts'
+
+const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
+  id: proxy.id,
+  tenantId,
+  destinationUrl: proxy.destination_url,
+  requireAuth: proxy.require_auth,
+  ...(proxy.request_transform ? { requestTransform: proxy.request_transform.code } : {}),
+  ...(proxy.response_transform ? { responseTransform: proxy.response_transform.code } : {}),
+  configuration: proxy.configuration ?? {},
+  ...(proxy.application_id === undefined ? {} : { applicationId: proxy.application_id }),
+})
+
+/** The port by which the gateway finds the proxy behind a key. */
+export const proxySource = (kernel: Kernel): ProxySource => {
+  const records = kernel.records(Proxies)
+  return {
+    collections: Object.freeze([Proxies.name]),
+    find: async (keyHash) => {
+      const found = await records.lookup('key_hash', keyHash)
+      return found && stored(found.tenantId, found.record)
+    },
+    newest: async (limit) =>
+      (await records.newest(limit)).map(({ tenantId, record }) => stored(tenantId, record)),
+  }
+}

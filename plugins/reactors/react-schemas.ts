@@ -1,0 +1,53 @@
+import { orNull, Type } from '#sdk'
+
+/** Body of an invocation. */
+export const ReactInput = Type.Object({
+  id: Type.String({ field: 1 }),
+  args: Type.Optional(Type.Unknown({ field: 2, description: 'Any JSON; its expressions are detokenized.' })),
+  callback_url: orNull(
+    3,
+    Type.String({ minLength: 1, maxLength: 400, description: 'Where the result is posted to.' }),
+  ),
+  timeout_ms: orNull(4, Type.Integer({ minimum: 1, maximum: 600_000, description: 'At most 30,000 count.' })),
+})
+
+const result = {
+  tokens: Type.Optional(
+    Type.Unknown({ field: 1, description: 'What the code asked to tokenize, tokenized.' }),
+  ),
+  raw: Type.Optional(Type.Unknown({ field: 2 })),
+}
+
+/** `asyncReactorRequestId`: the result is not here yet. */
+export const ReactOutput = Type.Object(
+  { ...result, asyncReactorRequestId: Type.Optional(Type.String({ field: 3 })) },
+  { title: 'ReactorResult' },
+)
+
+export const ReactAsyncOutput = Type.Object(
+  { asyncReactorRequestId: Type.String({ field: 1 }) },
+  { title: 'AsyncReactorRequest' },
+)
+
+export const ResultInput = Type.Object({
+  id: Type.String({ field: 1 }),
+  request_id: Type.String({ field: 2 }),
+})
+
+/** `error`: the invocation failed; what `react` would have answered with. */
+export const ResultOutput = Type.Object(
+  {
+    ...result,
+    error: Type.Optional(
+      Type.Object(
+        {
+          title: Type.String({ field: 1 }),
+          status: Type.Integer({ field: 2 }),
+          detail: Type.String({ field: 3 }),
+        },
+        { title: 'ReactorFailure', field: 3 },
+      ),
+    ),
+  },
+  { title: 'AsyncReactorResult' },
+)

@@ -1,0 +1,92 @@
+import { AppError, type Call, type Caller, isObject, type Json, type Kernel } from '#sdk'
+import { castArguments, castConfiguration } from './cast.ts'
+import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
+import { noReactor } from './faults.ts'
+
+/** What an invocation gives. */
+export interface Result {
+  readonly tokens?: Json
+  readonly raw?: Json
+}
+
+/** Arguments and configuration are ready; what is left is to run the code. */
+export interface Prepared {
+  readonly reactor: ReactorRecord
+  readonly code: string
+  readonly argument: { readonly args: Json; readonly configuration: Readonly<Record<string, unknown>> }
+}
+
+/** Who runs it, and for how long at most. */
+export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth'> {
+  readonly wallMs: number | undefined
+}
+
+/** Reactors at work (completions §8). */
+export const createReact = (kernel: Kernel) => {
+  /** Under whose grants a result is tokenized: the caller's, or else those of the reactor's application. */
+  const tokenizer = async (caller: Caller, { application_id: id }: ReactorRecord): Promise<Caller> => {
+    const { permissions, rules } = caller.grants
+    const may =
+      permissions.includes('token:create') || rules.some((rule) => rule.permissions.includes('token:create'))
+    return may || id === undefined ? caller : kernel.identify({ tenantId: caller.tenantId, id })
+  }
+
+  return {
+    /**
+     * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and gives them the types that
+     * the formula declares. `not_found`, `invalid`, `bad_expression`, `forbidden`.
+     */
+    prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
+      const { tenantId } = call.caller
+      const reactor = await kernel.records(Reactors).get(tenantId, id)
+      if (reactor === undefined) throw noReactor(id)
+      const { formula_id, configuration } = reactor
+      const formula =
+        formula_id === undefined ? undefined : await kernel.records(Formulas).get(tenantId, formula_id)
+      const code = formula?.code ?? reactor.code
+      if (code === undefined) throw noReactor(id)
+      const clear = await kernel.vault.detokenize(args, call, 'token:use')
+      return {
+        reactor,
+        code,
+        argument: {
+          args: castArguments(formula?.request_parameters ?? [], clear),
+          configuration: castConfiguration(formula?.configuration ?? [], configuration),
+        },
+      }
+    },
+
+    /** Runs the code and tokenizes what it asks to. `code_failed` and the other failures of code (completions §7). */
+    run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
+      const { caller, traceId, signal, depth, wallMs } = options
+      const returned = await kernel.code.run({
+        tenantId: caller.tenantId,
+        name: 'reactor',
+        code,
+        argument: argument as Json,
+        applicationId: reactor.application_id,
+        traceId,
+        signal,
+        depth,
+        wallMs,
+      })
+      if (!isObject(returned))
+        throw new AppError(
+          'code_failed',
+          'The reactor returned no object. Return one with raw, tokenize, or both.',
+        )
+      const { raw, tokenize } = returned as { readonly raw?: Json; readonly tokenize?: Json }
+      const tokens =
+        tokenize === undefined || tokenize === null
+          ? undefined
+          : await kernel.vault.tokenize(tokenize, {
+              caller: await tokenizer(caller, reactor),
+              traceId,
+              now: kernel.clock.now(),
+            })
+      return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) }
+    },
+  }
+}
+
+export type React = ReturnType<typeof createReact>

@@ -1,0 +1,35 @@
+import type { Json } from '../common/json.ts'
+import type { Sandbox } from '../sandbox/types.ts'
+import type { Code } from '../sdk/index.ts'
+import type { CreateSandboxHost } from './host.ts'
+import { failureOf } from './outcome.ts'
+
+/** Milliseconds that a reactor may take (completions §8). */
+const WALL_MS = 30_000
+
+/** The sandbox as plugins see it. */
+export const createCode = ({
+  sandbox,
+  createHost,
+}: {
+  readonly sandbox: Pick<Sandbox, 'run' | 'check'>
+  readonly createHost: CreateSandboxHost
+}): Code => ({
+  run: async ({ tenantId, name, code, argument, texts = true, wallMs = WALL_MS, signal, ...of }) => {
+    const outcome = await sandbox.run({
+      program: { tenantId, name, code },
+      argument: JSON.stringify(argument),
+      host: createHost({ tenantId, ...of }),
+      limits: { wallMs: Math.min(wallMs, WALL_MS) },
+      signal,
+    })
+    if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
+    return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
+  },
+
+  check: async (program) => {
+    const { faults, exportsFunction } = await sandbox.check(program)
+    if (faults.length > 0 || exportsFunction) return faults
+    return [{ line: 1, column: 1, message: 'It exports no function. Set module.exports to one.' }]
+  },
+})

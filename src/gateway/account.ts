@@ -1,0 +1,87 @@
+/** What is told of one exchange: its log line, its metric, and its audit records (completions §10, §12). */
+import type { AuditRecord } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import type { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import type { Metrics } from '../common/metrics.ts'
+import type { Identity } from './identify.ts'
+
+export interface AccountDeps {
+  readonly log: Log
+  readonly metrics: Metrics
+  readonly clock: Clock
+  /** Where calls of stored proxies and denied calls are recorded; absent: nowhere. */
+  readonly audit?: ((records: readonly AuditRecord[]) => Promise<void>) | undefined
+}
+
+export interface Account {
+  identity: Identity | undefined
+  traceId: string
+  /** Tokens used. */
+  tokens: number
+  /** A stored proxy is called. Rejects when that cannot be recorded. */
+  called(identity: Identity): Promise<void>
+  /** Once: how it ended; `status` is `forwarded` or the status of our own answer. */
+  finish(status: string, error?: AppError): void
+  /** A call that was refused. */
+  refused(error: AppError): Promise<void>
+}
+
+export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Account => {
+  const began = performance.now()
+  let finished = false
+
+  const record = ({ caller, proxy }: Identity, message: string): AuditRecord => {
+    const anonymous = caller.actorType === 'anonymous'
+    return {
+      tenant_id: caller.tenantId,
+      entity_type: 'proxy',
+      entity_id: proxy?.id ?? caller.applicationId ?? caller.actorId,
+      operation: 'use',
+      actor_id: anonymous ? null : caller.actorId,
+      actor_type: anonymous ? null : caller.actorType,
+      message,
+      trace_id: account.traceId,
+      created_at: clock.now(),
+    }
+  }
+
+  const account: Account = {
+    identity: undefined,
+    traceId: '',
+    tokens: 0,
+    async called(identity) {
+      await audit?.([record(identity, 'Proxy used')])
+    },
+    finish(status, error) {
+      if (finished) return
+      finished = true
+      metrics.requests.inc({ operation: 'proxy', status })
+      const { identity, tokens, traceId } = account
+      const line = {
+        operation: 'proxy',
+        status,
+        tokens,
+        ms: Math.round((performance.now() - began) * 10) / 10,
+        trace_id: traceId,
+        tenant_id: identity?.caller.tenantId,
+        actor_id: identity?.caller.actorId,
+        ...(identity?.proxy === undefined ? {} : { proxy_id: identity.proxy.id }),
+      }
+      if (error?.code === 'internal') log.error({ ...line, err: error.cause }, 'proxied call failed')
+      else log.info(line, 'proxied call')
+    },
+    async refused(error) {
+      account.finish(String(error.status), error)
+      const { identity } = account
+      // What code decides is its answer, and no denial of ours.
+      if (!identity || error.status !== 403 || error.answer !== undefined) return
+      try {
+        await audit?.([record(identity, `Proxy call denied: ${error.toProblem().title}`)])
+      } catch (err) {
+        log.error({ trace_id: account.traceId, err }, 'denied call not recorded')
+      }
+    },
+  }
+  return account
+}

@@ -1,0 +1,89 @@
+/** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
+import { AppError } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { Expressions, Resolve } from '../expressions/types.ts'
+import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
+import { codingsOf, decode } from './body/decode.ts'
+import { type BodyLimits, planBody } from './body/rewrite.ts'
+import { mayUse } from './identify.ts'
+import type { Timed } from './stages.ts'
+
+const whole = (token: UsedToken): Json => ({
+  id: token.id,
+  type: token.type,
+  data: token.data,
+  metadata: token.metadata,
+  containers: [token.container],
+})
+
+/** What expressions see of tokens in use. */
+export const resolver =
+  (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
+  (id) => {
+    const token = tokens.get(id)
+    return token && { data: token.data, token: whole(token) }
+  }
+
+export interface RequestBody {
+  readonly bytes: Buffer
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+}
+
+export interface Detokenized {
+  /** Undefined: the bytes stay as they came. */
+  readonly body: Buffer | undefined
+  /** `body` has no content-encoding any more. */
+  readonly decoded: boolean
+  /** How many were used. */
+  readonly tokens: number
+}
+
+export interface DetokenizeDeps {
+  readonly vault: Pick<Vault, 'use'>
+  readonly expressions: Expressions
+  readonly limits: BodyLimits
+  readonly timed: Timed
+}
+
+/**
+ * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those
+ * hold no `token:use`, with `bad_expression`, `malformed`, `too_large`, and what the vault rejects with.
+ */
+export const detokenize = async (
+  { bytes, contentType, contentEncoding }: RequestBody,
+  { vault, expressions, limits, timed }: DetokenizeDeps,
+  acting: () => Caller | Promise<Caller>,
+  context: { readonly traceId: string; readonly now: number },
+): Promise<Detokenized> => {
+  const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, expressions, limits))
+  if (plan.kind === 'pass') return { body: undefined, decoded: false, tokens: 0 }
+  const caller = await acting()
+  if (!mayUse(caller))
+    throw new AppError(
+      'forbidden',
+      'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
+    )
+  const used = await timed('use', async () =>
+    plan.ids.length === 0 ? new Map<string, UsedToken>() : await vault.use(plan.ids, { ...context, caller }),
+  )
+  return {
+    body: await timed('apply', () => plan.apply(resolver(used))),
+    decoded: plan.decoded,
+    tokens: used.size,
+  }
+}
+
+/** A body without its content-encoding. Rejects with `unsupported_media_type` for one that is not known. */
+export const plainBody = async (
+  { bytes, contentEncoding }: RequestBody,
+  limits: BodyLimits,
+): Promise<Buffer> => {
+  const codings = codingsOf(contentEncoding)
+  if (codings === undefined)
+    throw new AppError(
+      'unsupported_media_type',
+      'The body has a content-encoding that cannot be undone. Send it as gzip, deflate, br, or as it is.',
+    )
+  return codings.length === 0 ? bytes : decode(bytes, codings, limits.decodedBytes)
+}

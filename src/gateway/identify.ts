@@ -1,0 +1,75 @@
+/** Who calls the proxy, and through which stored proxy (interface, "Ephemeral proxy", "Pre-configured proxies"). */
+import { type Admit, CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
+import { AppError } from '../common/errors.ts'
+import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
+import type { Caller, StoredProxy } from '../sdk/index.ts'
+import { type BrandRules, branded, type Head } from './headers.ts'
+
+export interface Identity {
+  readonly caller: Caller
+  /** Absent: the request itself says where it goes. */
+  readonly proxy: StoredProxy | undefined
+}
+
+export interface IdentifyDeps {
+  readonly authenticator: Authenticator
+  /** Absent: every proxy key is unknown. */
+  readonly proxies?: Pick<ProxyDirectory, 'find'> | undefined
+  /** Rate limits; absent: none. */
+  readonly admit?: Admit | undefined
+}
+
+/** completions §4: `token:use` may come from a plain permission or any rule; which tokens it covers is the vault's. */
+export const mayUse = ({ grants }: Caller): boolean =>
+  grants.permissions.includes('token:use') ||
+  grants.rules.some(({ permissions }) => permissions.includes('token:use'))
+
+/** Throws `forbidden` for a caller who may not use the proxy at all. */
+const checkCaller = (caller: Caller): void => {
+  if (caller.applicationType !== 'private')
+    throw new AppError(
+      'forbidden',
+      'The proxy takes the key of a private application. Use one that holds token:use.',
+    )
+  if (!mayUse(caller))
+    throw new AppError('forbidden', 'The application lacks the permission token:use, which the proxy needs.')
+}
+
+const unknownProxy = () =>
+  new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
+
+/** Whoever calls a proxy that asks for no key. */
+const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
+  tenantId,
+  actorId: id,
+  actorType: 'anonymous',
+  grants: { permissions: [], rules: [] },
+})
+
+/**
+ * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` is told as soon as it is known
+ * who that is, also when the call is then refused. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and
+ * `not_found` for a proxy key that is unknown or another tenant's.
+ */
+export const identify = async (
+  { authenticator, proxies, admit }: IdentifyDeps,
+  brands: BrandRules,
+  { head, proxyKey }: { readonly head: Head; readonly proxyKey: string | undefined },
+  seen: (identity: Identity) => void,
+): Promise<Identity> => {
+  const key = branded(head, brands, 'apiKey')
+  await admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
+  const proxy = proxyKey === undefined ? undefined : await proxies?.find(proxyKey)
+  if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
+  if (proxy?.requireAuth === false) {
+    const identity = { caller: anonymous(proxy), proxy }
+    seen(identity)
+    return identity
+  }
+  const caller = await authenticator.authenticate(key)
+  if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
+  const identity = { caller, proxy }
+  seen(identity)
+  checkCaller(caller)
+  return identity
+}

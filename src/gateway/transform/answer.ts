@@ -1,0 +1,67 @@
+/** A destination's answer on its way through a response transform (interface, "Proxy transforms"; completions §7). */
+import { AppError } from '../../common/errors.ts'
+import { brandHeaders } from '../../control-plane/agreement.ts'
+import { plainBody } from '../detokenize.ts'
+import type { Head } from '../headers.ts'
+import { type Shape, shapeOf } from './content.ts'
+import { runTransform, type Transformed, type TransformRun, withoutCoding } from './run.ts'
+
+/** An answer whose body a transform needs. */
+export interface CollectedAnswer {
+  readonly head: Head
+  readonly shape: Shape
+}
+
+const unusable = (detail: string) => new AppError('bad_answer', detail)
+
+/** The destination's status; undefined for an answer that Envoy made itself (control-plane/clusters.ts sets it). */
+export const answerStatus = (head: Head, brand: string): string | undefined =>
+  head.get(brandHeaders(brand).destinationStatus)?.[0]
+
+/**
+ * The answer when a transform applies to it: 2xx with a content type that transforms apply to. Throws `bad_answer` for
+ * one that is too large, or whose content type is not clear.
+ */
+export const collectible = (
+  head: Head,
+  status: string | undefined,
+  bodyLimit: number,
+): CollectedAnswer | undefined => {
+  if (status === undefined || !/^2\d\d$/.test(status)) return undefined
+  let shape: Shape | undefined
+  try {
+    shape = shapeOf(head.get('content-type')?.join(', '))
+  } catch {
+    throw unusable("The destination's answer has several content types, so its transform cannot run.")
+  }
+  if (shape === undefined) return undefined
+  if (Number(head.get('content-length')?.[0] ?? 0) > bodyLimit) throw tooLarge(bodyLimit)
+  return { head, shape }
+}
+
+const tooLarge = (limit: number) =>
+  unusable(`The destination's answer is larger than the ${limit} bytes that a transform may take.`)
+
+/** What is wrong with a request's body is here wrong with the destination's. */
+const REASONS: Readonly<Record<string, string>> = {
+  malformed: "The destination's answer is not what its headers say, so its transform cannot run.",
+  unsupported_media_type: "The destination's answer has a content-encoding that cannot be undone.",
+  too_large: "The destination's answer is larger than a transform may take or return.",
+}
+
+/** Runs the response transform. Rejects with `bad_answer` for an answer it cannot run on, else as `runTransform`. */
+export const transformAnswer = async (
+  { head, shape }: CollectedAnswer,
+  bytes: Buffer,
+  run: TransformRun,
+): Promise<Transformed> => {
+  const contentEncoding = head.get('content-encoding')?.join(', ')
+  try {
+    const body = await plainBody({ bytes, contentType: undefined, contentEncoding }, run.limits)
+    const { edits, body: result } = await runTransform('response_transform', { head, shape, body }, run)
+    return { edits: withoutCoding(edits, contentEncoding), body: result }
+  } catch (thrown) {
+    const reason = thrown instanceof AppError ? REASONS[thrown.code] : undefined
+    throw reason === undefined ? thrown : unusable(reason)
+  }
+}

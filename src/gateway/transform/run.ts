@@ -1,0 +1,98 @@
+import { AppError } from '../../common/errors.ts'
+import { isObject, type Json } from '../../common/json.ts'
+import type { Code, StoredProxy } from '../../sdk/index.ts'
+import type { BodyLimits } from '../body/limits.ts'
+import type { BrandRules, Edits, Head } from '../headers.ts'
+import { readBody, type Shape, writeBody } from './content.ts'
+import { changesOf, isHidden, readHeaders, showHeaders } from './headers.ts'
+
+export type TransformName = 'request_transform' | 'response_transform'
+
+/** One message that a transform changes. */
+export interface Message {
+  readonly head: Head
+  /** Names of `head` that the message has no more. */
+  readonly stripped?: readonly string[]
+  readonly shape: Shape
+  /** Decoded. */
+  readonly body: Buffer
+  /** Further members of `args`. */
+  readonly args?: Readonly<Record<string, Json>>
+}
+
+/** Where and for whom a transform runs. */
+export interface TransformRun {
+  readonly code: Pick<Code, 'run'>
+  readonly proxy: StoredProxy
+  readonly brands: BrandRules
+  /** Whether the caller may read what the code says: anonymous ones may not (completions §12). */
+  readonly texts: boolean
+  readonly traceId: string
+  readonly signal: AbortSignal
+  readonly limits: BodyLimits
+}
+
+export interface Transformed {
+  /** Content-Length included. */
+  readonly edits: Edits
+  readonly body: Buffer
+}
+
+const CODE = { request_transform: 'requestTransform', response_transform: 'responseTransform' } as const
+
+export const transformOf = (proxy: StoredProxy | undefined, name: TransformName): string | undefined =>
+  proxy?.[CODE[name]]
+
+/** Milliseconds for one transform. */
+const WALL_MS = 10_000
+
+/** Bytes of a body that the sandbox takes. */
+const CODE_BYTES = 5_000_000
+
+const tooLarge = (detail: string) => new AppError('too_large', detail)
+
+/** Edits for a body that was sent coded and is plain now. */
+export const withoutCoding = (edits: Edits, contentEncoding: string | undefined): Edits =>
+  contentEncoding === undefined ? edits : { ...edits, remove: [...edits.remove, 'content-encoding'] }
+
+const wrong = (name: TransformName, what: string) => new AppError('code_failed', `The ${name} ${what}`)
+
+/**
+ * Runs a proxy's transform on a message; what it returns becomes the message (interface, "Proxy transforms"). Rejects
+ * as completions §7 says: `code_failed`, also for what is no `{ body, headers }`, `unprocessable`, `overloaded`;
+ * `malformed` for a body that is not what its content type says.
+ */
+export const runTransform = async (
+  name: TransformName,
+  { head, stripped = [], shape, body, args }: Message,
+  { code, proxy, brands, texts, traceId, signal, limits }: TransformRun,
+): Promise<Transformed> => {
+  const { tenantId, applicationId, configuration } = proxy
+  const text = transformOf(proxy, name)
+  if (text === undefined) throw new Error(`the proxy has no ${name}`)
+  if (body.length > CODE_BYTES)
+    throw tooLarge(`The body is larger than the ${CODE_BYTES} bytes that code takes.`)
+  const unseen = new Set(stripped)
+  const shown = showHeaders(head, (header) => unseen.has(header) || isHidden(header, brands))
+  const argument = {
+    args: { body: readBody(shape, body), headers: shown, ...args },
+    configuration: configuration as Json,
+  }
+  const run = { tenantId, name, code: text, argument, applicationId, traceId, signal, texts }
+  const returned: unknown = await code.run({ ...run, depth: 0, wallMs: WALL_MS })
+  if (!isObject(returned) || !('body' in returned) || !isObject(returned.headers))
+    throw wrong(name, 'returned something else than { body, headers }. Return both.')
+  const headers = readHeaders(returned.headers, (header) => isHidden(header, brands))
+  if (headers === undefined)
+    throw wrong(name, 'returned headers that HTTP does not allow: names, values, or more than 32 KiB.')
+  const bytes = writeBody(headers.get('content-type')?.join(', '), returned.body as Json, body.length === 0)
+  if (bytes === undefined)
+    throw wrong(name, 'returned a body that its content type cannot hold. Return a string, or another type.')
+  if (bytes.length > limits.rewrittenBytes)
+    throw tooLarge(`The ${name} returned a body larger than ${limits.rewrittenBytes} bytes.`)
+  const edits = changesOf(shown, headers)
+  return {
+    edits: { ...edits, set: new Map([...edits.set, ['content-length', `${bytes.length}`]]) },
+    body: bytes,
+  }
+}

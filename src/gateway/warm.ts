@@ -1,0 +1,55 @@
+import type { Log } from '../common/log.ts'
+import type { ProxyDirectory } from '../kernel/types.ts'
+import type { Program, StoredProxy } from '../sdk/index.ts'
+
+/** Proxies made last, and as many used last, whose code is kept ready. */
+const PROXIES = 100
+
+export interface WarmerDeps {
+  readonly proxies: Pick<ProxyDirectory, 'changes' | 'lately'>
+  readonly sandbox: { warm(programs: readonly Program[]): Promise<void> }
+  readonly log: Log
+}
+
+/** The code of stored proxies. */
+const programsOf = ({ tenantId, requestTransform, responseTransform }: StoredProxy) => [
+  ...(requestTransform === undefined
+    ? []
+    : [{ tenantId, name: 'request_transform', code: requestTransform }]),
+  ...(responseTransform === undefined
+    ? []
+    : [{ tenantId, name: 'response_transform', code: responseTransform }]),
+]
+
+/**
+ * Makes transforms ready before their first call: at the start, and when proxies were changed, by this process or
+ * another. A failure is logged and costs a first call its speed.
+ */
+export const startWarmer = (
+  { proxies, sandbox, log }: WarmerDeps,
+  { everyMs = 200 }: { readonly everyMs?: number } = {},
+): { close(): void } => {
+  let seen: number | undefined
+  let timer: NodeJS.Timeout | undefined
+  let closed = false
+
+  const look = async (): Promise<void> => {
+    try {
+      const changes = await proxies.changes()
+      if (changes !== seen) {
+        await sandbox.warm((await proxies.lately(PROXIES)).flatMap(programsOf))
+        seen = changes
+      }
+    } catch (err) {
+      if (!closed) log.warn({ err }, 'transforms were not made ready')
+    }
+    if (!closed) timer = setTimeout(look, everyMs).unref()
+  }
+  void look()
+  return {
+    close: () => {
+      closed = true
+      clearTimeout(timer)
+    },
+  }
+}

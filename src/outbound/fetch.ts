@@ -1,0 +1,210 @@
+import { Agent, type Dispatcher } from 'undici'
+import { AppError } from '../common/errors.ts'
+import type { OwnListener } from '../control-plane/egress-guard.ts'
+import { parseCidr } from '../control-plane/ranges.ts'
+import { codingsOf, decode } from '../gateway/body/decode.ts'
+import { parseDestination } from '../gateway/destination.ts'
+import type { Kernel, OutboundAnswer, OutboundRequest } from '../sdk/index.ts'
+import { createConnect } from './connect.ts'
+import { createResolve } from './resolve.ts'
+
+export interface OutboundOptions {
+  readonly egress: {
+    readonly allow: readonly string[]
+    readonly ports: readonly number[] | '*'
+    readonly http: boolean
+    readonly resolvers: readonly { readonly address: string; readonly port: number }[]
+  }
+  /** PEM of the authorities trusted for destinations. */
+  readonly trust: string
+  readonly own?: OwnListener | undefined
+  /** Milliseconds until an answer begins, and between its pieces. */
+  readonly timeoutMs: number
+}
+
+export interface Outbound {
+  readonly fetch: Kernel['fetch']
+  close(): Promise<void>
+}
+
+const CONNECT_MS = 10_000
+const MOST_REDIRECTS = 5
+/** Bytes of a body, sent or received, decoded or not. */
+const BODY_BYTES = 5 * 1024 * 1024
+const HEADER_BYTES = 64 * 1024
+const URL_LENGTH = 8_192
+const CONNECTIONS = 32
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+const REDIRECTS = [301, 302, 303, 307, 308]
+/** What the connection decides, and what would let a caller speak for it. */
+const FRAMING =
+  /^(connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
+/** Not sent on to another origin. */
+const CREDENTIALS = /^(authorization|cookie|.*-api-key)$/i
+
+const invalidRequest = (detail: string) => new AppError('invalid', `The request cannot be sent: ${detail}.`)
+
+const tooLarge = () =>
+  new AppError('too_large', `The body is larger than ${BODY_BYTES} bytes. Send, or ask for, less.`)
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+
+/** What went wrong on the way, without a word of what was sent. */
+const failure = (thrown: unknown, signal: AbortSignal): AppError => {
+  if (thrown instanceof AppError) return thrown
+  if (signal.aborted) return new AppError('unavailable', 'The request was given up before it was answered.')
+  const code = codeOf(thrown)
+  if (/TIMEOUT/.test(code))
+    return new AppError('destination_timeout', 'The destination did not answer in time. Try again later.')
+  if (/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)/.test(code) || thrown instanceof TypeError)
+    return invalidRequest('a header or its method is not valid')
+  return new AppError(
+    'destination_unreachable',
+    `The destination could not be reached${/^[A-Z_]{3,50}$/.test(code) ? ` (${code})` : ''}. Check the URL, its certificate and its state.`,
+  )
+}
+
+interface Hop {
+  readonly url: URL
+  readonly method: string
+  readonly headers: readonly (readonly [string, string])[]
+  readonly body: string | Uint8Array | undefined
+}
+
+/** The request that follows a redirect (fetch standard, "HTTP-redirect fetch"). */
+const redirected = (hop: Hop, status: number, url: URL): Hop => {
+  const toGet = status === 303 ? hop.method !== 'HEAD' : status < 303 && hop.method === 'POST'
+  const headers =
+    url.origin === hop.url.origin ? hop.headers : hop.headers.filter(([name]) => !CREDENTIALS.test(name))
+  if (!toGet) return { ...hop, url, headers }
+  return {
+    url,
+    method: 'GET',
+    headers: headers.filter(([name]) => !/^content-/i.test(name)),
+    body: undefined,
+  }
+}
+
+const readBody = async (body: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES) throw tooLarge()
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const headerPairs = (headers: Dispatcher.ResponseData['headers']): (readonly [string, string])[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : (Array.isArray(value) ? value : [value]).map((each): [string, string] => [name.toLowerCase(), each]),
+  )
+
+/**
+ * Requests of code and of the service itself, under the rules of the proxy's egress (completions §7): scheme, name and
+ * port are checked before, addresses when they are dialed, each redirect like a first address. Errors: `invalid`,
+ * `bad_destination`, `destination_forbidden`, `destination_unreachable`, `destination_timeout`, `too_large`,
+ * `unavailable` when `signal` ends it.
+ */
+export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOptions): Outbound => {
+  const policy = { allow: egress.allow.map(parseCidr), ports: egress.ports, http: egress.http }
+  const connect = createConnect(createResolve(egress.resolvers), {
+    allow: egress.allow,
+    own,
+    trust,
+    timeoutMs: CONNECT_MS,
+  })
+  const agent = new Agent({
+    connect,
+    connections: CONNECTIONS,
+    pipelining: 1,
+    headersTimeout: timeoutMs,
+    bodyTimeout: timeoutMs,
+    maxHeaderSize: HEADER_BYTES,
+  })
+
+  const urlOf = (text: string, base?: string): URL => {
+    if (text.length > URL_LENGTH) throw new AppError('bad_destination', 'The URL is too long.')
+    const url = URL.parse(text, base)
+    if (url === null) throw new AppError('bad_destination', 'The URL is not an absolute one.')
+    if (url.username !== '' || url.password !== '')
+      throw new AppError('bad_destination', 'The URL holds user information. Send it in a header.')
+    parseDestination(`${url.protocol}//${url.host}`, policy)
+    return url
+  }
+
+  const send = async ({ url, method, headers, body }: Hop, signal: AbortSignal) => {
+    const sent = headers.filter(([name]) => !FRAMING.test(name))
+    const has = (wanted: string) => sent.some(([name]) => name.toLowerCase() === wanted)
+    const defaults = [
+      ...(has('accept') ? [] : ['accept', '*/*']),
+      ...(has('accept-encoding') ? [] : ['accept-encoding', 'gzip, deflate, br']),
+    ]
+    return agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: method as Dispatcher.HttpMethod,
+      headers: [...sent.flat(), ...defaults],
+      body: body ?? null,
+      signal,
+    })
+  }
+
+  const answer = async (
+    { url }: Hop,
+    { statusCode, statusText, headers, body }: Dispatcher.ResponseData,
+    hops: number,
+  ): Promise<OutboundAnswer> => {
+    const bytes = await readBody(body)
+    const pairs = headerPairs(headers)
+    const encoding = pairs.filter(([name]) => name === 'content-encoding').map(([, value]) => value)
+    const codings = codingsOf(encoding.join(','))
+    const decoded = codings !== undefined && codings.length > 0 && bytes.length > 0
+    const dropped = decoded ? ['content-encoding', 'content-length'] : []
+    return {
+      status: statusCode,
+      statusText: statusText ?? '',
+      url: url.href,
+      redirected: hops > 0,
+      headers: pairs.filter(([name]) => !dropped.includes(name)),
+      body: decoded ? await decode(bytes, codings, BODY_BYTES) : bytes,
+    }
+  }
+
+  const follow = async (first: Hop, mayFollow: boolean, signal: AbortSignal): Promise<OutboundAnswer> => {
+    let hop = first
+    for (let hops = 0; ; hops++) {
+      const response = await send(hop, signal)
+      const { location } = response.headers
+      if (!mayFollow || !REDIRECTS.includes(response.statusCode) || typeof location !== 'string')
+        return answer(hop, response, hops)
+      await response.body.dump({ limit: 64 * 1024, signal })
+      if (hops === MOST_REDIRECTS)
+        throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
+      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href))
+    }
+  }
+
+  return {
+    fetch: async (request: OutboundRequest, signal) => {
+      const { method = 'GET', headers = [], body } = request
+      const verb = method.toUpperCase()
+      if (!METHODS.includes(verb)) throw invalidRequest(`its method is none of ${METHODS.join(', ')}`)
+      if (body !== undefined && Buffer.byteLength(body) > BODY_BYTES) throw tooLarge()
+      if (body !== undefined && (verb === 'GET' || verb === 'HEAD'))
+        throw invalidRequest(`a ${verb} has no body`)
+      try {
+        const hop = { url: urlOf(request.url), method: verb, headers, body }
+        return await follow(hop, request.follow ?? false, signal)
+      } catch (thrown) {
+        throw failure(thrown, signal)
+      }
+    },
+    close: () => agent.destroy(),
+  }
+}

@@ -1,0 +1,136 @@
+import ivm from 'isolated-vm'
+import { INSTALL, type LoadVerdict, type RealmSettings } from '../realm/abi.ts'
+import type { Compiled } from './compile.ts'
+import { placeOf, timedOut } from './failures.ts'
+
+/** What the code in a cell asks for, and its outcome; replaced when an invocation moves in. */
+export interface Tenant {
+  sync(name: string, json: string): string
+  async(id: number, name: string, json: string): void
+  done(head: string, result: string | undefined): void
+}
+
+/** One context: made, loaded with the code's top level, used by one invocation, released. */
+export interface Cell {
+  /** Runs the code's top level. Like all entries it throws what isolated-vm throws at its limits. */
+  load(timeoutMs: number): LoadVerdict
+  moveIn(tenant: Tenant): void
+  start(argument: string, sdk: boolean, timeoutMs: number): void
+  settle(call: number, envelope: string, timeoutMs: number): void
+  /** JSON text of the console's lines. */
+  console(timeoutMs: number): string
+  release(): void
+}
+
+const NAME = /^[A-Za-z_$][\w$]*$/
+
+/** The text of an ES module that exports what `require(specifier)` gives. */
+const bridge = (specifier: string, names: readonly string[]): string => {
+  const plain = names.filter((name) => NAME.test(name) && name !== 'default')
+  return [
+    `const all = globalThis.require(${JSON.stringify(specifier)})`,
+    'export { all as default }',
+    ...plain.map(
+      (name, index) => `const $${index} = all[${JSON.stringify(name)}]; export { $${index} as ${name} }`,
+    ),
+  ].join('\n')
+}
+
+const MAX_MESSAGE = 1_000
+
+const threwAt = (thrown: unknown, name: string): LoadVerdict => {
+  const message = (thrown instanceof Error ? thrown.message : 'It threw.').slice(0, MAX_MESSAGE)
+  const [line, column] = placeOf(thrown, name)?.split(':').map(Number) ?? []
+  return { kind: 'threw', message, ...(line && column ? { line, column } : {}) }
+}
+
+const refuse = () => {
+  throw new Error('Nobody has moved in.')
+}
+
+/** Makes a context with the realm in it; nothing of the code has run. */
+export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: RealmSettings): Cell => {
+  let tenant: Tenant = { sync: refuse, async: refuse, done: refuse }
+  const context = isolate.createContextSync()
+  const install = context.global.getSync(INSTALL, { reference: true })
+  const enter = install.applySync(
+    undefined,
+    [
+      new ivm.Callback((name: string, json: string) => tenant.sync(name, json)),
+      new ivm.Callback((id: number, name: string, json: string) => tenant.async(id, name, json)),
+      new ivm.Callback((head: string, result: string | undefined) => tenant.done(head, result)),
+      JSON.stringify(settings),
+    ],
+    { result: { reference: true } },
+  ) as ivm.Reference<(...args: unknown[]) => string>
+  install.release()
+
+  const call = (
+    args: readonly (string | number | boolean | ivm.Dereference<unknown>)[],
+    timeout: number,
+  ): string => enter.applySync(undefined, [...args], { timeout }) as string
+
+  const modules: ivm.Module[] = []
+  const compileModule = (text: string, filename: string, cachedData?: ivm.ExternalCopy<ArrayBuffer>) => {
+    const module = isolate.compileModuleSync(text, { filename, ...(cachedData ? { cachedData } : {}) })
+    modules.push(module)
+    return module
+  }
+
+  const loadModule = (
+    text: string,
+    cached: ivm.ExternalCopy<ArrayBuffer> | undefined,
+    timeout: number,
+  ): string => {
+    const module = compileModule(text, settings.name, cached)
+    const bridges = new Map<string, ivm.Module>()
+    module.instantiateSync(context, (specifier) => {
+      const known = bridges.get(specifier)
+      if (known !== undefined) return known
+      const names: unknown = JSON.parse(call(['exports', specifier], timeout))
+      if (!Array.isArray(names)) throw new Error(`Cannot find module '${specifier.slice(0, 100)}'`)
+      const made = compileModule(bridge(specifier, names.map(String)), 'import')
+      bridges.set(specifier, made)
+      return made
+    })
+    module.evaluateSync({ timeout })
+    const namespace = module.namespace
+    const verdict = call(['namespace', namespace.derefInto()], timeout)
+    namespace.release()
+    return verdict
+  }
+
+  const loadInto = (timeout: number): string => {
+    if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
+    if (compiled.kind === 'module') return loadModule(compiled.text, compiled.cached, timeout)
+    const body = compiled.script.runSync(context, { reference: true, timeout }) as ivm.Reference<unknown>
+    try {
+      return call(['load', body.derefInto()], timeout)
+    } finally {
+      body.release()
+    }
+  }
+
+  return {
+    load: (timeout) => {
+      try {
+        return JSON.parse(loadInto(timeout))
+      } catch (thrown) {
+        if (isolate.isDisposed || timedOut(thrown)) throw thrown
+        return threwAt(thrown, settings.name)
+      }
+    },
+    moveIn: (next) => {
+      tenant = next
+    },
+    start: (argument, sdk, timeout) => void call(['start', argument, sdk], timeout),
+    settle: (id, envelope, timeout) => void call(['settle', id, envelope], timeout),
+    console: (timeout) => call(['console'], timeout),
+    release: () => {
+      tenant = { sync: refuse, async: refuse, done: refuse }
+      for (const module of modules) module.release()
+      enter.release()
+      context.release()
+    },
+  }
+}

@@ -1,0 +1,246 @@
+import type { CodeFault } from '../../sdk/index.ts'
+import { HEAD_CHARS, WAITING_PER_CALL } from '../limits.ts'
+import type { Ending, FromChild, RunHeader } from '../protocol.ts'
+import type { Envelope, HostSync, LoadVerdict, RealmLine, RealmOutcome } from '../realm/abi.ts'
+import type { Cell } from './cell.ts'
+import { placeOf, timedOut } from './failures.ts'
+import type { Unit } from './unit.ts'
+
+/** Milliseconds in which the realm prints the console of an invocation that was stopped. */
+const CONSOLE_MS = 50
+type LimitEnding = Extract<Ending, { kind: 'limit' }>
+
+const MAX_MESSAGE = 1_000
+const UNSETTLED = 'The promise that it returned is never settled.'
+/** The longest delay that a timer can have (Node's own limit). */
+const LONGEST_DELAY = 2 ** 31 - 1
+
+const envelope = (value: Envelope): string => JSON.stringify(value)
+const NULL = envelope({ ok: null })
+const TOO_MANY = envelope({
+  error: { name: 'Error', message: 'This invocation has made too many host calls.' },
+})
+
+interface Deps {
+  readonly send: (message: FromChild, body?: string) => void
+  /** Runs it when the child is free to enter an isolate. */
+  readonly later: (entry: () => void) => void
+  readonly sync: HostSync
+  /** Milliseconds on some clock; milliseconds that this thread was on the CPU. */
+  readonly now: () => number
+  readonly cpu: () => number
+  /** It is over; `good` tells whether its isolate may be used again. */
+  readonly onEnd: (good: boolean) => void
+}
+
+/** An invocation in its cell, from entry to entry. */
+export interface ChildInvocation {
+  begin(): void
+  settle(call: number, envelope: string): void
+  /** The parent wants nothing more of it. */
+  cancel(): void
+}
+
+/** What keeps a loaded program from being used; none when it has its function. */
+export const verdictFaults = (verdict: LoadVerdict): CodeFault[] =>
+  verdict.kind === 'function'
+    ? []
+    : [
+        {
+          line: (verdict.kind === 'threw' && verdict.line) || 1,
+          column: (verdict.kind === 'threw' && verdict.column) || 1,
+          message: verdict.message,
+        },
+      ]
+
+export const createInvocation = (
+  header: RunHeader,
+  argument: string,
+  unit: Unit,
+  deps: Deps,
+): ChildInvocation => {
+  const { id, cpuMs } = header
+  const { name, key } = unit.program
+  const wallEnd = deps.now() + header.wallMs
+  let cell: Cell | undefined
+  let used = 0
+  let syncCalls = 0
+  let over = false
+  let tooMany = false
+  let timeUp = false
+  let entryEnd = 0
+  let outcome: { readonly head: string; readonly result: string | undefined } | undefined
+  let wallTimer: NodeJS.Timeout | undefined
+  const timers = new Map<number, NodeJS.Timeout>()
+  /** At the host, or on the way there with the next `left`. */
+  const calling = new Set<number>()
+  const waiting: { readonly call: number; readonly name: string; readonly json: string }[] = []
+  let outbox: { call: number; name: string; json: string }[] = []
+
+  const guest = { lost: () => finish(undefined) }
+
+  /** Ends it; without an ending it is told as lost. */
+  const finish = (
+    ending: Ending | undefined,
+    good = true,
+    console: RealmLine[] = [],
+    result?: string,
+  ): void => {
+    if (over) return
+    over = true
+    clearTimeout(wallTimer)
+    for (const timer of timers.values()) clearTimeout(timer)
+    unit.guests.delete(guest)
+    if (ending === undefined) deps.send({ kind: 'lost', id })
+    else deps.send({ kind: 'ended', id, cpuMs: used, ending, console }, result)
+    if (!unit.gone) cell?.release()
+    deps.onEnd(good)
+  }
+
+  const lines = (): RealmLine[] => {
+    try {
+      const text = cell?.console(CONSOLE_MS) ?? '[]'
+      return text.length > HEAD_CHARS ? [] : JSON.parse(text)
+    } catch {
+      return []
+    }
+  }
+
+  const limit = (which: LimitEnding['limit'], good = true, place?: string) =>
+    finish(
+      { kind: 'limit', limit: which, ...(place === undefined ? {} : { place }) },
+      good,
+      which === 'memory' ? [] : lines(),
+    )
+
+  const wallOver = () => limit('wall')
+
+  /** The entry was ended from outside the code. */
+  const stopped = (thrown: unknown, wallFirst: boolean) => {
+    if (unit.gone) limit('memory', false)
+    else limit(wallFirst ? 'wall' : 'cpu', false, placeOf(thrown, name))
+  }
+
+  /** The code waits for nothing that could happen; `thrown` is a rejection that it left to nobody. */
+  const stranded = (thrown: unknown) => {
+    const { name: kind, message } = thrown instanceof Error ? thrown : new Error(UNSETTLED)
+    const text = message.slice(0, MAX_MESSAGE)
+    finish({ kind: 'threw', name: kind.slice(0, MAX_MESSAGE), message: text, frames: [] }, true, lines())
+  }
+
+  const ended = ({ head, result }: NonNullable<typeof outcome>) => {
+    if (head.length > HEAD_CHARS) return limit('result')
+    const { console, ...told }: RealmOutcome = JSON.parse(head)
+    finish(
+      told.kind === 'returned' ? { kind: 'returned', empty: result === undefined } : (told as Ending),
+      true,
+      [...console],
+      result,
+    )
+  }
+
+  /** One entry into the isolate, within what is left of both times, and what follows from it. */
+  const enter = (entry: (timeout: number) => void) => {
+    if (over) return
+    const cpuLeft = cpuMs - used
+    const wallLeft = wallEnd - deps.now()
+    if (wallLeft <= 0) return wallOver()
+    const budget = Math.max(1, Math.ceil(Math.min(cpuLeft, wallLeft)))
+    deps.send({ kind: 'entering', id, key, budgetMs: budget })
+    entryEnd = deps.now() + budget
+    const before = deps.cpu()
+    let failure: { readonly thrown: unknown } | undefined
+    try {
+      entry(budget)
+    } catch (thrown) {
+      failure = { thrown }
+    }
+    used += deps.cpu() - before
+    if (over) return
+    if (tooMany) return limit('host_calls')
+    if (unit.gone || timeUp || timedOut(failure?.thrown)) return stopped(failure?.thrown, wallLeft < cpuLeft)
+    if (outcome !== undefined) return ended(outcome)
+    if (used >= cpuMs) return limit('cpu')
+    if (calling.size + waiting.length + timers.size === 0) return stranded(failure?.thrown)
+    deps.send({ kind: 'left', id, calls: outbox })
+    outbox = []
+    wallTimer ??= setTimeout(() => deps.later(wallOver), Math.max(0, wallEnd - deps.now()))
+  }
+
+  const settle = (call: number, text: string) => enter((timeout) => cell?.settle(call, text, timeout))
+
+  const ask = (call: number, what: string, json: string) => {
+    if (what === 'cancel') {
+      const timer = Number(json)
+      clearTimeout(timers.get(timer))
+      timers.delete(timer)
+      return
+    }
+    if (calling.size + waiting.length + timers.size >= header.asyncCalls * WAITING_PER_CALL) {
+      tooMany = true
+      return
+    }
+    if (what === 'timer') {
+      const delay = Math.min(LONGEST_DELAY, Math.max(1, Number(json) || 1))
+      const due = () => {
+        if (timers.delete(call)) settle(call, NULL)
+      }
+      timers.set(
+        call,
+        setTimeout(() => deps.later(due), delay),
+      )
+      return
+    }
+    if (calling.size >= header.asyncCalls) {
+      waiting.push({ call, name: what, json })
+      return
+    }
+    calling.add(call)
+    outbox.push({ call, name: what, json })
+  }
+
+  const tenant = {
+    sync: (what: string, json: string): string => {
+      syncCalls++
+      if (syncCalls > header.syncCalls) tooMany = true
+      // a loop of host calls must not outlive its entry either
+      timeUp ||= deps.now() > entryEnd
+      return tooMany || timeUp ? TOO_MANY : deps.sync(what, json)
+    },
+    async: ask,
+    done: (head: string, result: string | undefined) => {
+      outcome ??= { head, result }
+    },
+  }
+
+  const begin = (timeout: number) => {
+    const started = deps.now()
+    const { cell: mine, loaded } = unit.take()
+    cell = mine
+    mine.moveIn(tenant)
+    if (!loaded) {
+      const faults = verdictFaults(mine.load(timeout))
+      if (faults.length > 0) return finish({ kind: 'unusable', faults }, true, lines())
+    }
+    mine.start(argument, header.sdk, Math.max(1, Math.ceil(timeout - (deps.now() - started))))
+  }
+
+  return {
+    begin: () => {
+      unit.guests.add(guest)
+      const { compiled } = unit
+      if (compiled.kind === 'faulty') finish({ kind: 'unusable', faults: [...compiled.faults] })
+      else enter(begin)
+    },
+    settle: (call, text) => {
+      if (over || !calling.delete(call)) return
+      const next = waiting.shift()
+      if (next !== undefined) {
+        calling.add(next.call)
+        outbox.push(next)
+      }
+      settle(call, text)
+    },
+    cancel: () => finish(undefined),
+  }
+}

@@ -1,0 +1,122 @@
+/**
+ * A child's program. It has no keys, no sockets and no store; what it knows came over one stream, and what it says is
+ * checked at the other end. It enters isolates on its main thread, one after the other, and may be killed at any moment.
+ */
+import type { Socket } from 'node:net'
+import { createFrameReader, encodeFrame } from '../frames.ts'
+import { MESSAGE_MARGIN } from '../limits.ts'
+import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
+import type { HostSync, SnapshotScript } from '../realm/abi.ts'
+import { timedOut } from './failures.ts'
+import { type ChildInvocation, createInvocation, verdictFaults } from './invocation.ts'
+import { createTasks } from './tasks.ts'
+import type { Unit } from './unit.ts'
+import { createUnits } from './units.ts'
+
+/** What the parent hands over before anything else. */
+export interface ChildStart {
+  readonly scripts: readonly SnapshotScript[]
+  readonly packages: readonly string[]
+  /** Bytes of the longest argument. */
+  readonly argumentBytes: number
+  /** Milliseconds on the CPU that a top level may use when it is loaded ahead of an invocation. */
+  readonly aheadMs: number
+}
+
+/** Milliseconds that making an isolate and compiling may take. */
+const COMPILE_MS = 1_000
+
+const cpu = (): number => {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
+}
+const now = (): number => performance.now()
+
+export const runChild = (
+  socket: Socket,
+  start: ChildStart,
+  realm: { createHostSync(packages: readonly string[]): HostSync },
+): void => {
+  const send = (message: FromChild, body?: string) => void socket.write(encodeFrame(message, body))
+  const tasks = createTasks(socket)
+  const invocations = new Map<number, ChildInvocation>()
+  const createSync = () => realm.createHostSync(start.packages)
+  const units = createUnits({ ...start, createSync, now })
+
+  const find = (id: number, key: string): Unit | undefined => {
+    if (!units.has(key)) send({ kind: 'entering', id, key, budgetMs: COMPILE_MS })
+    const unit = units.get(key)
+    if (unit === undefined) send({ kind: 'unknown', id })
+    return unit
+  }
+
+  /** The next cell is made while nobody waits for this one. */
+  const prepare = (unit: Unit) =>
+    tasks.idle(() => {
+      if (unit.gone || unit.compiled.kind === 'faulty') return
+      send({ kind: 'entering', id: 0, key: unit.program.key, budgetMs: start.aheadMs })
+      if (!unit.prepare(start.aheadMs)) units.drop(unit)
+      send({ kind: 'left', id: 0, calls: [] })
+    })
+
+  const run = (header: RunHeader, argument: string) => {
+    const unit = find(header.id, header.key)
+    if (unit === undefined) return
+    const invocation = createInvocation(header, argument, unit, {
+      send,
+      later: tasks.add,
+      sync: createSync(),
+      now,
+      cpu,
+      onEnd: (good) => {
+        invocations.delete(header.id)
+        if (!good || !units.used(unit)) units.drop(unit)
+        else prepare(unit)
+      },
+    })
+    invocations.set(header.id, invocation)
+    invocation.begin()
+  }
+
+  const check = (id: number, key: string, cpuMs: number) => {
+    const unit = find(id, key)
+    if (unit === undefined) return
+    const answer = (faults: readonly { line: number; column: number; message: string }[]) =>
+      send({ kind: 'checked', id, faults: [...faults], exportsFunction: faults.length === 0 })
+    if (unit.compiled.kind === 'faulty') return answer(unit.compiled.faults)
+    send({ kind: 'entering', id, key, budgetMs: cpuMs })
+    const cell = unit.open()
+    try {
+      const faults = verdictFaults(cell.load(cpuMs))
+      cell.release()
+      answer(faults)
+      prepare(unit)
+    } catch (thrown) {
+      const what = timedOut(thrown)
+        ? `used more than ${cpuMs} ms of CPU`
+        : `used more than ${unit.program.memoryMb} MiB`
+      units.drop(unit)
+      answer([{ line: 1, column: 1, message: `Loading the code ${what}.` }])
+    }
+  }
+
+  const receive = (message: ToChild, body: string) => {
+    if (message.kind === 'run') tasks.add(() => run(message, body))
+    else if (message.kind === 'settle')
+      tasks.add(() => invocations.get(message.id)?.settle(message.call, body))
+    else if (message.kind === 'cancel') tasks.add(() => invocations.get(message.id)?.cancel())
+    else if (message.kind === 'check') tasks.add(() => check(message.id, message.key, message.cpuMs))
+    else if (message.kind === 'program') tasks.add(() => units.learn(message satisfies ProgramHeader, body))
+    else send({ kind: 'pong' })
+  }
+
+  const read = createFrameReader(start.argumentBytes + MESSAGE_MARGIN, ({ header, body }) =>
+    receive(header as ToChild, body),
+  )
+  socket.on('data', read)
+  // an isolate that is stuck on another thread would hold up an orderly exit
+  const end = () => process.kill(process.pid, 'SIGKILL')
+  socket.on('end', end)
+  socket.on('error', end)
+  send({ kind: 'ready' })
+}

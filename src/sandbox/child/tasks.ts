@@ -1,0 +1,41 @@
+import type { Socket } from 'node:net'
+
+/**
+ * What a child has to do, one task after the other: between two of them it reads what has arrived (a cancellation), and it
+ * begins none before everything it said is with the parent, which otherwise could not tell whose code it is stuck in.
+ */
+export const createTasks = (socket: Socket) => {
+  const tasks: (() => void)[] = []
+  let idle: (() => void)[] = []
+  let planned = false
+
+  const plan = () => {
+    if (planned || (tasks.length === 0 && idle.length === 0)) return
+    planned = true
+    setImmediate(step)
+  }
+
+  const step = () => {
+    planned = false
+    if (socket.writableLength > 0) {
+      planned = true
+      socket.once('drain', step)
+      return
+    }
+    const task = tasks.shift() ?? idle.shift()
+    task?.()
+    plan()
+  }
+
+  return {
+    add: (task: () => void): void => {
+      tasks.push(task)
+      plan()
+    },
+    /** For when there is nothing else to do; only the last few wishes are kept. */
+    idle: (task: () => void): void => {
+      idle = [...idle.slice(-7), task]
+      plan()
+    },
+  }
+}

@@ -1,0 +1,99 @@
+import ivm from 'isolated-vm'
+import { LRUCache } from 'lru-cache'
+import type { ProgramHeader } from '../protocol.ts'
+import type { HostSync, SnapshotScript } from '../realm/abi.ts'
+import { createUnit, type Unit } from './unit.ts'
+
+/** Isolates that are kept, and programs whose code is. */
+const MAX_UNITS = 100
+const MAX_PROGRAMS = 1_000
+/** Bytes of all heaps together, and of the process, above which the longest unused isolates go. */
+const MAX_HEAP = 128 * 2 ** 20
+const MAX_RSS = 260 * 2 ** 20
+/** Invocations of one isolate before it is replaced; and between two looks at its heap. */
+const MAX_INVOCATIONS = 10_000
+const MEASURE_EVERY = 16
+/** Milliseconds without use after which an isolate is given up, and how often that is looked at. */
+const IDLE_MS = 5 * 60_000
+const SWEEP_MS = 30_000
+
+interface Deps {
+  readonly scripts: readonly SnapshotScript[]
+  readonly packages: readonly string[]
+  readonly createSync: () => HostSync
+  readonly now: () => number
+}
+
+/** The isolates of a child: one for each program, the least recently used given up first. */
+export const createUnits = (deps: Deps) => {
+  const snapshot = ivm.Isolate.createSnapshot(deps.scripts.map(({ filename, code }) => ({ filename, code })))
+  const programs = new LRUCache<string, { readonly program: ProgramHeader; readonly code: string }>({
+    max: MAX_PROGRAMS,
+  })
+  const units = new LRUCache<string, Unit>({ max: MAX_UNITS, dispose: (unit) => end(unit) })
+
+  const end = (unit: Unit) => {
+    unit.dispose()
+    for (const guest of [...unit.guests]) guest.lost()
+  }
+
+  const create = ({ program, code }: { readonly program: ProgramHeader; readonly code: string }): Unit => {
+    const isolate = new ivm.Isolate({
+      memoryLimit: program.memoryMb,
+      snapshot,
+      // V8 does not let go: nothing in this process can be relied on any more
+      onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
+    })
+    return createUnit(isolate, program, code, deps)
+  }
+
+  /** Those without invocations, the longest unused first. */
+  const resting = (): readonly Unit[] =>
+    [...(units.rvalues() as Generator<Unit>)].filter(({ guests }) => guests.size === 0)
+
+  const shrink = () => {
+    let heap = 0
+    for (const unit of units.values() as Generator<Unit>) heap += unit.heap
+    let rss = process.memoryUsage.rss()
+    for (const unit of resting()) {
+      if (heap <= MAX_HEAP && rss <= MAX_RSS) return
+      heap -= unit.heap
+      rss -= unit.heap
+      units.delete(unit.program.key)
+    }
+  }
+
+  setInterval(() => {
+    for (const unit of resting()) if (deps.now() - unit.usedAt > IDLE_MS) units.delete(unit.program.key)
+  }, SWEEP_MS).unref()
+
+  return {
+    learn: (program: ProgramHeader, code: string): void => {
+      programs.set(program.key, { program, code })
+    },
+    has: (key: string): boolean => units.peek(key)?.gone === false,
+    /** The program's isolate, made when there is none; undefined when the program is not known here. */
+    get: (key: string): Unit | undefined => {
+      const known = units.get(key)
+      if (known !== undefined && !known.gone) return known
+      const program = programs.get(key)
+      if (program === undefined) return undefined
+      const unit = create(program)
+      units.set(key, unit)
+      return unit
+    },
+    /** Notes an invocation that has ended; false when the isolate has served its time. */
+    used: (unit: Unit): boolean => {
+      unit.usedAt = deps.now()
+      if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
+        unit.measure()
+        shrink()
+      }
+      return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
+    },
+    drop: (unit: Unit): void => {
+      if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
+      else end(unit)
+    },
+  }
+}

@@ -1,0 +1,44 @@
+import type { SandboxLimits } from './types.ts'
+
+const MIB = 1024 * 1024
+
+/** What one invocation may use when nothing else is said. */
+export const DEFAULT_LIMITS: SandboxLimits = {
+  cpuMs: 1_000,
+  wallMs: 10_000,
+  memoryMb: 64,
+  argumentBytes: 5 * MIB,
+  resultBytes: 10 * MIB,
+  logLines: 200,
+  logBytes: 64 * 1024,
+  syncCalls: 20_000,
+  asyncCalls: 64,
+}
+
+/** Texts given to an isolate count as its memory until a major collection: a large argument needs a larger heap. */
+const LARGE_ARGUMENT = MIB
+const LARGE_MEMORY_MB = 128
+
+export const memoryFor = (limits: SandboxLimits, argumentBytes: number): number =>
+  argumentBytes > LARGE_ARGUMENT ? Math.max(limits.memoryMb, LARGE_MEMORY_MB) : limits.memoryMb
+
+/** Milliseconds that a child may be silent beyond what it was allowed. */
+export const SILENCE_MS = 250
+
+/** MiB of a whole child, all its isolates together. */
+export const CHILD_RSS_MB = 350
+
+/** KiB of data segment that a child may map (`ulimit -d`); V8 ends the process when it gets no more. */
+export const CHILD_DATA_KB = 400_000
+
+/** Milliseconds that a check may take, its turn included. */
+export const CHECK_MS = 15_000
+
+/** Host calls and timers of one invocation that wait, for each that the host is working on. */
+export const WAITING_PER_CALL = 16
+
+/** Characters of what the realm tells beside the result: error, frames, console. */
+export const HEAD_CHARS = 2 * MIB
+
+/** Bytes of one message in either direction beyond the largest argument or result. */
+export const MESSAGE_MARGIN = 16 * MIB

@@ -1,0 +1,49 @@
+import type { CodeFault } from '../../sdk/index.ts'
+import type { SandboxLimits } from '../types.ts'
+import type { Job, Line, Source } from './job.ts'
+import { limitSentence } from './sentences.ts'
+
+export interface Checked {
+  readonly faults: readonly CodeFault[]
+  readonly exportsFunction: boolean
+}
+
+/** A check as a job of the pool; `resolve` is called once, at the latest after `withinMs`. */
+export const createCheckJob = (
+  id: number,
+  source: Source,
+  limits: SandboxLimits,
+  options: { readonly withinMs: number; readonly resolve: (checked: Checked) => void },
+): Job => {
+  let over = false
+  let line: Line | undefined
+  const finish = (checked: Checked): void => {
+    if (over) return
+    over = true
+    clearTimeout(timer)
+    options.resolve(checked)
+  }
+  const fault = (message: string) =>
+    finish({ faults: [{ line: 1, column: 1, message }], exportsFunction: false })
+  const timer = setTimeout(() => {
+    fault('There was no room to check the code.')
+    line?.send({ kind: 'cancel', id })
+  }, options.withinMs)
+
+  return {
+    id,
+    source,
+    repeatable: true,
+    get over() {
+      return over
+    },
+    begin: (given) => {
+      line = given
+      line.send({ kind: 'check', id, key: source.key, cpuMs: limits.cpuMs })
+    },
+    onCalls: () => {},
+    onEnded: () => fault('The code could not be checked.'),
+    onChecked: (faults, exportsFunction) => finish({ faults, exportsFunction }),
+    fail: (limit) => fault(`Loading the code failed. ${limitSentence(limit, limits, source)}`),
+  }
+}

@@ -1,0 +1,185 @@
+import type { Log } from '../../common/log.ts'
+import { createFrameReader, encodeFrame } from '../frames.ts'
+import { CHILD_RSS_MB, SILENCE_MS } from '../limits.ts'
+import type { ToChild } from '../protocol.ts'
+import { asFromChild, type FromChild } from './from-child.ts'
+import type { Job } from './job.ts'
+import { rssOf } from './rss.ts'
+import type { Spawned } from './spawn.ts'
+
+const MIB = 2 ** 20
+/** Programs that a child is believed to keep; it says so when it does not. */
+const MAX_KNOWN = 1_000
+/** Milliseconds until a new child has to be ready. */
+const START_MS = 20_000
+/** Milliseconds without a word after which a child is asked for one, and in which it then has to answer. */
+const QUIET_MS = 1_000
+const ANSWER_MS = 3_000
+
+export type Death = 'silent' | 'memory' | 'crash' | 'closed'
+
+/** The program that a child was in, and its invocation (0: none). */
+export interface Entered {
+  readonly id: number
+  readonly key: string
+}
+
+interface Deps {
+  readonly log: Log
+  /** Milliseconds, never going back. */
+  readonly now: () => number
+  readonly maxBytes: number
+  readonly onReady: () => void
+  /** It has nothing to do at the moment. */
+  readonly onFree: () => void
+  /** An invocation's program is not known to it. */
+  readonly onUnknown: (job: Job) => void
+  readonly onLost: (job: Job) => void
+  readonly onGone: (why: Death, entered: Entered | undefined, jobs: readonly Job[]) => void
+}
+
+/** One child process and the jobs in it. */
+export interface Child {
+  readonly pid: number
+  readonly ready: boolean
+  /** It runs code, or is about to. */
+  readonly busy: boolean
+  readonly jobs: ReadonlyMap<number, Job>
+  knows(key: string): boolean
+  give(job: Job): void
+  /** Kills it when it is silent or too large. */
+  watch(): void
+  kill(why: Death): void
+}
+
+export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
+  const pid = process.pid ?? 0
+  const jobs = new Map<number, Job>()
+  const known = new Set<string>()
+  /** Jobs given that it has not begun. */
+  const given = new Set<number>()
+  let ready = false
+  let why: Death = 'crash'
+  let gone = false
+  let entered: (Entered & { readonly until: number }) | undefined
+  let heardAt = deps.now()
+  let pingedAt: number | undefined
+  const bornAt = deps.now()
+
+  const send = (message: ToChild, body?: string) => {
+    if (!gone && stream.writable) stream.write(encodeFrame(message, body))
+  }
+
+  const kill = (reason: Death) => {
+    if (gone) return
+    why = reason
+    process.kill('SIGKILL')
+  }
+
+  const left = (id: number) => {
+    entered = undefined
+    given.delete(id)
+  }
+
+  const forget = (id: number): Job | undefined => {
+    const job = jobs.get(id)
+    left(id)
+    jobs.delete(id)
+    return job
+  }
+
+  const receive = (message: FromChild, body: string) => {
+    if (message.kind === 'pong') return
+    if (message.kind === 'ready') {
+      ready = true
+      deps.onReady()
+    } else if (message.kind === 'entering') {
+      entered = { id: message.id, key: message.key, until: deps.now() + message.budgetMs }
+      return
+    } else if (message.kind === 'left') {
+      left(message.id)
+      jobs.get(message.id)?.onCalls(message.calls)
+    } else if (message.kind === 'ended') forget(message.id)?.onEnded(message, body)
+    else if (message.kind === 'checked')
+      forget(message.id)?.onChecked(message.faults, message.exportsFunction)
+    else {
+      const job = forget(message.id)
+      if (message.kind === 'unknown' && job !== undefined) {
+        known.delete(job.source.key)
+        deps.onUnknown(job)
+      } else if (job !== undefined) deps.onLost(job)
+    }
+    deps.onFree()
+  }
+
+  const read = createFrameReader(deps.maxBytes, ({ header, body }) => {
+    const message = asFromChild(header)
+    if (message === undefined) throw new Error('A message is none of the protocol.')
+    receive(message, body)
+  })
+
+  const end = () => {
+    if (gone) return
+    gone = true
+    ready = false
+    stream.destroy()
+    deps.onGone(why, entered, [...jobs.values()])
+    jobs.clear()
+  }
+
+  stream.on('data', (chunk: Buffer) => {
+    if (why !== 'crash') return // it is being killed, and what it still says does not count
+    heardAt = deps.now()
+    pingedAt = undefined
+    try {
+      read(chunk)
+    } catch (error) {
+      deps.log.warn({ err: error, pid }, 'a sandbox child said what it must not say')
+      kill('crash')
+    }
+  })
+  stream.on('error', () => kill('crash'))
+  process.once('error', end)
+  process.once('close', end) // when all that it said is read
+
+  const silent = (): boolean => {
+    const now = deps.now()
+    if (!ready) return now > bornAt + START_MS
+    if (entered !== undefined) return now > entered.until + SILENCE_MS
+    if (pingedAt !== undefined) return now > pingedAt + ANSWER_MS
+    if (now > heardAt + QUIET_MS) {
+      pingedAt = now
+      send({ kind: 'ping' })
+    }
+    return false
+  }
+
+  return {
+    pid,
+    jobs,
+    get ready() {
+      return ready
+    },
+    get busy() {
+      return entered !== undefined || given.size > 0
+    },
+    knows: (key) => known.has(key),
+    give: (job) => {
+      const { tenantId: _, code, ...program } = job.source
+      if (known.size > MAX_KNOWN) known.clear()
+      if (!known.has(program.key)) send({ kind: 'program', ...program }, code)
+      known.add(program.key)
+      jobs.set(job.id, job)
+      given.add(job.id)
+      job.begin({ send })
+    },
+    watch: () => {
+      if (gone || why !== 'crash') return
+      const rss = ready ? rssOf(pid) : undefined
+      if (rss !== undefined && rss > CHILD_RSS_MB * MIB) kill('memory')
+      // what it has said meanwhile is read first: this process may have been the slow one
+      else if (silent()) setImmediate(() => silent() && kill('silent'))
+    },
+    kill,
+  }
+}

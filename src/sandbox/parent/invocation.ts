@@ -1,0 +1,123 @@
+import type { Json } from '../../common/json.ts'
+import { SILENCE_MS } from '../limits.ts'
+import type { ConsoleLine, Invocation, LimitName, Outcome, SandboxLimits } from '../types.ts'
+import type { Ending, FromChild } from './from-child.ts'
+import { createHostCalls } from './host-calls.ts'
+import type { Job, Line, Source } from './job.ts'
+import { limitSentence, unusableSentence } from './sentences.ts'
+
+type WithoutRest<T> = T extends unknown ? Omit<T, 'console' | 'timing'> : never
+type End = WithoutRest<Outcome>
+
+/** An invocation as a job of the pool; `resolve` is called once. */
+export const createInvocationJob = (
+  id: number,
+  invocation: Invocation,
+  source: Source,
+  limits: SandboxLimits,
+  deps: {
+    readonly now: () => number
+    readonly resolve: (outcome: Outcome) => void
+    /** How its program is to be thought of: it ended by itself, or met a limit of CPU, memory or time. */
+    readonly onBehaved: (well: boolean) => void
+  },
+): Job => {
+  const bornAt = deps.now()
+  const calls = createHostCalls(invocation.host, {
+    atOnce: limits.asyncCalls,
+    maxChars: limits.resultBytes,
+  })
+  let over = false
+  let called = false
+  let begunAt: number | undefined
+  let line: Line | undefined
+
+  const finish = (end: End, console: readonly ConsoleLine[] = [], cpu = 0): void => {
+    if (over) return
+    over = true
+    clearTimeout(wall)
+    invocation.signal?.removeEventListener('abort', cancel)
+    calls.end()
+    const now = deps.now()
+    const timing = { waited: (begunAt ?? now) - bornAt, cpu, wall: now - bornAt }
+    deps.resolve({ ...end, console, timing })
+  }
+
+  const limit = (which: LimitName, console: readonly ConsoleLine[] = [], cpu = 0, place?: string) => {
+    if (which === 'cpu' || which === 'memory' || which === 'wall') deps.onBehaved(false)
+    finish(
+      { kind: 'limit', limit: which, message: limitSentence(which, limits, source, place) },
+      console,
+      cpu,
+    )
+  }
+
+  const stop = (which: LimitName) => {
+    limit(which)
+    line?.send({ kind: 'cancel', id })
+  }
+  const cancel = () => stop('cancelled')
+  // a child stops it in time by itself, and then knows the line; this is for one that waits, or is stuck
+  const wall = setTimeout(() => {
+    if (begunAt === undefined) stop('overload')
+    else stop('wall')
+  }, limits.wallMs + SILENCE_MS)
+  if (invocation.signal?.aborted) queueMicrotask(cancel)
+  else invocation.signal?.addEventListener('abort', cancel, { once: true })
+
+  const endOf = (ending: Exclude<Ending, { kind: 'limit' }>, result: string): End => {
+    if (ending.kind === 'returned') return { kind: 'returned', json: ending.empty ? undefined : result }
+    if (ending.kind === 'unusable')
+      return { kind: 'unusable', message: unusableSentence(ending.faults), faults: ending.faults }
+    const { body, ...rest } = ending
+    return body === undefined ? rest : { ...rest, body: body as Json }
+  }
+
+  return {
+    id,
+    source,
+    get repeatable() {
+      return !called
+    },
+    get over() {
+      return over
+    },
+    begin: (given) => {
+      line = given
+      const now = deps.now()
+      begunAt ??= now
+      line.send(
+        {
+          kind: 'run',
+          id,
+          key: source.key,
+          sdk: invocation.host.sdk,
+          cpuMs: limits.cpuMs,
+          wallMs: Math.max(1, limits.wallMs - (now - bornAt)),
+          syncCalls: limits.syncCalls,
+          asyncCalls: limits.asyncCalls,
+        },
+        invocation.argument,
+      )
+    },
+    onCalls: (asked: Extract<FromChild, { kind: 'left' }>['calls']) => {
+      const from = line
+      for (const { call, name, json } of over ? [] : asked) {
+        called = true
+        calls.call(name, json).then((envelope) => {
+          if (!over) from?.send({ kind: 'settle', id, call }, envelope)
+        })
+      }
+    },
+    onEnded: ({ ending, console, cpuMs }, result) => {
+      if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.place)
+      else if (result.length > limits.resultBytes) limit('result', console, cpuMs)
+      else {
+        deps.onBehaved(true)
+        finish(endOf(ending, result), console, cpuMs)
+      }
+    },
+    onChecked: () => limit('crash'),
+    fail: (which) => limit(which),
+  }
+}

@@ -1,0 +1,32 @@
+import type { CodeFault } from '../../sdk/index.ts'
+import type { ProgramHeader, ToChild } from '../protocol.ts'
+import type { LimitName } from '../types.ts'
+import type { FromChild } from './from-child.ts'
+
+/** A program with its code, as it is handed to children. */
+export interface Source extends ProgramHeader {
+  readonly tenantId: string
+  readonly code: string
+}
+
+/** The ways back to the child that a job is in. */
+export interface Line {
+  send(message: ToChild, body?: string): void
+}
+
+/** Something that a child is to do. The pool finds it a child, and another one when that dies of somebody else. */
+export interface Job {
+  readonly id: number
+  readonly source: Source
+  /** Whether another child may begin it anew: it has done nothing that can be seen outside. */
+  readonly repeatable: boolean
+  /** It is over, and the pool can forget it. */
+  readonly over: boolean
+  /** Gives it to a child. */
+  begin(line: Line): void
+  onCalls(calls: Extract<FromChild, { kind: 'left' }>['calls']): void
+  onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
+  onChecked(faults: readonly CodeFault[], exportsFunction: boolean): void
+  /** It does not get its end from a child. */
+  fail(limit: LimitName): void
+}

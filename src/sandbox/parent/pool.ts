@@ -1,0 +1,180 @@
+import type { Log } from '../../common/log.ts'
+import type { LimitName } from '../types.ts'
+import { type Child, createChild, type Death, type Entered } from './child.ts'
+import type { Job } from './job.ts'
+import { createQueue } from './queue.ts'
+import type { Reputation } from './reputation.ts'
+import type { Spawned } from './spawn.ts'
+
+/** Invocations that are in one child at a time, of one program, and of one tenant in all children. */
+const MAX_GUESTS = 64
+const MAX_OF_PROGRAM = 24
+/** A tenant may hold this part of all places. */
+const TENANT_SHARE = 0.5
+/** Milliseconds between two looks at each child. */
+const WATCH_MS = 50
+/** Times that a job is begun anew because its child died of another one. */
+const MAX_ATTEMPTS = 5
+/** Milliseconds before a child that never was ready is tried again. */
+const RETRY_MS = 500
+/** Children in the beginning that never were ready, before the pool is given up. */
+const MAX_STILLBORN = 6
+
+const FAILURE: Readonly<Record<Death, LimitName>> = {
+  silent: 'cpu',
+  memory: 'memory',
+  crash: 'crash',
+  closed: 'cancelled',
+}
+
+interface Deps {
+  readonly log: Log
+  readonly now: () => number
+  readonly spawn: () => Spawned
+  readonly maxBytes: number
+  readonly reputation: Reputation
+  readonly onChild: (pid: number, what: 'started' | 'ended', why?: Death) => void
+}
+
+/** Children that are kept alive, and the jobs between them. */
+export const createPool = (size: number, deps: Deps) => {
+  const slots: (Child | undefined)[] = Array.from({ length: size })
+  const queue = createQueue()
+  const attempts = new WeakMap<Job, number>()
+  const retries = new Set<NodeJS.Timeout>()
+  const everReady = Promise.withResolvers<void>()
+  let stillborn = 0
+  let closing: PromiseWithResolvers<void> | undefined
+
+  const placesOf = (tenantId: string): number => {
+    let places = 0
+    for (const child of slots)
+      for (const job of child?.jobs.values() ?? []) if (job.source.tenantId === tenantId) places++
+    return places
+  }
+
+  const programIn = (child: Child, key: string): number => {
+    let guests = 0
+    for (const job of child.jobs.values()) if (job.source.key === key) guests++
+    return guests
+  }
+
+  /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
+  const admits = (child: Child, job: Job): boolean =>
+    (size === 1 || child === slots[size - 1] || deps.reputation.trusted(job.source.key)) &&
+    programIn(child, job.source.key) < MAX_OF_PROGRAM
+
+  const give = (child: Child, job: Job) => {
+    if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
+    else child.give(job)
+  }
+
+  const pump = () => {
+    for (;;) {
+      if (queue.size === 0 || closing !== undefined) return
+      const free = slots.filter(
+        (child) => child?.ready && !child.busy && child.jobs.size < MAX_GUESTS,
+      ) as Child[]
+      if (free.length === 0) return
+      const job = queue.next(
+        (candidate) =>
+          free.some((child) => admits(child, candidate)) &&
+          placesOf(candidate.source.tenantId) < size * MAX_GUESTS * TENANT_SHARE,
+      )
+      if (job === undefined) return
+      const able = free.filter((child) => admits(child, job))
+      give(able.find((child) => child.knows(job.source.key)) ?? (able[0] as Child), job)
+    }
+  }
+
+  const again = (job: Job) => {
+    if (job.over) return
+    const attempt = (attempts.get(job) ?? 0) + 1
+    attempts.set(job, attempt)
+    if (!job.repeatable || attempt > MAX_ATTEMPTS) job.fail('crash')
+    else queue.add(job, true)
+  }
+
+  const gone = (
+    slot: number,
+    child: Child,
+    why: Death,
+    entered: Entered | undefined,
+    jobs: readonly Job[],
+  ) => {
+    slots[slot] = undefined
+    deps.onChild(child.pid, 'ended', why)
+    if (closing !== undefined) {
+      for (const job of jobs) job.fail('cancelled')
+      if (slots.every((other) => other === undefined)) closing.resolve()
+      return
+    }
+    if (entered !== undefined) deps.reputation.killed(entered.key)
+    deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
+    for (const job of jobs) {
+      if (job.id === entered?.id) job.fail(FAILURE[why])
+      else again(job)
+    }
+    if (child.ready) return bear(slot)
+    if (++stillborn >= MAX_STILLBORN)
+      everReady.reject(new Error('The processes that run code cannot be started.'))
+    const retry = setTimeout(() => {
+      retries.delete(retry)
+      bear(slot)
+    }, RETRY_MS)
+    retries.add(retry)
+  }
+
+  const bear = (slot: number) => {
+    if (closing !== undefined) return
+    let wasReady = false
+    const child = createChild(deps.spawn(), {
+      log: deps.log,
+      now: deps.now,
+      maxBytes: deps.maxBytes,
+      onReady: () => {
+        wasReady = true
+        everReady.resolve()
+      },
+      onFree: pump,
+      onUnknown: (job) => {
+        if (!job.over) child.give(job)
+      },
+      onLost: again,
+      onGone: (why, entered, jobs) => gone(slot, { ...child, ready: wasReady }, why, entered, jobs),
+    })
+    slots[slot] = child
+    deps.onChild(child.pid, 'started')
+  }
+
+  const watching = setInterval(() => {
+    for (const child of slots) child?.watch()
+    pump()
+  }, WATCH_MS)
+
+  for (let slot = 0; slot < size; slot++) bear(slot)
+  everReady.promise.catch(() => {}) // told by `ready`
+
+  return {
+    /** Resolves when the first child is ready. */
+    ready: everReady.promise,
+    get alive(): number {
+      return slots.filter((child) => child?.ready).length
+    },
+    submit: (job: Job): void => {
+      if (closing !== undefined) job.fail('cancelled')
+      else if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
+      else if (!queue.add(job)) job.fail('overload')
+      else pump()
+    },
+    close: async (): Promise<void> => {
+      closing ??= Promise.withResolvers()
+      clearInterval(watching)
+      for (const retry of retries) clearTimeout(retry)
+      for (const job of queue.clear()) job.fail('cancelled')
+      for (const child of slots) child?.kill('closed')
+      if (slots.every((child) => child === undefined)) closing.resolve()
+      await closing.promise
+    },
+  }
+}

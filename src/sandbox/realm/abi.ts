@@ -1,0 +1,128 @@
+/**
+ * The border between a child process (`../child/`) and the realm inside an isolate (`./`). Only strings, numbers and
+ * booleans cross it; functions cross outwards never, inwards as isolated-vm Callbacks, which copy what they are given.
+ *
+ * In each new context, in this order:
+ * 1. The snapshot has left a global function called INSTALL. The child calls it once:
+ *    `INSTALL(hostSync, hostAsync, hostDone, settings) → enter`, and keeps the one reference to `enter`. `INSTALL` removes
+ *    itself from the global object, and everything of WebAssembly, Atomics and the like with it.
+ * 2. The child calls `enter` again and again (RealmEnter), each time with a timeout. Microtasks run before it is back.
+ * 3. When all is over, the context is thrown away. It never serves a second invocation.
+ *
+ * The realm captures what it uses of the intrinsics while the snapshot is made: customers' code may replace all of them.
+ */
+
+/** Name of the global function that the snapshot leaves. */
+export const INSTALL = '__sidevault_install__'
+
+/** Scripts that make the snapshot, in order; each is the text of a classic script. */
+export interface SnapshotScript {
+  readonly filename: string
+  readonly code: string
+}
+
+/** What the child knows when a context is made; it reaches INSTALL as JSON text. */
+export interface RealmSettings {
+  /** File name of the code, without extension, as in `request_transform:3:7`. Frames of other files are not shown. */
+  readonly name: string
+  /** Characters of the result's JSON text; a longer one is a `limit`. */
+  readonly resultChars: number
+  readonly logLines: number
+  readonly logChars: number
+  /** Packages and modules, beside the built-in ones, that `require` may load. */
+  readonly packages: readonly string[]
+}
+
+/**
+ * Answered at once: `json` is the JSON text of the arguments, the answer is the JSON text of an Envelope. It never
+ * throws. Names and shapes are the realm's own affair (`./host/`).
+ */
+export type HostSync = (name: string, json: string) => string
+
+/**
+ * Answered later, by `enter('settle', id, envelope)`; `id` is a positive integer that the realm counts up. Names:
+ * - `timer`: json is the delay in milliseconds; settled with `{"ok":null}` when it is due (setInterval asks again).
+ * - `cancel`: json is the id of a timer, which is then not settled any more. Not itself settled.
+ * - any other: `SandboxHost.call(name, JSON.parse(json))`: `fetch`, `tokens.retrieve`, `tokenize`, `reactors.react`, …
+ * Past a limit it is settled with an error envelope, like every other failure; it never throws.
+ */
+export type HostAsync = (id: number, name: string, json: string) => void
+
+/**
+ * The invocation has its outcome; called once, from within `start` or `settle`. `head` is the JSON text of a
+ * RealmOutcome; `result` is the JSON text that the code returned, kept apart so that it is not escaped twice.
+ */
+export type HostDone = (head: string, result: string | undefined) => void
+
+/** What a host call is answered with. */
+export type Envelope = { readonly ok: unknown } | { readonly error: HostFailure }
+
+export interface HostFailure {
+  /** Class of the error that the code sees: `Error`, `TypeError`, `BadRequestError`, `AuthorizationError`, … */
+  readonly name: string
+  readonly message: string
+  readonly status?: number
+  /** As Node's errors have: `ERR_INVALID_ARG_VALUE`, … */
+  readonly code?: string
+}
+
+/** How the code ended, as the realm sees it; a result's text travels beside it. */
+export type RealmOutcome = (
+  | { readonly kind: 'returned' }
+  | {
+      readonly kind: 'threw'
+      readonly name: string
+      readonly message: string
+      readonly frames: readonly string[]
+      readonly status?: number
+      readonly headers?: Readonly<Record<string, string>>
+      readonly body?: unknown
+    }
+  | { readonly kind: 'limit'; readonly limit: 'result'; readonly message: string }
+) & { readonly console: readonly RealmLine[] }
+
+export interface RealmLine {
+  readonly level: 'log' | 'info' | 'warn' | 'error' | 'debug'
+  readonly text: string
+}
+
+/** What `load` and `namespace` answer, as JSON text. */
+export type LoadVerdict =
+  | { readonly kind: 'function' }
+  /** The top level threw; line and column, when its first own frame is known, count from 1. */
+  | { readonly kind: 'threw'; readonly message: string; readonly line?: number; readonly column?: number }
+  | { readonly kind: 'no-function'; readonly message: string }
+
+/**
+ * The ways into a context. It never throws, whatever the code did to it; only a timeout or a memory limit ends it.
+ *
+ * - `load`, body: runs the top level of a CommonJS module, `body(exports, require, module, __filename, __dirname)`, and
+ *   finds the function: `module.exports`, else its `default`. Answers a LoadVerdict's JSON text.
+ * - `namespace`, the namespace of an evaluated ES module: finds its `default`. Answers a LoadVerdict's JSON text.
+ * - `exports`, name: JSON text of the names that `require(name)` exports, for `import { a } from 'name'`; `null` when
+ *   there is no such module. (`globalThis.require` exists, not enumerable, and is how such modules get their values.)
+ * - `start`, JSON text of the argument, whether it gets `bt`: calls the function. Nothing is answered.
+ * - `settle`, id, JSON text of an Envelope. Nothing is answered.
+ * - `console`: JSON text of the lines so far (RealmLine[]), for an invocation that ended without HostDone.
+ */
+export type RealmEnter = {
+  (entry: 'load', body: unknown): string
+  (entry: 'namespace', namespace: unknown): string
+  (entry: 'exports', name: string): string
+  (entry: 'start', argumentJson: string, sdk: boolean): undefined
+  (entry: 'settle', id: number, envelope: string): undefined
+  (entry: 'console'): string
+}
+
+/**
+ * What `./realm.ts` gives:
+ * - `realmScripts(packages)`: the scripts of the snapshot. Called in the parent, which sends them to its children: they are
+ *   made of .ts files, and Node strips types by WebAssembly, which `--jitless` takes away (so a child cannot run .ts
+ *   either, `./host/` included: `strip` of `./strip.ts` makes plain JavaScript of a file's text, without a warning);
+ * - `createHostSync(packages)`: one per context (it may hold hash and cipher states), as bounded as HostSync says; the
+ *   child counts the calls and stops asking it past the limit.
+ */
+export interface Realm {
+  realmScripts(packages: readonly string[]): readonly SnapshotScript[]
+  createHostSync(packages: readonly string[]): HostSync
+}

@@ -1,0 +1,65 @@
+type Factory = (exports: object, require: unknown, module: object, filename: string, dirname: string) => void
+type Names = Readonly<Record<string, string>>
+
+interface Loaded {
+  exports: unknown
+}
+
+/**
+ * The first thing that runs in the snapshot: runs modules when they are first required, and leaves `installName` in the
+ * global object. Its text goes there (`String(boot)`), so it uses nothing from outside itself.
+ */
+export const boot = (
+  global: object,
+  installName: string,
+  moduleOf: (id: string) => readonly [Factory, Names] | undefined,
+  builtins: Names,
+  packages: Names,
+  ready: readonly string[],
+): void => {
+  const { create, defineProperty, assign, hasOwn } = Object
+  const { apply, deleteProperty } = Reflect
+  const bare = <T extends object>(members: T): T => assign(create(null), members)
+
+  const loaded: Record<string, Loaded> = create(null)
+  const missing = (name: string) =>
+    assign(new Error(`Cannot find module '${name}'`), { code: 'MODULE_NOT_FOUND' })
+
+  const load = (id: string): unknown => {
+    const known = loaded[id]
+    if (known !== undefined) return known.exports
+    const entry = moduleOf(id)
+    if (entry === undefined) throw missing(id)
+    const exports = {}
+    const module: Loaded = { exports }
+    loaded[id] = module
+    const needs = bare(entry[1])
+    const require = (name: string): unknown => {
+      if (name === '#loader') return loader
+      const need = needs[name]
+      if (need === undefined) throw missing(name)
+      return load(need)
+    }
+    try {
+      apply(entry[0], exports, [exports, require, module, id, '/'])
+    } catch (error) {
+      deleteProperty(loaded, id)
+      throw error
+    }
+    // a module of ours that is more than a list of names exports it as `builtin`
+    if (module.exports === exports && hasOwn(exports, 'builtin'))
+      module.exports = (exports as { builtin: unknown }).builtin
+    return module.exports
+  }
+
+  const loader = { builtins: bare(builtins), packages: bare(packages), load }
+  const { install } = load('install.ts') as { install: (...args: unknown[]) => unknown }
+  for (const name of ready) load(loader.builtins[name]!)
+  defineProperty(global, installName, {
+    configurable: true,
+    value: (...args: unknown[]) => {
+      deleteProperty(global, installName)
+      return apply(install, undefined, args)
+    },
+  })
+}

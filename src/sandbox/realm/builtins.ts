@@ -1,0 +1,41 @@
+/** Those that the snapshot holds ready, because many ask for them; each new context pays for them, a little. */
+export const READY = ['buffer', 'crypto']
+
+/** Modules that customers' code may require, and the file below `inside/` that each is. `#` ones are the globals' own. */
+export const BUILTINS: Readonly<Record<string, string>> = {
+  assert: 'builtins/assert.ts',
+  'assert/strict': 'builtins/assert.ts',
+  buffer: 'builtins/buffer.ts',
+  console: 'builtins/console.ts',
+  constants: 'builtins/constants.ts',
+  crypto: 'crypto/crypto.ts',
+  events: 'builtins/events.ts',
+  http: 'http/http.ts',
+  https: 'http/https.ts',
+  'node-fetch': 'fetch/node-fetch.ts',
+  os: 'builtins/os.ts',
+  path: 'builtins/path.ts',
+  'path/posix': 'builtins/path.ts',
+  perf_hooks: 'builtins/perf-hooks.ts',
+  process: 'builtins/process.ts',
+  punycode: 'builtins/punycode.ts',
+  querystring: 'builtins/querystring.ts',
+  stream: 'builtins/stream.ts',
+  'stream/promises': 'builtins/stream-promises.ts',
+  string_decoder: 'builtins/string-decoder.ts',
+  timers: 'builtins/timers.ts',
+  'timers/promises': 'builtins/timers-promises.ts',
+  url: 'url/url.ts',
+  util: 'builtins/util.ts',
+  'util/types': 'builtins/util-types.ts',
+  zlib: 'builtins/zlib.ts',
+  sidevault: 'builtins/sidevault.ts',
+  // the name by which code written for services of this API family knows the errors that it may throw
+  '@basis-theory/basis-theory-reactor-formulas-sdk-js': 'builtins/sidevault.ts',
+  'abort-controller': 'builtins/event-target.ts',
+  '#text': 'text-coding.ts',
+  '#events': 'builtins/event-target.ts',
+  '#clone': 'builtins/structured-clone.ts',
+  '#fetch': 'fetch/fetch.ts',
+  '#webcrypto': 'crypto/webcrypto.ts',
+}

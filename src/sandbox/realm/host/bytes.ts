@@ -1,0 +1,52 @@
+import type { Wire } from './types.ts'
+
+const ENCODINGS = [
+  'utf8',
+  'utf-8',
+  'latin1',
+  'binary',
+  'hex',
+  'base64',
+  'base64url',
+  'ascii',
+  'utf16le',
+  'ucs2',
+  'ucs-2',
+  'utf-16le',
+]
+
+const wrong = (sentence: string, code: string) => Object.assign(new TypeError(sentence), { code })
+
+const encodingOf = (encoding: unknown): BufferEncoding => {
+  const name = String(encoding).toLowerCase()
+  if (!ENCODINGS.includes(name)) throw wrong(`Unknown encoding: ${name.slice(0, 50)}`, 'ERR_UNKNOWN_ENCODING')
+  return name as BufferEncoding
+}
+
+/** Throws TypeError for what is no bytes. */
+export const bytesOf = (wire: Wire): Buffer => {
+  if (!Array.isArray(wire) || typeof wire[0] !== 'string')
+    throw wrong(
+      'The argument must be of type string or an instance of Buffer, TypedArray or DataView.',
+      'ERR_INVALID_ARG_TYPE',
+    )
+  return Buffer.from(wire[0], encodingOf(wire[1]))
+}
+
+export const allBytesOf = (wires: readonly Wire[]): Buffer => Buffer.concat(wires.map(bytesOf))
+
+/** Bytes as text of the encoding that the code asked for, `latin1` when it wants them as bytes. */
+export const textOf = (bytes: Uint8Array, encoding: unknown = 'latin1'): string =>
+  Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encodingOf(encoding))
+
+/** An error like Node's of the same code. */
+export const outOfRange = (name: string, rule: string): Error =>
+  Object.assign(new RangeError(`The value of "${name}" is out of range. It must be ${rule}.`), {
+    code: 'ERR_OUT_OF_RANGE',
+  })
+
+/** The number itself. Throws unless it is a whole one of the range. */
+export const whole = (name: string, value: unknown, least: number, most: number): number => {
+  if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
+  throw outOfRange(name, `a whole number from ${least} to ${most}`)
+}

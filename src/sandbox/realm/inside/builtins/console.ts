@@ -1,0 +1,4 @@
+/** `require('console')`. */
+import { console } from '../console.ts'
+
+export const builtin = console

@@ -1,0 +1,4 @@
+/** `constants`: those of crypto. */
+import { constants } from '../crypto/constants.ts'
+
+export const builtin = constants

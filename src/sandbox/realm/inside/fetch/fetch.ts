@@ -1,0 +1,20 @@
+/** `fetch`, through the same guard as proxied requests. */
+import { ReceivedBody } from './body.ts'
+import { Headers } from './headers.ts'
+import { Request, type RequestInit, Response } from './request.ts'
+import { send } from './send.ts'
+
+const EMPTY = [204, 205, 304]
+
+const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> => {
+  const request = new Request(input, init)
+  const answer = await send(request)
+  const redirected = answer.status >= 300 && answer.status < 400 && answer.status !== 304
+  if (request.redirect === 'error' && redirected) throw new TypeError('fetch failed: unexpected redirect')
+  const body = EMPTY.includes(answer.status)
+    ? undefined
+    : ({ kind: 'base64', base64: answer.base64 } as const)
+  return Response.received(new ReceivedBody(body), answer, answer)
+}
+
+export const builtin = { fetch, Headers, Request, Response }

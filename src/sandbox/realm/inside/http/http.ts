@@ -1,0 +1,4 @@
+/** `http`. */
+import { createModule } from './module.ts'
+
+export const builtin = createModule('http:')

@@ -1,0 +1,4 @@
+/** `https`. */
+import { createModule } from './module.ts'
+
+export const builtin = createModule('https:')

@@ -1,0 +1,16 @@
+/** Bytes as a text of one character for each: the form in which they cross the border. */
+
+const CHUNK = 8_192
+
+export const latin1 = (bytes: Uint8Array): string => {
+  let text = ''
+  for (let i = 0; i < bytes.length; i += CHUNK)
+    text += String.fromCharCode.apply(null, bytes.subarray(i, i + CHUNK) as unknown as number[])
+  return text
+}
+
+/** Fills bytes that are as many as the text has characters. */
+export const fill = <T extends Uint8Array>(bytes: T, text: string): T => {
+  for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
+  return bytes
+}

@@ -1,0 +1,154 @@
+/**
+ * The text of the realm: our own modules (`inside/`) and those of packages, each as a function that is run when it is first
+ * required. All of them lie in the snapshot, where what is not run costs next to nothing.
+ */
+import { readFileSync } from 'node:fs'
+import { createRequire, findPackageJSON, isBuiltin } from 'node:module'
+import { dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { Script } from 'node:vm'
+import { INSTALL } from './abi.ts'
+import { boot } from './boot.ts'
+import { BUILTINS, READY } from './builtins.ts'
+import { strip } from './strip.ts'
+
+const INSIDE = fileURLToPath(new URL('inside/', import.meta.url))
+const REQUIRE = /\brequire\(\s*(['"])([^'"\n]+)\1\s*\)/g
+
+interface Module {
+  readonly id: string
+  /** Body of a function of `exports`, `require`, `module`. */
+  readonly body: string
+  /** Ids of what it requires, by the name that it uses. */
+  readonly needs: Readonly<Record<string, string>>
+}
+
+/** `import { a as b } from './c.ts'` and `export const d`, of which our own modules consist, as CommonJS has them. */
+const asCommonJs = (text: string): string => {
+  const names: string[] = []
+  const body = strip(text)
+    .replace(/^import\s*\{([^}]*)\}\s*from\s*('[^']+')/gm, (_, list: string, from: string) => {
+      return `const {${list.replace(/(\w+)\s+as\s+(\w+)/g, '$1: $2')}} = require(${from})`
+    })
+    .replace(/^export (?=(?:const|let|class|function|async function)\s+(\w+))/gm, (_, name: string) => {
+      names.push(name)
+      return ''
+    })
+    .replace(/^export (?=const \{([^}]*)\})/gm, (_, list: string) => {
+      names.push(
+        ...list
+          .split(',')
+          .map((name) => name.trim())
+          .filter(Boolean),
+      )
+      return ''
+    })
+  return `'use strict';${body}\n${names.map((name) => `exports.${name} = ${name}`).join('\n')}\n`
+}
+
+const builtinOf = (specifier: string): string | undefined => {
+  const name = specifier.replace(/^node:/, '').replace(/\/$/, '')
+  return Object.hasOwn(BUILTINS, name) ? resolve(INSIDE, BUILTINS[name]!) : undefined
+}
+
+/** What a package exports to `require`. Node itself prefers what `require` can load of its ES modules. */
+const exportedTo = (conditions: readonly string[], exported: unknown): string | undefined => {
+  if (typeof exported === 'string') return exported
+  if (Array.isArray(exported))
+    return exported.map((each) => exportedTo(conditions, each)).find((each) => each)
+  for (const [name, inner] of Object.entries((exported as object | null) ?? {})) {
+    const found = conditions.includes(name) ? exportedTo(conditions, inner) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** The CommonJS file of a package whose ES module was found. */
+const commonJs = (file: string, specifier: string): string => {
+  if (!file.endsWith('.mjs')) return file
+  const manifest = findPackageJSON(pathToFileURL(file))
+  if (manifest === undefined) return file
+  const { name, exports }: { name: string; exports?: Record<string, unknown> } = JSON.parse(
+    readFileSync(manifest, 'utf8'),
+  )
+  const subpath = `.${specifier.slice(name.length)}`
+  const exported = exportedTo(['node', 'require', 'default'], exports?.[subpath] ?? exports)
+  return exported === undefined ? file : join(dirname(manifest), exported)
+}
+
+/** The file that `specifier` means in `file`; undefined when there is none, which then shows when the line is run. */
+const resolveIn = (file: string, specifier: string): string | undefined => {
+  const builtin = builtinOf(specifier)
+  if (builtin !== undefined) return builtin
+  if (specifier.startsWith('#') || isBuiltin(specifier)) return undefined
+  if (file.startsWith(INSIDE) && specifier.startsWith('.')) return resolve(dirname(file), specifier)
+  try {
+    return commonJs(createRequire(file).resolve(specifier), specifier)
+  } catch {
+    return undefined
+  }
+}
+
+const bodyOf = (file: string): string => {
+  const text = readFileSync(file, 'utf8')
+  if (file.endsWith('.json')) return `module.exports = ${text.trim()}`
+  if (file.endsWith('.ts')) return asCommonJs(text)
+  try {
+    new Script(`(function (exports, require, module) {${text}\n})`)
+  } catch (error) {
+    throw new Error(
+      `${file} cannot be loaded into the sandbox: it has to be CommonJS (${(error as Error).message}).`,
+    )
+  }
+  return text
+}
+
+const idOf = (file: string) => relative(INSIDE, file).replaceAll('\\', '/')
+
+/** The modules that these files need, themselves included. */
+const graph = (files: readonly string[]): readonly Module[] => {
+  const seen = new Set<string>()
+  const modules: Module[] = []
+  const queue = [...files]
+  for (let file = queue.pop(); file !== undefined; file = queue.pop()) {
+    if (seen.has(file)) continue
+    seen.add(file)
+    const body = bodyOf(file)
+    const needs: Record<string, string> = {}
+    for (const [, , specifier = ''] of body.matchAll(REQUIRE)) {
+      const found = resolveIn(file, specifier)
+      if (found === undefined) continue
+      needs[specifier] = idOf(found)
+      queue.push(found)
+    }
+    modules.push({ id: idOf(file), body, needs })
+  }
+  return modules
+}
+
+/** One byte for each character is half the snapshot. */
+const ascii = (text: string) =>
+  text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+/** The one script that makes the snapshot. `packages`: names that resolve from the program's own installation. */
+export const realmText = (packages: readonly string[]): string => {
+  const builtins = Object.fromEntries(
+    Object.entries(BUILTINS).map(([name, file]) => [name, idOf(join(INSIDE, file))]),
+  )
+  const require = createRequire(import.meta.url)
+  const files = Object.fromEntries(packages.map((name) => [name, require.resolve(name)]))
+  const ids = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, idOf(file)]))
+  const modules = graph([
+    join(INSIDE, 'install.ts'),
+    ...Object.values(BUILTINS).map((file) => join(INSIDE, file)),
+    ...Object.values(files),
+  ])
+  const functions = modules.map(
+    ({ id, body, needs }) =>
+      `case ${JSON.stringify(id)}: return [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
+  )
+  // a table would be made anew in each context
+  const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
+  const names = [builtins, ids, READY].map((each) => JSON.stringify(each)).join(', ')
+  return ascii(`(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
+}

@@ -1,0 +1,121 @@
+import { hash } from 'node:crypto'
+import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import type { Metrics } from '../common/metrics.ts'
+import { CHECK_MS, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
+import { type Checked, createCheckJob } from './parent/check.ts'
+import { createInvocationJob } from './parent/invocation.ts'
+import type { Source } from './parent/job.ts'
+import { createPool } from './parent/pool.ts'
+import { createReputation } from './parent/reputation.ts'
+import { limitSentence } from './parent/sentences.ts'
+import { startText } from './parent/sources.ts'
+import { probeConfinement, spawnChild } from './parent/spawn.ts'
+import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
+
+export interface SandboxOptions {
+  /** Child processes; with one, a program that makes it die makes all others wait. */
+  readonly children?: number
+  readonly limits?: Partial<SandboxLimits>
+  /** Names of installed packages that code may require. */
+  readonly packages?: readonly string[]
+  /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
+  readonly onChild?: (pid: number, what: 'started' | 'ended') => void
+}
+
+/** A program as a child holds it: in another tenant, by another name or with other limits it is another one. */
+const sourceOf = (program: Program, limits: SandboxLimits, memoryMb: number): Source => {
+  const { resultBytes, logLines, logBytes } = limits
+  const { tenantId, name, code } = program
+  const settings = { tenantId, name, memoryMb, resultBytes, logLines, logBytes }
+  return { ...settings, code, key: hash('sha256', JSON.stringify(settings) + code, 'base64url') }
+}
+
+const defined = (limits: Partial<SandboxLimits> = {}): Partial<SandboxLimits> =>
+  Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
+
+/** Runs other people's code (README.md). Resolves when the first child is ready; rejects when none can be started. */
+export const createSandbox = async (
+  deps: { readonly log: Log; readonly metrics: Metrics },
+  options: SandboxOptions = {},
+): Promise<Sandbox> => {
+  const defaults: SandboxLimits = { ...DEFAULT_LIMITS, ...defined(options.limits) }
+  const metrics = deps.metrics.sandbox
+  const confinement = await probeConfinement(deps.log)
+  const start = startText({
+    packages: options.packages ?? [],
+    argumentBytes: defaults.argumentBytes,
+    aheadMs: defaults.cpuMs,
+  })
+  const reputation = createReputation({ now: () => performance.now() })
+  const pool = createPool(options.children ?? 2, {
+    log: deps.log,
+    now: () => performance.now(),
+    spawn: () => spawnChild(confinement, start),
+    maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
+    reputation,
+    onChild: (pid, what, why) => {
+      if (why !== undefined && why !== 'closed') metrics.ends.inc({ why })
+      options.onChild?.(pid, what)
+    },
+  })
+  let ids = 0
+
+  const count = (outcome: Outcome): void => {
+    metrics.invocations.inc({ outcome: outcome.kind === 'limit' ? outcome.limit : outcome.kind })
+    metrics.seconds.observe({ time: 'waited' }, outcome.timing.waited / 1_000)
+    metrics.seconds.observe({ time: 'cpu' }, outcome.timing.cpu / 1_000)
+    metrics.seconds.observe({ time: 'wall' }, outcome.timing.wall / 1_000)
+    metrics.children.set(pool.alive)
+  }
+
+  const check = (program: Program): Promise<Checked> =>
+    new Promise((resolve) => {
+      const source = sourceOf(program, defaults, defaults.memoryMb)
+      pool.submit(createCheckJob(++ids, source, defaults, { withinMs: CHECK_MS, resolve }))
+    })
+
+  await pool.ready.catch(async (error) => {
+    await pool.close()
+    throw error
+  })
+  return {
+    run: (invocation) =>
+      new Promise((resolve) => {
+        const answer = (outcome: Outcome) => {
+          count(outcome)
+          resolve(outcome)
+        }
+        const limits = { ...defaults, ...defined(invocation.limits) }
+        const bytes = Buffer.byteLength(invocation.argument)
+        const source = sourceOf(invocation.program, limits, memoryFor(limits, bytes))
+        if (bytes > limits.argumentBytes)
+          return answer({
+            kind: 'limit',
+            limit: 'argument',
+            message: limitSentence('argument', limits, source),
+            console: [],
+            timing: { waited: 0, cpu: 0, wall: 0 },
+          })
+        pool.submit(
+          createInvocationJob(++ids, invocation, source, limits, {
+            now: () => performance.now(),
+            resolve: answer,
+            onBehaved: (well) => (well ? reputation.behaved(source.key) : reputation.exceeded(source.key)),
+          }),
+        )
+      }),
+    check,
+    warm: async (programs) => {
+      await Promise.all(programs.map(check))
+    },
+    health: async () => {
+      if (pool.alive === 0)
+        throw new AppError(
+          'unavailable',
+          'No process that runs transforms and formulas is ready. Retry in a moment.',
+        )
+    },
+    close: pool.close,
+  }
+}

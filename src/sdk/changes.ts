@@ -1,0 +1,51 @@
+import { AppError, invalid } from '../common/errors.ts'
+import { mergePatch } from '../common/json.ts'
+import type { Kernel } from './plugin.ts'
+
+/** Times that a change starts again because another came between. */
+const ATTEMPTS = 200
+
+/** Members of a proxy's or reactor's `configuration` (completions §7). */
+export const CONFIGURATION_MEMBERS = 25
+
+/** `attempt`, again when what it read was changed before it wrote (`conflict`). */
+export const untilSettled = async <T>(attempt: () => Promise<T>): Promise<T> => {
+  for (let count = 1; ; count++) {
+    try {
+      return await attempt()
+    } catch (thrown) {
+      if (!(thrown instanceof AppError) || thrown.code !== 'conflict' || count >= ATTEMPTS) throw thrown
+    }
+  }
+}
+
+/**
+ * What a merge patch (RFC 7386) leaves of a request: members of `required` are there still, `configuration` is within its
+ * bound. Throws `invalid`.
+ */
+export const patchedInput = <T extends { readonly configuration?: object | null }>(
+  current: T,
+  patch: object,
+  required: readonly (keyof T & string)[],
+): T => {
+  for (const member of required)
+    if ((patch as Record<string, unknown>)[member] === null)
+      throw invalid({ [member]: ['must not be removed'] })
+  const merged = mergePatch(current, patch) as T
+  if (Object.keys(merged.configuration ?? {}).length > CONFIGURATION_MEMBERS)
+    throw invalid({ configuration: [`must have at most ${CONFIGURATION_MEMBERS} members`] })
+  return merged
+}
+
+/** Throws `invalid` unless code may work as this application: a public or private one of the tenant. */
+export const checkApplication = async (
+  kernel: Pick<Kernel, 'port'>,
+  tenantId: string,
+  id: string,
+): Promise<void> => {
+  const application = await kernel.port('applications')?.get(tenantId, id)
+  if (application === undefined)
+    throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
+  if (application.type === 'management')
+    throw invalid({ 'application.id': ['must be the id of a public or private application'] })
+}

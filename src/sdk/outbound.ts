@@ -1,0 +1,21 @@
+/** A request to a party outside. */
+export interface OutboundRequest {
+  readonly url: string
+  /** Default GET. */
+  readonly method?: string
+  readonly headers?: readonly (readonly [name: string, value: string])[]
+  readonly body?: string | Uint8Array
+  /** Follow redirects, each checked like the first address. Default: they are answered as they are. */
+  readonly follow?: boolean
+}
+
+export interface OutboundAnswer {
+  readonly status: number
+  readonly statusText: string
+  /** Where the answer came from, after redirects. */
+  readonly url: string
+  readonly redirected: boolean
+  /** In order, names in lower case; of a decoded body without its content-encoding. */
+  readonly headers: readonly (readonly [name: string, value: string])[]
+  readonly body: Buffer
+}

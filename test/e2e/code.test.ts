@@ -1,0 +1,213 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startDestination } from '../kit/destination.ts'
+import { startDns } from '../kit/dns.ts'
+import { startSidevault } from '../kit/sidevault.ts'
+
+/** The whole program: stored proxies made by the API, their code in the real sandbox, a real Envoy before it. */
+const directory = mkdtempSync(join(tmpdir(), 'sidevault-code-'))
+const authority = await createAuthority()
+const destination = await startDestination(await authority.issue(['dest.test']))
+const dns = await startDns()
+dns.set('dest.test', { a: ['127.0.0.1'] })
+writeFileSync(join(directory, 'ca.pem'), authority.pem)
+const sidevault = await startSidevault({
+  env: {
+    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
+    SIDEVAULT_EGRESS_PORTS: '*',
+    SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
+    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
+  },
+})
+t.teardown(async () => {
+  await sidevault.stop()
+  await Promise.all([destination.close(), dns.close()])
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const management = sidevault.managementKey
+const { json: applicationMade } = await sidevault.call('POST', '/applications', {
+  key: management,
+  body: {
+    name: 'code',
+    type: 'private',
+    permissions: ['token:create', 'token:read', 'token:use', 'token:search', 'token:update', 'token:delete'],
+  },
+})
+const key: string = applicationMade.key
+const url = (path = '') => `https://dest.test:${destination.port}${path}`
+const create = async (members: object) => {
+  const body = { name: 'proxy', destination_url: url(), ...members }
+  const answer = await sidevault.call('POST', '/proxies', { key: management, body })
+  if (answer.status !== 201) throw new Error(answer.text)
+  return answer.json as { id: string; key: string; warnings?: unknown[] }
+}
+const send = (
+  proxy: { key: string },
+  body: unknown,
+  options: { key?: string; headers?: Record<string, string> } = {},
+) =>
+  sidevault.call('POST', '/proxy/x', {
+    key,
+    body,
+    ...options,
+    headers: { 'svc-proxy-key': proxy.key, ...options.headers },
+  })
+const code = (text: string) => ({
+  code: `module.exports = async (req) => { const { args, configuration, bt } = req; ${text} }`,
+})
+const logsOf = async (id: string) =>
+  (await sidevault.call('GET', `/logs?entity_id=${id}`, { key: management })).json.data as {
+    operation: string
+    message: string
+    actor_id?: string
+  }[]
+
+t.test('/readyz names the sandbox', async (t) => {
+  const { json } = await sidevault.call('GET', '/readyz')
+  const parts: { name: string; status: string }[] = json.parts
+  for (const part of ['sandbox', 'gateway-0-sandbox'])
+    t.match(
+      parts.find(({ name }) => name === part),
+      { status: 'ok' },
+      part,
+    )
+})
+
+t.test('a request transform gets the card, and signs what goes out', async (t) => {
+  const token = await sidevault.call('POST', '/tokens', {
+    key,
+    body: { type: 'card', data: { number: '5555555555554444', expiration_month: 1, expiration_year: 2031 } },
+  })
+  const proxy = await create({
+    configuration: { secret: 's3' },
+    request_transform: {
+      code: `const { createHmac } = require('crypto')
+        module.exports = async ({ args: { body, headers }, configuration }) => ({
+          body: { pan: body.card.number },
+          headers: { ...headers, 'x-signature': createHmac('sha256', configuration.secret).update(body.card.number).digest('hex') },
+        })`,
+    },
+  })
+  destination.received.length = 0
+  const answer = await send(proxy, { card: `{{ ${token.json.id} }}` })
+  t.equal(answer.status, 200, answer.text)
+  t.same(JSON.parse(destination.received[0]?.body?.toString() ?? ''), { pan: '5555555555554444' })
+  t.match(destination.received[0]?.headers['x-signature'], /^[0-9a-f]{64}$/)
+  t.match(await logsOf(proxy.id), [{ operation: 'use', message: 'Proxy used', actor_id: applicationMade.id }])
+  t.match((await logsOf(token.json.id))[0], { operation: 'use', actor_id: applicationMade.id })
+})
+
+t.test('a response transform keeps the card here: the caller receives a token', async (t) => {
+  const proxy = await create({
+    destination_url: url('/answer'),
+    application: { id: applicationMade.id },
+    require_auth: false,
+    response_transform: code(
+      `const token = await bt.tokens.create({ type: 'card', data: { number: args.body.number, expiration_month: 1, expiration_year: 2031 } })
+       return { body: { ...args.body, number: token.id }, headers: args.headers }`,
+    ),
+  })
+  const theirs = {
+    status: 201,
+    headers: { 'content-type': 'application/json' },
+    body: '{"number":"5555555555554444","ok":true}',
+  }
+  const answer = await sidevault.call('POST', '/proxy', {
+    body: {},
+    headers: { 'svc-proxy-key': proxy.key, 'x-answer': JSON.stringify(theirs) },
+  })
+  t.equal(answer.status, 201, answer.text)
+  t.notMatch(answer.text, /5555555555554444/)
+  t.equal(answer.json.ok, true)
+  const read = await sidevault.call('GET', `/tokens/${answer.json.number}`, { key })
+  t.equal(read.json.type, 'card')
+  t.match((await logsOf(answer.json.number)).at(-1), { operation: 'create', actor_id: applicationMade.id })
+})
+
+t.test('a change works on the next request, the key of a deleted proxy is unknown', async (t) => {
+  const echo = (value: number) => code(`return { body: { value: ${value} }, headers: args.headers }`)
+  const proxy = await create({ request_transform: echo(0) })
+  for (let value = 1; value <= 10; value++) {
+    const body = { name: 'proxy', destination_url: url(), request_transform: echo(value) }
+    t.equal((await sidevault.call('PUT', `/proxies/${proxy.id}`, { key: management, body })).status, 200)
+    destination.received.length = 0
+    await send(proxy, {})
+    t.same(destination.received[0]?.body?.toString(), `{"value":${value}}`)
+  }
+  await sidevault.call('DELETE', `/proxies/${proxy.id}`, { key: management })
+  const gone = await send(proxy, {})
+  t.equal(gone.status, 404)
+  t.equal(gone.json.proxy_error.status, 404)
+})
+
+const FAULTS: readonly (readonly [string, { code: string }, number, RegExp])[] = [
+  ['it throws', code("throw new Error('card 4242')"), 400, /request_transform.*card 4242/],
+  ['it returns a number', code('return 5'), 400, /request_transform returned/],
+  ['it loops', code('for (;;);'), 400, /request_transform/],
+  [
+    'it takes all memory',
+    code("const a = []; for (;;) a.push('x'.repeat(1e6) + a.length)"),
+    400,
+    /request_transform/,
+  ],
+  [
+    'it throws a 402',
+    code(
+      "const { InvalidPaymentMethodError } = require('sidevault'); throw new InvalidPaymentMethodError('declined')",
+    ),
+    402,
+    /declined/,
+  ],
+  [
+    'it throws a 429',
+    code("const { RateLimitError } = require('sidevault'); throw new RateLimitError('slow')"),
+    429,
+    /slow/,
+  ],
+  ['it does not parse', { code: 'module.exports = (' }, 422, /request_transform/],
+  ['it exports nothing', { code: 'const a = 1' }, 422, /request_transform/],
+]
+
+for (const [name, request_transform, status, detail] of FAULTS)
+  t.test(
+    `when ${name} the answer is ${status}, and callers without a key are told nothing of it`,
+    async (t) => {
+      destination.received.length = 0
+      const proxy = await create({ request_transform })
+      const answer = await send(proxy, {})
+      t.equal(answer.status, status, answer.text)
+      t.equal(answer.json.proxy_error.status, status)
+      t.match(answer.json.proxy_error.detail, detail)
+      t.notMatch(answer.text, /\/work|node:|src\/|isolated/)
+      const open = await create({ request_transform, require_auth: false })
+      const anonymous = await sidevault.call('POST', '/proxy', {
+        body: {},
+        headers: { 'svc-proxy-key': open.key },
+      })
+      t.equal(anonymous.status, status)
+      t.notMatch(anonymous.text, /4242|declined|slow/)
+      t.same(destination.received, [])
+    },
+  )
+
+t.test('an answer of its own is the whole answer', async (t) => {
+  const proxy = await create({
+    request_transform: code(
+      "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 418, headers: { 'x-own': '1' }, body: { own: true } })",
+    ),
+  })
+  const answer = await send(proxy, {})
+  t.equal(answer.status, 418, answer.text)
+  t.same(answer.json, { own: true })
+  t.equal(answer.headers.get('x-own'), '1')
+})
+
+t.test('nothing that code says is in the log', async (t) => {
+  const proxy = await create({ request_transform: code("console.log('SAID 1'); throw new Error('SAID 2')") })
+  t.match((await send(proxy, {})).text, /SAID 2/)
+  t.notMatch(sidevault.stdout() + sidevault.stderr(), /SAID|5555555555554444/)
+})

@@ -1,0 +1,90 @@
+import t, { type Test } from 'tap'
+import type { Answer } from '../../src/gateway/exchange.ts'
+import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+import { listen } from '../../src/gateway/transport/listen.ts'
+import type { Answered } from '../kit/egress.ts'
+import { FAULTS } from '../kit/fault-processor.ts'
+import { SECRET, startFaultyWorld } from '../kit/faulty-world.ts'
+
+const faulty = await startFaultyWorld()
+const { world, socket, to, send, startProcessor, killProcessor } = faulty
+t.teardown(() => faulty.close())
+await startProcessor()
+
+const NEEDS_RESTART = /kill|stop/
+
+/** The answer that the destination gave is not the caller's. */
+const answerIsKept = (t: Test, answer: Answered, status: number) => {
+  t.equal(answer.status, status)
+  t.notMatch(answer.text, /rawHeaders|x-fault|httpVersion/, 'nothing of the destination arrives')
+  t.equal(answer.headers['x-from'], undefined)
+  if (status !== 418) t.equal(answer.json?.proxy_error?.status, status)
+  t.equal(answer.headers['svc-trace-id'], 'trace')
+  t.equal(world.destination.received.length, 1, 'the request was sent once')
+  world.destination.received.length = 0
+}
+
+for (const phase of ['answer-headers', 'answer-body'] as const)
+  for (const fault of FAULTS[phase])
+    for (const options of [{ body: SECRET }, { method: 'GET' }])
+      t.test(
+        `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} lets no answer in`,
+        async (t) => {
+          answerIsKept(t, await send(`${phase}:${fault}`, options), fault === 'bare-immediate' ? 418 : 504)
+          if (NEEDS_RESTART.test(fault)) {
+            await killProcessor()
+            await startProcessor()
+          }
+        },
+      )
+
+t.test('an answer that the processor replaces is its own', async (t) => {
+  const answer = await send('answer-body:', { body: SECRET })
+  t.equal(answer.status, 200)
+  t.equal(answer.text, 'replaced')
+  t.equal(answer.headers['x-from'], 'destination')
+  world.destination.received.length = 0
+})
+
+t.test('a stream that the gateway breaks off while an answer waits lets none in', async (t) => {
+  await killProcessor()
+  const watched: Answer = {
+    kind: 'release',
+    brand: 'svc',
+    upstream: 'https',
+    watch: true,
+    edits: {
+      set: new Map([
+        [':authority', to],
+        ['svc-trace-id', 'trace'],
+      ]),
+      remove: [],
+    },
+  }
+  for (const at of ['response_headers', 'response_body'] as const)
+    await t.test(at, async (t) => {
+      const listener = await listen(
+        socket,
+        (call) => {
+          let phase: Phase = 'request_headers'
+          return {
+            message: () => {
+              if (phase === at) call.reset()
+              else if (phase === 'request_headers') call.send(encodeAnswer(watched, phase))
+              else call.send(encodeAnswer({ kind: 'collect', destinationStatus: '200' }, phase))
+              phase = phase === 'request_headers' ? 'response_headers' : 'response_body'
+            },
+            end: () => call.reset(),
+            gone: () => {},
+          }
+        },
+        { calls: 10, messageBytes: 1_000_000 },
+      )
+      const answer = await send('', { method: 'GET' })
+      answerIsKept(t, answer, 504)
+      t.equal(answer.headers['svc-proxy-destination-status'], at === 'response_body' ? '200' : undefined)
+      t.match(answer.json.proxy_error.detail, /may have received/)
+      await listener.close(100)
+    })
+  await startProcessor()
+})

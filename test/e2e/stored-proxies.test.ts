@@ -1,0 +1,210 @@
+import t from 'tap'
+import type { StoredProxy } from '../../src/sdk/index.ts'
+import { call, KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
+import { callHttp2 } from '../kit/http2.ts'
+
+const worlds = { h1: await startWorld(), h2: await startWorld({ protocol: 'h2' }) }
+const CALLS = { h1: call, h2: callHttp2 }
+t.teardown(async () => {
+  await worlds.h1.close()
+  await worlds.h2.close()
+})
+
+/** A stored proxy of the tenant, under the key `proxy`. */
+const store = (world: World, more: Partial<StoredProxy> = {}): StoredProxy => {
+  const proxy = {
+    id: 'proxy-id',
+    tenantId: 'tenant',
+    destinationUrl: world.url('/base?k=v'),
+    requireAuth: true,
+    configuration: {},
+    ...more,
+  }
+  world.far.proxies.set('proxy', proxy)
+  return proxy
+}
+
+const JSON_TYPE = { 'content-type': 'application/json' }
+
+for (const protocol of ['h1', 'h2'] as const) {
+  const world = worlds[protocol]
+  const { destination, far } = world
+  const send = (path = '/proxy', options: Parameters<typeof call>[2] = {}) =>
+    CALLS[protocol](world.port, path, {
+      ...options,
+      headers: { 'svc-proxy-key': 'proxy', ...options.headers },
+    })
+  const last = () => {
+    const received = destination.received.at(-1)
+    if (received === undefined) throw new Error('nothing arrived')
+    return received
+  }
+  const fresh = () => {
+    destination.received.length = 0
+    far.uses.length = 0
+    far.records.length = 0
+    far.proxies.clear()
+  }
+
+  t.test(
+    `${protocol}: suffix and query are joined to the stored destination, the key is taken off`,
+    async (t) => {
+      fresh()
+      store(world)
+      for (const [path, arrived] of [
+        ['/proxy', '/base?k=v'],
+        ['/proxy/', '/base?k=v'],
+        ['/proxy/a/b?x=1', '/base/a/b?k=v&x=1'],
+      ] as const) {
+        t.equal((await send(path, { method: 'GET' })).status, 200)
+        t.equal(last().path, arrived)
+        t.notOk('svc-proxy-key' in last().headers)
+      }
+      for (const path of [
+        '/proxy/a?svc-proxy-key=proxy&x=1',
+        '/proxy/a?x=1&bt-proxy-key=proxy',
+        '/proxy/a?SVC-PROXY-KEY=proxy&x=1',
+      ]) {
+        const answer = await CALLS[protocol](world.port, path, { method: 'GET' })
+        t.equal(answer.status, 200, path)
+        t.equal(last().path, '/base/a?k=v&x=1')
+      }
+      const climbing = await send('/proxy/%2e%2e/x', { method: 'GET' })
+      t.equal(climbing.status, 400)
+    },
+  )
+
+  t.test(`${protocol}: the key wins over a URL in a header`, async (t) => {
+    fresh()
+    store(world)
+    const answer = await send('/proxy/a', { method: 'GET', to: 'https://elsewhere.test' })
+    t.equal(answer.status, 200)
+    t.equal(last().path, '/base/a?k=v')
+    t.notOk('svc-proxy-url' in last().headers)
+  })
+
+  t.test(`${protocol}: whoever may not call it is refused, and nothing arrives`, async (t) => {
+    fresh()
+    store(world)
+    for (const [name, status, options] of [
+      ['no key', 401, { key: null }],
+      ['an unknown key', 401, { key: 'nobody' }],
+      ['a public application', 403, { key: KEYS.public }],
+      ['no token:use', 403, { key: KEYS.idle }],
+      ["another tenant's key", 404, { key: KEYS.stranger }],
+      ['an unknown proxy key', 404, { headers: { 'svc-proxy-key': 'other' } }],
+    ] as const) {
+      const answer = await send('/proxy', { ...options, body: 'x' })
+      t.equal(answer.status, status, name)
+      t.equal(answer.json.proxy_error.status, status, name)
+      t.equal(answer.headers['svc-proxy-destination-status'], undefined)
+    }
+    t.same(destination.received, [])
+    t.match(
+      far.records.map(({ entity_id, actor_id, message }) => ({ entity_id, actor_id, message })),
+      [
+        { entity_id: 'proxy-id', actor_id: 'public', message: 'Proxy call denied: Forbidden' },
+        { entity_id: 'proxy-id', actor_id: 'idle', message: 'Proxy call denied: Forbidden' },
+      ],
+    )
+  })
+
+  t.test(`${protocol}: a call is recorded under the proxy's id`, async (t) => {
+    fresh()
+    store(world)
+    await send('/proxy', { headers: { 'svc-trace-id': 'trace' }, body: 'x' })
+    t.match(far.records, [
+      {
+        tenant_id: 'tenant',
+        entity_type: 'proxy',
+        entity_id: 'proxy-id',
+        operation: 'use',
+        actor_id: 'private',
+        message: 'Proxy used',
+        trace_id: 'trace',
+      },
+    ])
+  })
+
+  t.test(
+    `${protocol}: a body gets its values as the caller's; one without expressions keeps its bytes`,
+    async (t) => {
+      fresh()
+      store(world)
+      const body = '{ "a":"{{ name }}", "n":1.10 }'
+      t.equal((await send('/proxy', { headers: JSON_TYPE, body })).status, 200)
+      t.equal(last().body?.toString(), `{ "a":${JSON.stringify(TOKENS.name?.data)}, "n":1.10 }`)
+      t.equal(far.uses[0]?.context.caller.actorId, 'private')
+      const plain = '{ "a": 1.10, "b":  12345678901234567890 }'
+      await send('/proxy', { headers: JSON_TYPE, body: plain })
+      t.equal(last().body?.toString(), plain)
+      t.same(far.runs, [])
+    },
+  )
+
+  t.test(`${protocol}: without require_auth no key is needed, nor looked at`, async (t) => {
+    fresh()
+    store(world, { requireAuth: false })
+    for (const key of [null, 'nobody', KEYS.stranger]) {
+      const answer = await send('/proxy', { key, headers: JSON_TYPE, body: '{"a":1}' })
+      t.equal(answer.status, 200)
+      t.notOk('svc-api-key' in last().headers)
+    }
+    t.match(far.records[0], { entity_id: 'proxy-id', actor_id: null, actor_type: null })
+    destination.received.length = 0
+    for (const body of ['{"a":"{{ name }}"}', '{"a":"{{ nobody }}"}', '{"a":"{{ \'x\' }}"}']) {
+      const answer = await send('/proxy', { key: KEYS.private, headers: JSON_TYPE, body })
+      t.equal(answer.status, 403, body)
+      t.equal(answer.json.proxy_error.status, 403)
+    }
+    t.same([destination.received, far.uses], [[], []])
+  })
+
+  t.test(
+    `${protocol}: an application of the proxy lends its permissions to callers without a key`,
+    async (t) => {
+      fresh()
+      store(world, { requireAuth: false, applicationId: 'private' })
+      const expression = { key: null, headers: JSON_TYPE, body: '{"a":"{{ name }}"}' }
+      t.equal((await send('/proxy', expression)).status, 200)
+      t.same(JSON.parse(last().body?.toString() ?? ''), { a: TOKENS.name?.data })
+      t.match(far.uses[0]?.context.caller, {
+        actorId: 'private',
+        actorType: 'application',
+        tenantId: 'tenant',
+      })
+      destination.received.length = 0
+      for (const applicationId of ['idle', 'stranger', 'gone']) {
+        store(world, { requireAuth: false, applicationId })
+        t.equal((await send('/proxy', expression)).status, 403, applicationId)
+      }
+    },
+  )
+
+  t.test(`${protocol}: a destination that is not allowed is refused, also when it is stored`, async (t) => {
+    fresh()
+    for (const [destinationUrl, status] of [
+      ['https://10.0.0.1/', 403],
+      ['http://dest.test/', 403],
+      ['ftp://dest.test/', 400],
+      [`http://127.0.0.1:${world.port}/`, 403],
+    ] as const) {
+      store(world, { destinationUrl })
+      const answer = await send('/proxy', { body: 'x' })
+      t.equal(answer.status, status, destinationUrl)
+      t.notMatch(answer.text, /10\.0\.0\.1|dest\.test/)
+    }
+    t.same(destination.received, [])
+  })
+}
+
+t.test('answers speak the brand of the parameter that holds the proxy key', async (t) => {
+  const world = worlds.h1
+  store(world, { requireAuth: false })
+  const answer = await call(world.port, '/proxy?bt-proxy-key=proxy', { method: 'GET', key: null })
+  t.equal(answer.headers['bt-proxy-destination-status'], '200')
+  t.type(answer.headers['bt-trace-id'], 'string')
+  const unknown = await call(world.port, '/proxy?x=1&bt-proxy-key=other', { method: 'GET', key: null })
+  t.equal(unknown.status, 404)
+  t.type(unknown.headers['bt-trace-id'], 'string')
+})

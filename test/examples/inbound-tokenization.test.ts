@@ -1,0 +1,26 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { root } from '../kit/sources.ts'
+
+t.test('a destination answers with a card, the caller receives a token of it', async (t) => {
+  const vault = await startSidevault()
+  t.teardown(() => vault.stop())
+  const script = join(root, 'examples/inbound-tokenization/run.js')
+  const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url, vault.managementKey])
+  const { cards } = JSON.parse(stdout)
+  t.equal(cards[0].name, 'Ada Lovelace')
+  t.notMatch(stdout, /4242424242424242/)
+  const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
+  const token = await vault.call('GET', `/tokens/${cards[0].number}`, { key })
+  t.equal(token.status, 200)
+  t.match(token.json, { type: 'card_number' })
+  const used = await vault.call('POST', '/proxy', {
+    key,
+    body: { number: `{{ ${cards[0].number} }}` },
+    headers: { 'svc-proxy-url': 'https://demo.sidevault.test' },
+  })
+  t.equal(used.json.body.number, '4242424242424242', 'the token stands for the card')
+})

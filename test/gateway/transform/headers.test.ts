@@ -1,0 +1,105 @@
+import t from 'tap'
+import { brandRules, type Head } from '../../../src/gateway/headers.ts'
+import { changesOf, isHidden, readHeaders, showHeaders } from '../../../src/gateway/transform/headers.ts'
+
+const rules = brandRules(['SVC', 'BT'])
+const hidden = (name: string) => isHidden(name, rules)
+const head: Head = new Map(
+  Object.entries({
+    ':method': ['POST'],
+    'content-length': ['5'],
+    'content-type': ['application/json'],
+    'x-list': ['1', '2'],
+    cookie: ['a=1', 'b=2'],
+    'set-cookie': ['c=1', 'd=2'],
+    'x-latin': ['caf\u00e9'],
+    'svc-api-key': ['secret'],
+    'bt-proxy-key': ['secret'],
+    'svc-trace-id': ['trace'],
+    'bt-proxy-destination-status': ['200'],
+    'transfer-encoding': ['chunked'],
+    'x-envoy-x': ['1'],
+    __proto__x: ['1'],
+  }),
+)
+const shown = showHeaders(head, hidden)
+
+t.test('code sees lines joined as HTTP joins them, and nothing of ours or of the framing', async (t) => {
+  t.strictSame(
+    { ...shown },
+    {
+      'content-type': 'application/json',
+      'x-list': '1, 2',
+      cookie: 'a=1; b=2',
+      'set-cookie': ['c=1', 'd=2'],
+      'x-latin': 'caf\u00e9',
+      __proto__x: '1',
+    },
+  )
+})
+
+const changes = (returned: unknown) => {
+  const headers = readHeaders(returned, hidden)
+  if (headers === undefined) throw new Error('refused')
+  const { set, remove } = changesOf(shown, headers)
+  return { set: Object.fromEntries(set), remove }
+}
+
+t.test('what comes back as it was is left alone', async (t) => {
+  t.strictSame(changes({ ...shown }), { set: {}, remove: [] })
+  t.strictSame(changes({ ...shown, 'X-List': '1, 2' }), { set: {}, remove: [] })
+})
+
+t.test('what changed is set, what is new is added, what is missing is removed', async (t) => {
+  const { cookie: _, ...rest } = shown
+  t.strictSame(
+    changes({
+      ...rest,
+      'x-list': 'z',
+      'set-cookie': ['c=1'],
+      'X-New': 5,
+      Many: ['a', 'b'],
+      none: null,
+      yes: true,
+    }),
+    {
+      set: { 'x-list': ['z'], 'set-cookie': ['c=1'], 'x-new': ['5'], many: ['a', 'b'], yes: ['true'] },
+      remove: ['cookie'],
+    },
+  )
+  t.strictSame(changes({ ...shown, 'content-type': 'a', 'Content-Type': 'b' }).set, { 'content-type': ['b'] })
+  t.same(changes({}).remove.length, Object.keys(shown).length)
+})
+
+t.test('what is not for code to set is passed over', async (t) => {
+  t.strictSame(
+    changes({
+      ...shown,
+      ':path': '/x',
+      Host: 'x',
+      TE: 'x',
+      'SVC-API-KEY': 'x',
+      'x-sidevault-connection': 'x',
+    }),
+    { set: {}, remove: [] },
+  )
+})
+
+t.test('what HTTP does not allow is refused, and so is too much', async (t) => {
+  for (const returned of [
+    null,
+    [],
+    'x',
+    { 'a b': '1' },
+    { '': '1' },
+    { é: '1' },
+    { a: '1\r\nb: 2' },
+    { a: '\0' },
+    { a: '\u20ac' },
+    { a: { b: 1 } },
+    { a: [['1']] },
+    { a: 'x'.repeat(32_769) },
+    Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, '1'])),
+  ])
+    t.equal(readHeaders(returned, hidden), undefined, JSON.stringify(returned)?.slice(0, 40))
+})

@@ -1,0 +1,59 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { type Answered, startWorld, type World } from './egress.ts'
+
+const PROGRAM = fileURLToPath(new URL('./fault-processor.ts', import.meta.url))
+
+/** A body that must not arrive as it is. */
+export const SECRET = 'a body with {{ a token }} in it'
+
+export interface FaultyWorld {
+  readonly world: World
+  /** Where Envoy looks for its processor. */
+  readonly socket: string
+  /** The destination's authority. */
+  readonly to: string
+  /** One call during which the processor has this fault; its trace id is `trace`. */
+  send(fault: string, options?: { body?: string; method?: string }): Promise<Answered>
+  startProcessor(): Promise<void>
+  killProcessor(): Promise<void>
+  close(): Promise<void>
+}
+
+/** One Envoy for all faults: none may leave anything behind for the next request. */
+export const startFaultyWorld = async (): Promise<FaultyWorld> => {
+  const world = await startWorld({ withGateway: false, bootstrap: { gatewayTimeoutMs: 1000 } })
+  const socket = join(world.directory, 'gateway.sock')
+  const to = `dest.test:${world.destination.port}`
+  let processor: ChildProcess | undefined
+
+  const killProcessor = async (): Promise<void> => {
+    if (!processor || processor.exitCode !== null || processor.signalCode !== null) return
+    const ended = once(processor, 'exit')
+    processor.kill('SIGKILL')
+    await ended
+  }
+  return {
+    world,
+    socket,
+    to,
+    send: (fault, options = { body: SECRET }) =>
+      world.post('/proxy/x', {
+        ...options,
+        headers: { 'x-fault': fault, 'x-to': to, 'svc-trace-id': 'trace' },
+      }),
+    startProcessor: async () => {
+      rmSync(socket, { force: true })
+      processor = spawn(process.execPath, [PROGRAM, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
+      await once(processor.stdout as NodeJS.ReadableStream, 'data')
+    },
+    killProcessor,
+    close: async () => {
+      await killProcessor()
+      await world.close()
+    },
+  }
+}

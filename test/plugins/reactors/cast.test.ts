@@ -1,0 +1,89 @@
+import t from 'tap'
+import { castArguments, castConfiguration } from '../../../plugins/reactors/cast.ts'
+import type { ElementType } from '../../../plugins/reactors/elements.ts'
+import { AppError, type Json } from '../../../src/sdk/index.ts'
+
+const parameter = (name: string, type: ElementType, optional = false) => ({ name, type, optional })
+
+const faultsOf = (parameters: ReturnType<typeof parameter>[], args: Json) => {
+  try {
+    castArguments(parameters, args)
+    return undefined
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown
+    return Object.keys(thrown.errors ?? {})
+  }
+}
+
+const CASTS: readonly (readonly [ElementType, Json, Json | undefined])[] = [
+  ['number', '123', 123],
+  ['number', ' 1.5e3 ', 1500],
+  ['number', -0.5, -0.5],
+  ['number', '', undefined],
+  ['number', '12a', undefined],
+  ['number', 'Infinity', undefined],
+  ['number', true, undefined],
+  ['number', [1], undefined],
+  ['boolean', 'true', true],
+  ['boolean', 'False', false],
+  ['boolean', false, false],
+  ['boolean', 'yes', undefined],
+  ['boolean', 1, undefined],
+  ['string', 'x', 'x'],
+  ['string', 123, '123'],
+  ['string', false, 'false'],
+  ['string', {}, undefined],
+]
+
+for (const [type, given, expected] of CASTS)
+  t.test(
+    `${JSON.stringify(given)} as a ${type} is ${expected === undefined ? 'refused' : JSON.stringify(expected)}`,
+    async (t) => {
+      const parameters = [parameter('x', type)]
+      if (expected === undefined) t.same(faultsOf(parameters, { x: given }), ['args.x'])
+      else t.strictSame(castArguments(parameters, { x: given }), { x: expected })
+    },
+  )
+
+t.test('a dotted name is a member of an object, sent as such or flat', async (t) => {
+  const parameters = [parameter('card.number', 'string'), parameter('card.year', 'number')]
+  const expected = { card: { number: '42', year: 2030, more: 1 } }
+  t.strictSame(castArguments(parameters, { card: { number: 42, year: '2030', more: 1 } }), expected)
+  t.strictSame(castArguments(parameters, { 'card.number': '42', card: { year: '2030', more: 1 } }), expected)
+  t.same(faultsOf(parameters, { card: 'no object' }), ['args.card.number', 'args.card.year'])
+})
+
+t.test('every parameter that is missing is named, unless it is optional', async (t) => {
+  const parameters = [parameter('a', 'string'), parameter('b.c', 'number'), parameter('d', 'string', true)]
+  t.same(faultsOf(parameters, { a: null }), ['args.a', 'args.b.c'])
+  t.same(faultsOf(parameters, 'text'), ['args'])
+})
+
+t.test('what is not declared passes, and nothing is changed in place', async (t) => {
+  const args = { n: '1', deep: { m: '2', other: [1] } }
+  t.strictSame(castArguments([parameter('n', 'number'), parameter('deep.m', 'number')], args), {
+    n: 1,
+    deep: { m: 2, other: [1] },
+  })
+  t.strictSame(args, { n: '1', deep: { m: '2', other: [1] } })
+  t.strictSame(castArguments([], 'any payload'), 'any payload')
+})
+
+t.test('a prototype is no member of arguments', async (t) => {
+  t.same(faultsOf([parameter('constructor.name', 'string')], {}), ['args.constructor.name'])
+  t.same(faultsOf([parameter('toString', 'string')], {}), ['args.toString'])
+})
+
+t.test('configuration is cast where that is possible', async (t) => {
+  const elements = [
+    { name: 'n', type: 'number' as const },
+    { name: 'text', type: 'number' as const },
+    { name: 'b', type: 'boolean' as const },
+  ]
+  t.strictSame(castConfiguration(elements, { n: '5', text: 'five', b: 'true', more: 'x' }), {
+    n: 5,
+    text: 'five',
+    b: true,
+    more: 'x',
+  })
+})

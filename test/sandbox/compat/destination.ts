@@ -1,0 +1,49 @@
+import { createServer, type IncomingMessage } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+const read = async (request: IncomingMessage) => {
+  const chunks: Buffer[] = []
+  for await (const chunk of request) chunks.push(chunk)
+  return Buffer.concat(chunks).toString()
+}
+
+/** An API as those that transforms call. */
+const answer = (
+  url: URL,
+  body: string,
+  authorization: string | undefined,
+): readonly [status: number, value: unknown] => {
+  const [, area, name = ''] = url.pathname.split('/')
+  switch (area) {
+    case 'oauth':
+      return new URLSearchParams(body).get('client_secret') === 's e&c'
+        ? [200, { token_type: 'Bearer', access_token: 'granted' }]
+        : [401, { error: 'invalid_client' }]
+    case 'profile':
+      return authorization === 'Bearer granted' ? [200, { name: decodeURIComponent(name) }] : [403, {}]
+    case 'flaky':
+      return Number(url.searchParams.get('attempt')) < 3 ? [503, {}] : [200, { name }]
+    case 'item':
+      return name === '404' ? [404, {}] : [200, { name: `item ${name}` }]
+    case 'echo':
+      return [200, JSON.parse(body)]
+    case 'refuse':
+      return [402, { reason: 'do_not_honor', seen: body.length }]
+    default:
+      return [404, {}]
+  }
+}
+
+export const openDestination = async (t: { teardown(end: () => void): void }): Promise<string> => {
+  const server = createServer(async (request, response) => {
+    const url = new URL(request.url ?? '/', 'http://destination')
+    const [status, value] = answer(url, await read(request), request.headers.authorization)
+    response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}

@@ -1,0 +1,37 @@
+import t from 'tap'
+import { createFrameReader, encodeFrame, type Frame } from '../../src/sandbox/frames.ts'
+
+const reading = (maxBytes = 1_000) => {
+  const frames: Frame[] = []
+  return { frames, read: createFrameReader(maxBytes, (frame) => frames.push(frame)) }
+}
+
+t.test('frames arrive whole however the stream is cut', async (t) => {
+  const sent = [
+    { header: { kind: 'a', n: 1 }, body: '' },
+    { header: { kind: 'b', text: 'ä€😀' }, body: 'a body with ü and 😀' },
+    { header: {}, body: 'x'.repeat(500) },
+  ]
+  const bytes = Buffer.concat(sent.map(({ header, body }) => encodeFrame(header, body)))
+  for (const size of [1, 2, 7, 64, bytes.length]) {
+    const { frames, read } = reading()
+    for (let at = 0; at < bytes.length; at += size) read(bytes.subarray(at, at + size))
+    t.same(frames, sent, `chunks of ${size}`)
+  }
+})
+
+t.test('a frame that is longer than allowed is refused before it has arrived', async (t) => {
+  const { read, frames } = reading(100)
+  t.throws(() => read(encodeFrame({}, 'x'.repeat(200)).subarray(0, 8)))
+  t.same(frames, [])
+})
+
+t.test('a header longer than its frame, or no JSON, is refused', async (t) => {
+  const lying = Buffer.alloc(12)
+  lying.writeUInt32BE(4, 0)
+  lying.writeUInt32BE(5, 4)
+  t.throws(() => reading().read(lying))
+  const broken = encodeFrame({ a: 1 })
+  broken.write('x', 8)
+  t.throws(() => reading().read(broken))
+})

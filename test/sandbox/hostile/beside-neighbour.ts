@@ -1,0 +1,70 @@
+import { readFileSync } from 'node:fs'
+import type { Test } from 'tap'
+import { openSandbox } from '../kit.ts'
+import { endOf, type Hostile } from './program.ts'
+
+const LIMITS = { cpuMs: 250, wallMs: 1_500, resultBytes: 2 ** 20, asyncCalls: 16 }
+const HOST = { sdk: false, call: async () => ({ status: 200, headers: {}, body: '' }) }
+const NEIGHBOUR = 'module.exports = async (req) => ({ sum: req.a + req.b })'
+/** A child's bound, and what it may be over before that is seen. */
+const MAX_CHILD_MB = 500
+const MAX_GROWTH_MB = 150
+const SLOWEST_MS = 10_000
+
+const rssMb = (pid: number): number => {
+  try {
+    return (Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * 4096) / 2 ** 20
+  } catch {
+    return 0 // it has ended
+  }
+}
+
+/**
+ * Runs the programs one after the other, each to one of its ends, while another tenant's requests come one after the other
+ * and all succeed; looks at the memory of the children and of this process meanwhile.
+ */
+export const besideNeighbour = async (t: Test, groups: Readonly<Record<string, readonly Hostile[]>>) => {
+  t.setTimeout(115_000)
+  const { run, pids } = await openSandbox(t, { limits: { wallMs: 20_000 } })
+  const before = rssMb(process.pid)
+  let largest = 0
+  let growth = 0
+  const watching = setInterval(() => {
+    for (const pid of pids) largest = Math.max(largest, rssMb(pid))
+    growth = Math.max(growth, rssMb(process.pid) - before)
+  }, 25)
+  t.teardown(() => clearInterval(watching))
+
+  const failures: unknown[] = []
+  let stopped = false
+  let served = 0
+  let slowest = 0
+  const neighbour = (async () => {
+    while (!stopped) {
+      const outcome = await run(NEIGHBOUR, { tenantId: 'neighbour', argument: { a: served, b: 1 } })
+      if (outcome.kind !== 'returned' || outcome.json !== `{"sum":${served + 1}}`) failures.push(outcome)
+      served++
+      slowest = Math.max(slowest, outcome.timing.wall)
+    }
+  })()
+
+  let programs = 0
+  for (const [group, rows] of Object.entries(groups))
+    for (const { name, code, ends, json } of rows) {
+      programs++
+      const outcome = await run(code, { tenantId: 'hostile', host: HOST, limits: LIMITS })
+      const end = endOf(outcome)
+      const told = { outcome: JSON.stringify(outcome).slice(0, 500) }
+      t.ok(ends.includes(end), `${group}: ${name}: ${end}`, told)
+      if (outcome.kind === 'returned' && json !== undefined)
+        t.equal(outcome.json, json, `${group}: ${name}: its result`)
+    }
+
+  stopped = true
+  await neighbour
+  t.same(failures, [], 'none of the neighbour’s requests failed')
+  t.ok(served > programs, `the neighbour was served ${served} times beside ${programs} programs`)
+  t.ok(slowest < SLOWEST_MS, `it waited ${Math.round(slowest)} ms at most`)
+  t.ok(largest < MAX_CHILD_MB, `no child held more than ${Math.round(largest)} MiB`)
+  t.ok(growth < MAX_GROWTH_MB, `this process grew by ${Math.round(growth)} MiB at most`)
+}

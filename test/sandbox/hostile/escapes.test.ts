@@ -1,0 +1,8 @@
+import t from 'tap'
+import { besideNeighbour } from './beside-neighbour.ts'
+import { ERRORS, ESCAPES, POLLUTION } from './escapes.ts'
+import { READING } from './snooping.ts'
+
+t.test('code finds no way out, and nothing to trip over around it', (t) =>
+  besideNeighbour(t, { escapes: ESCAPES, pollution: POLLUTION, errors: ERRORS, reading: READING }),
+)

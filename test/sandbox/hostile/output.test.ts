@@ -1,0 +1,7 @@
+import t from 'tap'
+import { besideNeighbour } from './beside-neighbour.ts'
+import { CALLS, OUTLIVING, OUTPUT } from './output.ts'
+
+t.test('floods of output, of host calls and of what outlives the call are bounded', (t) =>
+  besideNeighbour(t, { output: OUTPUT, calls: CALLS, outliving: OUTLIVING }),
+)

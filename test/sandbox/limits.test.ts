@@ -1,0 +1,90 @@
+import t from 'tap'
+import { openSandbox } from './kit.ts'
+
+t.test('each limit ends the invocation that meets it, by its name', async (t) => {
+  const { run } = await openSandbox(t)
+  const limit = (name: string) => ({ kind: 'limit', limit: name, message: String })
+
+  t.match(await run('module.exports = () => {\n  for (;;);\n}', { limits: { cpuMs: 100 } }), {
+    ...limit('cpu'),
+    message: 'It used more than 100 ms of CPU. It was stopped in line 2, column 3.',
+  })
+  t.match(
+    await run('module.exports = async () => { for (;;) await new Promise((r) => setTimeout(r, 10)) }', {
+      limits: { wallMs: 200 },
+    }),
+    limit('wall'),
+  )
+  t.match(
+    await run('module.exports = () => 1', { argument: 'x'.repeat(100), limits: { argumentBytes: 50 } }),
+    limit('argument'),
+  )
+  t.match(
+    await run('module.exports = () => "x".repeat(100)', { limits: { resultBytes: 50 } }),
+    limit('result'),
+  )
+  t.match(
+    await run('module.exports = () => { for (let i = 0; i < 11; i++) require("crypto").randomBytes(1) }', {
+      limits: { syncCalls: 10 },
+    }),
+    limit('host_calls'),
+  )
+  t.match(
+    await run('module.exports = () => { for (let i = 0; i < 33; i++) setTimeout(() => {}, 1000) }', {
+      limits: { asyncCalls: 2 },
+    }),
+    limit('host_calls'),
+  )
+  t.match(
+    await run('const a = []; module.exports = () => { for (;;) a.push(new Array(10000).fill(1.5)) }', {
+      limits: { cpuMs: 20_000, wallMs: 20_000 },
+    }),
+    limit('memory'),
+  )
+})
+
+t.test('an argument of five megabytes comes and goes', async (t) => {
+  const { run } = await openSandbox(t)
+  const argument = { text: 'ä'.repeat(2_500_000 - 20) }
+  const outcome = await run('module.exports = async (req) => req', { argument, limits: { cpuMs: 10_000 } })
+  t.equal(outcome.kind === 'returned' ? outcome.json : JSON.stringify(outcome), JSON.stringify(argument))
+})
+
+t.test('many waiting calls are handed to the host a few at a time', async (t) => {
+  const { run } = await openSandbox(t)
+  let now = 0
+  let most = 0
+  const host = {
+    sdk: true,
+    call: async () => {
+      most = Math.max(most, ++now)
+      await new Promise((done) => setImmediate(done))
+      now--
+      return 1
+    },
+  }
+  const code =
+    'module.exports = async (req) => (await Promise.all(Array.from({ length: 40 }, () => req.bt.tokens.retrieve("x")))).length'
+  t.match(await run(code, { host, limits: { asyncCalls: 4 } }), { kind: 'returned', json: '40' })
+  t.ok(most <= 4, `${most} at a time`)
+})
+
+t.test('a caller that gives up gets its answer at once', async (t) => {
+  const { run } = await openSandbox(t)
+  const given = new AbortController()
+  const host = {
+    sdk: true,
+    call: () => {
+      given.abort()
+      return new Promise<never>(() => {})
+    },
+  }
+  t.match(
+    await run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host, signal: given.signal }),
+    {
+      kind: 'limit',
+      limit: 'cancelled',
+    },
+  )
+  t.match(await run('module.exports = () => 1', { signal: AbortSignal.abort() }), { limit: 'cancelled' })
+})

@@ -1,0 +1,66 @@
+import t from 'tap'
+import type { Job } from '../../../src/sandbox/parent/job.ts'
+import { createQueue } from '../../../src/sandbox/parent/queue.ts'
+
+let ids = 0
+const job = (tenantId: string, key = tenantId, over = false): Job => ({
+  id: ++ids,
+  source: { tenantId, key, name: 'code', code: '', memoryMb: 64, resultBytes: 1, logLines: 1, logBytes: 1 },
+  repeatable: true,
+  over,
+  begin: () => {},
+  onCalls: () => {},
+  onEnded: () => {},
+  onChecked: () => {},
+  fail: () => {},
+})
+const any = () => true
+
+t.test('tenants take turns, whatever each has waiting', async (t) => {
+  const queue = createQueue()
+  for (let i = 0; i < 3; i++) queue.add(job('a'))
+  queue.add(job('b'))
+  queue.add(job('c'))
+  queue.add(job('b'))
+  const order = Array.from({ length: 6 }, () => queue.next(any)?.source.tenantId)
+  t.same(order, ['a', 'b', 'c', 'a', 'b', 'a'])
+  t.equal(queue.next(any), undefined)
+  t.equal(queue.size, 0)
+})
+
+t.test('what does not fit now lets others pass', async (t) => {
+  const queue = createQueue()
+  queue.add(job('a', 'slow'))
+  queue.add(job('a', 'quick'))
+  t.equal(queue.next(({ source }) => source.key !== 'slow')?.source.key, 'quick')
+  t.equal(queue.next(any)?.source.key, 'slow')
+})
+
+t.test('one tenant’s flood leaves room for others, and is refused at its bound', async (t) => {
+  const queue = createQueue()
+  let taken = 0
+  while (queue.add(job('flood'))) taken++
+  t.ok(taken < 1_000)
+  t.ok(queue.add(job('other')))
+  queue.next(any)
+  t.equal(queue.next(any)?.source.tenantId, 'other')
+})
+
+t.test(
+  'a job that has waited before goes first among its tenant’s, even when there is no room',
+  async (t) => {
+    const queue = createQueue()
+    while (queue.add(job('a')));
+    const again = job('a', 'again')
+    t.ok(queue.add(again, true))
+    t.equal(queue.next(any), again)
+  },
+)
+
+t.test('jobs that are over are dropped', async (t) => {
+  const queue = createQueue()
+  queue.add(job('a', 'a', true))
+  queue.add(job('a', 'b'))
+  t.equal(queue.next(any)?.source.key, 'b')
+  t.equal(queue.size, 0)
+})

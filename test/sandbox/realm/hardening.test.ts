@@ -1,0 +1,97 @@
+import t from 'tap'
+import { runRealm } from './kit.ts'
+
+/** Replaces everything that code of ours might lean on. */
+const POLLUTION = `
+  const { defineProperty, getOwnPropertyNames } = Object
+  const kept = { __proto__: null, constructor: 1, caller: 1, callee: 1, arguments: 1 }
+  const prototypes = [Array, String, Function, Map, Set, Promise, RegExp, Number, Error, Object]
+  for (let i = 0; i < prototypes.length; i++) {
+    const names = getOwnPropertyNames(prototypes[i].prototype)
+    for (let j = 0; j < names.length; j++)
+      if (!kept[names[j]] && names[j] !== '__proto__')
+        try { defineProperty(prototypes[i].prototype, names[j], { __proto__: null, value: () => { throw 'polluted ' + names[j] }, configurable: true, writable: true }) } catch {}
+  }
+  defineProperty(Array.prototype, Symbol.iterator, { __proto__: null, value: () => { throw 'polluted' } })
+  JSON.stringify = () => '"lie"'
+  JSON.parse = () => ({ ok: 'lie' })
+  Object.prototype.toJSON = () => 'lie'
+  Object.prototype.error = { name: 'Lie', message: 'lie' }
+  Object.prototype.ok = 'lie'
+  Object.prototype.kind = 'limit'
+  Object.prototype.status = 200
+  Reflect.apply = Object.assign = Object.create = Object.keys = () => { throw 'polluted' }
+  globalThis.Promise = globalThis.Error = globalThis.String = globalThis.Map = class {}
+`
+
+t.test('replaced intrinsics do not keep an outcome from being told', async (t) => {
+  const returned = await runRealm(`module.exports = async () => { ${POLLUTION}; return { a: 1 } }`)
+  t.equal(returned.outcome?.kind, 'returned')
+  const threw = await runRealm(
+    `module.exports = async () => { ${POLLUTION}; throw { name: 'Own', message: 'words' } }`,
+  )
+  t.match(threw.outcome, { kind: 'threw', name: 'Own', message: 'words', frames: [] })
+  t.notOk(Object.hasOwn(threw.outcome ?? {}, 'status'))
+  const timer = await runRealm(
+    `module.exports = () => new Promise((resolve) => { const done = resolve; setTimeout(() => done(7), 1); ${POLLUTION} })`,
+  )
+  t.equal(timer.result, 7, 'timers still come back')
+  const waited = await runRealm(
+    `module.exports = async ({ bt }) => { const wait = bt.tokens.retrieve('a'); ${POLLUTION}; return (await wait).id }`,
+    {
+      sdk: true,
+      call: async () => ({ id: 'a' }),
+    },
+  )
+  t.equal(waited.result, 'a', 'answers still arrive')
+})
+
+t.test('getters, proxies and thenables run as the code that they are', async (t) => {
+  const looping = await runRealm(`module.exports = () => ({ get a() { for (;;); } })`, {
+    timeout: 100,
+  }).catch((error: Error) => error.message)
+  t.match(looping, /timed out/, 'the entry that reads them is timed')
+  const thenable = await runRealm(`module.exports = () => ({ then() { for (;;); } })`, {
+    timeout: 100,
+  }).catch((error: Error) => error.message)
+  t.match(thenable, /timed out/)
+  const proxied = await runRealm(
+    `module.exports = () => new Proxy({ a: 1 }, { get: (o, k) => k === 'then' ? undefined : k === 'toJSON' ? undefined : 'got', ownKeys: () => ['a'] })`,
+  )
+  t.same(proxied.result, { a: 'got' })
+})
+
+t.test('what no limit counts is gone', async (t) => {
+  const { result } = await runRealm(`module.exports = () => [
+    typeof WebAssembly, typeof SharedArrayBuffer, typeof Atomics,
+    ...['resize', 'transfer', 'transferToFixedLength'].map((name) => typeof ArrayBuffer.prototype[name]),
+    (() => { try { return new ArrayBuffer(0, { maxByteLength: 1e9 }).resizable } catch (error) { return error.name } })(),
+  ]`)
+  t.same(
+    result,
+    Array(7)
+      .fill('undefined')
+      .with(6, null)
+      .map((each) => each ?? undefined)
+      .slice(0, 6)
+      .concat([null]),
+  )
+})
+
+t.test('no function of the host can be reached', async (t) => {
+  const { result } = await runRealm(`module.exports = () => {
+    const names = []
+    for (let each = globalThis; each; each = Object.getPrototypeOf(each)) names.push(...Object.getOwnPropertyNames(each))
+    const text = names.filter((name) => /sidevault|host|install|ivm|enter/i.test(name))
+    return [text, typeof process.mainModule, typeof module.constructor._load, typeof require.main, this === undefined,
+      Object.keys(globalThis), Function('return typeof hostSync + typeof border')()]
+  }`)
+  t.same(result, [[], 'undefined', 'undefined', 'undefined', false, [], 'undefinedundefined'])
+})
+
+t.test('contexts of one snapshot do not share their chance', async (t) => {
+  const code = 'module.exports = () => [Math.random(), require("crypto").randomBytes(8).toString("hex")]'
+  const [first, second] = [await runRealm(code), await runRealm(code)]
+  t.not((first.result as number[])[0], (second.result as number[])[0])
+  t.not((first.result as string[])[1], (second.result as string[])[1])
+})

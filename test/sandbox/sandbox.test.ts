@@ -1,0 +1,172 @@
+import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
+import type { SandboxHost } from '../../src/sandbox/types.ts'
+import { openSandbox, returned } from './kit.ts'
+
+t.test('a sandbox', async (t) => {
+  const { sandbox, run, metrics } = await openSandbox(t, { limits: { cpuMs: 2_000 } })
+
+  t.test('runs code in each of the forms that people write', async (t) => {
+    const forms = {
+      'an async function': 'module.exports = async function (req) { return { sum: req.a + req.b } }',
+      'an arrow function': 'module.exports = async ({ a, b }) => ({ sum: a + b })',
+      'a function that is not async': 'module.exports = (req) => ({ sum: req.a + req.b })',
+      'exports.default': 'exports.default = (req) => ({ sum: req.a + req.b })',
+      'a compiled ES module':
+        'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = (req) => ({ sum: req.a + req.b })',
+      'an ES module': 'export default async (req) => ({ sum: req.a + req.b })',
+      'an ES module that names its function':
+        'async function transform(req) { return { sum: req.a + req.b } }\nexport { transform as default }',
+      'an ES module with imports':
+        "import path, { join } from 'path'\nimport * as all from 'node:path'\nexport default (req) => ({ sum: join === path.join && all.join === join ? req.a + req.b : 0 })",
+    }
+    for (const [form, code] of Object.entries(forms))
+      t.same(returned(await run(code, { argument: { a: 1, b: 2 } })), { sum: 3 }, form)
+  })
+
+  t.test('gives every invocation a context of its own', async (t) => {
+    const code = `
+      let calls = 0
+      module.exports = () => {
+        const seen = [calls, globalThis.left, Object.prototype.left, [].left]
+        calls++; globalThis.left = 1; Object.prototype.left = 1; Array.prototype.left = 1
+        return seen.filter((x) => x)
+      }`
+    for (let call = 0; call < 5; call++) t.same(returned(await run(code)), [])
+  })
+
+  t.test('gives tenants with the same code isolates of their own', async (t) => {
+    const code = `module.exports = (req) => { const seen = globalThis.secret ?? null; globalThis.secret = req.secret; return seen }`
+    for (const tenantId of ['a', 'b', 'a', 'b'])
+      t.equal(returned(await run(code, { tenantId, argument: { secret: tenantId } })), null)
+  })
+
+  t.test('returns undefined for what JSON cannot say', async (t) => {
+    for (const body of ['undefined', '() => 1', 'Symbol()'])
+      t.match(await run(`module.exports = () => (${body})`), { kind: 'returned', json: undefined })
+  })
+
+  t.test('tells what the code threw, in the places of its own text', async (t) => {
+    const outcome = await run('module.exports = async () => {\n  const a = null\n  return a.b\n}', {
+      name: 'request_transform',
+    })
+    t.match(outcome, { kind: 'threw', name: 'TypeError', frames: ['request_transform:3:12'] })
+    t.match(await run("throw new RangeError('while loading')"), {
+      kind: 'unusable',
+      faults: [{ line: 1, column: 7, message: /while loading/ }],
+    })
+  })
+
+  t.test('tells where code does not parse', async (t) => {
+    const places: readonly (readonly [string, number, number])[] = [
+      ['let = = 1', 1, 7],
+      ['module.exports = () => {\n  return }}', 2, 11],
+      ['\n\nfunction f( {', 3, 14],
+      ['import x from "path"\nexport default () => { let let }', 2, 28],
+      ['}); (function () {', 1, 1],
+      ['module.exports = async () => { /* no end', 1, 32],
+    ]
+    for (const [code, line, column] of places) {
+      const { faults, exportsFunction } = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
+      t.match(faults, [{ line, column, message: String }], code)
+      t.equal(exportsFunction, false)
+      t.match(await run(code), { kind: 'unusable', faults })
+    }
+  })
+
+  t.test('tells at a check whether code exports a function', async (t) => {
+    const check = (code: string) => sandbox.check({ tenantId: 'tenant', name: 'code', code })
+    t.same(await check('module.exports = () => 1'), { faults: [], exportsFunction: true })
+    for (const code of ['', 'module.exports = {}', 'export const a = 1', 'throw new Error("top")'])
+      t.match(
+        await check(code),
+        { faults: [{ line: Number, message: String }], exportsFunction: false },
+        code,
+      )
+  })
+
+  t.test('hands calls of the host on, with its errors by their names', async (t) => {
+    const seen: unknown[] = []
+    const host: SandboxHost = {
+      sdk: true,
+      call: async (method, input) => {
+        seen.push([method, input])
+        if (method === 'tokens.delete') throw new AppError('forbidden', 'Not with this permission.')
+        if (method === 'tokens.list') throw new Error('a secret of ours')
+        return { id: 'token' }
+      },
+    }
+    const code = `module.exports = async (req) => {
+      const token = await req.bt.tokens.retrieve('id')
+      const errors = []
+      for (const call of [() => req.bt.tokens.delete('id'), () => req.bt.tokens.list()])
+        await call().catch((error) => errors.push([error.name, error.message, error.status]))
+      return { token, errors }
+    }`
+    const result = returned(await run(code, { host })) as { token: unknown; errors: unknown[][] }
+    t.same(result.token, { id: 'token' })
+    t.same(result.errors[0], ['AuthorizationError', 'Not with this permission.', 403])
+    t.notMatch(JSON.stringify(result.errors[1]), /secret/)
+    t.equal(seen.length, 3)
+  })
+
+  t.test('aborts host calls of an invocation that has ended', async (t) => {
+    const aborted = Promise.withResolvers<string>()
+    const host: SandboxHost = {
+      sdk: true,
+      call: (method, _input, signal) =>
+        method === 'tokens.delete'
+          ? new Promise(() => signal.addEventListener('abort', () => aborted.resolve('aborted')))
+          : Promise.resolve(1),
+    }
+    const code =
+      'module.exports = async (req) => { req.bt.tokens.delete("x"); return await req.bt.tokens.retrieve("x") }'
+    t.equal(returned(await run(code, { host })), 1)
+    t.equal(await aborted.promise, 'aborted')
+  })
+
+  t.test('lets invocations wait beside each other', async (t) => {
+    let waiting = 0
+    const all = Promise.withResolvers<void>()
+    const host: SandboxHost = {
+      sdk: true,
+      call: async () => {
+        if (++waiting === 20) all.resolve()
+        await all.promise
+        return { waiting }
+      },
+    }
+    const code = 'module.exports = async (req) => (await req.bt.tokens.retrieve("x")).waiting'
+    const results = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => run(code, { host, tenantId: `tenant ${n % 4}` })),
+    )
+    t.same(
+      results.map(returned),
+      results.map(() => 20),
+    )
+  })
+
+  t.test('collects the console, and no more of it than it may', async (t) => {
+    t.match(await run('module.exports = () => { console.log("a", 1); console.error({ b: 2 }) }'), {
+      console: [
+        { level: 'log', text: 'a 1' },
+        { level: 'error', text: '{ b: 2 }' },
+      ],
+    })
+    const flood = await run('module.exports = () => { for (let i = 0; i < 1000; i++) console.log(i) }')
+    t.ok(flood.console.length <= 201, `${flood.console.length} lines`)
+    const stopped = await run('module.exports = () => { console.log("before"); for (;;); }', {
+      limits: { cpuMs: 100 },
+    })
+    t.match(stopped, { kind: 'limit', limit: 'cpu', console: [{ text: 'before' }] })
+  })
+
+  t.test('measures', async (t) => {
+    const { timing } = await run(
+      'module.exports = () => { const end = Date.now() + 30; while (Date.now() < end); }',
+    )
+    t.ok(timing.wall >= 29)
+    t.ok(timing.waited <= timing.wall)
+    t.match(await metrics.registry.metrics(), /sidevault_sandbox_invocations_total\{outcome="returned"\} \d+/)
+  })
+})

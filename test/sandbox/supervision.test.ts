@@ -1,0 +1,140 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createInterface } from 'node:readline'
+import t from 'tap'
+import { openSandbox, returned } from './kit.ts'
+
+const NATIVE_LOOP = 'module.exports = () => Array.prototype.indexOf.call({ length: 2 ** 53 - 1 }, 1)'
+const LIMITS = { cpuMs: 200 }
+const onLinux = process.platform === 'linux'
+
+const exists = (pid: number): boolean => {
+  try {
+    return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, 'utf8'))
+  } catch {
+    return false
+  }
+}
+const until = async (holds: () => boolean): Promise<void> => {
+  while (!holds()) await new Promise((done) => setImmediate(done))
+}
+
+t.test('code that ends children is run twice, and then not any more', async (t) => {
+  const { run, pids } = await openSandbox(t)
+  const before = [...pids]
+  t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
+  t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'cpu' })
+  t.match(await run(NATIVE_LOOP, { limits: LIMITS }), { kind: 'limit', limit: 'quarantine' })
+  t.equal(returned(await run('module.exports = () => 1')), 1)
+  t.notSame([...pids], before, 'other children are there')
+})
+
+t.test('others in a child that dies are run again, unless they have called the host', async (t) => {
+  const { run, pids } = await openSandbox(t, { children: 1 })
+  const called = Promise.withResolvers<void>()
+  const host = {
+    sdk: true,
+    call: () => {
+      called.resolve()
+      return new Promise<never>(() => {})
+    },
+  }
+  const caller = run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })
+  const sleeper = run('module.exports = () => new Promise((done) => setTimeout(() => done("slept"), 300))')
+  await called.promise
+  const [pid] = pids
+  process.kill(pid as number, 'SIGKILL')
+  t.match(await caller, { kind: 'limit', limit: 'crash' })
+  t.equal(returned(await sleeper), 'slept')
+})
+
+t.test('a queue that is full answers at once, and every invocation is answered', async (t) => {
+  const { run } = await openSandbox(t, { children: 1 })
+  const host = { sdk: true, call: async () => 1 }
+  const outcomes = await Promise.all(
+    Array.from({ length: 700 }, () => run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })),
+  )
+  const refused = outcomes.filter((outcome) => outcome.kind === 'limit' && outcome.limit === 'overload')
+  t.ok(refused.length > 0 && refused.length < 300, `${refused.length} refused`)
+  t.equal(outcomes.filter(({ kind }) => kind === 'returned').length, 700 - refused.length)
+})
+
+t.test('one tenant’s flood does not starve another', async (t) => {
+  const { run } = await openSandbox(t, { children: 1 })
+  const busy = 'module.exports = () => { const end = Date.now() + 20; while (Date.now() < end); }'
+  let answered = 0
+  const flood = Array.from({ length: 100 }, () => run(busy, { tenantId: 'flood' }).then(() => answered++))
+  t.equal(returned(await run('module.exports = () => 1', { tenantId: 'other' })), 1)
+  t.ok(answered < 10, `served after ${answered} of 100`)
+  await Promise.all(flood)
+})
+
+t.test('a closed sandbox answers what it has and what comes, and leaves no process', async (t) => {
+  const { sandbox, run, pids } = await openSandbox(t)
+  const children = [...pids]
+  const waiting = run('module.exports = () => new Promise((done) => setTimeout(done, 60_000))', {
+    limits: { wallMs: 60_000 },
+  })
+  await sandbox.health()
+  await sandbox.close()
+  t.match(await waiting, { limit: 'cancelled' })
+  t.match(await run('module.exports = () => 1'), { limit: 'cancelled' })
+  await t.rejects(sandbox.health())
+  if (onLinux) t.same(children.filter(exists), [])
+})
+
+t.test(
+  'a child has no environment, no files, no sockets, and leaves no core',
+  { skip: !onLinux },
+  async (t) => {
+    const { pids } = await openSandbox(t)
+    for (const pid of pids) {
+      const variables = readFileSync(`/proc/${pid}/environ`, 'utf8').split('\0').filter(Boolean)
+      t.same(
+        variables.filter((text) => !/^(TZ|PWD|OLDPWD|_|SHLVL)=/.test(text)),
+        [],
+      )
+      const limits = readFileSync(`/proc/${pid}/limits`, 'utf8')
+      t.match(limits, /Max core file size\s+0\s+0/)
+      t.match(limits, /Max file size\s+0\s+0/)
+      t.match(limits, /Max data size\s+409600000\s+409600000/)
+      t.equal(readFileSync(`/proc/${pid}/oom_score_adj`, 'utf8').trim(), '1000')
+      t.match(readFileSync(`/proc/${pid}/cmdline`, 'latin1'), /sidevault: sandbox/)
+      t.notMatch(readFileSync(`/proc/${pid}/maps`, 'latin1'), / rwxp /, 'no memory is both written and run')
+    }
+  },
+)
+
+t.test(
+  'children of a process that dies end with it, one in a native loop too',
+  { skip: !onLinux },
+  async (t) => {
+    const program = `
+    import { createSandbox } from ${JSON.stringify(new URL('../../src/sandbox/sandbox.ts', import.meta.url).href)}
+    import { createMetrics } from ${JSON.stringify(new URL('../../src/common/metrics.ts', import.meta.url).href)}
+    const log = { info() {}, warn() {}, error() {}, debug() {} }
+    const sandbox = await createSandbox({ log, metrics: createMetrics() }, {
+      limits: { cpuMs: 60_000, wallMs: 60_000 },
+      onChild: (pid, what) => console.log(what, pid),
+    })
+    const code = ${JSON.stringify(NATIVE_LOOP)}
+    void sandbox.run({ program: { tenantId: 't', name: 'code', code }, argument: '1', host: { sdk: false, call: async () => null } })
+    setTimeout(() => console.log('looping'), 300)`
+    const parent = spawn(process.execPath, ['--input-type=module', '--eval', program], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    })
+    const pids: number[] = []
+    for await (const line of createInterface(parent.stdout)) {
+      const [what, pid] = line.split(' ')
+      if (what === 'started') pids.push(Number(pid))
+      if (what === 'looping') break
+    }
+    t.equal(pids.length, 2)
+    t.same(pids.filter(exists), pids)
+    parent.kill('SIGKILL')
+    await once(parent, 'exit')
+    await until(() => pids.every((pid) => !exists(pid)))
+    t.pass('they are gone')
+  },
+)
