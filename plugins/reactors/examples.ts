@@ -6,6 +6,10 @@ const MANAGEMENT_ID = '0e9a7f64-1d2b-4a58-b7c3-94d5e6f70812'
 const TENANT_ID = 'a8f5b0f4-5d1b-4c3a-9b6e-2f1d7c4e8a01'
 const APPLICATION_ID = 'd7c8b0f2-53a1-4c57-9a0e-6e1f4b2c8d90'
 
+const REQUEST_ID = '4f7b2c90-8a1e-4d36-b5f0-2e9c6d8a1b47'
+const CALLBACK_KEY = '7Hq2mVdZk9RtYcXw3bNfJ6sPgL8eUa4DxKyT5rMh1Cv'
+const RECEIPT_ID = 'b8d1e6f3-2a7c-4095-9e4b-c3f5a7d90e28'
+
 const created = { created_by: MANAGEMENT_ID, created_at: '2026-03-01T12:00:00.000+00:00' }
 const modified = { modified_by: MANAGEMENT_ID, modified_at: '2026-03-02T09:30:00.000+00:00' }
 
@@ -85,6 +89,7 @@ const reactor = {
   name: 'Charge at the shop',
   formula,
   configuration,
+  callback_key: CALLBACK_KEY,
   application: {
     id: APPLICATION_ID,
     tenant_id: TENANT_ID,
@@ -125,6 +130,7 @@ export const update: readonly Example[] = [
       name: 'Echo',
       code: 'module.exports = async ({ args }) => ({ raw: args })',
       configuration: {},
+      callback_key: CALLBACK_KEY,
       ...created,
       ...modified,
     },
@@ -136,3 +142,35 @@ export const patch: readonly Example[] = [
 ]
 
 export const remove: readonly Example[] = [{ summary: 'By its id', input: { id: REACTOR_ID }, output: {} }]
+
+const args = { amount: '1999', customer: { name: 'Ada Lovelace' } }
+const result = { tokens: { receipt: RECEIPT_ID }, raw: { amount: 1999, merchant: 'm-1001' } }
+
+export const react: readonly Example[] = [
+  { summary: 'With arguments', input: { id: REACTOR_ID, args }, output: result },
+  {
+    summary: 'Without one that the formula requires',
+    input: { id: REACTOR_ID, args: { customer: { name: 'Ada Lovelace' } } },
+    error: {
+      code: 'invalid',
+      detail: 'One or more members of the request are not valid; see "errors".',
+      errors: { 'args.amount': ['is required by the formula'] },
+    },
+  },
+]
+
+export const reactAsync: readonly Example[] = [
+  {
+    summary: 'With arguments',
+    input: { id: REACTOR_ID, args },
+    output: { asyncReactorRequestId: REQUEST_ID },
+  },
+]
+
+export const getResult: readonly Example[] = [
+  {
+    summary: 'Of an invocation that has ended',
+    input: { id: REACTOR_ID, request_id: REQUEST_ID },
+    output: { tokens: { receipt: 'e1c7a5d9-6b3f-4280-8d4e-9f2b7c5a1036' }, raw: result.raw },
+  },
+]

@@ -1,4 +1,5 @@
 import { type Call, defineOperation, type Json, type Static } from '#sdk'
+import * as examples from './examples.ts'
 import type { React } from './react.ts'
 import { ReactAsyncOutput, ReactInput, ReactOutput, ResultInput, ResultOutput } from './react-schemas.ts'
 import type { BackgroundRequests } from './requests.ts'
@@ -35,6 +36,9 @@ export const reactOperations = (react: React, requests: BackgroundRequests) => {
       audit,
       input: ReactInput,
       output: ReactOutput,
+      runsCode: true,
+      errors: ['unprocessable'],
+      examples: examples.react,
       statusOf: ({ asyncReactorRequestId }) => (asyncReactorRequestId === undefined ? 200 : 202),
       run: async (input, call) => {
         if (typeof input.callback_url === 'string') return begin(input, call)
@@ -52,6 +56,7 @@ export const reactOperations = (react: React, requests: BackgroundRequests) => {
       input: ReactInput,
       output: ReactAsyncOutput,
       status: 202,
+      examples: examples.reactAsync,
       run: begin,
     }),
     defineOperation({
@@ -63,6 +68,7 @@ export const reactOperations = (react: React, requests: BackgroundRequests) => {
       audit: 'none',
       input: ResultInput,
       output: ResultOutput,
+      examples: examples.getResult,
       run: ({ id, request_id }, call) => requests.result(call, id, request_id),
     }),
   ]

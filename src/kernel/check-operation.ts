@@ -27,6 +27,7 @@ const MEMBERS = [
   'responseBody',
   'status',
   'statusOf',
+  'runsCode',
   'location',
   'errors',
   'examples',

@@ -74,6 +74,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly statusOf?: (output: Static<O>) => 200 | 202
   /** Path of the created entity, relative to the base URL. */
   readonly location?: (output: Static<O>) => string
+  /** It runs code of the tenant, which may decide the status and the body of an answer from 400 up. */
+  readonly runsCode?: boolean
   /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]
   readonly examples?: readonly Example[]

@@ -119,7 +119,7 @@ export interface Step {
   readonly example: Example
 }
 
-const READS = /:(read|search)$/
+const READS = /:(read|search|use)$/
 
 /** What is made first, then looked at, then changed, then deleted, the last made first; tenants at the very end. */
 const phaseOf = ({ http, status, permission }: Operation): number => {

@@ -66,6 +66,11 @@ const parameter = (
   ...parameterExamples(operation, name),
 })
 
+const decidedByCode = {
+  description: "What the tenant's code decided.",
+  content: { '*/*': { schema: {} } },
+}
+
 const printedOperation = (operation: Operation, traceHeader: string): OpenApiOperation => {
   const method = methodOf(operation)
   const input = asSchema(operation.input)
@@ -95,6 +100,16 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
   const status = operation.status ?? 200
   const result = operation.responseBody ? output.properties?.[operation.responseBody] : output
   const secured = operation.permission !== 'none'
+  const success = {
+    description: operation.summary,
+    headers: {
+      [traceHeader]: { $ref: '#/components/headers/TraceId' },
+      ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
+    },
+    ...(answersNothing(operation)
+      ? {}
+      : { content: contentOf(printedSchema(result), answerExamples(operation)) }),
+  }
   return {
     operationId: operation.rpc,
     tags: [operation.rpc.split('.')[0]!],
@@ -122,17 +137,10 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
           },
         }),
     responses: {
-      [status]: {
-        description: operation.summary,
-        headers: {
-          [traceHeader]: { $ref: '#/components/headers/TraceId' },
-          ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
-        },
-        ...(answersNothing(operation)
-          ? {}
-          : { content: contentOf(printedSchema(result), answerExamples(operation)) }),
-      },
+      [status]: success,
+      ...(operation.statusOf === undefined ? {} : { 202: success }),
       ...failureResponses(operation, traceHeader),
+      ...(operation.runsCode ? { '4XX': decidedByCode, '5XX': decidedByCode } : {}),
       default: { $ref: '#/components/responses/Error' },
     },
   }

@@ -14,6 +14,7 @@ import {
 } from '../../kit/examples.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../../kit/sidevault.ts'
+import { until } from '../../supervisor/processes.ts'
 
 /** Ids that examples name and no call of theirs makes. */
 const TENANT_ID = 'a8f5b0f4-5d1b-4c3a-9b6e-2f1d7c4e8a01'
@@ -93,12 +94,20 @@ const play = async ({ operation, example }: Step): Promise<void> => {
   const missing = missingNames(example.input, names)
   if (missing.length > 0) throw new Error(`no example makes ${missing.join(', ')}`)
   const { method, path, body } = requestOf(operation, translated(example.input, names))
-  const answer = await service.call(method, path, {
-    key: callerOf(operation),
-    ...(body === undefined
-      ? {}
-      : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
-  })
+  const ask = () =>
+    service.call(method, path, {
+      key: callerOf(operation),
+      ...(body === undefined
+        ? {}
+        : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+    })
+  let answer = await ask()
+  // The result of work in the background is there when it is.
+  if (operation.rpc === 'Reactors.GetResult')
+    await until('the result is there', async () => {
+      answer = await ask()
+      return answer.status !== 404
+    })
   const status = 'error' in example ? ERRORS[example.error.code].status : (operation.status ?? 200)
   if (answer.status !== status) throw new Error(`${status} was expected, not ${answer.text}`)
   check(method, path, answer)

@@ -177,7 +177,10 @@ t.test(
     for (const { method, operation } of operations) {
       const { operationId, responses, requestBody } = operation
       const statuses = Object.keys(responses)
-      t.equal(statuses.filter((status) => status.startsWith('2')).length, 1, `${operationId}: one success`)
+      t.ok(
+        statuses.some((status) => status.startsWith('2')),
+        `${operationId}: success`,
+      )
       t.ok(statuses.includes('default'), operationId)
       if (method === 'get' || method === 'delete') t.equal(requestBody, undefined, operationId)
       const none = responses['204']
