@@ -7,7 +7,8 @@ import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-read
 import { claimedHash, claimedSeq, genesis, type Mac } from './line.ts'
 import { listSegments, readLines, type Segment } from './segments.ts'
 
-const BATCH = 500
+/** Records of one write: callers' writes may wait for it. */
+const BATCH = 250
 const POLL = 200
 
 export interface IngestDeps {

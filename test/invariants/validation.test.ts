@@ -124,7 +124,6 @@ const formulaFaults: readonly Change[] = [
 ]
 const reactorFaults: readonly Change[] = [
   ['formula.id', { formula: { id: 'unknown' } }],
-  ['formula', { formula: null, code: null }],
   ['code', { code }],
   ['configuration.account', { configuration: { account: null } }],
   ['application.id', { application: { id: management.id } }],
@@ -141,9 +140,9 @@ const FAULTS: Readonly<Record<string, readonly Change[]>> = {
   'Proxies.Patch': [...proxyFaults, ['name', { name: null }], ['destination_url', { destination_url: null }]],
   'ReactorFormulas.Create': formulaFaults,
   'ReactorFormulas.Update': formulaFaults,
-  'Reactors.Create': reactorFaults,
+  'Reactors.Create': [...reactorFaults, ['formula', { formula: null, code: null }]],
   'Reactors.Update': reactorFaults,
-  'Reactors.Patch': [...reactorFaults, ['name', { name: null }]],
+  'Reactors.Patch': [...reactorFaults, ['name', { name: null }], ['formula', { formula: null, code: null }]],
   'Sessions.Authorize': [
     ...grantFaults,
     ['rules[0].conditions', { rules: [{ ...rule, conditions: [condition] }] }],

@@ -5,6 +5,8 @@ import type { Job } from './protocol.ts'
 const MAX_GROUP = 512
 /** ms that what nobody waits for gives way to what somebody does: a bound, so that it goes on under any load. */
 const PATIENCE = 25
+/** While calls wait, upkeep rests this many times as long as the last group with some of it took. */
+const REST = 4
 
 /** Upkeep: large, and nobody waits for it. */
 const UPKEEP: ReadonlySet<CommandName> = new Set(['logs.ingest', 'tokens.purge', 'leftovers.purge'])
@@ -13,6 +15,8 @@ export interface JobQueue {
   push(job: Job): void
   /** The jobs of the next commit, taken out: callers' in order, and one of upkeep when none waits or it is due. */
   take(): readonly Job[]
+  /** The group that was taken last is done. */
+  answered(): void
   /** Calls that wait. */
   readonly calls: number
   /** Jobs that wait, upkeep included. */
@@ -24,6 +28,8 @@ export interface JobQueue {
 export const createJobQueue = (now: () => number): JobQueue => {
   let calls: Job[] = []
   let upkeep: { readonly job: Job; readonly since: number }[] = []
+  let began: number | undefined
+  let restUntil = Number.NEGATIVE_INFINITY
   return {
     push: (job) => {
       if (UPKEEP.has(job.command)) upkeep.push({ job, since: now() })
@@ -32,11 +38,20 @@ export const createJobQueue = (now: () => number): JobQueue => {
     take: () => {
       const group = calls.splice(0, MAX_GROUP)
       const [first] = upkeep
-      if (first !== undefined && (group.length === 0 || now() - first.since >= PATIENCE)) {
+      if (first === undefined) return group
+      const at = now()
+      if (group.length === 0 || at >= Math.max(first.since + PATIENCE, restUntil)) {
         upkeep.shift()
         group.push(first.job)
+        began = at
       }
       return group
+    },
+    answered: () => {
+      if (began === undefined) return
+      const at = now()
+      restUntil = at + REST * (at - began)
+      began = undefined
     },
     get calls() {
       return calls.length
@@ -47,6 +62,7 @@ export const createJobQueue = (now: () => number): JobQueue => {
     clear: () => {
       calls = []
       upkeep = []
+      began = undefined
     },
   }
 }

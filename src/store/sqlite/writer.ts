@@ -80,6 +80,7 @@ export const startWriter = async (
   const receive = (message: FromWorker): void => {
     if (message.kind !== 'answers') return
     sent -= message.answers.length
+    if (sent === 0) queue.answered()
     company = message.answers.length + queue.calls
     answeredAt = performance.now()
     schedule()

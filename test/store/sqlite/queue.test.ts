@@ -53,6 +53,25 @@ t.test('upkeep that has waited long enough goes with the calls, so that it never
   t.same(busy(), [7])
 })
 
+t.test('while calls wait, upkeep takes a fifth of the time, however slow it is', async (t) => {
+  const { clock, queue, push, take } = setUp()
+  for (let i = 0; i < 3; i++) push('logs.ingest')
+  const busyAt = (now: number) => {
+    clock.now = now
+    push('tokens.create')
+    return take()
+  }
+  t.same(busyAt(100), [4, 1])
+  clock.now = 150
+  queue.answered()
+  t.same(busyAt(349), [5])
+  queue.answered()
+  t.same(busyAt(350), [6, 2])
+  clock.now = 360
+  queue.answered()
+  t.same(take(), [3], 'without calls it does not rest')
+})
+
 t.test('what is cleared is not taken', async (t) => {
   const { queue, push, take } = setUp()
   push('tokens.create')
