@@ -3,6 +3,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
+import { addTransformCommand } from './commands/transform.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
@@ -113,6 +114,7 @@ const program = (): Command => {
   addPluginsCommand(root)
   addProtoCommand(root)
   addTenantsCommand(root)
+  addTransformCommand(root)
   root
     .command('config')
     .description('the configuration')

@@ -35,7 +35,11 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   },
   // a whole vault for the tests of plugins
   testing: { values: 'common config kernel admin gateway roles' },
-  commands: { values: 'common config expressions kernel admin supervisor', types: 'sdk' },
+  commands: {
+    values:
+      'common config expressions kernel admin supervisor control-plane gateway outbound code-host sandbox',
+    types: 'sdk',
+  },
   main: { values: 'config supervisor roles commands' },
 }
 

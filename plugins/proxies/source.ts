@@ -14,14 +14,14 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
 
 /** The port by which the gateway finds the proxy behind a key. */
 export const proxySource = (kernel: Kernel): ProxySource => {
-  const records = kernel.records(Proxies)
+  const records = () => kernel.records(Proxies)
   return {
     collections: Object.freeze([Proxies.name]),
     find: async (keyHash) => {
-      const found = await records.lookup('key_hash', keyHash)
+      const found = await records().lookup('key_hash', keyHash)
       return found && stored(found.tenantId, found.record)
     },
     newest: async (limit) =>
-      (await records.newest(limit)).map(({ tenantId, record }) => stored(tenantId, record)),
+      (await records().newest(limit)).map(({ tenantId, record }) => stored(tenantId, record)),
   }
 }

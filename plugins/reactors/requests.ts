@@ -67,11 +67,17 @@ export const createRequests = (
   }
 
   /** What became of a request: undefined while it runs. */
-  const outcome = async (tenantId: string, id: string, actorId?: string, reactorId?: string) => {
+  const outcome = async (
+    tenantId: string,
+    id: string,
+    asked?: { readonly actorId: string; readonly reactorId: string },
+  ): Promise<Outcome | undefined> => {
     const request = await requests().get(tenantId, id)
-    if (request === undefined) throw noResult(id)
-    if (actorId !== undefined && request.actor_id !== actorId) throw noResult(id)
-    if (reactorId !== undefined && request.reactor_id !== reactorId) throw noResult(id)
+    const theirs =
+      request !== undefined &&
+      request.expires_at > kernel.clock.now() &&
+      (asked === undefined || (asked.actorId === request.actor_id && asked.reactorId === request.reactor_id))
+    if (!theirs) throw noResult(id)
     return request.outcome ?? (kernel.clock.now() > request.due ? failed(INTERRUPTED) : undefined)
   }
 
@@ -114,7 +120,7 @@ export const createRequests = (
 
     /** `not_found` until there is one, and for everybody but the actor that asked. */
     result: async ({ caller }: Call, reactorId: string, id: string): Promise<Outcome> => {
-      const found = await outcome(caller.tenantId, id, caller.actorId, reactorId)
+      const found = await outcome(caller.tenantId, id, { actorId: caller.actorId, reactorId })
       if (found === undefined) throw noResult(id)
       return found
     },

@@ -1,11 +1,38 @@
 import type { Json } from '../common/json.ts'
-import type { Sandbox } from '../sandbox/types.ts'
-import type { Code } from '../sdk/index.ts'
+import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
+import type { Code, CodeRun } from '../sdk/index.ts'
 import type { CreateSandboxHost } from './host.ts'
 import { failureOf } from './outcome.ts'
 
 /** Milliseconds that a reactor may take (completions §8). */
 const WALL_MS = 30_000
+
+/** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
+export const runCode = async (
+  sandbox: Pick<Sandbox, 'run'>,
+  host: SandboxHost,
+  {
+    tenantId,
+    name,
+    code,
+    argument,
+    texts = true,
+    wallMs = WALL_MS,
+    signal,
+  }: Omit<CodeRun, 'traceId' | 'depth'>,
+  heard?: (outcome: Outcome) => void,
+): Promise<Json | undefined> => {
+  const outcome = await sandbox.run({
+    program: { tenantId, name, code },
+    argument: JSON.stringify(argument),
+    host,
+    limits: { wallMs: Math.min(wallMs, WALL_MS) },
+    signal,
+  })
+  heard?.(outcome)
+  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
+  return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
+}
 
 /** The sandbox as plugins see it. */
 export const createCode = ({
@@ -15,17 +42,7 @@ export const createCode = ({
   readonly sandbox: Pick<Sandbox, 'run' | 'check'>
   readonly createHost: CreateSandboxHost
 }): Code => ({
-  run: async ({ tenantId, name, code, argument, texts = true, wallMs = WALL_MS, signal, ...of }) => {
-    const outcome = await sandbox.run({
-      program: { tenantId, name, code },
-      argument: JSON.stringify(argument),
-      host: createHost({ tenantId, ...of }),
-      limits: { wallMs: Math.min(wallMs, WALL_MS) },
-      signal,
-    })
-    if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
-    return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
-  },
+  run: (run) => runCode(sandbox, createHost(run), run),
 
   check: async (program) => {
     const { faults, exportsFunction } = await sandbox.check(program)

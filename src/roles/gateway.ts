@@ -9,17 +9,23 @@ import { createProxyDirectory } from '../kernel/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { openFoundation } from './foundation.ts'
-import type { RunningRole } from './running-role.ts'
+import type { RunningRole, Tell } from './running-role.ts'
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
 export const startGatewayRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
-  onProgress?: (place: string | undefined) => void,
+  tell: Tell = {},
 ): Promise<RunningRole> => {
   const name = `gateway-${start.worker}`
-  const foundation = await openFoundation(config, { name, owner: false, log, onProgress })
+  const foundation = await openFoundation(config, {
+    name,
+    owner: false,
+    listenPort: start.listen.port,
+    log,
+    tell,
+  })
   const { kernel, journal, keys, metrics, store } = foundation
   const { sandbox } = foundation.codeHost
   const proxies = createProxyDirectory({
@@ -28,7 +34,6 @@ export const startGatewayRole = async (
     source: () => kernel.registry.ports.proxies,
   })
   const identify = createIdentify(() => kernel.registry.ports.applications, systemClock)
-  const warmer = startWarmer({ proxies, sandbox, log })
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const gateway = await startGateway(
@@ -58,6 +63,8 @@ export const startGatewayRole = async (
   }
   const parts = { sandbox: () => sandbox.health() }
   const ops = await startOps({ metrics, health, parts }, at(sockets.status))
+  // Behind all that other requests need: starting children takes its time.
+  const warmer = startWarmer({ proxies, sandbox, log })
   return {
     close: async () => {
       warmer.close()

@@ -7,6 +7,7 @@ export const preload = async (kind: string | undefined): Promise<void> => {
   if (kind !== 'gateway') await import('./admin.ts')
   if (kind !== 'admin') await import('./gateway.ts')
   if (kind !== undefined) return
+  await import('../sandbox/sandbox.ts')
   compileValidator({}) // the first one builds the validator of schemas themselves
   for (const { name } of readdirSync(PLUGINS_DIR, { withFileTypes: true }))
     await import(`${PLUGINS_DIR}/${name}/index.ts`).catch(() => {}) // the kernel tells what is wrong with a plugin

@@ -118,6 +118,7 @@ export const createInvocationJob = (
       }
     },
     onChecked: () => limit('crash'),
-    fail: (which) => limit(which),
+    // who was killed for its silence may have had less of the wall left than of the CPU
+    fail: (which) => limit(which === 'cpu' && deps.now() - bornAt >= limits.wallMs ? 'wall' : which),
   }
 }

@@ -35,50 +35,50 @@ const FLAGS = [
   BOOT,
 ]
 
-/** Commands that the rest of the line is given to, each keeping the child further away from everything. */
-const WRAPPERS: readonly (readonly string[])[] = [
-  ['unshare', '--net'],
+const DIES_WITH_US = ['setpriv', '--no-new-privs', '--pdeathsig=KILL']
+
+/** Commands that the rest of the line is given to: of each row the first that works here. */
+const WRAPPERS: readonly (readonly (readonly string[])[])[] = [
   [
-    'setpriv',
-    `--reuid=${NOBODY}`,
-    `--regid=${NOBODY}`,
-    '--clear-groups',
-    '--no-new-privs',
-    '--pdeathsig=KILL',
+    ['unshare', '--net'],
+    ['unshare', '--user', '--net'],
   ],
-]
-/** For who is not root. */
-const PLAIN_WRAPPERS: readonly (readonly string[])[] = [
-  ['unshare', '--user', '--net'],
-  ['setpriv', '--no-new-privs', '--pdeathsig=KILL'],
+  [
+    [...DIES_WITH_US, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+    // not root, or nobody else may read the installation
+    DIES_WITH_US,
+  ],
 ]
 
 export interface Confinement {
+  /** The beginning of a child's command line. */
   readonly wrapper: readonly string[]
-  readonly missing: readonly string[]
 }
+
+/** A child has to run Node, and to read what is installed. */
+const NEEDS = 'test -r "$1" && exec "$0" --version'
 
 const run = promisify(execFile)
 
-/** Which of the wrappers work here, found out by running what a child needs inside each. */
+/** Which of the wrappers work here, found out by doing what a child needs inside each. */
 export const probeConfinement = async (log: Log): Promise<Confinement> => {
-  const wrappers = process.getuid?.() === 0 ? WRAPPERS : PLAIN_WRAPPERS
-  const needs = `require(${JSON.stringify(fileURLToPath(import.meta.resolve('isolated-vm')))})`
-  const works = async (wrapper: readonly string[]): Promise<boolean> => {
-    const [command, ...rest] = [...wrapper, process.execPath, '--no-node-snapshot', '--eval', needs]
+  const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
+  const works = (wrapper: readonly string[]): Promise<boolean> => {
+    const [command, ...rest] = [...wrapper, '/bin/sh', '-c', NEEDS, process.execPath, addon]
     return run(command as string, rest, { env: {}, cwd: '/', timeout: PROBE_MS }).then(
       () => true,
       () => false,
     )
   }
-  const found = await Promise.all(wrappers.map(works))
-  const confinement = {
-    wrapper: wrappers.filter((_, index) => found[index]).flat(),
-    missing: wrappers.filter((_, index) => !found[index]).map(([command]) => command as string),
-  }
-  if (confinement.missing.length > 0)
-    log.info({ missing: confinement.missing }, 'sandbox children run without some of the confinement')
-  return confinement
+  const found = await Promise.all(
+    WRAPPERS.map(async (row) => {
+      const working = await Promise.all(row.map(works))
+      return row.find((_, index) => working[index])
+    }),
+  )
+  const missing = WRAPPERS.filter((_, index) => found[index] === undefined).map(([first]) => first?.[0])
+  if (missing.length > 0) log.info({ missing }, 'sandbox children run without some of the confinement')
+  return { wrapper: found.flatMap((wrapper) => wrapper ?? []) }
 }
 
 export interface Spawned {

@@ -1,0 +1,102 @@
+/** A message for a transform, made of what the command line says. */
+import { readFileSync } from 'node:fs'
+import { isObject, type Json } from '../../common/json.ts'
+import { type BrandRules, type Head, strippedNames } from '../../gateway/headers.ts'
+import { readBody, type Shape, shapeOf, writeBody } from '../../gateway/transform/content.ts'
+import type { Message } from '../../gateway/transform/run.ts'
+
+/** Options as given; those named `json|@file` hold JSON, or the name of a file behind an `@`. */
+export interface FixtureOptions {
+  readonly body?: string
+  readonly headers?: string
+  readonly configuration?: string
+  readonly method: string
+  readonly path: string
+  readonly query: string
+  readonly type: Shape
+  readonly response?: true
+}
+
+/** What was asked for cannot be run. The message says what to do, and quotes nothing of a fixture. */
+export class FixtureError extends Error {}
+
+export interface Fixture {
+  readonly message: Message
+  readonly configuration: Readonly<Record<string, string>>
+}
+
+const TYPES: Readonly<Record<Shape, string>> = {
+  json: 'application/json',
+  form: 'application/x-www-form-urlencoded',
+}
+
+/** The text of a file. Throws FixtureError. */
+export const readText = (path: string): string => {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch {
+    throw new FixtureError(`"${path}" cannot be read. Name a file that exists.`)
+  }
+}
+
+const textOf = (given: string): string => (given.startsWith('@') ? readText(given.slice(1)) : given)
+
+const parse = (text: string, option: string): Json => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new FixtureError(`${option} is not JSON. Give JSON, or a file that holds it as @file.`)
+  }
+}
+
+const objectOf = (given: string | undefined, option: string): Record<string, Json> => {
+  const value = given === undefined ? {} : parse(textOf(given), option)
+  if (!isObject(value))
+    throw new FixtureError(`${option} is not a JSON object. Give one, e.g. {"name":"value"}.`)
+  return value as Record<string, Json>
+}
+
+/** Header lines as they would arrive. */
+const headOf = (given: string | undefined, contentType: string): Head => {
+  const head = new Map<string, readonly string[]>([['content-type', [contentType]]])
+  for (const [name, value] of Object.entries(objectOf(given, '--headers')))
+    head.set(name.toLowerCase(), Array.isArray(value) ? value.map(String) : [String(value)])
+  return head
+}
+
+/** A form may be given as JSON, too. */
+const bodyOf = (given: string | undefined, shape: Shape): Buffer => {
+  const text = given === undefined ? '' : textOf(given)
+  if (shape === 'json') parse(text || '{}', '--body')
+  else if (text.trimStart().startsWith('{')) {
+    const bytes = writeBody(TYPES.form, parse(text, '--body'), false)
+    if (bytes === undefined)
+      throw new FixtureError('--body is no form: its fields are texts or lists of texts.')
+    return bytes
+  }
+  return Buffer.from(text)
+}
+
+/** Throws FixtureError. */
+export const fixtureOf = (options: FixtureOptions, brands: BrandRules): Fixture => {
+  const head = headOf(options.headers, TYPES[options.type])
+  const shape = shapeOf(head.get('content-type')?.[0])
+  if (shape === undefined)
+    throw new FixtureError('Transforms run on JSON and forms only. Give such a content-type, or none.')
+  const body = bodyOf(options.body, shape)
+  try {
+    readBody(shape, body)
+  } catch {
+    throw new FixtureError('--body is not what a gateway would take. Check its depth and its content type.')
+  }
+  const configuration = Object.fromEntries(
+    Object.entries(objectOf(options.configuration, '--configuration')).map(([name, value]) => [
+      name,
+      typeof value === 'string' ? value : JSON.stringify(value),
+    ]),
+  )
+  if (options.response) return { message: { head, shape, body }, configuration }
+  const { method, path, query } = options
+  const args = { method, path, query: query === '' || query.startsWith('?') ? query : `?${query}` }
+  return { message: { head, stripped: strippedNames(head, brands), shape, body, args }, configuration }
+}

@@ -1,0 +1,24 @@
+import { createSandboxHosts } from '../../code-host/host.ts'
+import { AppError } from '../../common/errors.ts'
+import type { SandboxHost } from '../../sandbox/types.ts'
+import type { Kernel } from '../../sdk/index.ts'
+
+/** What code may ask for where there is no vault: `fetch` as ever, and of `bt` a sentence. */
+export const createLocalHost = (fetch: Kernel['fetch']): SandboxHost => {
+  const hosts = createSandboxHosts({
+    operations: [],
+    invokeAs: () => Promise.reject(new Error('no operation runs here')),
+    fetch,
+  })
+  const host = hosts({ tenantId: 'local', traceId: 'local', depth: 0 })
+  return {
+    sdk: true,
+    call: async (method, input, signal) => {
+      if (method === 'fetch') return host.call(method, input, signal)
+      throw new AppError(
+        'unavailable',
+        `bt.${method} needs a vault, and a local run has none. Call the proxy of a running service.`,
+      )
+    },
+  }
+}

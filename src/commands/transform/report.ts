@@ -1,0 +1,50 @@
+/** What a run of code is told as. */
+import type { AppError } from '../../common/errors.ts'
+import type { Changes } from '../../gateway/dry-run/changes.ts'
+import type { Outcome } from '../../sandbox/types.ts'
+
+const ms = (value: number) => `${value.toFixed(1)} ms`
+
+export const timingText = ({ timing: { waited, cpu, wall } }: Outcome): string =>
+  `time      ${ms(wall)}, of which ${ms(cpu)} on the CPU; ${ms(waited)} waiting for its turn\n`
+
+/** A line for each that the code printed. */
+export const consoleText = ({ console }: Outcome): string =>
+  console
+    .map(
+      ({ level, text }) =>
+        `${`console.${level}`.padEnd(14)}${text.replaceAll('\n', `\n${' '.repeat(14)}`)}\n`,
+    )
+    .join('')
+
+/** Which headers the code changed. */
+export const changesText = (changes: Changes): string => {
+  const told = Object.entries(changes)
+    .filter(([, names]) => names.length > 0)
+    .map(([kind, names]) => `${kind} ${names.join(', ')}`)
+  return told.length === 0 ? '' : `headers   ${told.join('; ')}\n`
+}
+
+/** What went wrong, with places as the author of the file sees them: `sign.js:3:7`. */
+export const failureText = (file: string, error: AppError, outcome: Outcome | undefined): string => {
+  switch (outcome?.kind) {
+    case 'threw': {
+      const { name, message, frames, status, body } = outcome
+      const answered =
+        status === undefined
+          ? ''
+          : `\n    answers ${status}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`
+      return `${file}: ${name}: ${message}${frames.map((frame) => `\n    at ${frame}`).join('')}${answered}\n`
+    }
+    case 'unusable':
+      return outcome.faults.length === 0
+        ? `${file}: ${outcome.message}\n`
+        : outcome.faults
+            .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}\n`)
+            .join('')
+    case 'limit':
+      return `${file}: stopped: ${outcome.message}\n`
+    default:
+      return `${file}: ${error.message}\n`
+  }
+}

@@ -1,0 +1,91 @@
+import { basename } from 'node:path'
+import { runCode } from '../../code-host/code.ts'
+import { AppError } from '../../common/errors.ts'
+import type { Json } from '../../common/json.ts'
+import { createLog } from '../../common/log.ts'
+import { createMetrics } from '../../common/metrics.ts'
+import type { Config } from '../../config.ts'
+import { machineAddresses } from '../../control-plane/options.ts'
+import { trustBundle } from '../../control-plane/trust.ts'
+import { BODY_LIMITS } from '../../gateway/body/limits.ts'
+import { headerChanges } from '../../gateway/dry-run/changes.ts'
+import { brandRules } from '../../gateway/headers.ts'
+import { runTransform, type TransformName } from '../../gateway/transform/run.ts'
+import { createOutbound } from '../../outbound/fetch.ts'
+import { createSandbox } from '../../sandbox/sandbox.ts'
+import type { Outcome } from '../../sandbox/types.ts'
+import { type FixtureOptions, fixtureOf, readText } from './fixtures.ts'
+import { createLocalHost } from './host.ts'
+import { changesText, consoleText, failureText, timingText } from './report.ts'
+
+export interface Printed {
+  /** What the code returned. */
+  out(text: string): void
+  /** All that is said about it. */
+  err(text: string): void
+}
+
+const PROPERTY = { request: 'requestTransform', response: 'responseTransform' } as const
+
+/**
+ * Runs the code of a file on a message as a gateway would, in the same sandbox, without a service; true when it
+ * returned what a transform has to return. Throws FixtureError for what cannot be run.
+ */
+export const runFile = async (
+  file: string,
+  options: FixtureOptions,
+  config: Pick<Config, 'headerPrefixes' | 'egress' | 'listen' | 'destinationTimeoutMs'>,
+  print: Printed,
+): Promise<boolean> => {
+  const brands = brandRules(config.headerPrefixes)
+  const { message, configuration } = fixtureOf(options, brands)
+  const direction = options.response ? 'response' : 'request'
+  const code = readText(file)
+  const { egress, listen, destinationTimeoutMs: timeoutMs } = config
+  const own = { addresses: machineAddresses(), port: listen.port }
+  const outbound = createOutbound({ egress, trust: await trustBundle(egress.ca), own, timeoutMs })
+  const sandbox = await createSandbox(
+    { log: createLog('transform', 'fatal'), metrics: createMetrics() },
+    { children: 1 },
+  )
+  const host = createLocalHost(outbound.fetch)
+  const name = basename(file)
+  let outcome: Outcome | undefined
+  let returned: Json | undefined
+  const run = async (run: Parameters<typeof runCode>[2]) => {
+    returned = await runCode(sandbox, host, { ...run, name }, (heard) => {
+      outcome = heard
+    })
+    return returned
+  }
+  try {
+    // As saved code is: ready before its first call.
+    await sandbox.warm([{ tenantId: 'local', name, code }])
+    const transformed = await runTransform(`${direction}_transform` satisfies TransformName, message, {
+      code: { run },
+      proxy: {
+        id: 'local',
+        tenantId: 'local',
+        destinationUrl: '',
+        requireAuth: true,
+        configuration,
+        [PROPERTY[direction]]: code,
+      },
+      brands,
+      texts: true,
+      traceId: 'local',
+      signal: new AbortController().signal,
+      limits: BODY_LIMITS,
+    })
+    print.out(`${JSON.stringify(returned, null, 2)}\n`)
+    print.err(changesText(headerChanges(message.head, message.stripped ?? [], transformed.edits)))
+    return true
+  } catch (thrown) {
+    if (!(thrown instanceof AppError)) throw thrown
+    print.err(failureText(name, thrown, outcome))
+    return false
+  } finally {
+    if (outcome !== undefined) print.err(consoleText(outcome) + timingText(outcome))
+    await Promise.all([sandbox.close(), outbound.close()])
+  }
+}

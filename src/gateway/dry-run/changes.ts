@@ -1,0 +1,58 @@
+/** What a transform did to a message, told by names and places and never by values. */
+import { isObject, type Json } from '../../common/json.ts'
+import type { Edits, Head } from '../headers.ts'
+
+export interface Changes {
+  /** Names of headers, or RFC 6901 pointers into the body. */
+  readonly added: readonly string[]
+  readonly removed: readonly string[]
+  readonly changed: readonly string[]
+}
+
+/** Of each kind; more are not told. */
+const MOST = 100
+
+/** Of `edits` to `head`, without the header that the gateway sets itself. */
+export const headerChanges = (head: Head, stripped: readonly string[], { set, remove }: Edits): Changes => {
+  const names = [...set.keys()].filter((name) => name !== 'content-length')
+  const isNew = (name: string) => !head.has(name) || stripped.includes(name)
+  return {
+    added: names.filter(isNew),
+    removed: remove.filter((name) => !isNew(name)),
+    changed: names.filter((name) => !isNew(name)),
+  }
+}
+
+const isList = (value: Json): value is readonly Json[] => Array.isArray(value)
+
+/** Members by name, or items by number; undefined for what has neither. */
+const membersOf = (value: Json): ReadonlyMap<string, Json> | undefined => {
+  if (isList(value)) return new Map(value.map((item, at) => [String(at), item]))
+  return isObject(value) ? new Map(Object.entries(value as Record<string, Json>)) : undefined
+}
+
+const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
+
+/** Where two bodies differ; the deepest places that do. '' is the whole body. */
+export const bodyChanges = (before: Json, after: Json): Changes => {
+  const found = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
+  const tell = (kind: keyof Changes, at: string) => {
+    if (found[kind].length < MOST) found[kind].push(at)
+  }
+  const compare = (old: Json, now: Json, at: string): void => {
+    const [olds, nows] = [membersOf(old), membersOf(now)]
+    if (olds === undefined || nows === undefined || isList(old) !== isList(now)) {
+      if (JSON.stringify(old) !== JSON.stringify(now)) tell('changed', at)
+      return
+    }
+    for (const [name, value] of olds) {
+      const place = `${at}/${escaped(name)}`
+      const other = nows.get(name)
+      if (other === undefined) tell('removed', place)
+      else compare(value, other, place)
+    }
+    for (const name of nows.keys()) if (!olds.has(name)) tell('added', `${at}/${escaped(name)}`)
+  }
+  compare(before, after, '')
+  return found
+}

@@ -1,0 +1,119 @@
+import { execFile } from 'node:child_process'
+import { createHmac } from 'node:crypto'
+import { join } from 'node:path'
+import t from 'tap'
+import { root } from '../kit/sources.ts'
+
+const bin = join(root, 'bin/sidevault.js')
+
+const folder = t.testdir({
+  'sign.js': `const { createHmac } = require('crypto')
+module.exports = async ({ args: { body, headers }, configuration }) => {
+  console.log('order', body.amount)
+  console.warn('two\\nlines')
+  const signature = createHmac('sha256', configuration.secret).update(JSON.stringify(body)).digest('hex')
+  const { 'x-old': old, ...rest } = headers
+  return { body: { ...body, old }, headers: { ...rest, 'X-Signature': signature, 'x-order': '8' } }
+}`,
+  'echo.js':
+    'module.exports = ({ args, configuration }) => ({ body: { args, configuration }, headers: { "content-type": "application/json" } })',
+  'throw.js': 'module.exports = () => {\n  const inner = () => { throw new TypeError("boom") }\n  inner()\n}',
+  'answer.js': `const { BadRequestError } = require('sidevault')\nmodule.exports = () => {\n  throw new BadRequestError('too much')\n}`,
+  'syntax.js': 'module.exports = (req) => {\n  const x = = 1\n}',
+  'nothing.js': 'const x = 1',
+  'number.js': 'module.exports = () => 7',
+  'loop.js': 'module.exports = () => { for (;;); }',
+  'bt.js': 'module.exports = async ({ bt }) => {\n  await bt.tokens.retrieve("a token")\n}',
+  'fetch.js': "module.exports = async () => {\n  await fetch('https://127.0.0.1/')\n}",
+  'body.json': '{"amount":100}',
+})
+
+/** Runs the command as its author would. */
+const run = (file: string, ...args: string[]): Promise<{ code: number; out: string; err: string }> =>
+  new Promise((resolve) => {
+    const env = { PATH: process.env.PATH, HOME: process.env.HOME }
+    const command = [bin, 'transform', 'run', file, ...args]
+    const child = execFile(process.execPath, command, { env, cwd: folder }, (_error, out, err) =>
+      resolve({ code: child.exitCode ?? -1, out, err }),
+    )
+  })
+
+t.test(
+  'what the code returns goes to standard output, all that is said of it to standard error',
+  async (t) => {
+    const headers = JSON.stringify({ 'X-Old': 'o', 'X-Order': '7', 'x.dotted': 'dropped' })
+    const configuration = JSON.stringify({ secret: 's3' })
+    const { code, out, err } = await run(
+      'sign.js',
+      ...['--body', '@body.json', '--headers', headers, '--configuration', configuration],
+    )
+    t.equal(code, 0, err)
+    t.same(JSON.parse(out), {
+      body: { amount: 100, old: 'o' },
+      headers: {
+        'content-type': 'application/json',
+        'X-Signature': createHmac('sha256', 's3').update('{"amount":100}').digest('hex'),
+        'x-order': '8',
+      },
+    })
+    t.match(err, /^headers +added x-signature; removed x-old; changed x-order$/m)
+    t.match(err, /^console\.log +order 100$/m)
+    t.match(err, /^console\.warn +two\n {14}lines$/m)
+    t.match(err, /^time +[\d.]+ ms, of which [\d.]+ ms on the CPU/m)
+  },
+)
+
+t.test(
+  'method, path, query and forms are as a gateway gives them; a response transform has none',
+  async (t) => {
+    const form = await run(
+      'echo.js',
+      ...['--type', 'form', '--body', 'a=1&b=2&b=3', '--method', 'PUT', '--path', '/x', '--query', 'y=z'],
+    )
+    t.match(JSON.parse(form.out).body, {
+      args: { body: { a: '1', b: ['2', '3'] }, method: 'PUT', path: '/x', query: '?y=z' },
+      configuration: {},
+    })
+    const response = await run('echo.js', '--response', '--body', '{"card":1}')
+    t.same(JSON.parse(response.out).body.args, {
+      body: { card: 1 },
+      headers: { 'content-type': 'application/json' },
+    })
+  },
+)
+
+t.test('faults are told with their places in the file', async (t) => {
+  const expected = {
+    'throw.js': /^throw\.js: TypeError: boom\n {4}at throw\.js:2:31\n {4}at throw\.js:3:3\n/,
+    'answer.js': /^answer\.js: BadRequest\w*: too much\n {4}at answer\.js:3:9\n {4}answers 400/,
+    'syntax.js': /^syntax\.js:2:13: Unexpected token/,
+    'nothing.js': /^nothing\.js:.*function/,
+    'number.js': /^number\.js: .*\{ body, headers \}/,
+    'loop.js': /^loop\.js: stopped: /,
+    'bt.js': /^bt\.js: .*bt\.tokens\.retrieve needs a vault/,
+    'fetch.js': /^fetch\.js: .*(not|refus|allow)/i,
+  }
+  for (const [file, pattern] of Object.entries(expected)) {
+    const { code, out, err } = await run(file)
+    t.match(err, pattern)
+    t.equal(code, 1, file)
+    t.equal(out, '', file)
+  }
+})
+
+t.test('what cannot be run is said in a sentence, and nothing of a fixture is quoted', async (t) => {
+  const wrong: (readonly string[])[] = [
+    ['missing.js'],
+    ['echo.js', '--body', '4242424242424242,'],
+    ['echo.js', '--body', '@missing.json'],
+    ['echo.js', '--headers', '[4242424242424242]'],
+    ['echo.js', '--headers', '{"content-type":"text/plain"}'],
+    ['echo.js', '--type', 'xml'],
+    ['echo.js', '--unknown'],
+  ]
+  for (const [file = '', ...args] of wrong) {
+    const { code, err } = await run(file, ...args)
+    t.equal(code, 2, `${args}`)
+    t.notMatch(err, /4242|\n {4}at /)
+  }
+})

@@ -1,0 +1,315 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { startApi } from './api.ts'
+
+const api = await startApi(t)
+const { clock } = api
+const manage = (method: string, path: string, body?: object) =>
+  api.call(method, path, { key: api.management, ...(body ? { body } : {}) })
+
+interface Made {
+  readonly configuration?: object
+  readonly application?: { readonly id: string }
+}
+
+const reactorOf = async (code: string, made: Made = {}): Promise<string> =>
+  (await manage('POST', '/reactors', { name: 'Reactor', code, ...made })).body.id
+
+const formulaOf = async (code: string, request_parameters: object[], configuration: object[] = []) =>
+  (
+    await manage('POST', '/reactor-formulas', {
+      name: 'Formula',
+      type: 'private',
+      code,
+      configuration,
+      request_parameters,
+    })
+  ).body
+
+const { key } = await api.application('private', ['token:use', 'token:create'])
+const react = (id: string, body: object = {}, as = key) =>
+  api.call('POST', `/reactors/${id}/react`, { key: as, body, once: true })
+const cardOf = async () =>
+  (
+    await api.call('POST', '/tokens', {
+      key,
+      body: { type: 'card', data: { number: '4242424242424242', cvc: '123' } },
+    })
+  ).body.id as string
+const ECHO = 'module.exports = async (req) => ({ raw: req })'
+const throwing = (thrown: string) =>
+  reactorOf(`const errors = require('sidevault'); module.exports = async () => { throw ${thrown} }`)
+
+t.test(
+  '"args are detokenized with the caller\'s token:use … the code runs … tokenize of its result is tokenized"',
+  async (t) => {
+    const card = await cardOf()
+    const id = await reactorOf(
+      `module.exports = async ({ args, configuration }) => ({
+    raw: { last4: args.card.number.slice(-4), greeting: configuration.greeting, untouched: args.n },
+    tokenize: { copy: { type: 'card', data: args.card }, text: 'secret text' },
+  })`,
+      { configuration: { greeting: 'hello' } },
+    )
+    const { status, body } = await react(id, { args: { card: `{{ ${card} }}`, n: 1.5 } })
+    t.equal(status, 200)
+    t.strictSame(body.raw, { last4: '4242', greeting: 'hello', untouched: 1.5 })
+    t.match(body.tokens, { copy: { type: 'card', id: /^[0-9a-f-]{36}$/ }, text: /^[0-9a-f-]{36}$/ })
+    t.notMatch(JSON.stringify(body), '4242424242424242')
+    const uses = await api.call('GET', `/logs?entity_id=${card}`, { key: api.management })
+    t.ok(
+      uses.body.data.some(({ operation }: { operation: string }) => operation === 'use'),
+      'each use is recorded',
+    )
+    const runs = await api.call('GET', `/logs?entity_id=${id}&entity_type=reactor`, { key: api.management })
+    t.match(runs.body.data[0], { operation: 'use', message: 'Reactor invoked', actor_type: 'application' })
+  },
+)
+
+t.test('"→ 200 { tokens?, raw? }": what the code leaves out is left out', async (t) => {
+  t.strictSame((await react(await reactorOf('module.exports = () => ({ raw: [1, null] })'))).body, {
+    raw: [1, null],
+  })
+  t.strictSame((await react(await reactorOf('module.exports = () => ({})'))).body, {})
+  for (const code of [
+    'module.exports = () => {}',
+    'module.exports = () => "text"',
+    'module.exports = () => [1]',
+  ])
+    t.match((await react(await reactorOf(code))).body, { status: 400, detail: /returned no object/ })
+  t.strictSame((await react(await reactorOf('exports.default = ({ args }) => ({ raw: args })'))).body.raw, {})
+  t.strictSame(
+    (await react(await reactorOf('export default ({ args }) => ({ raw: args })'), { args: 'any' })).body.raw,
+    'any',
+  )
+})
+
+t.test('"checked and cast against request_parameters (dotted names nest; "123" → 123 …)"', async (t) => {
+  const formula = await formulaOf(
+    ECHO,
+    [
+      { name: 'amount', type: 'number' },
+      { name: 'card.number', type: 'string' },
+      { name: 'capture', type: 'boolean', optional: true },
+    ],
+    [
+      { name: 'LIMIT', type: 'number' },
+      { name: 'LIVE', type: 'boolean' },
+    ],
+  )
+  const id = (
+    await manage('POST', '/reactors', {
+      name: 'R',
+      formula: { id: formula.id },
+      configuration: { LIMIT: '250', LIVE: 'false' },
+    })
+  ).body.id
+  const card = await cardOf()
+  const args = { amount: '123', card: `{{ ${card} }}`, more: '5' }
+  const { body } = await react(id, { args })
+  t.match(body.raw.args, { amount: 123, card: { number: '4242424242424242' }, more: '5' })
+  t.strictSame(body.raw.configuration, { LIMIT: 250, LIVE: false })
+  const refused = await react(id, { args: { amount: '4242x', card: {}, capture: 'maybe' } })
+  t.equal(refused.status, 400)
+  t.same(Object.keys(refused.body.errors), ['args.amount', 'args.card.number', 'args.capture'])
+  t.notMatch(refused.text, '4242x', 'the value is not told')
+})
+
+t.test('"Invoking a reactor needs token:use", on each container', async (t) => {
+  const id = await reactorOf(ECHO)
+  const card = await cardOf()
+  const { key: reading } = await api.application('private', ['token:read'])
+  const rule = {
+    description: 'x',
+    priority: 1,
+    container: '/general/',
+    transform: 'reveal',
+    permissions: ['token:use'],
+  }
+  const { key: general } = await api.application('private', [], [rule])
+  t.equal((await react(id, {}, reading)).status, 403)
+  t.equal((await react(id, {}, api.management)).status, 403)
+  t.equal((await react(id, { args: 'nothing to detokenize' }, general)).status, 200)
+  t.equal((await react(id, { args: `{{ ${card} }}` }, general)).status, 403)
+  t.equal((await react(id, { args: '{{ 7d9a4c5e-0000-4000-8000-000000000000 }}' })).status, 400)
+  t.equal((await react('7d9a4c5e-0000-4000-8000-000000000000')).status, 404)
+})
+
+t.test(
+  'a result is tokenized by whoever may: the caller, or else the application of the reactor',
+  async (t) => {
+    const code = 'module.exports = () => ({ tokenize: { a: "x" } })'
+    const { key: using } = await api.application('private', ['token:use'])
+    const { id: maker } = await api.application('public', ['token:create'])
+    t.equal((await react(await reactorOf(code), {}, using)).status, 403)
+    const { status, body } = await react(await reactorOf(code, { application: { id: maker } }), {}, using)
+    t.equal(status, 200)
+    const { body: log } = await manage('GET', `/logs?entity_id=${body.tokens.a}`)
+    t.match(log.data[0], { operation: 'create', actor_id: maker })
+  },
+)
+
+t.test('"typed errors" have their status, all others are 400 with their message', async (t) => {
+  for (const [thrown, status, detail] of [
+    ['new Error("no such order")', 400, /no such order/],
+    ['"a text"', 400, /a text/],
+    ['new errors.BadRequestError("bad")', 400, /bad/],
+    ['new errors.AuthenticationError("who")', 401, /who/],
+    ['new errors.InvalidPaymentMethodError("declined")', 402, /declined/],
+    ['new errors.AuthorizationError("may not")', 403, /may not/],
+    ['new errors.RateLimitError("slow down")', 429, /slow down/],
+    ['new errors.ReactorRuntimeError("broken")', 500, /broken/],
+  ] as const) {
+    const answer = await react(await throwing(thrown))
+    t.equal(answer.status, status, thrown)
+    t.match(answer.body, { title: 'Code failed', status, detail })
+  }
+  const answer = await react(await reactorOf('module.exports = (req) => {\n  req.nothing.there }'))
+  t.match(answer.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
+})
+
+t.test('CustomHttpResponseError answers with its own status, headers and body', async (t) => {
+  const id = await throwing(
+    "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'yes', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stout' } })",
+  )
+  const answer = await api.service.call('POST', `/reactors/${id}/react`, { key, body: {} })
+  t.equal(answer.status, 418)
+  t.equal(answer.headers['x-teapot'], 'yes')
+  t.strictSame(answer.json, { short: 'stout' })
+})
+
+t.test('code that cannot run is 422, with its fault', async (t) => {
+  for (const code of ['module.exports = {', 'module.exports = 1', 'throw new Error("at load")']) {
+    const { status, body } = await react(await reactorOf(code))
+    t.equal(status, 422, code)
+    t.match(body.detail, /The reactor cannot run/)
+  }
+})
+
+t.test('time is bounded by timeout_ms, and by 30 s whatever it says', async (t) => {
+  const waiting = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
+  const { status, body } = await react(waiting, { timeout_ms: 50 })
+  t.equal(status, 400)
+  t.match(body.detail, /The reactor was stopped/)
+  t.equal((await react(waiting, { timeout_ms: 0 })).status, 400)
+  t.equal((await react(await reactorOf(ECHO), { timeout_ms: 600_000 })).status, 200)
+})
+
+t.test('bt acts as the application of the reactor, and is not there without one', async (t) => {
+  const { id: application } = await api.application('private', ['token:read', 'token:create'])
+  const code = `module.exports = async ({ args, bt }) => {
+    if (!bt) return { raw: 'none' }
+    const made = await bt.tokens.create({ type: 'token', data: args.text })
+    const read = await bt.tokens.retrieve(made.id)
+    const tokens = await bt.tokenize({ a: 'b' })
+    let refused
+    try { await bt.tokens.delete(made.id) } catch (error) { refused = { name: error.name, status: error.status } }
+    return { raw: { id: made.id, read: read.id, list: typeof tokens.a, refused } }
+  }`
+  t.equal((await react(await reactorOf(code), { args: { text: 'x' } })).body.raw, 'none')
+  const { body } = await react(await reactorOf(code, { application: { id: application } }), {
+    args: { text: 'x' },
+  })
+  t.match(body.raw, { id: String, list: 'string', refused: { name: 'AuthorizationError', status: 403 } })
+  t.equal(body.raw.read, body.raw.id)
+  const { body: logs } = await manage('GET', `/logs?entity_id=${body.raw.id}`)
+  t.ok(logs.data.length >= 2)
+  t.ok(
+    logs.data.every(({ actor_id }: { actor_id: string }) => actor_id === application),
+    'audited as it',
+  )
+})
+
+t.test('what the application may no longer do, its code may not either', async (t) => {
+  const { id: application } = await api.application('private', ['token:create'])
+  const code =
+    'module.exports = async ({ bt }) => ({ raw: (await bt.tokens.create({ type: "token", data: 1 })).type })'
+  const id = await reactorOf(code, { application: { id: application } })
+  t.equal((await react(id)).body.raw, 'token')
+  await manage('PUT', `/applications/${application}`, { name: 'x', permissions: ['token:read'], rules: [] })
+  t.equal((await react(id)).status, 403)
+  await manage('DELETE', `/applications/${application}`)
+  t.equal((await react(id)).status, 401)
+})
+
+t.test('reactors react, but not for ever', async (t) => {
+  const { id: application } = await api.application('private', ['token:use'])
+  const code = `module.exports = async ({ args, bt }) => {
+    if (args.depth === 0) return { raw: 'bottom' }
+    const { raw } = await bt.reactors.react(args.self, { args: { self: args.self, depth: args.depth - 1 } })
+    return { raw: 'over ' + raw }
+  }`
+  const id = await reactorOf(code, { application: { id: application } })
+  t.equal((await react(id, { args: { self: id, depth: 2 } })).body.raw, 'over over bottom')
+  t.match((await react(id, { args: { self: id, depth: 20 } })).body, { status: 403, detail: /deep/ })
+})
+
+/** What the request has come to, as soon as it has. */
+const resultOf = async (reactor: string, request: string, as = key) => {
+  for (;;) {
+    const answer = await api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
+    if (answer.status !== 404) return answer
+    await setImmediate()
+  }
+}
+
+t.test('"react-async → 202 … results → 200 or 404 until ready"', async (t) => {
+  const id = await reactorOf('module.exports = async ({ args }) => ({ raw: args, tokenize: { a: "x" } })')
+  const card = await cardOf()
+  const body = { args: { card: `{{ ${card} | json: '$.number' | last4 }}` } }
+  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body })
+  t.equal(begun.status, 202)
+  t.same(Object.keys(begun.body), ['asyncReactorRequestId'])
+  const request: string = begun.body.asyncReactorRequestId
+  const { status, body: result } = await resultOf(id, request)
+  t.equal(status, 200)
+  t.match(result, { raw: { card: '4242' }, tokens: { a: /^[0-9a-f-]{36}$/ } })
+  const { key: other } = await api.application('private', ['token:use'])
+  const get = (path: string, as = key) => api.call('GET', path, { key: as })
+  t.equal((await get(`/reactors/${id}/results/${request}`, other)).status, 404, 'only for who asked')
+  t.equal((await get(`/reactors/${await reactorOf(ECHO)}/results/${request}`)).status, 404)
+  clock.advance(25 * 60 * 60_000)
+  t.equal((await get(`/reactors/${id}/results/${request}`)).status, 404, 'kept for 24 hours')
+  t.equal(
+    (await api.call('POST', `/reactors/${id}/react-async`, { key, body: { args: '{{ nothing }}' } })).status,
+    400,
+    'what is wrong with the request is told at once',
+  )
+})
+
+t.test('a failure in the background is a result', async (t) => {
+  const id = await throwing('new errors.AuthorizationError("may not")')
+  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  const { status, body } = await resultOf(id, begun.body.asyncReactorRequestId)
+  t.equal(status, 200)
+  t.match(body, { error: { status: 403, title: 'Code failed', detail: /may not/ } })
+})
+
+t.test('one that its process did not live to end is a failed result', async (t) => {
+  const id = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
+  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  const path = `/reactors/${id}/results/${begun.body.asyncReactorRequestId}`
+  t.equal((await api.call('GET', path, { key })).status, 404)
+  clock.advance(61_000)
+  t.match((await api.call('GET', path, { key })).body, { error: { status: 504, detail: /stopped while/ } })
+})
+
+t.test('"With callback_url → 202", if the gateway goes there', async (t) => {
+  const id = await reactorOf(ECHO)
+  const begun = await react(id, { callback_url: 'https://receiver.test/hook' })
+  t.equal(begun.status, 202)
+  t.match(begun.body, { asyncReactorRequestId: /^[0-9a-f-]{36}$/ })
+  for (const callback_url of ['http://receiver.test/', 'https://127.0.0.1/', 'no url'])
+    t.match((await react(id, { callback_url })).body.status, /400|403/, callback_url)
+})
+
+t.test("another tenant's reactor and results do not exist", async (t) => {
+  const other = await api.otherTenant()
+  const theirs = await other.application(['token:use', 'token:create'])
+  const id = await reactorOf(ECHO)
+  t.equal((await react(id, {}, theirs)).status, 404)
+  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  await resultOf(id, begun.body.asyncReactorRequestId)
+  const path = `/reactors/${id}/results/${begun.body.asyncReactorRequestId}`
+  t.equal((await api.call('GET', path, { key: theirs })).status, 404)
+})
