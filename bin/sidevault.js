@@ -14,7 +14,7 @@ const command = args.find((arg) => !arg.startsWith('-'))
 const asksForHelp = args.includes('--help') || args.includes('-h')
 
 const needs = {
-  development: command === 'test' || command === 'bench',
+  development: (command === 'test' || command === 'bench') && !asksForHelp,
   envoy: (command === 'start' || command === 'test' || command === 'bench') && !asksForHelp,
 }
 
@@ -46,7 +46,8 @@ const main = async () => {
   if (node !== process.execPath) return continueWith(node)
   await ensureDependencies(root, needs.development ? 'all' : 'production')
   if (needs.envoy) process.env.ENVOY_BIN = await ensureEnvoy(root)
-  if (command === 'test') return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
+  if (command === 'test' && !asksForHelp)
+    return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
   const { enableCompileCache } = await import('node:module') // Node 20 has none
   process.env.NODE_COMPILE_CACHE = join(root, '.cache', 'compiled') // for the processes below this one
   enableCompileCache(process.env.NODE_COMPILE_CACHE)

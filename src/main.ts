@@ -80,6 +80,7 @@ const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
 const program = (): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
+    .version(version(), '--version', 'print the version')
     .exitOverride()
     .showHelpAfterError('(--help shows what there is)')
   const file = new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
@@ -132,11 +133,15 @@ const program = (): Command => {
     .action(() => {
       process.stdout.write(`${version()}\n`)
     })
+  // run by bin/sidevault.js; here for its help
+  root
+    .command('test')
+    .description('run lint, types and all tests of this project')
+    .argument('[part...]', 'parts of file names: only these test files, no lint and no types')
   root
     .command('bench')
-    .description('measure this machine (test/bench/README.md); arguments go to the bench')
-    .allowUnknownOption()
-    .allowExcessArguments()
+    .description('measure this machine (test/bench/README.md)')
+    .option('--quick', 'one short round, in about a minute')
     .action(async () => {
       await import(new URL('../test/bench/run.ts', import.meta.url).href)
     })

@@ -32,9 +32,14 @@ export const parseListen = (text: string): { readonly host: string; readonly por
 
 export const isLoopback = (host: string): boolean => ipaddr.process(host).range() === 'loopback'
 
+/** `10/8` would be read as 0.0.0.10/8, `010.0.0.1` as octal. */
+const isUsualSpelling = (address: string): boolean =>
+  address.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(address)
+
 /** A CIDR block in its usual spelling; a bare address is a block of one. */
 export const parseBlock = (text: string): string => {
   try {
+    if (!isUsualSpelling(text.split('/')[0] ?? '')) throw new Error('another spelling')
     if (!text.includes('/')) {
       const address = ipaddr.parse(text)
       return `${address.toString()}/${address.kind() === 'ipv4' ? 32 : 128}`
@@ -48,12 +53,13 @@ export const parseBlock = (text: string): string => {
 
 export const parsePorts = (items: readonly string[]): readonly number[] | '*' => {
   if (items.length === 1 && items[0] === '*') return '*'
-  return items.map((item) => {
-    const value = port(item)
-    if (value === undefined || value === 0)
-      throw new SettingError(`"${item}" is not a port.`, 'Write ports such as 443,8443, or * alone for all.')
-    return value
-  })
+  const wrong = items.filter((item) => !port(item))
+  if (wrong.length > 0)
+    throw new SettingError(
+      wrong.map((item) => `"${item}" is not a port.`).join(' '),
+      'Write ports such as 443,8443, or * alone for all.',
+    )
+  return items.map(Number)
 }
 
 /** `10.0.0.2`, `10.0.0.2:53` or `[fd00::2]:53`. */

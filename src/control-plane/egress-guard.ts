@@ -37,8 +37,8 @@ const NOT_PUBLIC: readonly Cidr[] = [
   'ff00::/8',
 ].map(parseCidr)
 
-/** Cloud metadata and instance credential addresses: denied whatever the operator allows. */
-const NEVER: readonly Cidr[] = [
+/** Cloud metadata and instance credential addresses. */
+const METADATA = [
   '100.100.100.200/32',
   '168.63.129.16/32',
   '169.254.169.254/32',
@@ -52,7 +52,17 @@ const NEVER: readonly Cidr[] = [
   'fd00:ec2::253/128',
   'fd20:ce::254/128',
   'fe80::a9fe:a9fe/128',
-].map(parseCidr)
+]
+
+/** IPv6 networks whose last 32 bits are an IPv4 address: mapped ones, and those behind a NAT64 (RFC 6052). */
+const EMBEDDING = ['::ffff:', '64:ff9b::']
+
+/** Denied whatever the operator allows, an IPv4 address also by its IPv6 forms. */
+const NEVER: readonly Cidr[] = METADATA.flatMap((block) =>
+  block.includes(':')
+    ? [block]
+    : [block, ...EMBEDDING.map((network) => network + block.replace('/32', '/128'))],
+).map(parseCidr)
 
 /** The blocks that destinations may not have, given what the operator allows. Metadata addresses stay in it. */
 export const deniedRanges = (allowed: readonly string[]): readonly Cidr[] => {

@@ -87,7 +87,13 @@ const SHARED: readonly Rule[] = [
     title: 'Headers too large',
     detail: 'The request has too many or too large headers. Send fewer.',
   },
+  rule(
+    status('EQ', 501),
+    'malformed',
+    'The transfer coding is not supported. Send the body with its length, or chunked and nothing else.',
+  ),
   rule(status('GE', 500), 'unavailable', 'A part of the service does not answer. Retry.'),
+  rule(status('EQ', 404), 'not_found', 'There is nothing at this path. /docs lists what there is.'),
   {
     when: status('GE', 400),
     title: ERRORS.malformed.title,

@@ -90,8 +90,8 @@ const split = (url: URL) => ({
 const decodeOnce = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
-/** A segment that a server may read as `.` or `..`, path parameters aside. */
-const isDotSegment = (segment: string) => /^\.\.?(?:;.*)?$/s.test(segment)
+/** A segment that a server may read as `.` or `..`, path parameters, blanks and control characters aside. */
+const isDotSegment = (segment: string) => /^[\s\p{Cc}]*\.\.?[\s\p{Cc}]*(?:;.*)?$/su.test(segment)
 
 const climbs = (path: string): boolean => {
   let text = path

@@ -131,7 +131,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
     }
     const place = `plugin list › "${source}"`
     const paths = options.bases.map((base) => resolve(base, source))
-    const path = paths.find((candidate) => existsSync(candidate)) ?? resolve(source)
+    const path = paths.find((candidate) => existsSync(candidate))
     if (source === '*') {
       if (!isFolder(options.pluginsDir)) {
         faultsAt(place, faults).add(
@@ -147,11 +147,11 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
         if (!entry.name.startsWith('.') && isFolder(folder))
           await loadFolder(`plugins${sep}${entry.name}`, folder)
       }
-    } else if (source.endsWith('.json')) await loadJson(place, path)
-    else if (isFolder(path)) await loadFolder(place, path)
-    else if (looksLikePath(source))
+    } else if (path !== undefined && source.endsWith('.json')) await loadJson(place, path)
+    else if (path !== undefined && isFolder(path)) await loadFolder(place, path)
+    else if (looksLikePath(source) || source.endsWith('.json'))
       faultsAt(place, faults).add(
-        'there is no such folder.',
+        `there is no such ${source.endsWith('.json') ? 'file' : 'folder'}, looked for from ${options.bases.join(' and ')}.`,
         'Give the path of a folder with index.ts or index.js, an npm name, or a .json file.',
       )
     else if (!seen.has(source)) {

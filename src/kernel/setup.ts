@@ -23,7 +23,7 @@ export const setUp = async (
     }
     return checkContributionShape(plugin, result, faults) ? result : undefined
   } catch (thrown) {
-    at.add(`it threw: ${firstLine(thrown)}`, 'Repair the plugin, or remove it from the list.')
+    at.add(`it threw: ${firstLine(thrown)}.`, 'Repair the plugin, or remove it from the list.')
     return undefined
   }
 }

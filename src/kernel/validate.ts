@@ -3,6 +3,7 @@ import addFormatsModule from 'ajv-formats'
 import { type AppError, type FieldErrors, invalid } from '../common/errors.ts'
 import { pointerParts } from '../common/json.ts'
 import { safeMemberName } from '../common/property-path.ts'
+import { isAlternative, joined, sentence } from '../common/schema-sentences.ts'
 
 /** Members whose faults one answer names. */
 const MAX_PATHS = 50
@@ -43,68 +44,11 @@ const propertyPath = (pointer: string, missing?: unknown): string => {
     .slice(0, MAX_PATH_LENGTH)
 }
 
-const plural = (count: unknown, noun: string) => `${count} ${noun}${count === 1 ? '' : 's'}`
-
-const article = (type: unknown) => (/^[aeio]/.test(String(type)) ? `an ${type}` : `a ${type}`)
-
-/** What is wrong, without the value. */
-const sentence = ({ keyword, params, message }: ErrorObject): string => {
-  switch (keyword) {
-    case 'required':
-      return 'is required'
-    case 'type':
-      return `must be ${String(params.type)
-        .split(',')
-        .map((type) => (type === 'null' ? 'null' : article(type)))
-        .join(' or ')}`
-    case 'minLength':
-      return params.limit === 1
-        ? 'must not be empty'
-        : `must have at least ${plural(params.limit, 'character')}`
-    case 'maxLength':
-      return `must have at most ${plural(params.limit, 'character')}`
-    case 'minItems':
-      return `must have at least ${plural(params.limit, 'item')}`
-    case 'maxItems':
-      return `must have at most ${plural(params.limit, 'item')}`
-    case 'minProperties':
-      return `must have at least ${plural(params.limit, 'member')}`
-    case 'maxProperties':
-      return `must have at most ${plural(params.limit, 'member')}`
-    case 'minimum':
-      return `must be at least ${params.limit}`
-    case 'maximum':
-      return `must be at most ${params.limit}`
-    case 'const':
-      return `must be ${JSON.stringify(params.allowedValue)}`
-    case 'enum':
-      return `must be one of ${JSON.stringify(params.allowedValues).slice(1, -1).replaceAll(',', ', ')}`
-    case 'format':
-      return `must be a valid ${params.format}`
-    case 'pattern':
-      return `must match ${params.pattern}`
-    case 'uniqueItems':
-      return 'must not hold the same item twice'
-    case 'additionalProperties':
-      return 'must not have members that the schema does not name'
-    default:
-      return message ?? 'is not valid'
-  }
-}
-
-/** Faults of alternatives are told as one sentence: "must be a string or null", "must be one of …". */
-const joined = (sentences: ReadonlySet<string>): readonly string[] => {
-  const kinds = [...sentences].filter((text) => /^must be (an? \w+|null|".*"|one of .*)$/.test(text))
-  if (kinds.length < 2) return [...sentences]
-  const rest = [...sentences].filter((text) => !kinds.includes(text))
-  return [`must be ${kinds.map((text) => text.slice('must be '.length)).join(' or ')}`, ...rest]
-}
-
 /** ajv's faults as sentences by property path (completions §2). */
 export const fieldErrors = (errors: readonly ErrorObject[], whole: string): FieldErrors => {
   const byPath = new Map<string, Set<string>>()
   for (const error of errors) {
-    if (error.keyword === 'anyOf' || error.keyword === 'oneOf' || error.keyword === 'if') continue
+    if (isAlternative(error)) continue
     const path =
       propertyPath(
         error.instancePath,

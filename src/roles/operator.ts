@@ -89,7 +89,7 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
     await journal.append([record(id, 'create', 'Tenant created')])
     return { status: 201, body: { id, name, key: key.reveal() } }
   }
-  const id = /^DELETE \/tenants\/([0-9a-f-]{36})$/.exec(route)?.[1]
+  const id = /^DELETE \/tenants\/([^/]{1,200})$/.exec(route)?.[1]
   if (id !== undefined) {
     await journal.health()
     if (!(await store.tenants.delete(id, clock.now())))

@@ -21,19 +21,34 @@ const leavesOf = (data: Json, leaves: string[] = []): string[] => {
   return leaves
 }
 
+/** What an id says to whoever looks closer: as it is, backwards, and out of hex or base64 from wherever that begins. */
+const readingsOf = (id: string): readonly string[] => {
+  const runs = id.match(/[0-9a-f]{12,}/gi) ?? []
+  const decoded = [
+    ...runs.flatMap((run) => [run, run.slice(1)]).map((run) => Buffer.from(run, 'hex')),
+    ...[0, 1, 2, 3].map((from) => Buffer.from(id.slice(from), 'base64')),
+  ]
+  return [id, [...id].reverse().join(''), ...decoded.map(String)].map(bare)
+}
+
 /** True when a chosen id is the data itself: ids are stored and logged in clear. */
-export const isItsData = (id: string, data: Json): boolean =>
-  leavesOf(data).some((leaf) => leaf.length >= SHORTEST_LEAF && leaf === bare(id))
+export const isItsData = (id: string, data: Json): boolean => {
+  const readings = readingsOf(id)
+  return leavesOf(data).some((leaf) => leaf.length >= SHORTEST_LEAF && readings.includes(leaf))
+}
 
 /** True when an id shows a leaf of the data: is a short one, or holds a longer one. */
 const shows = (id: string, leaves: readonly string[]): boolean => {
   const text = bare(id)
-  return leaves.some((leaf) => (leaf.length < SHORTEST_LEAF ? text === leaf : text.includes(leaf)))
+  const readings = readingsOf(id)
+  return leaves.some((leaf) =>
+    leaf.length < SHORTEST_LEAF ? text === leaf : readings.some((reading) => reading.includes(leaf)),
+  )
 }
 
 /**
  * Ids that an alias expression yields over `shown`, each once, in order; none when it yields no usable one. Ids that
- * hold a value of the data are left out: an expression without an alias filter would store plaintext.
+ * hold a value of the data, plain or encoded, are left out: an expression without an alias filter would store plaintext.
  */
 export const aliasCandidates = (
   expressions: Expressions,

@@ -2,6 +2,7 @@ import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
 import { type Json, valueAt } from '../common/json.ts'
+import { isAlternative, joined, sentence } from '../common/schema-sentences.ts'
 import type { Fault, TokenType } from '../sdk/index.ts'
 import { NAMED_CHECKS } from './named-checks.ts'
 
@@ -39,12 +40,16 @@ const FAULT_LIMIT = 10
 
 const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** Ajv's messages quote the schema, never the value. */
-const faultOf = (error: ErrorObject): Fault => {
-  const missing: unknown = error.keyword === 'required' ? error.params.missingProperty : undefined
-  if (typeof missing === 'string')
-    return { at: `${error.instancePath}/${escapePart(missing)}`, message: 'is required' }
-  return { at: error.instancePath, message: error.message ?? 'is not valid' }
+const placeOf = ({ keyword, instancePath, params }: ErrorObject): string =>
+  keyword === 'required' ? `${instancePath}/${escapePart(params.missingProperty)}` : instancePath
+
+/** The faults of one place are told together: "must be a string or an integer". */
+const faultsOf = (errors: readonly ErrorObject[]): readonly Fault[] => {
+  const told = errors.filter((error) => !isAlternative(error))
+  const byPlace = Map.groupBy(told.length > 0 ? told : errors, placeOf)
+  return [...byPlace].flatMap(([at, of]) =>
+    joined(new Set(of.map(sentence))).map((message) => ({ at, message })),
+  )
 }
 
 /** Classification and impact level are the first two names of the default container. */
@@ -85,7 +90,7 @@ const compile = (type: TokenType): CompiledType => {
     ephemeral: type.ephemeral ?? [],
     privacy: privacyOf(type),
     accept: (data) => {
-      if (!validate(data)) return { faults: (validate.errors ?? []).slice(0, FAULT_LIMIT).map(faultOf) }
+      if (!validate(data)) return { faults: faultsOf(validate.errors ?? []).slice(0, FAULT_LIMIT) }
       const stored = type.normalize ? type.normalize(data) : data
       const faults = check(stored)
       return faults.length > 0 ? { faults: faults.slice(0, FAULT_LIMIT) } : { data: stored }

@@ -1,8 +1,8 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
-import type { Token, TokenPatch, UseContext } from '../sdk/index.ts'
+import type { Grants, Token, TokenPatch, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import { decide } from './access.ts'
+import { decide, type Located } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { checkMask, derive } from './derive.ts'
@@ -85,6 +85,13 @@ const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): b
   !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
   !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
 
+/** Permissions by which a caller gets to see data. */
+const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use'] as const
+
+/** True when the caller may see the token's data in plain anyway. */
+const seesData = (grants: Grants, token: Located): boolean =>
+  SHOWING.some((permission) => decide(grants, permission, token) === 'reveal')
+
 /** One try; undefined when another writer was faster. */
 const attempt = async (
   parts: Parts,
@@ -109,15 +116,11 @@ const attempt = async (
     draft.container === row.container ? disclosure : decide(caller.grants, 'token:update', moved)
   if (answered === 'denied') return refuse(parts, row, 'update', context)
 
-  if (
-    caller.applicationType === 'public' &&
-    answered !== 'reveal' &&
-    changesExpressions(type, before, draft)
-  ) {
+  if (changesExpressions(type, before, draft) && !seesData(caller.grants, moved)) {
     await parts.journal.append([deniedRecord(parts, row, 'update', context, now)])
     throw new AppError(
       'forbidden',
-      'Public applications may not change "mask", "fingerprint_expression" or "search_indexes" of a token whose data they may not see. Use the key of a private application.',
+      'The "mask", "fingerprint_expression" and "search_indexes" of a token are changed by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
     )
   }
 

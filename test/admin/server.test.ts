@@ -131,14 +131,26 @@ t.test('dots in a path are an id like any other', async (t) => {
   t.match(await get('/things/..'), /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"\.\."\}\}/)
 })
 
-t.test('a chunked body above the limit is 413 as soon as it is', async (t) => {
-  const { port } = await setUp(t, { bodyLimit: 1000 })
-  const head =
-    'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n'
-  const { status, json } = problemIn(await raw(port, `${head}7d0\r\n${'x'.repeat(2000)}\r\n`))
-  t.equal(status, 413)
-  t.match(json, { title: 'Body too large', status: 413 })
-})
+t.test(
+  'a body above the limit is 413 as soon as it is, and what is still sent of it resets nothing',
+  async (t) => {
+    const { port } = await setUp(t, { bodyLimit: 1000 })
+    const post = 'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n'
+    const part = 'x'.repeat(2000)
+    for (const [begin, rest] of [
+      [`${post}transfer-encoding: chunked\r\n\r\n7d0\r\n${part}\r\n`, '0\r\n\r\n'],
+      [`${post}content-length: 4000\r\n\r\n${part}`, part],
+    ] as const) {
+      const socket = await open(port)
+      socket.write(begin)
+      const [first] = await once(socket, 'data')
+      t.match(problemIn(String(first)), { status: 413, json: { title: 'Body too large', status: 413 } })
+      const answer = everything(socket)
+      socket.write(`${rest}GET /things/next HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
+      t.match(await answer, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)
+    }
+  },
+)
 
 t.test('the call is told when its client has gone', async (t) => {
   const held = gate()

@@ -42,6 +42,7 @@ t.test('an operator makes, lists and deletes tenants of a running service', asyn
   const again = await run('delete', id!)
   t.equal(again.code, 1)
   t.match(again.err, /There is no tenant/)
+  t.match((await run('delete', 'First tenant')).err, /There is no tenant "First%20tenant"/)
   const wrong = await run('create', 'x'.repeat(201))
   t.equal(wrong.code, 1)
   t.match(wrong.err, /200 characters/)

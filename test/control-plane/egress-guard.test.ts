@@ -74,6 +74,14 @@ t.test('metadata addresses are denied whatever is allowed', (t) => {
   t.end()
 })
 
+t.test('nor are they reached through IPv6 networks that stand for IPv4', (t) => {
+  const denied = deniedRanges(['::ffff:0:0/96', '64:ff9b::/96'])
+  for (const address of ['::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', '64:ff9b::6464:64c8'])
+    t.ok(holds(denied, address), address)
+  for (const address of ['::ffff:10.0.0.1', '64:ff9b::808:808']) t.notOk(holds(denied, address), address)
+  t.end()
+})
+
 t.test('both guards hold the same blocks', (t) => {
   const denied = deniedRanges(['10.1.0.0/16'])
   const first = resolvedAddressFilter(denied).ranges

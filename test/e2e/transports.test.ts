@@ -244,6 +244,13 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
       400,
       true,
     ],
+    [
+      'a transfer coding besides chunked',
+      `POST /proxy HTTP/1.1\r\nhost: x\r\n${auth}transfer-encoding: gzip, chunked\r\n\r\n0\r\n\r\n`,
+      400,
+      true,
+    ],
+    ['no path', 'OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n', 404, false],
     ['headers too large', `GET /tokens HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`, 431, false],
     ['too many headers', `GET /proxy HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(120)}\r\n`, 431, true],
     [

@@ -120,7 +120,7 @@ t.test('what cannot be loaded is told with its place, and the rest is loaded', a
     /"\.\/nowhere": there is no such folder/,
     /"no-such-package-of-ours": there is no folder and no npm package of this name/,
     /"bad\.json": the file cannot be read as JSON/,
-    /"none\.json": the file cannot be read as JSON/,
+    /"none\.json": there is no such file, looked for from /,
     /"odd\.json": there is no member "run" in a declarative plugin/,
     /"odd\.json" › tokenTypes\[0\]: there is no member "normalize"/,
     /"list\.json": a declarative plugin is a JSON object/,

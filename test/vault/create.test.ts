@@ -110,6 +110,8 @@ const REFUSED: readonly (readonly [name: string, input: object, path: string])[]
   ['an id with a line end', { data: 1, id: 'abc\nd' }, 'id'],
   ['an id with a blank in front', { data: 1, id: ' abcd' }, 'id'],
   ['an id that is the data', { data: '4242 4242', id: '42424242' }, 'id'],
+  ['an id that is the data in hex', { data: 'Zanzibar', id: '5a616e7a69626172' }, 'id'],
+  ['an id that is the data backwards', { data: 'Zanzibar', id: 'rabiz-naZ' }, 'id'],
   ['an alias that does not parse', { data: 1, id: '{{ data | nope: }} }}' }, 'id'],
   ['a mask that is a number', { data: 1, mask: 7 }, 'mask'],
   ['a mask that is an array', { data: 1, mask: [] }, 'mask'],
@@ -258,6 +260,12 @@ t.test('an alias that would be the data, or no id, gives way to a UUID', async (
   for (const id of [
     '{{ data.number }}',
     'c-{{ data.number }}',
+    '{{ data.number | to_base16 }}',
+    'abc-{{ data.number | to_base16 }}-x',
+    '{{ data.number | to_base64 | remove: "=" }}',
+    '{{ data.number | prepend: "a" | to_base64 | remove: "=" }}',
+    '{{ data.number | prepend: "ab" | append: "cd" | to_base64 | remove: "=" }}',
+    '{{ data.number | split: "" | reverse | join: "-" }}',
     '{{ data.nothing }}',
     '{{ data.cvc }}/{{ data }}',
   ])

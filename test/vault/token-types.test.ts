@@ -27,7 +27,7 @@ t.test('schema faults name their place and never the value', async (t) => {
   t.same(type.accept({ month: 13 }), {
     faults: [
       { at: '/number', message: 'is required' },
-      { at: '/month', message: 'must be <= 12' },
+      { at: '/month', message: 'must be at most 12' },
     ],
   })
   t.notMatch(JSON.stringify(type.accept({ number: 'marked-value' })), /marked-value/)
@@ -49,8 +49,28 @@ t.test('data is brought to one form after the schema and before the checks', asy
     },
   })
   t.same(type.accept('1-2-3'), { data: '123' })
-  t.same(type.accept(5), { faults: [{ at: '', message: 'must be string' }] })
+  t.same(type.accept(5), { faults: [{ at: '', message: 'must be a string' }] })
   t.same(seen, ['123'])
+})
+
+t.test('a fault of the schema is a sentence, one for each place and without the value', async (t) => {
+  const type = compile({
+    data: {
+      type: 'object',
+      properties: {
+        month: { type: ['integer', 'null'] },
+        cvc: { anyOf: [{ type: 'string', pattern: '^[0-9]{3}$' }, { type: 'integer' }] },
+      },
+      required: ['a/b'],
+    },
+  })
+  t.same(type.accept({ month: 'secret', cvc: true }), {
+    faults: [
+      { at: '/a~1b', message: 'is required' },
+      { at: '/month', message: 'must be an integer or null' },
+      { at: '/cvc', message: 'must be a string or an integer' },
+    ],
+  })
 })
 
 t.test('named checks look at their pointers and pass over absent members', async (t) => {

@@ -160,6 +160,11 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     const error = fromFramework(thrown)
     if (error.code === 'internal' && !(thrown instanceof AppError))
       log.error({ err: thrown, trace_id: request.state.traceId }, 'a request failed')
+    // Closing, as the framework would, resets the connection under what is still being sent: Envoy then loses the answer.
+    if (error.code === 'too_large') {
+      reply.removeHeader('connection')
+      request.raw.resume()
+    }
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 
