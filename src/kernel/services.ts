@@ -61,6 +61,7 @@ const VAULT_METHODS = [
   'tokenize',
   'detokenize',
   'use',
+  'foresee',
 ] as const
 
 const RECORDS_METHODS = [
