@@ -16,7 +16,7 @@ import { envoyMetrics } from './envoy-metrics.ts'
 import { openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import { startOperator } from './operator.ts'
-import type { RunningRole } from './running-role.ts'
+import type { RunningRole, Tell } from './running-role.ts'
 
 const PURGE_MS = 5_000
 
@@ -62,14 +62,14 @@ export const startAdminRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
-  onProgress?: (place: string | undefined) => void,
+  tell: Tell = {},
 ): Promise<RunningRole> => {
   const foundation = await openFoundation(config, {
     name: 'admin',
     owner: true,
     listenPort: start.listen.port,
     log,
-    onProgress,
+    tell,
   })
   const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
@@ -119,6 +119,9 @@ export const startAdminRole = async (
     },
     sockets.operator,
   )
+  void foundation.codeHost.sandbox.warm([]).catch((err: unknown) => {
+    log.error({ err }, 'the sandbox did not start; it is tried again when it is needed')
+  })
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
