@@ -93,12 +93,8 @@ export const runChild = (
       send({ kind: 'checked', id, faults: [...faults], exportsFunction: faults.length === 0 })
     if (unit.compiled.kind === 'faulty') return answer(unit.compiled.faults)
     enter({ id, key, budgetMs: cpuMs })
-    const cell = unit.open()
     try {
-      const faults = verdictFaults(cell.load(cpuMs))
-      cell.release()
-      answer(faults)
-      prepare(unit)
+      answer(verdictFaults(unit.load(cpuMs)))
     } catch (thrown) {
       const what = timedOut(thrown)
         ? `used more than ${cpuMs} ms of CPU`

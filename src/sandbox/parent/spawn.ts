@@ -38,8 +38,6 @@ const FLAGS = [
   ...NEWER,
   // the seed of hashes is this process's own: the snapshot is made in it
   '--no-rehash-snapshot',
-  // heaps are small, and a context is mostly writes, which cost more while marking goes on
-  '--no-incremental-marking',
   '--permission',
   '--allow-addons',
   `--allow-fs-read=${modulesFolder()}`,
