@@ -13,7 +13,7 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { createPurge } from '../vault/purge.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
-import { openFoundation } from './foundation.ts'
+import { type Foundation, openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import { startOperator } from './operator.ts'
 import type { RunningRole, Tell } from './running-role.ts'
@@ -56,6 +56,12 @@ const neighbours = (config: Config, start: ProcessStart) => {
   }
   return { checks, sources, sockets }
 }
+
+/** Reactors that are compiled before anybody asks. */
+const WARM_REACTORS = 50
+
+const warmReactors = async ({ kernel, codeHost }: Foundation): Promise<void> =>
+  codeHost.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
 export const startAdminRole = async (
@@ -119,8 +125,8 @@ export const startAdminRole = async (
     },
     sockets.operator,
   )
-  void foundation.codeHost.sandbox.warm([]).catch((err: unknown) => {
-    log.error({ err }, 'the sandbox did not start; it is tried again when it is needed')
+  warmReactors(foundation).catch((err: unknown) => {
+    log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
   })
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
