@@ -54,6 +54,7 @@ export const plugin = definePlugin({
         ...reactOperations(react, requests),
       ],
       collections: [Formulas, Reactors, Requests, Callbacks],
+      ports: { reactors: { programs: react.programs } },
       permissions: [
         permission('reactor:create', 'Create reactors and reactor formulas'),
         permission('reactor:read', 'Read reactors and reactor formulas'),

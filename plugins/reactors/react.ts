@@ -1,4 +1,4 @@
-import { AppError, type Call, type Caller, isObject, type Json, type Kernel } from '#sdk'
+import { AppError, type Call, type Caller, isObject, type Json, type Kernel, type Program } from '#sdk'
 import { castArguments, castConfiguration } from './cast.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './faults.ts'
@@ -21,8 +21,14 @@ export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' |
   readonly wallMs: number | undefined
 }
 
+/** How the author of a reactor knows its code. */
+const NAME = 'reactor'
+
 /** Reactors at work (completions §8). */
 export const createReact = (kernel: Kernel) => {
+  const formulaOf = async (tenantId: string, { formula_id: id }: ReactorRecord) =>
+    id === undefined ? undefined : kernel.records(Formulas).get(tenantId, id)
+
   /** Under whose grants a result is tokenized: the caller's, or else those of the reactor's application. */
   const tokenizer = async (caller: Caller, { application_id: id }: ReactorRecord): Promise<Caller> => {
     const { permissions, rules } = caller.grants
@@ -32,6 +38,18 @@ export const createReact = (kernel: Kernel) => {
   }
 
   return {
+    /** The code of the last reactors made, of all tenants. */
+    programs: async (limit: number): Promise<readonly Program[]> => {
+      const newest = await kernel.records(Reactors).newest(limit)
+      const programs = await Promise.all(
+        newest.map(async ({ tenantId, record }) => {
+          const code = record.code ?? (await formulaOf(tenantId, record))?.code
+          return code === undefined ? [] : [{ tenantId, name: NAME, code }]
+        }),
+      )
+      return programs.flat()
+    },
+
     /**
      * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and gives them the types that
      * the formula declares. `not_found`, `invalid`, `bad_expression`, `forbidden`.
@@ -40,9 +58,7 @@ export const createReact = (kernel: Kernel) => {
       const { tenantId } = call.caller
       const reactor = await kernel.records(Reactors).get(tenantId, id)
       if (reactor === undefined) throw noReactor(id)
-      const { formula_id, configuration } = reactor
-      const formula =
-        formula_id === undefined ? undefined : await kernel.records(Formulas).get(tenantId, formula_id)
+      const formula = await formulaOf(tenantId, reactor)
       const code = formula?.code ?? reactor.code
       if (code === undefined) throw noReactor(id)
       const clear = await kernel.vault.detokenize(args, call, 'token:use')
@@ -51,7 +67,7 @@ export const createReact = (kernel: Kernel) => {
         code,
         argument: {
           args: castArguments(formula?.request_parameters ?? [], clear),
-          configuration: castConfiguration(formula?.configuration ?? [], configuration),
+          configuration: castConfiguration(formula?.configuration ?? [], reactor.configuration),
         },
       }
     },
@@ -61,7 +77,7 @@ export const createReact = (kernel: Kernel) => {
       const { caller, traceId, signal, depth, wallMs } = options
       const returned = await kernel.code.run({
         tenantId: caller.tenantId,
-        name: 'reactor',
+        name: NAME,
         code,
         argument: argument as Json,
         applicationId: reactor.application_id,

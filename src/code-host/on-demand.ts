@@ -9,26 +9,47 @@ const notStarted: Outcome = {
   timing: { waited: 0, cpu: 0, wall: 0 },
 }
 
-/** A sandbox whose processes start when they are first needed, or warmed. A start that fails is tried again. */
+/**
+ * A sandbox whose processes start when they are first needed, or warmed, or asked for their health; who needs them waits
+ * for that. Its health is good while they start for the first time, so that nothing else waits. A start that fails is
+ * tried again by the next use.
+ */
 export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
   let started: Promise<Sandbox> | undefined
+  let ready: Sandbox | undefined
+  let failed = false
   let closed = false
+
+  const begin = async (): Promise<Sandbox> => {
+    try {
+      ready = await start()
+      failed = false
+      return ready
+    } catch (thrown) {
+      started = undefined
+      failed = true
+      throw thrown
+    }
+  }
   const sandbox = (): Promise<Sandbox> => {
     if (closed) return Promise.reject(new AppError('unavailable', 'This process is stopping. Try again.'))
-    started ??= start().catch((thrown) => {
-      started = undefined
-      throw thrown
-    })
+    started ??= begin()
     return started
   }
+
   return {
     run: async (invocation) => {
-      const ready = await sandbox().catch(() => undefined)
-      return ready === undefined ? notStarted : ready.run(invocation)
+      const runs = await sandbox().catch(() => undefined)
+      return runs === undefined ? notStarted : runs.run(invocation)
     },
     check: async (program) => (await sandbox()).check(program),
     warm: async (programs) => (await sandbox()).warm(programs),
-    health: async () => (await sandbox()).health(),
+    health: async () => {
+      if (ready !== undefined) return ready.health()
+      const starting = sandbox()
+      if (failed) await starting
+      else starting.catch(() => {}) // the next one to ask is told
+    },
     close: async () => {
       closed = true
       await (await started?.catch(() => undefined))?.close()

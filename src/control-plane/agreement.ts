@@ -30,6 +30,7 @@ export const brandHeaders = (brand: string) =>
     apiKey: `${brand}-api-key`,
     proxyKey: `${brand}-proxy-key`,
     proxyUrl: `${brand}-proxy-url`,
+    dryRun: `${brand}-proxy-dry-run`,
     idempotencyKey: `${brand}-idempotency-key`,
     traceId: `${brand}-trace-id`,
     destinationStatus: `${brand}-proxy-destination-status`,

@@ -19,9 +19,9 @@ export interface Account {
   traceId: string
   /** Tokens used. */
   tokens: number
-  /** A stored proxy is called. Rejects when that cannot be recorded. */
+  /** A stored proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
   called(identity: Identity): Promise<void>
-  /** Once: how it ended; `status` is `forwarded` or the status of our own answer. */
+  /** Once: how it ended; `status` is `forwarded`, `dry_run` or the status of our own answer. */
   finish(status: string, error?: AppError): void
   /** A call that was refused. */
   refused(error: AppError): Promise<void>
@@ -31,13 +31,17 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
   const began = performance.now()
   let finished = false
 
-  const record = ({ caller, proxy }: Identity, message: string): AuditRecord => {
+  const record = (
+    { caller, proxy }: Identity,
+    message: string,
+    operation: 'use' | 'read' = 'use',
+  ): AuditRecord => {
     const anonymous = caller.actorType === 'anonymous'
     return {
       tenant_id: caller.tenantId,
       entity_type: 'proxy',
       entity_id: proxy?.id ?? caller.applicationId ?? caller.actorId,
-      operation: 'use',
+      operation,
       actor_id: anonymous ? null : caller.actorId,
       actor_type: anonymous ? null : caller.actorType,
       message,
@@ -51,7 +55,10 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
     traceId: '',
     tokens: 0,
     async called(identity) {
-      await audit?.([record(identity, 'Proxy used')])
+      const what = identity.dryRun
+        ? record(identity, 'Proxy dry run', 'read')
+        : record(identity, 'Proxy used')
+      await audit?.([what])
     },
     finish(status, error) {
       if (finished) return

@@ -6,13 +6,15 @@
 import { AppError } from '../common/errors.ts'
 import type { Upstream } from '../control-plane/agreement.ts'
 import type { Expressions } from '../expressions/types.ts'
-import type { Caller, Code, StoredProxy, Vault } from '../sdk/index.ts'
+import type { Code, StoredProxy, Vault } from '../sdk/index.ts'
 import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
 import { type AccountDeps, createAccount } from './account.ts'
+import { type ActingDeps, actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
 import type { BodyLimits } from './body/rewrite.ts'
 import { createDestinations, type DestinationPolicy } from './destination.ts'
 import { type Detokenized, detokenize, plainBody } from './detokenize.ts'
+import { type RehearseDeps, rehearse } from './dry-run/rehearse.ts'
 import {
   type BrandRules,
   brandOf,
@@ -24,8 +26,8 @@ import {
 } from './headers.ts'
 import { type IdentifyDeps, identify } from './identify.ts'
 import { createPatience } from './patience.ts'
-import { proxyError, type Reply } from './replies.ts'
-import { createTimed, type Timed } from './stages.ts'
+import { dryRunReply, proxyError, type Reply } from './replies.ts'
+import { createTimed, noting, type Stage, type Timed } from './stages.ts'
 import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
 import { type Shape, shapeOf } from './transform/content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
@@ -60,14 +62,12 @@ export interface Exchange {
   abandon(): void
 }
 
-export interface ExchangeDeps extends AccountDeps, IdentifyDeps {
+export interface ExchangeDeps extends AccountDeps, IdentifyDeps, ActingDeps, Pick<RehearseDeps, 'runIdle'> {
   readonly vault: Vault
   readonly expressions: Expressions
   readonly admission: Admission
   /** Runs transforms; absent: proxies that have one fail. */
   readonly code?: Pick<Code, 'run'> | undefined
-  /** The caller that an application of a stored proxy is; rejects when it is gone. Absent: all are. */
-  readonly applicationCaller?: ((tenantId: string, id: string) => Promise<Caller>) | undefined
 }
 
 export interface ExchangeOptions {
@@ -117,7 +117,7 @@ const merged = (first: Edits, second: Edits): Edits => ({
 })
 
 const createExchange = (shared: Shared): Exchange => {
-  const { deps, options, brands, timed } = shared
+  const { deps, options, brands } = shared
   const account = createAccount(deps)
   const patience = createPatience()
   let brand: string = brands.brands[0]
@@ -126,6 +126,8 @@ const createExchange = (shared: Shared): Exchange => {
   let answer: CollectedAnswer | undefined
   let destinationStatus: string | undefined
   let watching = false
+  let timed = shared.timed
+  const stages: Partial<Record<Stage, number>> = {}
 
   /** Bounded work for one message; what it rejects with becomes the answer. */
   const step = async (ms: number, bytes: number, work: () => Promise<Answer>): Promise<Answer> => {
@@ -143,36 +145,35 @@ const createExchange = (shared: Shared): Exchange => {
   }
 
   const accept = (head: Head): Promise<Accepted> =>
-    acceptHead(head, brand, shared, (request) =>
-      timed('authenticate', () =>
+    acceptHead(head, brand, shared, (request) => {
+      if (request.dryRun) {
+        timed = noting(timed, stages)
+      }
+      return timed('authenticate', () =>
         identify(deps, brands, request, (identity) => {
           account.identity = identity
         }),
-      ),
-    )
-
-  /** Whose grants expressions are evaluated under. */
-  const acting = ({ caller, proxy }: Accepted): Caller | Promise<Caller> => {
-    if (caller.actorType !== 'anonymous' || proxy?.applicationId === undefined) return caller
-    if (deps.applicationCaller === undefined) return caller
-    return deps.applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
-      // An application that is gone leaves nobody to act as.
-      if (thrown instanceof AppError && thrown.code === 'unauthenticated') return caller
-      throw thrown
+      )
     })
-  }
+
+  const runFor = (): Omit<TransformRun, 'code' | 'proxy'> => ({
+    brands,
+    texts: account.identity?.caller.actorType !== 'anonymous',
+    traceId: account.traceId,
+    signal: patience.signal(),
+    limits: options.body,
+  })
 
   const runOf = (proxy: StoredProxy): TransformRun => {
     if (deps.code === undefined) throw new AppError('unavailable', 'No code runs here. Ask the operator.')
-    return {
-      code: deps.code,
-      proxy,
-      brands,
-      texts: account.identity?.caller.actorType !== 'anonymous',
-      traceId: account.traceId,
-      signal: patience.signal(),
-      limits: options.body,
-    }
+    return { ...runFor(), code: deps.code, proxy }
+  }
+
+  const rehearsed = async ({ accepted, head }: Held, body: Buffer): Promise<Answer> => {
+    const rehearsal = { accepted, head, body, now: deps.clock.now(), timed, stages, run: runFor() }
+    const reply = dryRunReply(await rehearse(rehearsal, deps), brand, account.traceId)
+    account.finish('dry_run')
+    return { kind: 'reply', brand, reply }
   }
 
   const transformed = (
@@ -197,8 +198,8 @@ const createExchange = (shared: Shared): Exchange => {
 
   const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
     const accepted = await accept(head)
-    const { proxy, contentType } = accepted
-    if (proxy !== undefined) await account.called(accepted)
+    const { proxy, contentType, dryRun } = accepted
+    if (proxy !== undefined || dryRun) await account.called(accepted)
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
     const edits: Edits = {
@@ -209,9 +210,10 @@ const createExchange = (shared: Shared): Exchange => {
       ]),
       remove: request.stripped,
     }
-    const watch = proxy?.responseTransform !== undefined
+    const watch = proxy?.responseTransform !== undefined && !dryRun
     held = request
     if (!endOfStream) return { kind: 'hold', brand, edits, watch }
+    if (dryRun) return rehearsed(request, NO_BODY)
     if (shape === undefined) return released(request, edits, undefined, watch)
     const { edits: changes, body } = await transformed(request, shape, NO_BODY)
     const set = new Map(changes.set)
@@ -223,6 +225,7 @@ const createExchange = (shared: Shared): Exchange => {
   const takeBody = async (bytes: Buffer): Promise<Answer> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
     const { accepted, shape } = held
+    if (accepted.dryRun) return rehearsed(held, bytes)
     const { contentType, contentEncoding, proxy } = accepted
     const sent = { bytes, contentType, contentEncoding }
     const plain = shape === undefined ? undefined : await plainBody(sent, options.body)
@@ -230,7 +233,7 @@ const createExchange = (shared: Shared): Exchange => {
     const found: Detokenized = await detokenize(
       plain === undefined ? sent : { bytes: plain, contentType, contentEncoding: undefined },
       { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed },
-      () => acting(accepted),
+      () => actingIn(deps, accepted),
       context,
     )
     account.tokens = found.tokens

@@ -56,10 +56,11 @@ export const brandRules = (prefixes: readonly string[]): BrandRules => {
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
   const brands = [canonical, ...others] as const
   const names = new Map(brands.map((brand) => [brand, brandHeaders(brand)]))
-  const own = [...names.values()].flatMap(({ apiKey, proxyKey, proxyUrl, idempotencyKey }) => [
+  const own = [...names.values()].flatMap(({ apiKey, proxyKey, proxyUrl, dryRun, idempotencyKey }) => [
     apiKey,
     proxyKey,
     proxyUrl,
+    dryRun,
     idempotencyKey,
   ])
   return {
@@ -89,6 +90,17 @@ export const branded = (
     if (value !== undefined) return value
   }
   return undefined
+}
+
+/** Whether the request asks what would be done with it. Throws `malformed` for a header that says neither yes nor no. */
+export const isDryRun = (head: Head, { names }: BrandRules): boolean => {
+  for (const { dryRun } of names.values()) {
+    const value = single(head, dryRun)?.toLowerCase()
+    if (value === undefined || value === 'false') continue
+    if (value === 'true') return true
+    throw new AppError('malformed', `The header "${dryRun}" is neither "true" nor "false".`)
+  }
+  return false
 }
 
 /** The brand whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */

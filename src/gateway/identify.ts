@@ -9,6 +9,8 @@ export interface Identity {
   readonly caller: Caller
   /** Absent: the request itself says where it goes. */
   readonly proxy: StoredProxy | undefined
+  /** It asks what would be done with its request (README.md, "Dry runs"). */
+  readonly dryRun: boolean
 }
 
 export interface IdentifyDeps {
@@ -38,6 +40,18 @@ const checkCaller = (caller: Caller): void => {
 const unknownProxy = () =>
   new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
 
+/** Throws `forbidden` for a caller who may not be told what a call would come to. */
+const checkRehearser = ({ caller, proxy }: Identity): void => {
+  if (caller.applicationType === 'private') checkCaller(caller)
+  else if (caller.applicationType !== 'management')
+    throw new AppError('forbidden', 'A dry run takes the key of a private or a management application.')
+  else if (proxy !== undefined && !caller.grants.permissions.includes('proxy:read'))
+    throw new AppError(
+      'forbidden',
+      'The application lacks the permission proxy:read, which the dry run needs.',
+    )
+}
+
 /** Whoever calls a proxy that asks for no key. */
 const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
   tenantId,
@@ -45,6 +59,13 @@ const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
   actorType: 'anonymous',
   grants: { permissions: [], rules: [] },
 })
+
+/** What of a request tells who calls. */
+export interface CallHead {
+  readonly head: Head
+  readonly proxyKey: string | undefined
+  readonly dryRun: boolean
+}
 
 /**
  * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` is told as soon as it is known
@@ -54,22 +75,24 @@ const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
 export const identify = async (
   { authenticator, proxies, admit }: IdentifyDeps,
   brands: BrandRules,
-  { head, proxyKey }: { readonly head: Head; readonly proxyKey: string | undefined },
+  { head, proxyKey, dryRun }: CallHead,
   seen: (identity: Identity) => void,
 ): Promise<Identity> => {
   const key = branded(head, brands, 'apiKey')
   await admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
   const proxy = proxyKey === undefined ? undefined : await proxies?.find(proxyKey)
   if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
-  if (proxy?.requireAuth === false) {
-    const identity = { caller: anonymous(proxy), proxy }
+  if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
+    const identity = { caller: anonymous(proxy), proxy, dryRun }
     seen(identity)
+    if (dryRun) checkRehearser(identity)
     return identity
   }
   const caller = await authenticator.authenticate(key)
   if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
-  const identity = { caller, proxy }
+  const identity = { caller, proxy, dryRun }
   seen(identity)
-  checkCaller(caller)
+  if (dryRun) checkRehearser(identity)
+  else checkCaller(caller)
   return identity
 }

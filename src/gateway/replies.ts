@@ -1,6 +1,7 @@
 /** The gateway's own answers: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
 import { AppError, type CodeAnswer } from '../common/errors.ts'
 import { brandHeaders } from '../control-plane/agreement.ts'
+import type { DryRun } from './dry-run/rehearse.ts'
 import type { BrandRules } from './headers.ts'
 import { isHidden, readHeaders } from './transform/headers.ts'
 
@@ -46,3 +47,13 @@ export const proxyError = (
     body: own ? bodyOf(answer) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
   }
 }
+
+/** What would have been done. */
+export const dryRunReply = (dryRun: DryRun, brand: string, traceId: string): Reply => ({
+  status: 200,
+  headers: new Map([
+    ['content-type', JSON_TYPE],
+    [brandHeaders(brand).traceId, traceId],
+  ]),
+  body: Buffer.from(JSON.stringify(dryRun)),
+})

@@ -30,6 +30,7 @@ const PORTS: Readonly<Record<string, readonly string[]>> = {
   members: ['join'],
   invitations: ['invited'],
   proxies: ['find', 'newest'],
+  reactors: ['programs'],
 }
 
 /** The outer form of what a setup returned; the lists below it can be walked when this is true. */

@@ -12,7 +12,6 @@ import { firstLine, PluginFaults } from './faults.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createInvoke, type Invoke } from './invoke.ts'
 import { type LoadOptions, loadPlugins } from './load.ts'
-import { createProxyDirectory } from './proxies.ts'
 import { createRegistry } from './registry.ts'
 import { createServices, createTenants } from './services.ts'
 import { settled } from './settled.ts'
@@ -115,14 +114,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const idempotency = createIdempotency({ ...deps, answers: store.answers, tokenTypes: wired.tokenTypes })
   const { identify } = foundation
   const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
-  const proxies = createProxyDirectory({
-    keys: deps.keys,
-    records: store.records,
-    source: () => wired.ports.proxies,
-  })
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
-  const services = { registry: wired, vault, tenants, expressions, code, authenticator, proxies, identify }
+  const services = { registry: wired, vault, tenants, expressions, code, authenticator }
   return runKernel(deps, { services, calls }, options.onProgress)
 }
 

@@ -62,6 +62,7 @@ const VAULT_METHODS = [
   'tokenize',
   'detokenize',
   'use',
+  'foresee',
 ] as const
 
 const RECORDS_METHODS = [

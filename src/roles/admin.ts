@@ -13,10 +13,10 @@ import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { createPurge } from '../vault/purge.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
-import { openFoundation } from './foundation.ts'
+import { type Foundation, openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import { startOperator } from './operator.ts'
-import type { RunningRole } from './running-role.ts'
+import type { RunningRole, Tell } from './running-role.ts'
 
 const PURGE_MS = 5_000
 
@@ -57,19 +57,25 @@ const neighbours = (config: Config, start: ProcessStart) => {
   return { checks, sources, sockets }
 }
 
+/** Reactors that are compiled before anybody asks. */
+const WARM_REACTORS = 50
+
+const warmReactors = async ({ kernel, codeHost }: Foundation): Promise<void> =>
+  codeHost.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
+
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
 export const startAdminRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
-  onProgress?: (place: string | undefined) => void,
+  tell: Tell = {},
 ): Promise<RunningRole> => {
   const foundation = await openFoundation(config, {
     name: 'admin',
     owner: true,
     listenPort: start.listen.port,
     log,
-    onProgress,
+    tell,
   })
   const { store, keys, kernel, metrics, ingest } = foundation
   const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
@@ -119,6 +125,9 @@ export const startAdminRole = async (
     },
     sockets.operator,
   )
+  warmReactors(foundation).catch((err: unknown) => {
+    log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
+  })
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),

@@ -25,6 +25,7 @@ import { createRateLimits } from '../shared-state/rate-limits.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
+import type { Tell } from './running-role.ts'
 
 /** The plugins that come with the service. */
 export const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
@@ -80,11 +81,10 @@ export const openFoundation = async (
     /** Port of the edge: never dialed by code. */
     readonly listenPort?: number
     readonly log: Log
-    /** Told the place of a plugin whose code runs next; undefined when it has returned. */
-    readonly onProgress?: ((place: string | undefined) => void) | undefined
+    readonly tell?: Tell
   },
 ): Promise<Foundation> => {
-  const { log, owner, name, onProgress } = options
+  const { log, owner, name, tell: { onProgress, onSandbox } = {} } = options
   const metrics = createMetrics()
   const closers: (() => Promise<void>)[] = []
   const close = async () => {
@@ -112,7 +112,10 @@ export const openFoundation = async (
     })
     closers.push(() => outbound.close())
     const codeHost = createCodeHost({
-      startSandbox: async () => (await import('../sandbox/sandbox.ts')).createSandbox({ log, metrics }),
+      startSandbox: async () => {
+        const { createSandbox } = await import('../sandbox/sandbox.ts')
+        return createSandbox({ log, metrics }, onSandbox === undefined ? {} : { onChild: onSandbox })
+      },
       fetch: outbound.fetch,
     })
     closers.push(() => codeHost.close())

@@ -1,3 +1,4 @@
+import { createRunIdle } from '../code-host/run-idle.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -48,6 +49,7 @@ export const startGatewayRole = async (
       admit: foundation.admit,
       proxies,
       code: kernel.code,
+      runIdle: createRunIdle(sandbox),
       applicationCaller: (tenantId, id) => identify({ tenantId, id }),
     },
     {

@@ -3,28 +3,42 @@
  * the argument only says which modules are worth loading until then.
  */
 import { AppError } from '../common/errors.ts'
+import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { loadConfig } from '../config.ts'
 import type { ProcessStart, Report } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import { preload } from './preload.ts'
-import type { RunningRole } from './running-role.ts'
+import type { RunningRole, Tell } from './running-role.ts'
 
 let role: Promise<RunningRole> | undefined
 
 const report = (message: Report) => process.send?.(message)
 
-/** Sent before the code of a plugin runs: code that never returns cannot say so afterwards. */
-const onProgress = (place: string | undefined) =>
-  report({ kind: 'progress', ...(place === undefined ? {} : { place }) })
+const sandboxes = new Set<number>()
+
+const tell: Tell = {
+  // Sent before the code of a plugin runs: code that never returns cannot say so afterwards.
+  onProgress: (place) => report({ kind: 'progress', ...(place === undefined ? {} : { place }) }),
+  onSandbox: (pid, what) => {
+    const alive = what === 'started'
+    if (alive) sandboxes.add(pid)
+    else sandboxes.delete(pid)
+    report({ kind: 'sandbox', pid, alive })
+  },
+}
+
+// A child in an endless loop does not see that nobody is there any more.
+process.on('exit', () => {
+  for (const pid of sandboxes) killQuietly(pid)
+})
 
 const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = loadConfig(process.env, { file: start.configFile, cwd: start.baseDir })
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
-  if (start.kind === 'admin')
-    return (await import('./admin.ts')).startAdminRole(config, start, log, onProgress)
-  return (await import('./gateway.ts')).startGatewayRole(config, start, log, onProgress)
+  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, tell)
+  return (await import('./gateway.ts')).startGatewayRole(config, start, log, tell)
 }
 
 const begin = (start: ProcessStart) => {

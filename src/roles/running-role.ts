@@ -5,3 +5,11 @@ export interface RunningRole {
   /** Lets requests in hand end, then closes everything. */
   close(): Promise<void>
 }
+
+/** What a role tells while it starts and runs. */
+export interface Tell {
+  /** The place of a plugin whose code runs next; undefined when it has returned. */
+  readonly onProgress?: (place: string | undefined) => void
+  /** A child process that runs tenants' code. */
+  readonly onSandbox?: (pid: number, what: 'started' | 'ended') => void
+}

@@ -77,8 +77,8 @@ interface Deps {
   }
 }
 
-/** `request_transform` for the member `request_transform.code`. */
-const nameOf = (path: string) => path.replace(/\.code$/, '')
+/** `request_transform` for the member `request_transform.code`; what is nothing but code is a reactor's. */
+const nameOf = (path: string) => path.replace(/\.?code$/, '') || 'reactor'
 
 /**
  * Warnings about the code of a request, by the paths of its members. Throws `invalid` instead, with the same places,
@@ -89,11 +89,14 @@ export const codeWarnings = async (
   tenantId: string,
   code: Readonly<Record<string, string | undefined>>,
 ): Promise<CodeWarning[]> => {
-  const warnings: CodeWarning[] = []
-  for (const [path, text] of Object.entries(code))
-    if (text !== undefined)
-      for (const fault of await kernel.code.check({ tenantId, name: nameOf(path), code: text }))
-        warnings.push({ path, ...fault })
+  const found = await Promise.all(
+    Object.entries(code).map(async ([path, text]): Promise<CodeWarning[]> => {
+      if (text === undefined) return []
+      const faults = await kernel.code.check({ tenantId, name: nameOf(path), code: text })
+      return faults.map((fault) => ({ path, ...fault }))
+    }),
+  )
+  const warnings = found.flat()
   if (warnings.length === 0 || (await kernel.tenants.get(tenantId))?.settings.strict_code !== 'true')
     return warnings
   const errors: Record<string, string[]> = {}

@@ -4,7 +4,7 @@ import type { Json } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
-import type { Code } from './code.ts'
+import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
@@ -119,6 +119,10 @@ export interface Ports {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
   }
   readonly proxies: ProxySource
+  readonly reactors: {
+    /** The code of the last reactors made, of all tenants: what is worth keeping ready. */
+    programs(limit: number): Promise<readonly Program[]>
+  }
   readonly members: {
     /** Makes a member of the user who accepts an invitation, which is then gone; the member's id. */
     join(tenantId: string, invitationId: string, userId: string): Promise<string>

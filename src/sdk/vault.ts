@@ -1,5 +1,5 @@
 import type { Json } from '../common/json.ts'
-import type { Caller, TokenPermission } from './access.ts'
+import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
 
 /** Body of a create (interface, "Token (request definition)"; completions §5). Members are validated by the vault. */
 export interface TokenInput {
@@ -127,6 +127,11 @@ export interface Vault {
    * Unknown ids are `bad_expression`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
+  /**
+   * What `use` would come to for each id, in order, with masked values (dry runs of the proxy). Nothing is used: masked
+   * values that are handed out leave the records of a read.
+   */
+  foresee(ids: readonly string[], context: UseContext): Promise<readonly ForeseenUse[]>
 }
 
 /** A token whose `data` was disclosed by its rule: plaintext, masked, or null when redacted. */
@@ -137,3 +142,16 @@ export interface UsedToken {
   readonly metadata: Readonly<Record<string, string>>
   readonly container: string
 }
+
+/** What `use` would come to for one id. `unknown`: there is no such token; `denied`: no grant covers it. */
+export type ForeseenUse =
+  | { readonly kind: 'unknown' | 'denied'; readonly id: string }
+  | {
+      readonly kind: 'used'
+      readonly id: string
+      readonly disclosure: Disclosure
+      /** What decided; absent: the plain permission. */
+      readonly rule?: AccessRule | undefined
+      /** Its data as its mask shows it; null when it has none, or is redacted. */
+      readonly token: UsedToken
+    }

@@ -31,6 +31,8 @@ export type Report =
   | { readonly kind: 'ready'; readonly installed?: boolean; readonly key?: string }
   /** The code of the plugin at this place runs next; without a place, the code of plugins has returned. */
   | { readonly kind: 'progress'; readonly place?: string }
+  /** A child of it that runs tenants' code: killed when the process itself cannot do it any more. */
+  | { readonly kind: 'sandbox'; readonly pid: number; readonly alive: boolean }
   /** It cannot start; the message is for people. `configuration`: what the operator asked for is at fault. */
   | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
+import { killQuietly } from '../common/kill.ts'
 import type { ProcessKind } from './managed.ts'
 import type { Order, ProcessStart, Report } from './messages.ts'
 import { StartError } from './start-error.ts'
@@ -29,6 +30,19 @@ const stuck = (place: string) =>
     { configuration: true },
   )
 
+/** Children of a process that run tenants' code: killed when it ends, since one in an endless loop would not see that. */
+const watchSandboxes = (child: ChildProcess): void => {
+  const pids = new Set<number>()
+  child.on('message', (report: Report) => {
+    if (report.kind !== 'sandbox') return
+    if (report.alive) pids.add(report.pid)
+    else pids.delete(report.pid)
+  })
+  child.once('exit', () => {
+    for (const pid of pids) killQuietly(pid)
+  })
+}
+
 /** A process of ours (admin or gateway), kept alive; `onReady` gets its first words each time. */
 export const nodeKind = (
   name: string,
@@ -44,6 +58,7 @@ export const nodeKind = (
     name,
     spawn: () => {
       const child = options.spawn()
+      watchSandboxes(child)
       order(child, { kind: 'start', start: options.start })
       return child
     },
@@ -52,6 +67,7 @@ export const nodeKind = (
       new Promise((resolve, reject) => {
         let limit: NodeJS.Timeout | undefined
         child.on('message', (report: Report) => {
+          if (report.kind === 'sandbox') return
           clearTimeout(limit)
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))

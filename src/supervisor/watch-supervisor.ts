@@ -1,3 +1,4 @@
+import { killQuietly } from '../common/kill.ts'
 import type { Order, ProcessStart } from './messages.ts'
 
 /**
@@ -21,11 +22,7 @@ export const watchSupervisor = (start: (start: ProcessStart) => void, stop: () =
     else end()
   })
   process.on('disconnect', () => {
-    try {
-      if (envoy !== undefined) process.kill(envoy, 'SIGKILL')
-    } catch {
-      // it is gone already
-    }
+    if (envoy !== undefined) killQuietly(envoy)
     process.exit(1)
   })
   process.on('SIGTERM', end)

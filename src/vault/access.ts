@@ -66,16 +66,25 @@ const holds = ({ attribute, operator, value }: Condition, token: Located): boole
 
 const DISCLOSURES: readonly string[] = ['redact', 'mask', 'reveal'] satisfies Disclosure[]
 
+/** The first rule by ascending priority that matches the token and grants the permission. */
+export const decidingRule = (
+  grants: Grants,
+  permission: TokenPermission,
+  token: Located,
+): AccessRule | undefined => {
+  for (const { rule, conditions } of rulesOf(grants))
+    if (rule.permissions.includes(permission) && conditions.every((condition) => holds(condition, token)))
+      return rule
+  return undefined
+}
+
 /**
- * How `grants` let a caller use `permission` on a token (completions §4): the first rule by ascending priority that
- * matches the token and grants the permission decides; then plain permissions, with their implied disclosure; else denied.
+ * How `grants` let a caller use `permission` on a token (completions §4): the deciding rule; without one plain
+ * permissions, with their implied disclosure; else denied.
  */
 export const decide = (grants: Grants, permission: TokenPermission, token: Located): Decision => {
-  for (const { rule, conditions } of rulesOf(grants)) {
-    if (!rule.permissions.includes(permission)) continue
-    if (!conditions.every((condition) => holds(condition, token))) continue
-    return DISCLOSURES.includes(rule.transform) ? rule.transform : 'denied'
-  }
+  const rule = decidingRule(grants, permission, token)
+  if (rule !== undefined) return DISCLOSURES.includes(rule.transform) ? rule.transform : 'denied'
   return grants.permissions.includes(permission) ? implied(permission) : 'denied'
 }
 

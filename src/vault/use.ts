@@ -23,6 +23,12 @@ const unknownToken = (): AppError =>
     'An expression names a token that does not exist or has expired. Check its token ids.',
   )
 
+/** Throws `bad_expression` for more tokens than one body may name. */
+export const checkCount = ({ limits }: Parts, ids: readonly string[]): void => {
+  if (ids.length > limits.tokens)
+    throw new AppError('bad_expression', `More than ${limits.tokens} tokens in one body. Split it.`)
+}
+
 /**
  * All tokens that expressions name, in one batched read, their audit records written. All or nothing: an unknown id is
  * `bad_expression`, a token the caller has no grant for `forbidden`.
@@ -35,8 +41,7 @@ export const resolveTokens = async (
 ): Promise<ReadonlyMap<string, Resolved>> => {
   const wanted = [...new Set(ids)]
   if (wanted.length === 0) return new Map()
-  if (wanted.length > parts.limits.tokens)
-    throw new AppError('bad_expression', `More than ${parts.limits.tokens} tokens in one body. Split it.`)
+  checkCount(parts, wanted)
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
   const rows = await parts.tokens.read(tenantId, wanted, now)

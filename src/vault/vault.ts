@@ -3,6 +3,7 @@ import type { Vault } from '../sdk/index.ts'
 import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
+import { foreseeUse } from './foresee.ts'
 import { listTokens } from './list.ts'
 import { DEFAULT_LIMITS, type Parts, type VaultDeps, type VaultLimits } from './parts.ts'
 import { deleteToken, getToken } from './read.ts'
@@ -37,5 +38,6 @@ export const createVault = (
     tokenize: (body, context) => tokenizeBody(parts, body, context),
     detokenize: (body, context, permission) => detokenizeBody(parts, body, context, permission),
     use: (ids, context) => useTokens(parts, ids, context),
+    foresee: (ids, context) => foreseeUse(parts, ids, context),
   }
 }

@@ -4,6 +4,7 @@ import {
   brandOf,
   brandRules,
   type Head,
+  isDryRun,
   strippedNames,
   traceIdOf,
 } from '../../src/gateway/headers.ts'
@@ -32,6 +33,16 @@ t.test('a header may come in either brand, but not twice', (t) => {
   t.equal(branded(head({ 'bt-api-key': 'b', 'svc-api-key': 's' }), rules, 'apiKey'), 's')
   t.equal(branded(head({ 'svc-api-key': '' }), rules, 'apiKey'), undefined)
   t.throws(() => branded(head({ 'svc-api-key': ['a', 'b'] }), rules, 'apiKey'), { code: 'malformed' })
+  t.end()
+})
+
+t.test('a dry run is asked for in either brand, in so many words, and the header is not forwarded', (t) => {
+  t.equal(isDryRun(head({}), rules), false)
+  t.equal(isDryRun(head({ 'svc-proxy-dry-run': 'false' }), rules), false)
+  t.equal(isDryRun(head({ 'bt-proxy-dry-run': 'True' }), rules), true)
+  for (const value of ['1', 'yes', ['true', 'false']])
+    t.throws(() => isDryRun(head({ 'svc-proxy-dry-run': value }), rules), { code: 'malformed' })
+  t.same(strippedNames(head({ 'bt-proxy-dry-run': 'true', accept: 'a' }), rules), ['bt-proxy-dry-run'])
   t.end()
 })
 

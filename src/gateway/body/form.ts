@@ -25,22 +25,24 @@ const encodeField = (text: string): string =>
  * separators keep their bytes. Throws `bad_expression`.
  */
 export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLimits): Plan => {
-  const text = body.toString('latin1')
-  if (!PAIR.test(text)) return PASS
+  const fields = body.toString('latin1')
+  if (!PAIR.test(fields)) return PASS
   const replacements: Replacement[] = []
-  for (let from = 0; from < text.length; ) {
-    const next = text.indexOf('&', from)
-    const end = next === -1 ? text.length : next
-    const field = text.slice(from, end)
+  for (let from = 0; from < fields.length; ) {
+    const next = fields.indexOf('&', from)
+    const end = next === -1 ? fields.length : next
+    const field = fields.slice(from, end)
     const equals = field.indexOf('=')
     const value = equals === -1 ? '' : field.slice(equals + 1)
     if (PAIR.test(value)) {
       if (replacements.length >= limits.expressions) throw tooMany()
-      const template = expressions.parse(decodeField(value))
+      const text = decodeField(value)
+      const template = expressions.parse(text)
       replacements.push({
         start: from + equals + 1,
         end,
         ids: template.ids,
+        text,
         print: (resolve: Resolve, work: Work) => encodeField(template.render(resolve, work)),
       })
     }

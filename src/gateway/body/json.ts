@@ -26,6 +26,7 @@ export const planJson = (body: Buffer, expressions: Expressions, limits: BodyLim
       start,
       end,
       ids: template.ids,
+      text,
       print: (resolve: Resolve, work: Work) => JSON.stringify(template.evaluate(resolve, work)),
     }
   })

@@ -13,6 +13,8 @@ export type Plan =
       /** Token ids that the body names, each once. */
       readonly ids: readonly string[]
       readonly decoded: boolean
+      /** The strings that hold expressions, decoded. */
+      texts(): readonly string[]
       /** Pure. Throws `bad_expression` and `too_large`. */
       apply(resolve: Resolve): Buffer
     }
@@ -24,6 +26,8 @@ export interface Replacement {
   readonly start: number
   readonly end: number
   readonly ids: readonly string[]
+  /** What stood there, decoded. */
+  readonly text: string
   /** The new bytes as text in the plan's encoding. */
   print(resolve: Resolve, work: Work): string
 }
@@ -64,5 +68,11 @@ export const planOf = (
     to += body.copy(result, to, from)
     return to === length ? result : result.subarray(0, to)
   }
-  return { kind: 'rewrite', ids: [...ids], decoded: false, apply }
+  return {
+    kind: 'rewrite',
+    ids: [...ids],
+    decoded: false,
+    texts: () => replacements.map(({ text }) => text),
+    apply,
+  }
 }

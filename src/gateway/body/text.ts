@@ -36,9 +36,10 @@ export const planText = (
   const text = body.toString('latin1')
   const replacements: Replacement[] = []
   const add = ({ start, end }: ExpressionPiece, from: number, to: number) => {
-    const template = expressions.parse(body.toString(encoding, start, end))
+    const expression = body.toString(encoding, start, end)
+    const template = expressions.parse(expression)
     const print = (resolve: Resolve, work: Work) => checked(template.render(resolve, work), charset)
-    replacements.push({ start: from, end: to, ids: template.ids, print })
+    replacements.push({ start: from, end: to, ids: template.ids, text: expression, print })
   }
   const pieces = scanText(text)
   let from = 0

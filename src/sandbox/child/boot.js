@@ -31,4 +31,4 @@ registerHooks({
       : next(url, context),
 })
 const [{ runChild }, { createHostSync }] = [await import(main), await import(realm)]
-runChild(new Socket({ fd: FD, readable: true, writable: true }), start, { createHostSync })
+runChild(new Socket({ fd: FD, readable: true, writable: true }), FD, start, { createHostSync })

@@ -23,6 +23,8 @@ const TOO_MANY = envelope({
 
 interface Deps {
   readonly send: (message: FromChild, body?: string) => void
+  /** Says that its code is entered now; back when the parent knows. */
+  readonly enter: (entered: { readonly id: number; readonly key: string; readonly budgetMs: number }) => void
   /** Runs it when the child is free to enter an isolate. */
   readonly later: (entry: () => void) => void
   readonly sync: HostSync
@@ -146,7 +148,7 @@ export const createInvocation = (
     const wallLeft = wallEnd - deps.now()
     if (wallLeft <= 0) return wallOver()
     const budget = Math.max(1, Math.ceil(Math.min(cpuLeft, wallLeft)))
-    deps.send({ kind: 'entering', id, key, budgetMs: budget })
+    deps.enter({ id, key, budgetMs: budget })
     entryEnd = deps.now() + budget
     const before = deps.cpu()
     let failure: { readonly thrown: unknown } | undefined

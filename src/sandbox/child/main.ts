@@ -3,19 +3,20 @@
  * checked at the other end. It enters isolates on its main thread, one after the other, and may be killed at any moment.
  */
 import type { Socket } from 'node:net'
-import { createFrameReader, encodeFrame } from '../frames.ts'
+import { createFrameReader } from '../frames.ts'
 import { MESSAGE_MARGIN } from '../limits.ts'
 import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
-import type { HostSync, SnapshotScript } from '../realm/abi.ts'
+import type { HostSync, RealmScripts } from '../realm/abi.ts'
 import { timedOut } from './failures.ts'
 import { type ChildInvocation, createInvocation, verdictFaults } from './invocation.ts'
+import { createSpeaker } from './speaker.ts'
 import { createTasks } from './tasks.ts'
 import type { Unit } from './unit.ts'
 import { createUnits } from './units.ts'
 
 /** What the parent hands over before anything else. */
 export interface ChildStart {
-  readonly scripts: readonly SnapshotScript[]
+  readonly scripts: RealmScripts
   readonly packages: readonly string[]
   /** Bytes of the longest argument. */
   readonly argumentBytes: number
@@ -34,17 +35,23 @@ const now = (): number => performance.now()
 
 export const runChild = (
   socket: Socket,
+  fd: number,
   start: ChildStart,
   realm: { createHostSync(packages: readonly string[]): HostSync },
 ): void => {
-  const send = (message: FromChild, body?: string) => void socket.write(encodeFrame(message, body))
-  const tasks = createTasks(socket)
+  const speaker = createSpeaker(socket, fd)
+  const tasks = createTasks(socket, speaker)
+  const send = speaker.say
+  const enter = (message: Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>) => {
+    send({ kind: 'entering', ...message })
+    speaker.flush()
+  }
   const invocations = new Map<number, ChildInvocation>()
   const createSync = () => realm.createHostSync(start.packages)
   const units = createUnits({ ...start, createSync, now })
 
   const find = (id: number, key: string): Unit | undefined => {
-    if (!units.has(key)) send({ kind: 'entering', id, key, budgetMs: COMPILE_MS })
+    if (!units.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
     const unit = units.get(key)
     if (unit === undefined) send({ kind: 'unknown', id })
     return unit
@@ -54,7 +61,7 @@ export const runChild = (
   const prepare = (unit: Unit) =>
     tasks.idle(() => {
       if (unit.gone || unit.compiled.kind === 'faulty') return
-      send({ kind: 'entering', id: 0, key: unit.program.key, budgetMs: start.aheadMs })
+      enter({ id: 0, key: unit.program.key, budgetMs: start.aheadMs })
       if (!unit.prepare(start.aheadMs)) units.drop(unit)
       send({ kind: 'left', id: 0, calls: [] })
     })
@@ -64,6 +71,7 @@ export const runChild = (
     if (unit === undefined) return
     const invocation = createInvocation(header, argument, unit, {
       send,
+      enter,
       later: tasks.add,
       sync: createSync(),
       now,
@@ -84,13 +92,9 @@ export const runChild = (
     const answer = (faults: readonly { line: number; column: number; message: string }[]) =>
       send({ kind: 'checked', id, faults: [...faults], exportsFunction: faults.length === 0 })
     if (unit.compiled.kind === 'faulty') return answer(unit.compiled.faults)
-    send({ kind: 'entering', id, key, budgetMs: cpuMs })
-    const cell = unit.open()
+    enter({ id, key, budgetMs: cpuMs })
     try {
-      const faults = verdictFaults(cell.load(cpuMs))
-      cell.release()
-      answer(faults)
-      prepare(unit)
+      answer(verdictFaults(unit.load(cpuMs)))
     } catch (thrown) {
       const what = timedOut(thrown)
         ? `used more than ${cpuMs} ms of CPU`
@@ -107,7 +111,10 @@ export const runChild = (
     else if (message.kind === 'cancel') tasks.add(() => invocations.get(message.id)?.cancel())
     else if (message.kind === 'check') tasks.add(() => check(message.id, message.key, message.cpuMs))
     else if (message.kind === 'program') tasks.add(() => units.learn(message satisfies ProgramHeader, body))
-    else send({ kind: 'pong' })
+    else {
+      send({ kind: 'pong' })
+      speaker.flush()
+    }
   }
 
   const read = createFrameReader(start.argumentBytes + MESSAGE_MARGIN, ({ header, body }) =>
@@ -118,5 +125,7 @@ export const runChild = (
   const end = () => process.kill(process.pid, 'SIGKILL')
   socket.on('end', end)
   socket.on('error', end)
+  tasks.idle(units.foresee)
   send({ kind: 'ready' })
+  speaker.flush()
 }

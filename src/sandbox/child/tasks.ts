@@ -1,16 +1,18 @@
 import type { Socket } from 'node:net'
+import type { Speaker } from './speaker.ts'
 
 /**
  * What a child has to do, one task after the other: between two of them it reads what has arrived (a cancellation), and it
- * begins none before everything it said is with the parent, which otherwise could not tell whose code it is stuck in.
+ * begins none before everything it said is with the parent, which otherwise could not tell whose code it is stuck in. What is
+ * held back goes out with the next entry, or when there is nothing left to do.
  */
-export const createTasks = (socket: Socket) => {
+export const createTasks = (socket: Socket, speaker: Speaker) => {
   const tasks: (() => void)[] = []
   let idle: (() => void)[] = []
   let planned = false
 
   const plan = () => {
-    if (planned || (tasks.length === 0 && idle.length === 0)) return
+    if (planned || (tasks.length === 0 && idle.length === 0 && !speaker.holding)) return
     planned = true
     setImmediate(step)
   }
@@ -23,7 +25,8 @@ export const createTasks = (socket: Socket) => {
       return
     }
     const task = tasks.shift() ?? idle.shift()
-    task?.()
+    if (task === undefined) speaker.flush()
+    else task()
     plan()
   }
 

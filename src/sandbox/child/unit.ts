@@ -17,8 +17,11 @@ export interface Unit {
   usedAt: number
   /** A cell that is loaded, or one whose load the caller has yet to do within its own limits. */
   take(): { readonly cell: Cell; readonly loaded: boolean }
-  /** A cell that nobody lives in; `onWish` is told when its top level asks for something that waits. */
-  open(onWish?: () => void): Cell
+  /**
+   * Loads the code into the cell of the next invocation, unless one is ready; given up again when its top level asks for
+   * something that waits. Throws what isolated-vm throws at its limits.
+   */
+  load(cpuMs: number): LoadVerdict
   /** Makes the next cell ready; passes over code that cannot be loaded ahead. Whether the isolate is still good. */
   prepare(cpuMs: number): boolean
   measure(): number
@@ -47,10 +50,22 @@ export const createUnit = (
   let spare: Cell | undefined
   let ahead = compiled.kind !== 'faulty'
   const make = () => createCell(isolate, compiled, settings)
-  const open = (onWish = () => {}): Cell => {
+  const load = (cpuMs: number): LoadVerdict => {
+    if (spare !== undefined) return { kind: 'function' }
+    let wished = false
     const cell = make()
-    cell.moveIn({ sync: deps.createSync(), async: onWish, done: () => {} })
-    return cell
+    cell.moveIn({
+      sync: deps.createSync(),
+      async: () => {
+        wished = true
+      },
+      done: () => {},
+    })
+    const verdict = cell.load(cpuMs)
+    ahead = verdict.kind === 'function' && !wished
+    if (ahead) spare = cell
+    else cell.release()
+    return verdict
   }
 
   return {
@@ -65,23 +80,16 @@ export const createUnit = (
       spare = undefined
       return cell === undefined ? { cell: make(), loaded: false } : { cell, loaded: true }
     },
-    open,
+    load,
     prepare: (cpuMs) => {
-      if (!ahead || spare !== undefined || isolate.isDisposed) return !isolate.isDisposed
-      let wished = false
-      const cell = open(() => {
-        wished = true
-      })
+      if (!ahead || isolate.isDisposed) return !isolate.isDisposed
       try {
-        const verdict: LoadVerdict = cell.load(cpuMs)
-        ahead = verdict.kind === 'function' && !wished
+        load(cpuMs)
+        return true
       } catch (thrown) {
         ahead = false
-        if (memoryError(isolate, thrown) || timedOut(thrown)) return false
+        return !memoryError(isolate, thrown) && !timedOut(thrown)
       }
-      if (ahead) spare = cell
-      else cell.release()
-      return true
     },
     measure() {
       const { total_heap_size: total, externally_allocated_size: external } = isolate.getHeapStatisticsSync()

@@ -1,7 +1,8 @@
 import ivm from 'isolated-vm'
 import { LRUCache } from 'lru-cache'
 import type { ProgramHeader } from '../protocol.ts'
-import type { HostSync, SnapshotScript } from '../realm/abi.ts'
+import type { HostSync, RealmScripts, SnapshotScript } from '../realm/abi.ts'
+import { asksForReady } from '../realm/builtins.ts'
 import { createUnit, type Unit } from './unit.ts'
 
 /** Isolates that are kept, and programs whose code is. */
@@ -18,7 +19,7 @@ const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 30_000
 
 interface Deps {
-  readonly scripts: readonly SnapshotScript[]
+  readonly scripts: RealmScripts
   readonly packages: readonly string[]
   readonly createSync: () => HostSync
   readonly now: () => number
@@ -26,7 +27,14 @@ interface Deps {
 
 /** The isolates of a child: one for each program, the least recently used given up first. */
 export const createUnits = (deps: Deps) => {
-  const snapshot = ivm.Isolate.createSnapshot(deps.scripts.map(({ filename, code }) => ({ filename, code })))
+  const { lean, ready } = deps.scripts
+  const snapshotOf = (scripts: readonly SnapshotScript[]) => ivm.Isolate.createSnapshot([...scripts])
+  const leanSnapshot = snapshotOf([lean])
+  let readySnapshot: ivm.ExternalCopy<ArrayBuffer> | undefined
+  const withReady = () => {
+    readySnapshot ??= snapshotOf([lean, ready])
+    return readySnapshot
+  }
   const programs = new LRUCache<string, { readonly program: ProgramHeader; readonly code: string }>({
     max: MAX_PROGRAMS,
   })
@@ -40,7 +48,7 @@ export const createUnits = (deps: Deps) => {
   const create = ({ program, code }: { readonly program: ProgramHeader; readonly code: string }): Unit => {
     const isolate = new ivm.Isolate({
       memoryLimit: program.memoryMb,
-      snapshot,
+      snapshot: asksForReady(code) ? withReady() : leanSnapshot,
       // V8 does not let go: nothing in this process can be relied on any more
       onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
     })
@@ -71,6 +79,8 @@ export const createUnits = (deps: Deps) => {
     learn: (program: ProgramHeader, code: string): void => {
       programs.set(program.key, { program, code })
     },
+    /** Makes what the first program that needs it would otherwise wait for. */
+    foresee: (): void => void withReady(),
     has: (key: string): boolean => units.peek(key)?.gone === false,
     /** The program's isolate, made when there is none; undefined when the program is not known here. */
     get: (key: string): Unit | undefined => {

@@ -44,6 +44,8 @@ export interface Child {
   readonly ready: boolean
   /** It runs code, or is about to. */
   readonly busy: boolean
+  /** The program for whose next invocation it makes a context ready, when it does nothing else. */
+  readonly preparing: string | undefined
   readonly jobs: ReadonlyMap<number, Job>
   knows(key: string): boolean
   give(job: Job): void
@@ -162,6 +164,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     },
     get busy() {
       return entered !== undefined || given.size > 0
+    },
+    get preparing() {
+      return entered?.id === 0 && given.size === 0 ? entered.key : undefined
     },
     knows: (key) => known.has(key),
     give: (job) => {

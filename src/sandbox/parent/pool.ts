@@ -64,6 +64,20 @@ export const createPool = (size: number, deps: Deps) => {
     (size === 1 || child === slots[size - 1] || deps.reputation.trusted(job.source.key)) &&
     programIn(child, job.source.key) < MAX_OF_PROGRAM
 
+  /** It will be at once: what a trusted program has at its top level is not waited for. */
+  const nearlyFree = ({ preparing }: Child): boolean =>
+    preparing !== undefined && deps.reputation.trusted(preparing)
+
+  const isFree = (child: Child | undefined): child is Child =>
+    child?.ready === true && child.jobs.size < MAX_GUESTS && (!child.busy || nearlyFree(child))
+
+  /** Rather one that has the program than one that has to make it, rather one that rests. */
+  const best = (able: readonly Child[], key: string): Child | undefined => {
+    const knowing = able.filter((child) => child.knows(key))
+    const among = knowing.length > 0 ? knowing : able
+    return among.find((child) => !child.busy) ?? among[0]
+  }
+
   const give = (child: Child, job: Job) => {
     if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
     else child.give(job)
@@ -72,9 +86,7 @@ export const createPool = (size: number, deps: Deps) => {
   const pump = () => {
     for (;;) {
       if (queue.size === 0 || closing !== undefined) return
-      const free = slots.filter(
-        (child) => child?.ready && !child.busy && child.jobs.size < MAX_GUESTS,
-      ) as Child[]
+      const free = slots.filter(isFree)
       if (free.length === 0) return
       const job = queue.next(
         (candidate) =>
@@ -83,7 +95,7 @@ export const createPool = (size: number, deps: Deps) => {
       )
       if (job === undefined) return
       const able = free.filter((child) => admits(child, job))
-      give(able.find((child) => child.knows(job.source.key)) ?? (able[0] as Child), job)
+      give(best(able, job.source.key) as Child, job)
     }
   }
 

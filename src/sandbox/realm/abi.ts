@@ -15,10 +15,16 @@
 /** Name of the global function that the snapshot leaves. */
 export const INSTALL = '__sidevault_install__'
 
-/** Scripts that make the snapshot, in order; each is the text of a classic script. */
+/** The text of a classic script that runs while a snapshot is made. */
 export interface SnapshotScript {
   readonly filename: string
   readonly code: string
+}
+
+/** `lean` makes a snapshot that holds the realm; with `ready` after it, one in which large modules are there already. */
+export interface RealmScripts {
+  readonly lean: SnapshotScript
+  readonly ready: SnapshotScript
 }
 
 /** What the child knows when a context is made; it reaches INSTALL as JSON text. */
@@ -116,13 +122,13 @@ export type RealmEnter = {
 
 /**
  * What `./realm.ts` gives:
- * - `realmScripts(packages)`: the scripts of the snapshot. Called in the parent, which sends them to its children: they are
+ * - `realmScripts(packages)`: the scripts of the snapshots. Called in the parent, which sends them to its children: they are
  *   made of .ts files, and Node strips types by WebAssembly, which `--jitless` takes away (so a child cannot run .ts
  *   either, `./host/` included: `strip` of `./strip.ts` makes plain JavaScript of a file's text, without a warning);
  * - `createHostSync(packages)`: one per context (it may hold hash and cipher states), as bounded as HostSync says; the
  *   child counts the calls and stops asking it past the limit.
  */
 export interface Realm {
-  realmScripts(packages: readonly string[]): readonly SnapshotScript[]
+  realmScripts(packages: readonly string[]): RealmScripts
   createHostSync(packages: readonly string[]): HostSync
 }

@@ -15,7 +15,6 @@ export const boot = (
   moduleOf: (id: string) => readonly [Factory, Names] | undefined,
   builtins: Names,
   packages: Names,
-  ready: readonly string[],
 ): void => {
   const { create, defineProperty, assign, hasOwn } = Object
   const { apply, deleteProperty } = Reflect
@@ -54,12 +53,12 @@ export const boot = (
 
   const loader = { builtins: bare(builtins), packages: bare(packages), load }
   const { install } = load('install.ts') as { install: (...args: unknown[]) => unknown }
-  for (const name of ready) load(loader.builtins[name]!)
-  defineProperty(global, installName, {
-    configurable: true,
-    value: (...args: unknown[]) => {
-      deleteProperty(global, installName)
-      return apply(install, undefined, args)
-    },
-  })
+  const installOnce = (...args: unknown[]) => {
+    deleteProperty(global, installName)
+    return apply(install, undefined, args)
+  }
+  const prepare = (names: readonly string[]) => {
+    for (const name of names) load(loader.builtins[name]!)
+  }
+  defineProperty(global, installName, { configurable: true, value: assign(installOnce, { prepare }) })
 }

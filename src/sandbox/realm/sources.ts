@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { Script } from 'node:vm'
 import { INSTALL } from './abi.ts'
 import { boot } from './boot.ts'
-import { BUILTINS, READY } from './builtins.ts'
+import { BUILTINS } from './builtins.ts'
 import { strip } from './strip.ts'
 
 const INSIDE = fileURLToPath(new URL('inside/', import.meta.url))
@@ -130,7 +130,7 @@ const graph = (files: readonly string[]): readonly Module[] => {
 const ascii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The one script that makes the snapshot. `packages`: names that resolve from the program's own installation. */
+/** The script that makes the snapshots. `packages`: names that resolve from the program's own installation. */
 export const realmText = (packages: readonly string[]): string => {
   const builtins = Object.fromEntries(
     Object.entries(BUILTINS).map(([name, file]) => [name, idOf(join(INSIDE, file))]),
@@ -149,6 +149,6 @@ export const realmText = (packages: readonly string[]): string => {
   )
   // a table would be made anew in each context
   const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
-  const names = [builtins, ids, READY].map((each) => JSON.stringify(each)).join(', ')
+  const names = [builtins, ids].map((each) => JSON.stringify(each)).join(', ')
   return ascii(`(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)
 }

@@ -28,7 +28,7 @@ const snapshots = new Map<string, ivm.ExternalCopy<ArrayBuffer>>()
 const snapshotOf = (packages: readonly string[]) => {
   const known = snapshots.get(packages.join())
   if (known) return known
-  const made = Isolate.createSnapshot([...realmScripts(packages)])
+  const made = Isolate.createSnapshot(Object.values(realmScripts(packages)))
   snapshots.set(packages.join(), made)
   return made
 }

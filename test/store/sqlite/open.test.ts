@@ -22,7 +22,7 @@ const path = (t: Test) => join(t.testdir({}), 'a.db')
 const open = async (
   t: Test,
   location: string,
-  mode: 'read-write' | 'read-only' = 'read-write',
+  mode: 'read-write' | 'join' | 'read-only' = 'read-write',
   patience?: number,
 ): Promise<Store> => {
   const store = await openStore({
@@ -116,6 +116,33 @@ t.test('a read-only store refuses every write and says whose they are', async (t
     () => reader.keys.add([]),
   ])
     t.match(await refusal(write()), { code: 'internal', message: /admin role/ })
+})
+
+t.test('a store that joined reads at once, and writes beside the one that was there', async (t) => {
+  const location = path(t)
+  const waiting = open(t, location, 'join')
+  const store = await open(t, location)
+  const joined = await waiting
+  await joined.health()
+  await Promise.all([
+    joined.tokens.create([aToken({ id: 'joined' })], NOW),
+    joined.tokens.create([aToken({ id: 'joined too' })], NOW),
+    store.tokens.create([aToken({ id: 'own' })], NOW),
+  ])
+  const ids = ['joined', 'joined too', 'own']
+  for (const each of [store, joined]) t.equal((await each.tokens.read('tenant-a', ids, NOW)).length, 3)
+  t.match(
+    await refusal(open(t, `${location}-none`, 'join', 30)),
+    { code: 'unavailable' },
+    'it makes no schema',
+  )
+})
+
+t.test('a store that joined and never wrote closes', async (t) => {
+  const location = path(t)
+  await open(t, location)
+  const joined = await open(t, location, 'join')
+  await t.resolves(joined.close())
 })
 
 t.test('a reader that is first waits for the schema, and gives up with the remedy', async (t) => {

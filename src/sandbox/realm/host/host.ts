@@ -35,6 +35,9 @@ const answer = (functions: HostFunctions, name: string, json: string): Envelope 
 
 /** One for each context: it holds the states of the context's ciphers. */
 export const createHostSync = (): HostSync => {
-  const functions = { ...texts, ...digests, ...asymmetric, ...compression, ...createCiphers() }
-  return (name, json) => JSON.stringify(answer(functions, name, json))
+  let functions: HostFunctions | undefined
+  return (name, json) => {
+    functions ??= { ...texts, ...digests, ...asymmetric, ...compression, ...createCiphers() }
+    return JSON.stringify(answer(functions, name, json))
+  }
 }

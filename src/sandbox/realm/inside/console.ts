@@ -1,33 +1,12 @@
-/** `console`: lines are kept in the isolate, with a cap, and leave it with the outcome. */
+/** `console`: what it prints is kept (`lines.ts`), with a cap. Made when it is first looked at. */
 import type { RealmLine } from '../abi.ts'
-import { settings } from './border.ts'
 import { format } from './format.ts'
 import { inspect } from './inspect.ts'
 import type { InspectOptions } from './inspect-options.ts'
-import { jsonArray, now, slice, stringify, text } from './intrinsics.ts'
+import { now, text } from './intrinsics.ts'
+import { full, print } from './lines.ts'
 
 type Level = RealmLine['level']
-
-const lines: string[] = []
-let chars = 0
-
-/** Keeps one line, or as much of it as there is room for. */
-export const print = (level: Level, line: string): void => {
-  const { logLines, logChars } = settings()
-  const room = logChars - chars
-  if (lines.length >= logLines || room <= 0) return
-  const kept = slice(line, 0, room)
-  chars += kept.length
-  lines[lines.length] = `{"level":${stringify(level)},"text":${stringify(kept)}}`
-}
-
-/** JSON text of the lines so far. */
-export const printed = (): string => jsonArray(lines)
-
-const full = () => {
-  const { logLines, logChars } = settings()
-  return lines.length >= logLines || chars >= logChars
-}
 
 let indent = ''
 const counts = new Map<string, number>()

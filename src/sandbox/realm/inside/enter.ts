@@ -1,9 +1,9 @@
 /** The ways into the realm (`../abi.ts`, RealmEnter). */
 import type { LoadVerdict } from '../abi.ts'
 import { settle } from './border.ts'
-import { printed } from './console.ts'
 import { framesOf } from './frames.ts'
 import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
+import { printed } from './lines.ts'
 import { createRequire } from './modules.ts'
 import { fail, succeed } from './outcome.ts'
 import { createSdk } from './sdk.ts'

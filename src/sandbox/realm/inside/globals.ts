@@ -1,5 +1,4 @@
 /** What Node 16 has in its global object. Much of it is made when it is first looked at. */
-import { console } from './console.ts'
 import { defineProperty } from './intrinsics.ts'
 import { createRequire, requireModule } from './modules.ts'
 import {
@@ -13,7 +12,6 @@ import {
 } from './timers.ts'
 
 const present = {
-  console,
   setTimeout,
   setInterval,
   setImmediate,
@@ -31,6 +29,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   url: ['URL', 'URLSearchParams'],
   '#text': ['TextEncoder', 'TextDecoder'],
   process: ['process'],
+  console: ['console'],
   perf_hooks: ['performance'],
   '#clone': ['structuredClone'],
   '#events': ['Event', 'EventTarget', 'AbortController', 'AbortSignal'],

@@ -3,21 +3,17 @@ import type { HostAsync, HostDone, HostSync } from '../abi.ts'
 import { openBorder } from './border.ts'
 import { enter } from './enter.ts'
 import { exposeGlobals } from './globals.ts'
-import { parse } from './intrinsics.ts'
+import { deleteProperty, parse } from './intrinsics.ts'
 
-/** Ways to memory that no limit counts, and to clocks made of threads. Node 16's code seldom knows them. */
+// ways to memory that no limit counts, and to clocks made of threads; Node 16's code seldom knows them
+for (const name of ['resize', 'resizable', 'maxByteLength', 'transfer', 'transferToFixedLength', 'detached'])
+  Reflect.deleteProperty(ArrayBuffer.prototype, name)
+
+/** Those that V8 puts into each context anew. */
 const removeUncounted = () => {
-  const names = ['WebAssembly', 'SharedArrayBuffer', 'Atomics']
-  for (const name of names) Reflect.deleteProperty(globalThis, name)
-  for (const name of [
-    'resize',
-    'resizable',
-    'maxByteLength',
-    'transfer',
-    'transferToFixedLength',
-    'detached',
-  ])
-    Reflect.deleteProperty(ArrayBuffer.prototype, name)
+  deleteProperty(globalThis, 'WebAssembly')
+  deleteProperty(globalThis, 'SharedArrayBuffer')
+  deleteProperty(globalThis, 'Atomics')
 }
 
 exposeGlobals()

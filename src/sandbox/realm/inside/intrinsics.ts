@@ -5,7 +5,7 @@
  */
 type Method<Self, Args extends readonly unknown[], Result> = (this: Self, ...args: Args) => Result
 
-export const { apply, ownKeys, getPrototypeOf } = Reflect
+export const { apply, deleteProperty, ownKeys, getPrototypeOf } = Reflect
 export const { create, defineProperty, hasOwn, freeze, getOwnPropertyDescriptor } = Object
 export const { parse, stringify } = JSON
 export const { isArray } = Array

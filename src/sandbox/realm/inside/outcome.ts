@@ -1,7 +1,6 @@
 /** How an invocation ends: once, whatever the code does afterwards. */
 import type { RealmOutcome } from '../abi.ts'
 import { hostDone, settings } from './border.ts'
-import { printed } from './console.ts'
 import { framesOf } from './frames.ts'
 import {
   getPrototypeOf,
@@ -12,6 +11,7 @@ import {
   stringify,
   text,
 } from './intrinsics.ts'
+import { printed } from './lines.ts'
 import { CustomHttpResponseError, typedErrors } from './typed-errors.ts'
 
 /** Characters of a thrown error's name and message that are told. */

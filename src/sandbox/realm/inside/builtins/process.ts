@@ -1,5 +1,5 @@
 /** `process`: says that it is Node 16, and little else. */
-import { print } from '../console.ts'
+import { print } from '../lines.ts'
 import { queueMicrotask } from '../timers.ts'
 
 const EventEmitter: typeof import('node:events').EventEmitter = require('node:events')

@@ -1,8 +1,8 @@
 /** `util`. */
 
-import { print } from '../console.ts'
 import { format } from '../format.ts'
 import { inspect } from '../inspect.ts'
+import { print } from '../lines.ts'
 import { TextDecoder, TextEncoder } from '../text-coding.ts'
 import { queueMicrotask } from '../timers.ts'
 

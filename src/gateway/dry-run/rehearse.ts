@@ -1,0 +1,166 @@
+/** What would be done with a request, found out without doing it (../README.md, "Dry runs"). */
+import { AppError, type Problem } from '../../common/errors.ts'
+import type { Json } from '../../common/json.ts'
+import { scanText } from '../../expressions/scan.ts'
+import type { Expressions } from '../../expressions/types.ts'
+import type { UsedToken, Vault } from '../../sdk/index.ts'
+import type { Accepted } from '../accept.ts'
+import { type ActingDeps, actingInDryRun } from '../acting.ts'
+import { type Plan, planBody } from '../body/rewrite.ts'
+import { resolver } from '../detokenize.ts'
+import { type Head, strippedNames } from '../headers.ts'
+import type { Stage, Timed } from '../stages.ts'
+import { shapeOf } from '../transform/content.ts'
+import type { TransformRun } from '../transform/run.ts'
+import { decodedBody, shownBody } from './bodies.ts'
+import { foreseeTokens, refusalOf, type TokenPlan } from './tokens.ts'
+import {
+  type RehearsedTransform,
+  type RunIdle,
+  rehearseTransform,
+  type TransformPlan,
+  withoutConfiguration,
+} from './transform.ts'
+
+export interface RehearseDeps extends ActingDeps {
+  readonly vault: Pick<Vault, 'foresee'>
+  readonly expressions: Expressions
+  /** Absent: no code runs in dry runs. */
+  readonly runIdle?: RunIdle | undefined
+}
+
+export interface Rehearsal {
+  readonly accepted: Accepted
+  readonly head: Head
+  readonly body: Buffer
+  readonly now: number
+  readonly timed: Timed
+  /** Milliseconds, written by `timed`. */
+  readonly stages: Readonly<Partial<Record<Stage, number>>>
+  readonly run: Omit<TransformRun, 'code' | 'proxy'>
+}
+
+/** The answer. Lists end after 1,000 entries, changes after 100 of a kind; bodies over 256 KiB are not shown. */
+export interface DryRun {
+  readonly dry_run: true
+  /** Whether the request would have been sent. */
+  readonly forwards: boolean
+  /** What the caller would have got instead. */
+  readonly proxy_error?: Problem
+  readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
+  /** Whose grants decided. */
+  readonly acting: { readonly id: string; readonly as: 'caller' | 'application of the proxy' }
+  readonly expressions: readonly string[]
+  readonly tokens: readonly TokenPlan[]
+  readonly request_transform?: TransformPlan
+  readonly response_transform?: TransformPlan
+  readonly body: { readonly before?: Json; readonly after?: Json }
+  readonly stages: Rehearsal['stages']
+  readonly notes: readonly string[]
+}
+
+const MOST = 1_000
+
+const NOTES = {
+  masked:
+    'Nothing was sent. Values are shown by the masks of their tokens, and are null for tokens without a mask.',
+  code: 'The transform ran with masked values, so what it computes of them differs from a call. bt and fetch do nothing in a dry run.',
+  configuration:
+    'The transform ran with names in the place of its configuration, which a private application may not read.',
+  expressions:
+    'An expression cannot be evaluated on masked values. The body is shown, and was given to the transform, as it was sent.',
+} as const
+
+/** Origin and path, and of the query the names. */
+const destinationOf = ({ destination, method, path }: Accepted): DryRun['destination'] => {
+  const [at = '', query = ''] = path.split(/\?(.*)/s)
+  const scheme = destination.upstream === 'http' ? 'http' : 'https'
+  const names = new Set(new URLSearchParams(query).keys())
+  return { method, url: `${scheme}://${destination.authority}${at}`, query: [...names] }
+}
+
+const expressionsIn = (texts: readonly string[]): readonly string[] =>
+  texts
+    .flatMap((text) =>
+      scanText(text).flatMap(({ kind, start, end }) =>
+        kind === 'expression' ? [text.slice(start, end)] : [],
+      ),
+    )
+    .slice(0, MOST)
+
+/** The body with masked values; undefined when an expression cannot be evaluated on them. */
+const applied = (
+  plan: Extract<Plan, { kind: 'rewrite' }>,
+  tokens: ReadonlyMap<string, UsedToken>,
+): Buffer | undefined => {
+  try {
+    return plan.apply(resolver(tokens))
+  } catch (thrown) {
+    if (thrown instanceof AppError && thrown.code === 'bad_expression') return undefined
+    throw thrown
+  }
+}
+
+/** Rejects as the call itself would for what its headers and body are; what stops it later is in the answer. */
+export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promise<DryRun> => {
+  const { accepted, head, body, now, timed, stages, run } = rehearsal
+  const { contentType, contentEncoding, caller, proxy, method, suffix } = accepted
+  const notes: string[] = [NOTES.masked]
+  const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
+  const plan = await timed('plan', () =>
+    planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions, run.limits),
+  )
+  const acting = await actingInDryRun(deps, accepted)
+  const ids = plan.kind === 'pass' ? [] : plan.ids
+  const context = { traceId: run.traceId, now, caller: acting }
+  const { plans, used } = await timed('use', () => foreseeTokens(deps.vault, ids, context))
+  const refusal = plan.kind === 'pass' ? undefined : refusalOf(plans, acting)
+
+  let { bytes } = sent
+  if (plan.kind === 'rewrite' && used !== undefined) {
+    const masked = await timed('apply', () => applied(plan, used))
+    if (masked === undefined) notes.push(NOTES.expressions)
+    else bytes = masked
+  }
+  const before = shownBody({ ...sent, bytes })
+
+  const transformed = async (): Promise<RehearsedTransform | undefined> => {
+    const shape = shapeOf(contentType)
+    const { runIdle } = deps
+    if (proxy?.requestTransform === undefined) return undefined
+    const without = (reason: string) => ({ plan: { ran: false, reason }, after: before })
+    if (refusal !== undefined) return without('The call would be refused before.')
+    if (shape === undefined) return without('The content type is neither JSON nor a form.')
+    if (runIdle === undefined) return without('No code runs here. Ask the operator.')
+    notes.push(NOTES.code)
+    const hidden = caller.applicationType === 'private' && Object.keys(proxy.configuration).length > 0
+    if (hidden) notes.push(NOTES.configuration)
+    const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
+    const message = { head, stripped: strippedNames(head, run.brands), shape, body: bytes, args }
+    const shown = hidden ? withoutConfiguration(proxy) : proxy
+    return timed('transform', () => rehearseTransform(message, { ...run, proxy: shown }, runIdle))
+  }
+
+  const request = await transformed()
+  const error = refusal ?? request?.error
+  const after = request === undefined ? before : request.after
+  return {
+    dry_run: true,
+    forwards: error === undefined,
+    ...(error === undefined ? {} : { proxy_error: error.toProblem() }),
+    destination: destinationOf(accepted),
+    acting: { id: acting.actorId, as: acting === caller ? 'caller' : 'application of the proxy' },
+    expressions: plan.kind === 'pass' ? [] : expressionsIn(plan.texts()),
+    tokens: plans.slice(0, MOST),
+    ...(request === undefined ? {} : { request_transform: request.plan }),
+    ...(proxy?.responseTransform === undefined
+      ? {}
+      : { response_transform: { ran: false, reason: 'It runs on 2xx answers with JSON or a form.' } }),
+    body: {
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined || error !== undefined ? {} : { after }),
+    },
+    stages,
+    notes,
+  }
+}

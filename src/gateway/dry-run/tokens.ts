@@ -1,0 +1,64 @@
+/** Tokens of a body as a dry run tells of them. */
+import { AppError } from '../../common/errors.ts'
+import type { AccessRule, Caller, ForeseenUse, UseContext, UsedToken, Vault } from '../../sdk/index.ts'
+import { mayUse } from '../identify.ts'
+
+/** `unknown`: there is no such token; `denied`: no grant covers it; `unresolved`: nobody with token:use asks. */
+export type TokenPlan =
+  | { readonly id: string; readonly use: 'unknown' | 'denied' | 'unresolved' }
+  | {
+      readonly id: string
+      readonly use: 'allowed'
+      readonly type: string
+      readonly container: string
+      readonly disclosure: string
+      /** What decided: a rule, or the plain permission. */
+      readonly decided_by:
+        | { readonly permission: 'token:use' }
+        | { readonly rule: Pick<AccessRule, 'description' | 'priority' | 'container' | 'conditions'> }
+    }
+
+export interface ForeseenTokens {
+  readonly plans: readonly TokenPlan[]
+  /** With masked data. Undefined: not all of them can be used, so a call would use none. */
+  readonly used: ReadonlyMap<string, UsedToken> | undefined
+}
+
+const planOf = (foreseen: ForeseenUse): TokenPlan => {
+  if (foreseen.kind !== 'used') return { id: foreseen.id, use: foreseen.kind }
+  const { id, disclosure, rule, token } = foreseen
+  const told = rule && {
+    description: rule.description,
+    priority: rule.priority,
+    ...(rule.container === undefined ? {} : { container: rule.container }),
+    ...(rule.conditions === undefined ? {} : { conditions: rule.conditions }),
+  }
+  const decided_by = told === undefined ? { permission: 'token:use' as const } : { rule: told }
+  return { id, use: 'allowed', type: token.type, container: token.container, disclosure, decided_by }
+}
+
+/** Nothing is looked up for a caller who could use nothing. */
+export const foreseeTokens = async (
+  vault: Pick<Vault, 'foresee'>,
+  ids: readonly string[],
+  context: UseContext,
+): Promise<ForeseenTokens> => {
+  if (!mayUse(context.caller)) return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
+  const foreseen = await vault.foresee(ids, context)
+  const used = new Map(foreseen.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
+  return { plans: foreseen.map(planOf), used: used.size === foreseen.length ? used : undefined }
+}
+
+/** Why a call with these tokens in its body is refused, if it is. */
+export const refusalOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
+  if (!mayUse(caller))
+    return new AppError(
+      'forbidden',
+      'The body holds an expression, and nobody with the permission token:use asks for it.',
+    )
+  const wrong = plans.find(({ use }) => use !== 'allowed')
+  if (wrong === undefined) return undefined
+  return wrong.use === 'unknown'
+    ? new AppError('bad_expression', `No token has the id "${wrong.id}".`)
+    : new AppError('forbidden', `The token "${wrong.id}" may not be used. Its container is not granted.`)
+}

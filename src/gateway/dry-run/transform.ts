@@ -1,0 +1,72 @@
+import { AppError } from '../../common/errors.ts'
+import type { Json } from '../../common/json.ts'
+import type { Code, CodeRun, StoredProxy } from '../../sdk/index.ts'
+import type { Edits } from '../headers.ts'
+import { type Message, runTransform, type TransformRun } from '../transform/run.ts'
+import { shownBody } from './bodies.ts'
+import { bodyChanges, type Changes, headerChanges } from './changes.ts'
+
+/** What code said, and how long it took, in milliseconds. */
+export interface Heard {
+  readonly console: readonly { readonly level: string; readonly text: string }[]
+  readonly timing: { readonly waited: number; readonly cpu: number; readonly wall: number }
+}
+
+/** `Code.run` of code that can do nothing outside its sandbox; `heard` is told also when it rejects. */
+export type RunIdle = (run: CodeRun, heard: (heard: Heard) => void) => ReturnType<Code['run']>
+
+export interface TransformPlan extends Partial<Heard> {
+  readonly ran: boolean
+  /** Why it did not run. */
+  readonly reason?: string
+  readonly headers?: Changes
+  readonly body?: Changes
+}
+
+export interface RehearsedTransform {
+  readonly plan: TransformPlan
+  /** The body that goes out, if it can be shown. */
+  readonly after?: Json | undefined
+  /** What it failed with. */
+  readonly error?: AppError
+}
+
+/** Names in the place of values, for callers who may not read the proxy. */
+export const withoutConfiguration = (proxy: StoredProxy): StoredProxy => ({
+  ...proxy,
+  configuration: Object.fromEntries(Object.keys(proxy.configuration).map((name) => [name, `[${name}]`])),
+})
+
+const contentTypeOf = ({ head }: Message, { set, remove }: Edits): string | undefined => {
+  if (remove.includes('content-type')) return undefined
+  return [set.get('content-type') ?? head.get('content-type') ?? []].flat().join(', ')
+}
+
+/** Runs a request transform on a message whose values are masked, and tells what it changed. */
+export const rehearseTransform = async (
+  message: Message,
+  run: Omit<TransformRun, 'code'>,
+  runIdle: RunIdle,
+): Promise<RehearsedTransform> => {
+  const { head, stripped = [], body } = message
+  let said: Partial<Heard> = {}
+  const code: TransformRun['code'] = {
+    run: (one) =>
+      runIdle(one, ({ console, timing }) => {
+        said = { console, timing }
+      }),
+  }
+  const shown = (bytes: Buffer, contentType: string | undefined) =>
+    bytes.length === 0 ? {} : shownBody({ bytes, contentType, contentEncoding: undefined })
+  try {
+    const { edits, body: result } = await runTransform('request_transform', message, { ...run, code })
+    const before = shown(body, head.get('content-type')?.join(', '))
+    const after = shown(result, contentTypeOf(message, edits))
+    const changes = before === undefined || after === undefined ? {} : { body: bodyChanges(before, after) }
+    return { plan: { ran: true, ...said, headers: headerChanges(head, stripped, edits), ...changes }, after }
+  } catch (thrown) {
+    const error = AppError.from(thrown)
+    if (error.code === 'internal') throw thrown
+    return { plan: { ran: true, ...said }, error }
+  }
+}

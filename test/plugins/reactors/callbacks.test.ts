@@ -1,0 +1,200 @@
+import { createHmac } from 'node:crypto'
+import { EventEmitter, once } from 'node:events'
+import type { IncomingHttpHeaders } from 'node:http'
+import { createServer } from 'node:https'
+import { setImmediate } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { createCallbacks } from '../../../plugins/reactors/callbacks.ts'
+import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
+import { definePlugin, type Kernel } from '../../../src/sdk/index.ts'
+import { createAuthority } from '../../kit/authority.ts'
+import { startDns } from '../../kit/dns.ts'
+import { startTestService, testClock } from '../../kit/service.ts'
+
+interface Post {
+  readonly headers: IncomingHttpHeaders
+  readonly text: string
+}
+
+const authority = await createAuthority()
+const certificate = await authority.issue(['receiver.test'])
+const dns = await startDns()
+t.teardown(() => dns.close())
+dns.set('receiver.test', { a: ['127.0.0.1'] })
+
+/** A receiver that answers with these statuses in turn, then with 204. */
+const startReceiver = async (t: Test, statuses: readonly number[]) => {
+  const posts: Post[] = []
+  const arrived = new EventEmitter()
+  const left = [...statuses]
+  const server = createServer(certificate, async (request, response) => {
+    let text = ''
+    for await (const chunk of request) text += chunk
+    posts.push({ headers: request.headers, text })
+    const status = left.shift() ?? 204
+    response.writeHead(status, status === 302 ? { location: 'https://receiver.test/elsewhere' } : {}).end()
+    arrived.emit('post')
+  }).listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => {
+    server.closeAllConnections()
+    server.close()
+  })
+  const address = server.address()
+  const port = typeof address === 'object' && address ? address.port : 0
+  return {
+    url: `https://receiver.test:${port}/hook`,
+    posts,
+    /** Resolves when `count` posts have arrived. */
+    arrived: async (count: number) => {
+      while (posts.length < count) await once(arrived, 'post')
+    },
+  }
+}
+
+const outbound = {
+  allow: ['127.0.0.0/8'],
+  ports: '*',
+  resolvers: [{ address: '127.0.0.1', port: dns.port }],
+  trust: authority.pem,
+} as const
+
+const serviceOf = async (t: Test) => {
+  const service = await startTestService(t, {
+    outbound,
+    configs: { reactors: { callback_delays: [0, 0, 0] } },
+  })
+  const key = await service.application({ permissions: ['token:use', 'token:create'] })
+  const reactorOf = async (code: string) =>
+    (await service.call('POST', '/reactors', { body: { name: 'R', code } })).json
+  const react = (id: string, body: object) => service.call('POST', `/reactors/${id}/react`, { key, body })
+  return { ...service, key, reactorOf, react }
+}
+
+t.test('a result is posted to where the caller asked for it, signed, until it is accepted', async (t) => {
+  const receiver = await startReceiver(t, [500, 302])
+  const { reactorOf, react } = await serviceOf(t)
+  const { id, callback_key: secret } = await reactorOf(
+    'module.exports = ({ args }) => ({ raw: args, tokenize: { a: "x" } })',
+  )
+  const begun = await react(id, { args: { n: 1 }, callback_url: receiver.url })
+  t.equal(begun.status, 202)
+  await receiver.arrived(3)
+  t.equal(receiver.posts.length, 3, 'a redirect is not followed')
+  for (const { headers, text } of receiver.posts) {
+    const body = JSON.parse(text)
+    t.match(body, { asyncReactorRequestId: begun.json.asyncReactorRequestId, raw: { n: 1 } })
+    t.match(body.tokens.a, /^[0-9a-f-]{36}$/)
+    const [, seconds, given] =
+      /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
+    t.equal(given, createHmac('sha256', secret).update(`${seconds}.${text}`).digest('hex'))
+    t.match(headers, { 'content-type': 'application/json', 'sidevault-reactor': id })
+  }
+})
+
+t.test('a failure is posted too', async (t) => {
+  const receiver = await startReceiver(t, [])
+  const { reactorOf, react } = await serviceOf(t)
+  const { id } = await reactorOf('module.exports = () => { throw new Error("no such order") }')
+  await react(id, { callback_url: receiver.url })
+  await receiver.arrived(1)
+  t.match(JSON.parse(receiver.posts[0]?.text ?? ''), { error: { status: 400, detail: /no such order/ } })
+})
+
+t.test('keys and results are not readable at rest', async (t) => {
+  const { reactorOf, react, store, tenantId } = await serviceOf(t)
+  const { id, callback_key: secret } = await reactorOf('module.exports = () => ({ raw: "plain-4242" })')
+  const begun = await react(id, { callback_url: 'https://receiver.test:1/' })
+  const request: string = begun.json.asyncReactorRequestId
+  const row = () => store.records.get('reactor_requests', tenantId, request)
+  while (!('$sealed' in Object((await row())?.record))) await setImmediate()
+  const text = JSON.stringify([await row(), await store.records.get('reactors', tenantId, id)])
+  for (const hidden of [secret, 'plain-4242', 'module.exports']) t.notMatch(text, hidden)
+})
+
+/** The kernel as the plugin sees it, with a reactor and no code. */
+const kernelOf = async (t: Test) => {
+  const clock = testClock()
+  let kernel: Kernel | undefined
+  const sample = definePlugin({
+    api: 1,
+    name: 'reactors',
+    version: '1.0.0',
+    setup: (given) => {
+      kernel = given
+      return { collections: [Reactors, Callbacks] }
+    },
+  })
+  const service = await startTestService(t, { clock, outbound, plugins: [sample] })
+  if (kernel === undefined) throw new Error('the plugin was not set up')
+  const { tenantId } = service
+  const record = { callback_key: 'key', configuration: {}, created_by: 'x', created_at: 0 }
+  await kernel.records(Reactors).insert(tenantId, { id: 'reactor', name: 'R', ...record })
+  const waits = (url: string, more: object = {}) =>
+    kernel!.records(Callbacks).insert(tenantId, {
+      id: 'request',
+      reactor_id: 'reactor',
+      url,
+      attempts: 0,
+      due: clock.now(),
+      expires_at: clock.now() + 86_400_000,
+      ...more,
+    })
+  const waiting = () => kernel!.records(Callbacks).get(tenantId, 'request')
+  const process = (delays = [0, 0, 0]) => {
+    const stop = new AbortController()
+    const body = async () => ({ raw: 1 })
+    return { stop, ...createCallbacks(kernel!, { delays, body, signal: stop.signal }) }
+  }
+  return { clock, store: service.store, tenantId, waits, waiting, process }
+}
+
+t.test('what a process left behind is taken up by the next one, in its time', async (t) => {
+  const receiver = await startReceiver(t, [500])
+  const { clock, waits, waiting, process } = await kernelOf(t)
+  await waits(receiver.url)
+  const first = process([0, 600_000])
+  await first.resume()
+  await receiver.arrived(1)
+  while ((await waiting())?.due !== clock.now() + 600_000) await setImmediate()
+  first.stop.abort()
+  await first.settled()
+  clock.advance(600_000)
+  const second = process([0, 600_000])
+  await second.resume()
+  await second.settled()
+  t.equal(receiver.posts.length, 2)
+  t.equal(await waiting(), undefined)
+})
+
+t.test('where a result goes to is not readable at rest', async (t) => {
+  const { store, tenantId, waits } = await kernelOf(t)
+  await waits('https://receiver.test/hook-7f3a91c2')
+  const row = await store.records.get('reactor_callbacks', tenantId, 'request')
+  t.match(row, { record: { reactor_id: 'reactor', attempts: 0 } })
+  t.notMatch(JSON.stringify(row), '7f3a91c2')
+})
+
+t.test('one attempt is made by one process only', async (t) => {
+  const receiver = await startReceiver(t, [])
+  const { waits, waiting, process } = await kernelOf(t)
+  await waits(receiver.url)
+  const processes = Array.from({ length: 5 }, () => process())
+  await Promise.all(processes.map((each) => each.resume()))
+  await receiver.arrived(1)
+  while ((await waiting()) !== undefined) await setImmediate()
+  for (const { stop } of processes) stop.abort()
+  await Promise.all(processes.map((each) => each.settled()))
+  t.equal(receiver.posts.length, 1)
+})
+
+t.test('it is given up after the last attempt', async (t) => {
+  const receiver = await startReceiver(t, [500, 500, 500, 500])
+  const { waits, waiting, process } = await kernelOf(t)
+  await waits(receiver.url)
+  const { resume, settled } = process([0, 0])
+  await resume()
+  await settled()
+  t.equal(receiver.posts.length, 2)
+  t.equal(await waiting(), undefined)
+})
