@@ -9,7 +9,7 @@ const statOf = (pid: string): { parent: number } | undefined => {
   }
 }
 
-/** Processes below `pid` by what they are: `envoy`, `gateway`, `admin`; a second gateway is `gateway-2`. */
+/** Processes below `pid` by what they are: `envoy`, `gateway`, `admin`, `sandbox`; a second gateway is `gateway-2`. */
 export const partsBelow = (pid: number): Record<string, number> => {
   const parents = new Map<number, number>()
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
@@ -31,7 +31,9 @@ export const partsBelow = (pid: number): Record<string, number> => {
         ? 'admin'
         : /envoy/.test(command.split('\0')[0] ?? '')
           ? 'envoy'
-          : undefined
+          : /sandbox/.test(command.slice(0, 40))
+            ? 'sandbox'
+            : undefined
     if (kind === undefined) continue
     parts[kind in parts ? `${kind}-${Object.keys(parts).length}` : kind] = one
   }

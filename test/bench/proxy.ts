@@ -25,6 +25,17 @@ export interface ProxyFigures {
 }
 
 const HOST = 'destination.bench.test'
+
+/** Code of the kind people write: it renames and signs. */
+const REQUEST_TRANSFORM = `const { createHmac } = require('crypto')
+module.exports = async ({ args: { body, headers } }) => {
+  const sent = { amount: body.amount, currency: body.currency, source: { pan: body.card }, padding: body.padding }
+  const signature = createHmac('sha256', 'key').update(JSON.stringify(sent)).digest('hex')
+  return { body: sent, headers: { ...headers, 'x-signature': signature } }
+}`
+const RESPONSE_TRANSFORM =
+  'module.exports = async ({ args: { body, headers } }) => ({ body: { charge: body.id, ok: body.status === "succeeded" }, headers })'
+
 const median = (values: readonly number[]) =>
   [...values].sort((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0
 
@@ -37,7 +48,8 @@ export const bodyWith = (expression: string, bytes: number): string => {
 
 /**
  * DESIGN §9: (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
- * 1 KB JSON body and everything on. Targets are interleaved; each figure is the median of `rounds` stretches.
+ * 1 KB JSON body and everything on, (d) the same through a stored proxy with a request transform, (e) with a request and a
+ * response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
  */
 export const benchProxy = async (options: {
   seconds: number
@@ -87,6 +99,20 @@ export const benchProxy = async (options: {
   })
   const headers = { 'content-type': 'application/json' }
   const body = bodyWith(`{{ ${token.json.id} | json: '$.number' }}`, 1024)
+  const store = async (transforms: object): Promise<string> => {
+    const answer = await sidevault.call('POST', '/proxies', {
+      key: sidevault.managementKey,
+      body: { name: 'bench', destination_url: `https://${HOST}:${destinationPort}`, ...transforms },
+    })
+    return answer.json.key
+  }
+  const through = (proxyKey: string) =>
+    httpRequest('POST', '/proxy/charge', { ...headers, 'svc-api-key': key, 'svc-proxy-key': proxyKey }, body)
+  const request_transform = { code: REQUEST_TRANSFORM }
+  const outward = await store({ request_transform })
+  const bothWays = await store({ request_transform, response_transform: { code: RESPONSE_TRANSFORM } })
+  // The sandbox's processes start with the first call that needs them.
+  await sidevault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': outward } })
   const parts = partsBelow(sidevault.pid)
   const targets = [
     {
@@ -112,6 +138,8 @@ export const benchProxy = async (options: {
       ),
       pids: parts,
     },
+    { name: 'd: with a transform', port: sidevault.port, request: through(outward), pids: parts },
+    { name: 'e: with two', port: sidevault.port, request: through(bothWays), pids: parts },
   ]
   const figures: ProxyFigures[] = []
   try {

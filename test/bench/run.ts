@@ -1,6 +1,7 @@
 import { cpus, release } from 'node:os'
 import { type ApiFigures, benchApi } from './api.ts'
 import { benchProxy } from './proxy.ts'
+import { benchSandbox } from './sandbox.ts'
 
 /** `npm run bench [-- --quick]`: prints Markdown tables. Method and last results: test/bench/README.md. */
 const quick = process.argv.includes('--quick')
@@ -11,7 +12,7 @@ const table = (head: readonly string[], rows: readonly (readonly (string | numbe
 const fixed = (digits: number) => (value: number) => value.toFixed(digits)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 
-log('Proxy: three targets, interleaved …')
+log('Proxy: five targets, interleaved …')
 const proxy = await benchProxy({ seconds: quick ? 2 : 5, rounds: quick ? 1 : 3, concurrencies: [1, 8, 32] })
 log('API: filling and measuring …')
 const api = await benchApi({
@@ -30,6 +31,16 @@ const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | '
     .map(([name, value]) => `${name} ${fixed(3)(value)}`)
     .join(', '),
 ]
+/** Over (a); over (c) for what code adds. */
+const atOne = proxy.figures.filter(({ concurrency }) => concurrency === 1)
+const [straight, , plain] = atOne
+const addedAtOne = atOne.slice(2).map(({ target, p50 }) => {
+  const over = (base: typeof straight) => (p50 - (base?.p50 ?? 0)).toFixed(2)
+  return `${target} ${over(straight)}${target === plain?.target ? '' : ` (${over(plain)} over c)`}`
+})
+log('Sandbox: transforms without Envoy …')
+const sandbox = await benchSandbox({ seconds: quick ? 2 : 5, concurrencies: [1, 8], programs: 1_000 })
+
 process.stdout.write(
   [
     `${cpus().length} × ${cpus()[0]?.model.trim()}, Linux ${release()}, Node ${process.version}`,
@@ -43,6 +54,8 @@ process.stdout.write(
         figure.failures,
       ]),
     ),
+    '',
+    `p50 added at concurrency 1, ms: ${addedAtOne.join(', ')}`,
     '',
     `Resident memory after it: ${Object.entries(proxy.memory)
       .map(([name, value]) => `${name} ${whole(value)} MiB`)
@@ -63,6 +76,21 @@ process.stdout.write(
       ['/tokenize in hundreds, up to', 'tokens/s'],
       api.bulk.map((one) => [whole(one.tokens), whole(one.perSecond)]),
     ),
+    '',
+    table(
+      ['transform', 'concurrency', 'invocations/s', 'p50 ms', 'p99 ms', 'CPU ms: children', 'service'],
+      sandbox.invocations.map((figure) => [
+        figure.name,
+        figure.concurrency,
+        whole(figure.perSecond),
+        fixed(2)(figure.p50),
+        fixed(2)(figure.p99),
+        fixed(2)(figure.childrenCpu),
+        fixed(2)(figure.parentCpu),
+      ]),
+    ),
+    '',
+    `First call after a save: ${fixed(1)(sandbox.firstCall.p50)} ms, at worst ${fixed(1)(sandbox.firstCall.worst)} ms; ${fixed(2)(sandbox.memoryPerProgram)} MiB for each program that is ready`,
     '',
   ].join('\n'),
 )
