@@ -10,9 +10,9 @@ const notStarted: Outcome = {
 }
 
 /**
- * A sandbox whose processes start when they are first needed, or warmed, or asked for their health; who needs them waits
- * for that. Its health is good while they start for the first time, so that nothing else waits. A start that fails is
- * tried again by the next use.
+ * A sandbox whose processes start when they are first needed, or warmed; who needs them waits for that. Its health is
+ * good until they have started for the first time, so that nothing else waits. A start that failed is tried again by
+ * the next use, or by whoever asks for its health.
  */
 export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
   let started: Promise<Sandbox> | undefined
@@ -46,9 +46,7 @@ export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
     warm: async (programs) => (await sandbox()).warm(programs),
     health: async () => {
       if (ready !== undefined) return ready.health()
-      const starting = sandbox()
-      if (failed) await starting
-      else starting.catch(() => {}) // the next one to ask is told
+      if (failed) await sandbox()
     },
     close: async () => {
       closed = true

@@ -10,7 +10,7 @@ export interface AccountDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Where calls of stored proxies and denied calls are recorded; absent: nowhere. */
+  /** Where calls, and those denied, are recorded; absent: nowhere. */
   readonly audit?: ((records: readonly AuditRecord[]) => Promise<void>) | undefined
 }
 
@@ -19,7 +19,7 @@ export interface Account {
   traceId: string
   /** Tokens used. */
   tokens: number
-  /** A stored proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
+  /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
   called(identity: Identity): Promise<void>
   /** Once: how it ended; `status` is `forwarded`, `dry_run` or the status of our own answer. */
   finish(status: string, error?: AppError): void

@@ -199,7 +199,7 @@ const createExchange = (shared: Shared): Exchange => {
   const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
     const accepted = await accept(head)
     const { proxy, contentType, dryRun } = accepted
-    if (proxy !== undefined || dryRun) await account.called(accepted)
+    await account.called(accepted)
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
     const edits: Edits = {

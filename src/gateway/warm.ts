@@ -27,7 +27,7 @@ const programsOf = ({ tenantId, requestTransform, responseTransform }: StoredPro
  */
 export const startWarmer = (
   { proxies, sandbox, log }: WarmerDeps,
-  { everyMs = 200 }: { readonly everyMs?: number } = {},
+  { everyMs = 200, afterMs = 0 }: { readonly everyMs?: number; readonly afterMs?: number } = {},
 ): { close(): void } => {
   let seen: number | undefined
   let timer: NodeJS.Timeout | undefined
@@ -45,7 +45,7 @@ export const startWarmer = (
     }
     if (!closed) timer = setTimeout(look, everyMs).unref()
   }
-  void look()
+  timer = setTimeout(look, afterMs).unref()
   return {
     close: () => {
       closed = true

@@ -16,7 +16,7 @@ import { envoyMetrics } from './envoy-metrics.ts'
 import { type Foundation, openFoundation } from './foundation.ts'
 import { install } from './install.ts'
 import { startOperator } from './operator.ts'
-import type { RunningRole, Tell } from './running-role.ts'
+import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
 
 const PURGE_MS = 5_000
 
@@ -125,13 +125,16 @@ export const startAdminRole = async (
     },
     sockets.operator,
   )
-  warmReactors(foundation).catch((err: unknown) => {
-    log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
-  })
+  const warming = setTimeout(() => {
+    warmReactors(foundation).catch((err: unknown) => {
+      log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
+    })
+  }, WARM_AFTER_MS).unref()
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
     close: async () => {
+      clearTimeout(warming)
       await Promise.all([admin.close(), grpc.close(), operator.close()])
       await demo?.close()
       await purge.stop()

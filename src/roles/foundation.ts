@@ -19,7 +19,7 @@ import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
-import { createOutbound } from '../outbound/fetch.ts'
+import type { Outbound } from '../outbound/fetch.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
 import { createRateLimits } from '../shared-state/rate-limits.ts'
 import { openStore } from '../store/open.ts'
@@ -104,19 +104,23 @@ export const openFoundation = async (
       { directory: journalDirectory(config) },
     )
     const { egress, destinationTimeoutMs: timeoutMs } = config
-    const outbound = createOutbound({
-      egress,
-      trust: await trustBundle(egress.ca),
-      own: { addresses: machineAddresses(), port: options.listenPort ?? config.listen.port },
-      timeoutMs,
-    })
-    closers.push(() => outbound.close())
+    const trust = await trustBundle(egress.ca)
+    const own = { addresses: machineAddresses(), port: options.listenPort ?? config.listen.port }
+    // Loaded when code first asks for something: most processes start without.
+    let outbound: Promise<Outbound> | undefined
+    const fetch: Outbound['fetch'] = async (request, signal) => {
+      outbound ??= import('../outbound/fetch.ts').then(({ createOutbound }) =>
+        createOutbound({ egress, trust, own, timeoutMs }),
+      )
+      return (await outbound).fetch(request, signal)
+    }
+    closers.push(async () => (await outbound)?.close())
     const codeHost = createCodeHost({
       startSandbox: async () => {
         const { createSandbox } = await import('../sandbox/sandbox.ts')
         return createSandbox({ log, metrics }, onSandbox === undefined ? {} : { onChild: onSandbox })
       },
-      fetch: outbound.fetch,
+      fetch,
     })
     closers.push(() => codeHost.close())
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
@@ -134,7 +138,7 @@ export const openFoundation = async (
         createVault: (parts) =>
           createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
         createCode: codeHost.createCode,
-        fetch: outbound.fetch,
+        fetch,
       },
       {
         plugins: config.plugins,

@@ -10,7 +10,7 @@ import { createProxyDirectory } from '../kernel/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { openFoundation } from './foundation.ts'
-import type { RunningRole, Tell } from './running-role.ts'
+import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
 export const startGatewayRole = async (
@@ -65,8 +65,7 @@ export const startGatewayRole = async (
   }
   const parts = { sandbox: () => sandbox.health() }
   const ops = await startOps({ metrics, health, parts }, at(sockets.status))
-  // Behind all that other requests need: starting children takes its time.
-  const warmer = startWarmer({ proxies, sandbox, log })
+  const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
     close: async () => {
       warmer.close()

@@ -1,3 +1,6 @@
+/** Milliseconds from when a process answers until it makes code ready: that may not slow down what starts beside it. */
+export const WARM_AFTER_MS = 1_000
+
 /** What a process does once it answers. */
 export interface RunningRole {
   /** The admin process of a first start: what the supervisor has to tell. */

@@ -26,12 +26,15 @@ export interface ProxyFigures {
 
 const HOST = 'destination.bench.test'
 
-/** Code of the kind people write: it renames and signs. */
-const REQUEST_TRANSFORM = `const { createHmac } = require('crypto')
+/** Code of the kinds people write. */
+const EDIT = `module.exports = async ({ args: { body, headers } }) => {
+  const { card, ...rest } = body
+  return { body: { ...rest, source: { pan: card } }, headers: { ...headers, 'x-order': '7' } }
+}`
+const SIGN = `const { createHmac } = require('crypto')
 module.exports = async ({ args: { body, headers } }) => {
-  const sent = { amount: body.amount, currency: body.currency, source: { pan: body.card }, padding: body.padding }
-  const signature = createHmac('sha256', 'key').update(JSON.stringify(sent)).digest('hex')
-  return { body: sent, headers: { ...headers, 'x-signature': signature } }
+  const signature = createHmac('sha256', 'key').update(JSON.stringify(body)).digest('hex')
+  return { body, headers: { ...headers, 'x-signature': signature } }
 }`
 const RESPONSE_TRANSFORM =
   'module.exports = async ({ args: { body, headers } }) => ({ body: { charge: body.id, ok: body.status === "succeeded" }, headers })'
@@ -48,8 +51,8 @@ export const bodyWith = (expression: string, bytes: number): string => {
 
 /**
  * DESIGN §9: (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
- * 1 KB JSON body and everything on, (d) the same through a stored proxy with a request transform, (e) with a request and a
- * response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
+ * 1 KB JSON body and everything on, (d) the same through a stored proxy, (e) with a request
+ * transform that edits, (f) with one that signs and a response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
  */
 export const benchProxy = async (options: {
   seconds: number
@@ -108,11 +111,14 @@ export const benchProxy = async (options: {
   }
   const through = (proxyKey: string) =>
     httpRequest('POST', '/proxy/charge', { ...headers, 'svc-api-key': key, 'svc-proxy-key': proxyKey }, body)
-  const request_transform = { code: REQUEST_TRANSFORM }
-  const outward = await store({ request_transform })
-  const bothWays = await store({ request_transform, response_transform: { code: RESPONSE_TRANSFORM } })
+  const bare = await store({})
+  const edits = await store({ request_transform: { code: EDIT } })
+  const signs = await store({
+    request_transform: { code: SIGN },
+    response_transform: { code: RESPONSE_TRANSFORM },
+  })
   // The sandbox's processes start with the first call that needs them.
-  await sidevault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': outward } })
+  await sidevault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': edits } })
   const parts = partsBelow(sidevault.pid)
   const targets = [
     {
@@ -138,8 +144,9 @@ export const benchProxy = async (options: {
       ),
       pids: parts,
     },
-    { name: 'd: with a transform', port: sidevault.port, request: through(outward), pids: parts },
-    { name: 'e: with two', port: sidevault.port, request: through(bothWays), pids: parts },
+    { name: 'd: stored proxy', port: sidevault.port, request: through(bare), pids: parts },
+    { name: 'e: d + transform', port: sidevault.port, request: through(edits), pids: parts },
+    { name: 'f: d + two', port: sidevault.port, request: through(signs), pids: parts },
   ]
   const figures: ProxyFigures[] = []
   try {

@@ -12,7 +12,7 @@ const table = (head: readonly string[], rows: readonly (readonly (string | numbe
 const fixed = (digits: number) => (value: number) => value.toFixed(digits)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 
-log('Proxy: five targets, interleaved …')
+log('Proxy: six targets, interleaved …')
 const proxy = await benchProxy({ seconds: quick ? 2 : 5, rounds: quick ? 1 : 3, concurrencies: [1, 8, 32] })
 log('API: filling and measuring …')
 const api = await benchApi({
@@ -20,6 +20,17 @@ const api = await benchApi({
   seconds: quick ? 2 : 4,
   concurrencies: [8, 32],
 })
+log('Sandbox: transforms without Envoy …')
+const sandbox = await benchSandbox({ seconds: quick ? 2 : 5, concurrencies: [1, 8], programs: 1_000 })
+
+const atOne = new Map(
+  proxy.figures
+    .filter(({ concurrency }) => concurrency === 1)
+    .map(({ target, p50 }) => [target.slice(0, 1), p50]),
+)
+/** p50 in ms that one target adds to another. */
+const added = (target: string, base: string) =>
+  `${target} over ${base} ${fixed(2)((atOne.get(target) ?? Number.NaN) - (atOne.get(base) ?? Number.NaN))}`
 
 const measures = ['requests/s', 'p50 ms', 'p99 ms', 'CPU s per 1,000', 'of which']
 const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | 'p50' | 'p99' | 'cpu'>) => [
@@ -31,15 +42,6 @@ const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | '
     .map(([name, value]) => `${name} ${fixed(3)(value)}`)
     .join(', '),
 ]
-/** Over (a); over (c) for what code adds. */
-const atOne = proxy.figures.filter(({ concurrency }) => concurrency === 1)
-const [straight, , plain] = atOne
-const addedAtOne = atOne.slice(2).map(({ target, p50 }) => {
-  const over = (base: typeof straight) => (p50 - (base?.p50 ?? 0)).toFixed(2)
-  return `${target} ${over(straight)}${target === plain?.target ? '' : ` (${over(plain)} over c)`}`
-})
-log('Sandbox: transforms without Envoy …')
-const sandbox = await benchSandbox({ seconds: quick ? 2 : 5, concurrencies: [1, 8], programs: 1_000 })
 
 process.stdout.write(
   [
@@ -55,7 +57,7 @@ process.stdout.write(
       ]),
     ),
     '',
-    `p50 added at concurrency 1, ms: ${addedAtOne.join(', ')}`,
+    `p50 added at concurrency 1, ms: ${[added('c', 'a'), added('e', 'd'), added('f', 'd')].join(', ')}`,
     '',
     `Resident memory after it: ${Object.entries(proxy.memory)
       .map(([name, value]) => `${name} ${whole(value)} MiB`)

@@ -103,7 +103,8 @@ export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: R
   const loadInto = (timeout: number): string => {
     if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
     if (compiled.kind === 'module') return loadModule(compiled.text, compiled.cached, timeout)
-    const body = compiled.script.runSync(context, { reference: true, timeout }) as ivm.Reference<unknown>
+    // it is the body of one function (compile.ts), so nothing of it runs yet
+    const body = compiled.script.runSync(context, { reference: true }) as ivm.Reference<unknown>
     try {
       return call(['load', body.derefInto()], timeout)
     } finally {

@@ -13,7 +13,7 @@ const MAX_HEAP = 128 * 2 ** 20
 const MAX_RSS = 260 * 2 ** 20
 /** Invocations of one isolate before it is replaced; and between two looks at its heap. */
 const MAX_INVOCATIONS = 10_000
-const MEASURE_EVERY = 16
+const MEASURE_EVERY = 32
 /** Milliseconds without use after which an isolate is given up, and how often that is looked at. */
 const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 30_000

@@ -1,6 +1,6 @@
 /** What a child may say. It runs other people's code, so each message is held against this before it is believed. */
+import { Ajv, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
-import { Compile } from 'typebox/compile'
 
 const Id = Type.Integer({ minimum: 0 })
 const Ms = Type.Number({ minimum: 0 })
@@ -62,8 +62,10 @@ export const FromChild = Type.Union([
 ])
 export type FromChild = Static<typeof FromChild>
 
-const validator = Compile(FromChild)
+let validate: ValidateFunction<FromChild> | undefined
 
 /** The message, or undefined when it is none. */
-export const asFromChild = (header: unknown): FromChild | undefined =>
-  validator.Check(header) ? header : undefined
+export const asFromChild = (header: unknown): FromChild | undefined => {
+  validate ??= new Ajv({ strict: false }).compile<FromChild>(FromChild)
+  return validate(header) ? header : undefined
+}

@@ -33,11 +33,14 @@ const answer = (functions: HostFunctions, name: string, json: string): Envelope 
   }
 }
 
+const STATELESS: HostFunctions = { ...texts, ...digests, ...asymmetric, ...compression }
+
 /** One for each context: it holds the states of the context's ciphers. */
 export const createHostSync = (): HostSync => {
-  let functions: HostFunctions | undefined
+  let ciphers: HostFunctions | undefined
   return (name, json) => {
-    functions ??= { ...texts, ...digests, ...asymmetric, ...compression, ...createCiphers() }
-    return JSON.stringify(answer(functions, name, json))
+    if (Object.hasOwn(STATELESS, name)) return JSON.stringify(answer(STATELESS, name, json))
+    ciphers ??= createCiphers()
+    return JSON.stringify(answer(ciphers, name, json))
   }
 }
