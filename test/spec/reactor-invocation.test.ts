@@ -176,6 +176,9 @@ t.test('CustomHttpResponseError answers with its own status, headers and body', 
   t.equal(answer.status, 418)
   t.equal(answer.headers['x-teapot'], 'yes')
   t.strictSame(answer.json, { short: 'stout' })
+  const { status, body } = await react(id)
+  t.equal(status, 418)
+  t.strictSame(body.body ?? body, { short: 'stout' }, 'over gRPC it lies in the problem')
 })
 
 t.test('code that cannot run is 422, with its fault', async (t) => {
