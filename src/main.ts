@@ -103,7 +103,7 @@ const program = (): Command => {
     })
   audit
     .command('accept-loss')
-    .description('set the damaged part of a journal aside, so that the service starts again')
+    .description('set the damaged part of a journal aside, so that the chain goes on behind what holds')
     .requiredOption('--journal <name>', 'the journal, as "verify" prints it')
     .option('--yes', 'do it; without, only show what would be lost', false)
     .addOption(file)

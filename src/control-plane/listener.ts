@@ -61,9 +61,44 @@ const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   },
 })
 
-/** No paths, queries, headers or hosts (completions §12). */
-const accessLog = (brand: string) => ({
+/** An upstream that cannot be found, reached or waited for, or is overloaded; not a caller that went away. */
+const UPSTREAM_FAILURES = [
+  'DF',
+  'UF',
+  'UC',
+  'UH',
+  'UO',
+  'UR',
+  'URX',
+  'UT',
+  'UPE',
+  'LR',
+  'NC',
+  'OM',
+  'SI',
+  'DT',
+]
+
+const failures = {
+  or_filter: {
+    filters: [
+      {
+        status_code_filter: {
+          comparison: { op: 'GE', value: { default_value: 500, runtime_key: 'access_log.status' } },
+        },
+      },
+      { response_flag_filter: { flags: UPSTREAM_FAILURES } },
+    ],
+  },
+}
+
+/**
+ * What only Envoy knows: the gateway has let a request go before its destination fails. No paths, queries, headers or
+ * hosts (completions §12).
+ */
+const accessLog = ({ brands: [brand, other = brand], accessLog: which = 'failures' }: Settings) => ({
   name: 'envoy.access_loggers.stderr',
+  ...(which === 'failures' ? { filter: failures } : {}),
   typed_config: {
     '@type': STDERR,
     log_format: {
@@ -74,7 +109,8 @@ const accessLog = (brand: string) => ({
         status: '%RESPONSE_CODE%',
         flags: '%RESPONSE_FLAGS%',
         details: '%RESPONSE_CODE_DETAILS%',
-        trace_id: `%REQ(${brandHeaders(brand).traceId}):200%`,
+        reason: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
+        trace_id: `%REQ(${brandHeaders(brand).traceId}?${brandHeaders(other).traceId}):200%`,
         ms: '%DURATION%',
       },
     },
@@ -114,7 +150,7 @@ const connectionManager = (settings: Settings) => ({
       initial_connection_window_size: 1_048_576,
     },
     early_header_mutation_extensions: [headerCopies(settings.clientAddress)],
-    ...(settings.accessLog ? { access_log: [accessLog(settings.brands[0])] } : {}),
+    access_log: [accessLog(settings)],
     local_reply_config: localReplies(settings),
     route_config: routes(settings),
     http_filters: [

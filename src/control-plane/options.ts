@@ -42,8 +42,8 @@ export interface BootstrapOptions {
   readonly requestTimeoutMs?: number
   /** Tell our own processes the address that connected, for rate limits. Default false. */
   readonly clientAddress?: boolean
-  /** JSON lines of route, status, flags, trace id and time on standard error. Default false. */
-  readonly accessLog?: boolean
+  /** JSON lines of route, status, flags, trace id and time on standard error. Default `failures`. */
+  readonly accessLog?: 'failures' | 'all'
 }
 
 export interface Settings extends BootstrapOptions {

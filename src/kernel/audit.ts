@@ -1,4 +1,5 @@
 import type { AuditRecord } from '../audit/types.ts'
+import { UUID_PATTERN } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Call, Caller, Operation } from '../sdk/index.ts'
 
@@ -74,6 +75,14 @@ export const subjectOf = (operation: Operation): Subject | undefined => {
   return { entity: permission.slice(0, cut).replaceAll(':', '_'), verb: permission.slice(cut + 1) }
 }
 
+const UUID = new RegExp(UUID_PATTERN)
+
+/** An id that a refused caller named: nobody has looked it up, and one that is no UUID may be anything, data included. */
+const claimedId = (input: unknown): string => {
+  const id = idIn(input) ?? ''
+  return UUID.test(id) ? id : ''
+}
+
 /** The record of a call that was refused for lack of permission (completions §10). */
 export const deniedRecord = (
   operation: Operation,
@@ -87,7 +96,7 @@ export const deniedRecord = (
   const { entity, verb } = subject
   return record(
     { entity, verb, message: `Denied: ${titled(entity)} ${verb}` },
-    idIn(input) ?? '',
+    claimedId(input),
     caller,
     traceId,
     now,

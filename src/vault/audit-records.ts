@@ -13,7 +13,7 @@ const DONE: Readonly<Record<TokenOperation, string>> = {
   use: 'used',
 }
 
-/** The token a record is about; `id` is `''` when a denied create named none. */
+/** The token a record is about; `id` is `''` for a create that was denied. */
 interface Subject {
   readonly id: string
   readonly type: string

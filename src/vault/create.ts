@@ -73,10 +73,11 @@ const authorize = async (
 ): Promise<readonly Disclosure[]> => {
   const disclosures: Disclosure[] = []
   for (const { id, type, container } of drafts) {
-    const subject = { id: id.kind === 'given' ? id.text : '', type: type.name, container }
-    const decision = decide(context.caller.grants, 'token:create', subject)
+    const wanted = { id: id.kind === 'given' ? id.text : '', container }
+    const decision = decide(context.caller.grants, 'token:create', wanted)
     if (decision === 'denied') {
-      await parts.journal.append([deniedRecord(parts, subject, 'create', context, now)])
+      // The wanted id stays unwritten: it has not been found to be no data.
+      await parts.journal.append([deniedRecord(parts, { id: '', type: type.name }, 'create', context, now)])
       throw new AppError(
         'forbidden',
         `Creating a token in the container "${container}" is not permitted. Use a key that holds token:create there.`,

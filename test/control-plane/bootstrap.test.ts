@@ -36,7 +36,7 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
     },
     grpcSocket: 'run/grpc.sock',
     demo: { socket: 'run/demo.sock', authority: 'trust.pem', host: 'demo.sidevault.test' },
-    accessLog: true,
+    accessLog: 'all',
   }
   t.equal(validateBootstrap(directory, largest), '')
 })

@@ -338,7 +338,7 @@ t.test('of two gateway processes one is enough', async (t) => {
 })
 
 t.test('the access log names no path, query, header or host', async (t) => {
-  const world = await startWorld({ bootstrap: { accessLog: true } })
+  const world = await startWorld({ bootstrap: { accessLog: 'all' } })
   await world.post('/proxy/secret-path?secret-query=1', {
     to: world.url('/secret-base'),
     headers: { 'x-secret-header': 'secret-value', 'svc-trace-id': 'trace-1' },
@@ -351,3 +351,23 @@ t.test('the access log names no path, query, header or host', async (t) => {
   t.match(lines, /"route":"proxy_https"/)
   t.notMatch(lines, /secret|dest\.test/)
 })
+
+t.test(
+  'a destination that fails behind the gateway leaves one line with the trace id, others none',
+  async (t) => {
+    const world = await startWorld()
+    await world.post('/proxy', { to: world.url(), headers: { 'svc-trace-id': 'trace-fine' } })
+    await world.post('/proxy', {
+      to: 'https://secret-host.invalid/secret-path',
+      headers: { 'svc-trace-id': 'trace-lost' },
+    })
+    await world.close()
+    const lines = world.envoy
+      .stderr()
+      .split('\n')
+      .filter((line) => line.startsWith('{'))
+    t.equal(lines.length, 1)
+    t.match(JSON.parse(lines[0]!), { trace_id: 'trace-lost', status: 502, flags: 'DF', route: 'proxy_https' })
+    t.notMatch(lines[0], /secret/)
+  },
+)

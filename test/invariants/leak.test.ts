@@ -154,6 +154,17 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', { timeou
     )
     for (const name of ['card', 'text', 'ssn'] as const) t.notMatch(answer.text, marks[name])
   }
+  const reader = await vault.application({ permissions: ['token:search'] })
+  for (const [method, path, body] of [
+    ['GET', `/tokens/${marks.account}`, undefined],
+    ['DELETE', `/tokens/${encodeURIComponent(marks.text)}`, undefined],
+    ['POST', '/tokens', { id: marks.account, data: marks.account }],
+  ] as const)
+    t.equal(
+      (await vault.call(method, path, { key: reader, ...(body ? { body } : {}) })).status,
+      403,
+      `${method} by one who may not`,
+    )
   const unknownKey = await vault.call('GET', '/tokens', { key: `key_${marks.bad}` })
   t.equal(unknownKey.status, 401)
   t.equal((await call('DELETE', `/tokens/${text.json.id}`)).status, 204)
