@@ -2,7 +2,12 @@ import { execFile } from 'node:child_process'
 import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
+import { FixtureError, fixtureOf } from '../../src/commands/transform/fixtures.ts'
+import { brandRules } from '../../src/gateway/headers.ts'
 import { root } from '../kit/sources.ts'
+
+// Each run starts the whole command, and its sandbox.
+t.setTimeout(120_000)
 
 const bin = join(root, 'bin/sidevault.js')
 
@@ -102,18 +107,25 @@ t.test('faults are told with their places in the file', async (t) => {
 })
 
 t.test('what cannot be run is said in a sentence, and nothing of a fixture is quoted', async (t) => {
-  const wrong: (readonly string[])[] = [
-    ['missing.js'],
-    ['echo.js', '--body', '4242424242424242,'],
-    ['echo.js', '--body', '@missing.json'],
-    ['echo.js', '--headers', '[4242424242424242]'],
-    ['echo.js', '--headers', '{"content-type":"text/plain"}'],
-    ['echo.js', '--type', 'xml'],
-    ['echo.js', '--unknown'],
-  ]
-  for (const [file = '', ...args] of wrong) {
-    const { code, err } = await run(file, ...args)
+  for (const args of [['missing.js'], ['echo.js', '--body', '4242424242424242,']]) {
+    const { code, err } = await run(args[0] ?? '', ...args.slice(1))
     t.equal(code, 2, `${args}`)
     t.notMatch(err, /4242|\n {4}at /)
   }
+  const options = { method: 'POST', path: '', query: '', type: 'json' } as const
+  const wrong = [
+    { body: '@missing.json' },
+    { headers: '[4242424242424242]' },
+    { headers: '{"content-type":"text/plain"}' },
+    { configuration: '4242424242424242' },
+    { type: 'form', body: '{"card":{"number":"4242424242424242"}}' },
+  ] as const
+  for (const given of wrong)
+    try {
+      fixtureOf({ ...options, ...given }, brandRules(['SVC']))
+      t.fail(JSON.stringify(given))
+    } catch (error) {
+      t.ok(error instanceof FixtureError, JSON.stringify(given))
+      t.notMatch(String(error), /4242/)
+    }
 })

@@ -1,0 +1,71 @@
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startDestination } from '../kit/destination.ts'
+import { startDns } from '../kit/dns.ts'
+import { startTestService } from '../kit/service.ts'
+
+const authority = await createAuthority()
+const destination = await startDestination(await authority.issue(['good.test']))
+const dns = await startDns()
+t.teardown(() => Promise.all([destination.close(), dns.close()]))
+dns.set('good.test', { a: ['127.0.0.1'] })
+dns.set('inside.test', { a: ['10.0.0.1'] })
+
+const service = await startTestService(t, {
+  outbound: {
+    allow: ['127.0.0.0/8'],
+    ports: '*',
+    resolvers: [{ address: '127.0.0.1', port: dns.port }],
+    trust: authority.pem,
+  },
+})
+const key = await service.application({ permissions: ['token:use'] })
+const run = async (code: string) => {
+  const body = { name: 'R', code: `module.exports = async (req) => { ${code} }` }
+  const { json } = await service.call('POST', '/reactors', { body })
+  return service.call('POST', `/reactors/${json.id}/react`, { key, body: { args: {} } })
+}
+const url = (path = '') => `https://good.test:${destination.port}${path}`
+
+t.test('code in the sandbox reaches a destination through the service', async (t) => {
+  const { status, json } = await run(`
+    const answer = await fetch('${url('/charge?a=b')}', {
+      method: 'POST', headers: { 'X-Sent': 'yes' }, body: JSON.stringify({ amount: 1 }),
+    })
+    const echoed = await answer.json()
+    return { raw: { ok: answer.ok, from: answer.headers.get('x-from'), method: echoed.method, path: echoed.path } }`)
+  t.equal(status, 200)
+  t.strictSame(json.raw, { ok: true, from: 'destination', method: 'POST', path: '/charge?a=b' })
+  const [received] = destination.received.splice(0)
+  t.match(received, { headers: { 'x-sent': 'yes' } })
+  t.equal(received?.body?.toString(), '{"amount":1}')
+})
+
+t.test(
+  'what it may not reach is an error that it can catch, and tells nothing of what lies there',
+  async (t) => {
+    const { json } = await run(`
+    const errors = []
+    for (const url of ['https://inside.test/', 'https://169.254.169.254/', 'http://good.test/', 'https://nowhere.test/'])
+      await fetch(url).catch((error) => errors.push(error instanceof Error))
+    return { raw: errors }`)
+    t.strictSame(json.raw, [true, true, true, true])
+    t.equal(destination.received.length, 0)
+  },
+)
+
+t.test('one invocation makes 50 requests, all at once or one by one', async (t) => {
+  const { json } = await run(`
+    const answers = await Promise.allSettled(Array.from({ length: 60 }, () => fetch('${url('/status/204')}')))
+    return { raw: answers.filter(({ status }) => status === 'fulfilled').length }`)
+  t.equal(json.raw, 50)
+  t.equal(destination.received.splice(0).length, 50)
+})
+
+t.test('a request ends with the invocation', async (t) => {
+  const { json } = await service.call('POST', '/reactors', {
+    body: { name: 'R', code: `module.exports = () => fetch('${url('/slow?ms=60000')}')` },
+  })
+  const sent = { key, body: { timeout_ms: 500 } }
+  t.equal((await service.call('POST', `/reactors/${json.id}/react`, sent)).status, 400)
+})
