@@ -57,6 +57,14 @@ export const withoutCoding = (edits: Edits, contentEncoding: string | undefined)
 
 const wrong = (name: TransformName, what: string) => new AppError('code_failed', `The ${name} ${what}`)
 
+/** The headers returned; without a content type what is no text keeps the message's own. */
+const withContentType = (headers: Head, message: Head, body: Json): Head => {
+  const own = message.get('content-type')
+  if (own === undefined || headers.has('content-type') || typeof body === 'string' || body === null)
+    return headers
+  return new Map([...headers, ['content-type', own]])
+}
+
 /**
  * Runs a proxy's transform on a message; what it returns becomes the message (interface, "Proxy transforms"). Rejects
  * as completions §7 says: `code_failed`, also for what is no `{ body, headers }`, `unprocessable`, `overloaded`;
@@ -82,9 +90,10 @@ export const runTransform = async (
   const returned: unknown = await code.run({ ...run, depth: 0, wallMs: WALL_MS })
   if (!isObject(returned) || !('body' in returned) || !isObject(returned.headers))
     throw wrong(name, 'returned something else than { body, headers }. Return both.')
-  const headers = readHeaders(returned.headers, (header) => isHidden(header, brands))
-  if (headers === undefined)
+  const given = readHeaders(returned.headers, (header) => isHidden(header, brands))
+  if (given === undefined)
     throw wrong(name, 'returned headers that HTTP does not allow: names, values, or more than 32 KiB.')
+  const headers = withContentType(given, head, returned.body as Json)
   const bytes = writeBody(headers.get('content-type')?.join(', '), returned.body as Json, body.length === 0)
   if (bytes === undefined)
     throw wrong(name, 'returned a body that its content type cannot hold. Return a string, or another type.')
