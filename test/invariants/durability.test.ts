@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
 
 const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 
@@ -64,7 +65,11 @@ t.test(
       }
     }
     const lanes = [...Array.from({ length: 8 }, (_, lane) => writer(lane)), reader()]
-    await new Promise((resolve) => setTimeout(resolve, 1500))
+    await until(
+      'enough was written and disclosed',
+      () => acknowledged.length > 200 && disclosed.length > 20,
+      60_000,
+    )
     const all = [first.pid, ...descendants(first.pid)]
     for (const pid of all) {
       try {
@@ -75,8 +80,7 @@ t.test(
     }
     running = false
     await Promise.all(lanes)
-    t.ok(acknowledged.length > 50, `${acknowledged.length} writes were acknowledged before the kill`)
-    t.ok(disclosed.length > 5, `${disclosed.length} disclosures were answered before the kill`)
+    t.comment(`${acknowledged.length} writes and ${disclosed.length} disclosures before the kill`)
 
     const second = await startSidevault({ dataDir, port })
     t.teardown(() => second.stop())
