@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { AppError, type CodeWarning, checkApplication, codeWarnings, invalid, type Kernel } from '#sdk'
+import { type CodeWarning, checkApplication, checkDestination, codeWarnings, type Kernel } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import type { ProxyInput } from './schemas.ts'
 
@@ -21,22 +21,13 @@ export type ProxyMembers = Pick<
 const codeOf = (transform: { readonly code?: string | null } | null | undefined): string | undefined =>
   transform?.code ? transform.code : undefined
 
-const checkDestination = (kernel: Kernel, url: string): void => {
-  try {
-    kernel.checkDestination(url)
-  } catch (thrown) {
-    if (!(thrown instanceof AppError) || thrown.status >= 500) throw thrown
-    throw invalid({ destination_url: [thrown.message] })
-  }
-}
-
 /** The members of a valid request in stored form, with warnings about their code. Throws `invalid`. */
 export const parseProxy = async (
   kernel: Kernel,
   tenantId: string,
   input: Static<typeof ProxyInput>,
 ): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
-  checkDestination(kernel, input.destination_url)
+  checkDestination(kernel, 'destination_url', input.destination_url)
   if (input.application) await checkApplication(kernel, tenantId, input.application.id)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
   const warnings = await codeWarnings(kernel, tenantId, {

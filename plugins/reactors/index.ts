@@ -51,7 +51,7 @@ export const plugin = definePlugin({
       operations: [
         ...formulaOperations(kernel),
         ...reactorOperations(kernel),
-        ...reactOperations(react, requests),
+        ...reactOperations(kernel, react, requests),
       ],
       collections: [Formulas, Reactors, Requests, Callbacks],
       ports: { reactors: { programs: react.programs } },

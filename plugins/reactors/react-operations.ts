@@ -1,4 +1,4 @@
-import { type Call, defineOperation, type Json, type Static } from '#sdk'
+import { type Call, checkDestination, defineOperation, type Json, type Kernel, type Static } from '#sdk'
 import * as examples from './examples.ts'
 import type { React } from './react.ts'
 import { ReactAsyncOutput, ReactInput, ReactOutput, ResultInput, ResultOutput } from './react-schemas.ts'
@@ -14,11 +14,12 @@ const audit = {
 type Input = Static<typeof ReactInput>
 
 /** Invoking reactors (completions §8). */
-export const reactOperations = (react: React, requests: BackgroundRequests) => {
+export const reactOperations = (kernel: Kernel, react: React, requests: BackgroundRequests) => {
   const prepare = ({ id, args }: Input, call: Call) => react.prepare(id, (args ?? {}) as Json, call)
 
   const begin = async (input: Input, call: Call): Promise<{ asyncReactorRequestId: string }> => {
     const { timeout_ms, callback_url } = input
+    if (typeof callback_url === 'string') checkDestination(kernel, 'callback_url', callback_url)
     const prepared = await prepare(input, call)
     const options = { wallMs: timeout_ms ?? undefined, callbackUrl: callback_url ?? undefined }
     return { asyncReactorRequestId: await requests.begin(prepared, call, options) }

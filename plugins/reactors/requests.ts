@@ -94,7 +94,6 @@ export const createRequests = (
       const { tenantId, actorId } = call.caller
       const ofTenant = [...running.values()].filter((each) => each === tenantId).length
       if (running.size >= MOST || ofTenant >= MOST_OF_TENANT || signal.aborted) throw overloaded()
-      if (callbackUrl !== undefined) kernel.checkDestination(callbackUrl)
       const id = newId()
       const times = { due: call.now + ENDS_WITHIN, expires_at: call.now + KEPT }
       const reactor_id = prepared.reactor.id

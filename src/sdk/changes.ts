@@ -49,3 +49,17 @@ export const checkApplication = async (
   if (application.type === 'management')
     throw invalid({ 'application.id': ['must be the id of a public or private application'] })
 }
+
+/** Throws `invalid` naming `member` unless the gateway would go to this URL. */
+export const checkDestination = (
+  kernel: Pick<Kernel, 'checkDestination'>,
+  member: string,
+  url: string,
+): void => {
+  try {
+    kernel.checkDestination(url)
+  } catch (thrown) {
+    if (!(thrown instanceof AppError) || thrown.status >= 500) throw thrown
+    throw invalid({ [member]: [thrown.message] })
+  }
+}

@@ -1,5 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { isObject } from '../../src/common/json.ts'
@@ -62,6 +63,8 @@ const VALID: Readonly<Record<string, Input>> = {
   'Reactors.Create': reactorBody,
   'Reactors.Update': { id: reactor.id, ...reactorBody },
   'Reactors.Patch': { id: reactor.id, name: 'n' },
+  'Reactors.React': { id: reactor.id, args: {} },
+  'Reactors.ReactAsync': { id: reactor.id, args: {} },
   'Sessions.Authorize': { nonce, ...grants, rules: [{ ...rule, conditions: [condition], container: null }] },
   'Tenants.Update': { name: 'n', settings: { deduplicate_tokens: 'false' } },
   'Tokens.Create': { type: 'card', data: { number } },
@@ -128,6 +131,7 @@ const reactorFaults: readonly Change[] = [
   ['configuration.account', { configuration: { account: null } }],
   ['application.id', { application: { id: management.id } }],
 ]
+const reactFaults: readonly Change[] = [['callback_url', { callback_url: 'http://api.example.com' }]]
 const FAULTS: Readonly<Record<string, readonly Change[]>> = {
   'Applications.Create': [
     ...grantFaults,
@@ -142,6 +146,8 @@ const FAULTS: Readonly<Record<string, readonly Change[]>> = {
   'ReactorFormulas.Update': formulaFaults,
   'Reactors.Create': [...reactorFaults, ['formula', { formula: null, code: null }]],
   'Reactors.Update': reactorFaults,
+  'Reactors.React': reactFaults,
+  'Reactors.ReactAsync': reactFaults,
   'Reactors.Patch': [...reactorFaults, ['name', { name: null }], ['formula', { formula: null, code: null }]],
   'Sessions.Authorize': [
     ...grantFaults,
@@ -205,12 +211,22 @@ const takesBody = (operation: Operation) => {
   )
 }
 
+/** What there is once nothing runs in the background any more. */
+const restingState = async () => {
+  for (let last = JSON.stringify(state()); ; ) {
+    await delay(100)
+    const now = JSON.stringify(state())
+    if (now === last) return state()
+    last = now
+  }
+}
+
 let walked = 0
 for (const operation of service.kernel.registry.operations.filter(takesBody))
   t.test(`${operation.rpc}: what is not valid is 400 at its place, and changes nothing`, async (t) => {
     const valid = VALID[operation.rpc] ?? (sampleOf(operation.input as object) as Input)
     const key = keyOf(operation)
-    const before = state()
+    const before = await restingState()
     for (const { path, what, value } of faultsFor(operation, valid))
       for (const transport of ['http', 'grpc'] as const) {
         const answer = await callers[transport](operation, value as Input, key)
@@ -224,7 +240,7 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
     t.strictSame(state(), before, 'nothing was written')
     const answer = await callers.http(operation, valid, key)
     t.ok((answer?.status ?? 500) < 300, `without a fault it succeeds: ${answer?.detail}`)
-    const changes = !/:(read|search)$/.test(operation.permission)
+    const changes = !/:(read|search|use)$/.test(operation.permission)
     if (changes) t.notSame(state().commits, before.commits, 'and that is seen')
   })
 

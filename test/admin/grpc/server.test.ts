@@ -82,7 +82,9 @@ const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] }
     client.close()
     await grpc.close()
   })
-  const key = await service.application({ permissions: ['token:create', 'token:read', 'token:update'] })
+  const key = await service.application({
+    permissions: ['token:create', 'token:read', 'token:update', 'token:use'],
+  })
   const reveal = await service.application({
     rules: [
       { description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: ['token:read'] },
