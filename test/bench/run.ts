@@ -39,6 +39,7 @@ const measured = ({ perSecond, p50, p99, cpu }: Pick<ApiFigures, 'perSecond' | '
   fixed(2)(p99),
   fixed(3)(Object.values(cpu).reduce((sum, value) => sum + value, 0)),
   Object.entries(cpu)
+    .filter(([, value]) => value >= 0.01)
     .map(([name, value]) => `${name} ${fixed(3)(value)}`)
     .join(', '),
 ]
