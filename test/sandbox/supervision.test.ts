@@ -86,7 +86,7 @@ t.test('a closed sandbox answers what it has and what comes, and leaves no proce
 
 t.test(
   'a child has no environment, no files, no sockets, and leaves no core',
-  { skip: !onLinux },
+  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal at the death of a parent' },
   async (t) => {
     const { pids } = await openSandbox(t)
     for (const pid of pids) {
@@ -108,7 +108,7 @@ t.test(
 
 t.test(
   'children of a process that dies end with it, one in a native loop too',
-  { skip: !onLinux },
+  { skip: !onLinux && 'needs Linux: namespaces, /proc, a signal at the death of a parent' },
   async (t) => {
     const program = `
     import { createSandbox } from ${JSON.stringify(new URL('../../src/sandbox/sandbox.ts', import.meta.url).href)}
