@@ -21,7 +21,8 @@ export const createTasks = (socket: Socket, speaker: Speaker) => {
     planned = false
     if (socket.writableLength > 0) {
       planned = true
-      socket.once('drain', step)
+      // 'drain' comes only when more was waiting than a stream likes to hold: a small rest goes without a word.
+      setTimeout(step, 1)
       return
     }
     const task = tasks.shift() ?? idle.shift()
