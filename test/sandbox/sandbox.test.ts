@@ -14,6 +14,9 @@ t.test('a sandbox', async (t) => {
       'exports.default': 'exports.default = (req) => ({ sum: req.a + req.b })',
       'a compiled ES module':
         'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = (req) => ({ sum: req.a + req.b })',
+      'a script with a first line for the shell':
+        '#!/usr/bin/env node\nmodule.exports = (req) => ({ sum: req.a + req.b })',
+      'an ES module with one': '#!/usr/bin/env node\nexport default (req) => ({ sum: req.a + req.b })',
       'an ES module': 'export default async (req) => ({ sum: req.a + req.b })',
       'an ES module that names its function':
         'async function transform(req) { return { sum: req.a + req.b } }\nexport { transform as default }',

@@ -24,7 +24,7 @@ const MODULE_ONLY =
 const TOO_DEEP = 'It is too deeply nested to be parsed.'
 
 /** isolated-vm ends the message of a syntax error with its place: `Unexpected token '}' [request_transform:3:7]`. */
-const moduleFault = (thrown: unknown): CodeFault => {
+const isolateFault = (thrown: unknown): CodeFault => {
   const message = thrown instanceof SyntaxError ? thrown.message : TOO_DEEP
   const [, text = message, line = '1', column = '1'] =
     /^([\s\S]*) \[[^\]]*:(\d+):(\d+)\]$/.exec(message) ?? []
@@ -61,17 +61,27 @@ const compileModule = (isolate: ivm.Isolate, text: string, name: string): Compil
     module.release()
     return { kind: 'module', text, cached: cachedData }
   } catch (thrown) {
-    return { kind: 'faulty', faults: [moduleFault(thrown)] }
+    return { kind: 'faulty', faults: [isolateFault(thrown)] }
   }
 }
 
-/** Compiles without running. CommonJS is tried first; what only a module may hold is compiled as one. */
-export const compile = (isolate: ivm.Isolate, code: string, name: string): Compiled => {
+const compileScript = (isolate: ivm.Isolate, code: string, name: string): Compiled => {
+  const options = { filename: name, columnOffset: -HEAD.length }
+  try {
+    return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
+  } catch (thrown) {
+    // two parsers need not agree, least of all on how much stack there is
+    return { kind: 'faulty', faults: [isolateFault(thrown)] }
+  }
+}
+
+/** Compiles without running. CommonJS is tried first; what only a module may hold is compiled as one. Never throws. */
+export const compile = (isolate: ivm.Isolate, text: string, name: string): Compiled => {
+  const code = text.replace(/^#!/, '//')
   const fault = scriptFault(code, name)
   if (fault !== undefined)
     return MODULE_ONLY.test(fault.message)
       ? compileModule(isolate, code, name)
       : { kind: 'faulty', faults: [fault] }
-  const options = { filename: name, columnOffset: -HEAD.length }
-  return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
+  return compileScript(isolate, code, name)
 }
