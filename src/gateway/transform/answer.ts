@@ -3,7 +3,7 @@ import { AppError } from '../../common/errors.ts'
 import { brandHeaders } from '../../control-plane/agreement.ts'
 import { plainBody } from '../detokenize.ts'
 import type { Head } from '../headers.ts'
-import { type Shape, shapeOf } from './content.ts'
+import { asUtf8, type Shape, shapeOf } from './content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './run.ts'
 
 /** An answer whose body a transform needs. */
@@ -57,7 +57,8 @@ export const transformAnswer = async (
 ): Promise<Transformed> => {
   const contentEncoding = head.get('content-encoding')?.join(', ')
   try {
-    const body = await plainBody({ bytes, contentType: undefined, contentEncoding }, run.limits)
+    const plain = await plainBody({ bytes, contentType: undefined, contentEncoding }, run.limits)
+    const body = asUtf8(head.get('content-type')?.[0], plain)
     const { edits, body: result } = await runTransform('response_transform', { head, shape, body }, run)
     return { edits: withoutCoding(edits, contentEncoding), body: result }
   } catch (thrown) {

@@ -14,6 +14,27 @@ export const shapeOf = (contentType: string | undefined): Shape | undefined => {
   return kind === 'json' || kind === 'form' ? kind : undefined
 }
 
+const charsetOf = (contentType: string | undefined): string | undefined =>
+  /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(contentType ?? '')?.[1]?.toLowerCase()
+
+/** Charsets in which ASCII is ASCII, and which a decoder knows; all else is taken for UTF-8. */
+const SINGLE_BYTE = /^(latin1|iso-8859-\d{1,2}|windows-125\d)$/
+
+/** The bytes of an answer as UTF-8, which its content type may say they are not. */
+export const asUtf8 = (contentType: string | undefined, bytes: Buffer): Buffer => {
+  const charset = charsetOf(contentType)
+  if (charset === undefined || !SINGLE_BYTE.test(charset)) return bytes
+  try {
+    return Buffer.from(new TextDecoder(charset).decode(bytes))
+  } catch {
+    return bytes
+  }
+}
+
+/** JSON text that reads the same in every charset that agrees with ASCII. */
+const inAscii = (json: string): string =>
+  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
 const malformed = (what: string) =>
   new AppError('malformed', `The body is not the ${what} that its content type says. Send what it says.`)
 
@@ -77,7 +98,10 @@ export const writeBody = (
   } catch {
     return undefined
   }
-  if (shape === 'json') return Buffer.from(JSON.stringify(body))
+  if (shape === 'json') {
+    const json = JSON.stringify(body)
+    return Buffer.from(SINGLE_BYTE.test(charsetOf(contentType) ?? '') ? inAscii(json) : json)
+  }
   const text =
     shape === 'form' && isObject(body) ? printForm(body) : typeof body === 'string' ? body : undefined
   return text === undefined ? undefined : Buffer.from(text)

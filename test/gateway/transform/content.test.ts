@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Json } from '../../../src/common/json.ts'
-import { readBody, shapeOf, writeBody } from '../../../src/gateway/transform/content.ts'
+import { asUtf8, readBody, shapeOf, writeBody } from '../../../src/gateway/transform/content.ts'
 
 t.test('transforms apply to JSON and forms only', async (t) => {
   for (const type of [
@@ -60,3 +60,19 @@ t.test('a body that its content type cannot hold is told', async (t) => {
   t.equal(writeBody(form, 'a=b', false)?.toString(), 'a=b')
   t.equal(writeBody(form, { a: null, b: true, c: [1, null] }, false)?.toString(), 'a=&b=true&c=1&c=')
 })
+
+t.test(
+  'JSON in a charset of single bytes is read, and written so that it reads the same in it',
+  async (t) => {
+    const type = 'application/json; charset="ISO-8859-1"'
+    const plain = asUtf8(type, Buffer.from('{"a":"é"}', 'latin1'))
+    t.same(readBody('json', plain), { a: 'é' })
+    t.equal(writeBody(type, { a: 'é😀' }, false)?.toString(), '{"a":"\\u00e9\\ud83d\\ude00"}')
+    for (const other of [
+      'application/json',
+      'application/json; charset=utf-8',
+      'application/json; charset=iso-8859-99',
+    ])
+      t.equal(asUtf8(other, plain), plain, other)
+  },
+)
