@@ -1,32 +1,8 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t from 'tap'
-import { createAuthority } from '../kit/authority.ts'
-import { startDestination } from '../kit/destination.ts'
-import { startDns } from '../kit/dns.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 
 /** The whole program: stored proxies made by the API, their code in the real sandbox, a real Envoy before it. */
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-code-'))
-const authority = await createAuthority()
-const destination = await startDestination(await authority.issue(['dest.test']))
-const dns = await startDns()
-dns.set('dest.test', { a: ['127.0.0.1'] })
-writeFileSync(join(directory, 'ca.pem'), authority.pem)
-const sidevault = await startSidevault({
-  env: {
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-  },
-})
-t.teardown(async () => {
-  await sidevault.stop()
-  await Promise.all([destination.close(), dns.close()])
-  rmSync(directory, { recursive: true, force: true })
-})
+const { sidevault, destination, url } = await startOutside(t)
 
 const management = sidevault.managementKey
 const { json: applicationMade } = await sidevault.call('POST', '/applications', {
@@ -38,7 +14,6 @@ const { json: applicationMade } = await sidevault.call('POST', '/applications', 
   },
 })
 const key: string = applicationMade.key
-const url = (path = '') => `https://dest.test:${destination.port}${path}`
 const create = async (members: object) => {
   const body = { name: 'proxy', destination_url: url(), ...members }
   const answer = await sidevault.call('POST', '/proxies', { key: management, body })

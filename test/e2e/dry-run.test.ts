@@ -1,34 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
-import { createAuthority } from '../kit/authority.ts'
-import { startDestination } from '../kit/destination.ts'
-import { startDns } from '../kit/dns.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { startOutside } from '../kit/outside.ts'
 
 /** The whole program, and a destination that must never hear of a dry run. */
-const directory = mkdtempSync(join(tmpdir(), 'sidevault-dry-run-'))
-const authority = await createAuthority()
-const destination = await startDestination(await authority.issue(['dest.test']))
-const dns = await startDns()
-dns.set('dest.test', { a: ['127.0.0.1'] })
-writeFileSync(join(directory, 'ca.pem'), authority.pem)
-const sidevault = await startSidevault({
-  env: {
-    SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-    SIDEVAULT_EGRESS_PORTS: '*',
-    SIDEVAULT_EGRESS_CA: join(directory, 'ca.pem'),
-    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-    SIDEVAULT_HEADER_PREFIXES: 'SVC,BT',
-  },
-})
-t.teardown(async () => {
-  await sidevault.stop()
-  await Promise.all([destination.close(), dns.close()])
-  rmSync(directory, { recursive: true, force: true })
-})
+const { sidevault, destination, url } = await startOutside(t, { SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 
 const NUMBER = '4242424242424242'
 const MASKED = 'XXXXXXXXXXXX4242'
@@ -59,7 +34,6 @@ const create = async (members: object): Promise<{ id: string; key: string }> => 
   if (answer.status !== 201) throw new Error(answer.text)
   return answer.json
 }
-const url = (path = '') => `https://dest.test:${destination.port}${path}`
 const code = (text: string) => ({
   code: `module.exports = async (req) => { const { args, configuration, bt } = req; ${text} }`,
 })
