@@ -12,6 +12,8 @@ export interface Dialect {
   readonly list: (values: readonly (string | number)[]) => unknown
   /** A column that no index shall be picked for: the order of the walk matters more. */
   readonly unindexed: <T>(column: string) => RawBuilder<T>
+  /** The rows that a command reads stay as they are until its end. */
+  readonly held: <T>(query: T & { forShare(): T }) => T
   /** The condition with `unknown` read as false, so that it can be negated. */
   readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
 }

@@ -10,8 +10,8 @@ export interface Session {
   get<P extends object, R>(statement: Statement<P, R>, values: P): Promise<R | undefined>
   /** How many rows were written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
-  /** For queries whose text depends on the request (lists, searches): compiled on each call. */
-  query<R>(query: Compilable<R>): Promise<readonly R[]>
+  /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */
+  query<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
   /**
    * Inside a command: waits until no other transaction holds a lock of this name, and holds it to the end. Needed
    * where a check spans rows that do not exist yet; SQLite's writers are one after the other anyway.

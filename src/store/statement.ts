@@ -19,11 +19,33 @@ export type Slots<P> = <K extends keyof P & string>(name: K) => P[K]
  */
 export interface Statement<P, R> {
   readonly build: (dialect: Dialect, slots: Slots<P>) => Compilable<R>
+  readonly scope: Scope
 }
 
-export const statement = <P extends object, R = unknown>(
-  build: (dialect: Dialect, slots: Slots<P>) => Compilable<R>,
-): Statement<P, R> => ({ build })
+/**
+ * Whose rows a statement may meet, where the engine has a wall of its own (PostgreSQL). `tenant`: those of the tenant that
+ * its parameter `tenant_id` names or, inside a command, of the last one named.
+ */
+export type Scope = 'tenant' | 'service' | 'open'
+
+type Build<P, R> = Statement<P, R>['build']
+
+export const statement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
+  build,
+  scope: 'tenant',
+})
+
+/** One that meets rows of all tenants: work of the service itself, before or without a caller. */
+export const serviceStatement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
+  build,
+  scope: 'service',
+})
+
+/** One on tables that hold nothing of tenants. */
+export const openStatement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
+  build,
+  scope: 'open',
+})
 
 export interface CompiledStatement {
   readonly sql: string

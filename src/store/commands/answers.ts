@@ -8,7 +8,7 @@ import {
 } from '../answers/statements.ts'
 import type { Session } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
-import { tokenById } from '../tokens/statements.ts'
+import { heldTokenById } from '../tokens/statements.ts'
 import type { AnswerStore, Begun, FinishedAnswer } from '../types.ts'
 
 export const beginAnswer = async (
@@ -38,7 +38,7 @@ const lifeOf = async (
 ): Promise<number | null | undefined> => {
   let until = Number.POSITIVE_INFINITY
   for (const id of ids) {
-    const token = await session.get(tokenById, { tenant_id, id, now })
+    const token = await session.get(heldTokenById, { tenant_id, id, now })
     if (!token) return undefined
     until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
   }

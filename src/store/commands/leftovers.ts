@@ -27,6 +27,7 @@ export const purgeLeftovers = async (
   session: Session,
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<number> => {
+  await session.lock('purge')
   let removed = 0
   removed += await session.run(purgeRecords, { now, limit })
   removed += await session.run(purgeAnswers, { now, limit })

@@ -61,6 +61,7 @@ export const purgeDue = async (
   session: Session,
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<number> => {
+  await session.lock('purge')
   const expired = await session.all(purgeTokens, { now, limit })
   const counts = createCounts()
   for (const token of expired) counts.removed(token)

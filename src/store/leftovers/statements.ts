@@ -1,5 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
-import { statement } from '../statement.ts'
+import { openStatement, serviceStatement, statement } from '../statement.ts'
 
 interface Due {
   readonly now: number
@@ -11,7 +11,7 @@ interface OfTenant {
   readonly limit: number
 }
 
-export const purgeRecords = statement<Due>(({ builder }, slot) =>
+export const purgeRecords = serviceStatement<Due>(({ builder }, slot) =>
   builder
     .deleteFrom('records')
     .where('seq', 'in', (eb) =>
@@ -24,7 +24,7 @@ export const purgeRecords = statement<Due>(({ builder }, slot) =>
     ),
 )
 
-export const purgeAnswers = statement<Due>(({ builder }, slot) =>
+export const purgeAnswers = serviceStatement<Due>(({ builder }, slot) =>
   builder.deleteFrom('idempotent_answers').where(
     sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
       where expires_at <= ${slot('now')} order by expires_at limit ${slot('limit')})`,
@@ -32,7 +32,7 @@ export const purgeAnswers = statement<Due>(({ builder }, slot) =>
 )
 
 /** What answers show of tokens that have expired, or of members that have. */
-export const purgeShown = statement<Due>(({ builder }, slot) =>
+export const purgeShown = serviceStatement<Due>(({ builder }, slot) =>
   builder
     .updateTable('idempotent_answers')
     .set({ shown: null, shown_until: null })
@@ -43,7 +43,7 @@ export const purgeShown = statement<Due>(({ builder }, slot) =>
 )
 
 /** Months before `month`. */
-export const purgeActive = statement<{ readonly month: number; readonly limit: number }>(
+export const purgeActive = serviceStatement<{ readonly month: number; readonly limit: number }>(
   ({ builder }, slot) =>
     builder.deleteFrom('active_tokens').where(
       sql<SqlBool>`(month, tenant_id, seq) in (select month, tenant_id, seq from active_tokens
@@ -52,7 +52,7 @@ export const purgeActive = statement<{ readonly month: number; readonly limit: n
 )
 
 /** Deleted tenants of which rows may be left. */
-export const fullTenants = statement<object, { id: string; deleted_at: number }>(({ builder }) =>
+export const fullTenants = openStatement<object, { id: string; deleted_at: number }>(({ builder }) =>
   builder
     .selectFrom('deleted_tenants')
     .where('emptied_at', 'is', null)
@@ -60,7 +60,7 @@ export const fullTenants = statement<object, { id: string; deleted_at: number }>
     .select(['id', 'deleted_at']),
 )
 
-export const markEmptied = statement<{ id: string; emptied_at: number }>(({ builder }, slot) =>
+export const markEmptied = openStatement<{ id: string; emptied_at: number }>(({ builder }, slot) =>
   builder
     .updateTable('deleted_tenants')
     .set({ emptied_at: slot('emptied_at') })

@@ -35,7 +35,10 @@ const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, 
 }
 
 const counted = async (session: Session, filter: LogFilter): Promise<number> => {
-  const [row] = await session.query(matching(session, filter).select(sql<number>`count(*)`.as('total')))
+  const [row] = await session.query(
+    matching(session, filter).select(sql<number>`count(*)`.as('total')),
+    filter.tenantId,
+  )
   return Number(row?.total ?? 0)
 }
 
@@ -57,6 +60,7 @@ const before = async (session: Session, filter: LogFilter, at: number): Promise<
         .where('bucket', '>=', since)
         .where('bucket', '<', bucketOf(level, at))
         .select(sql<number>`coalesce(sum(count), 0)`.as('total')),
+      filter.tenantId,
     )
     total += Number(row?.total ?? 0)
   }
@@ -83,6 +87,7 @@ const bucketWith = async (
         .groupBy('bucket')
         .orderBy('bucket')
         .select(['bucket', sql<number>`sum(count)`.as('count')]),
+      filter.tenantId,
     )
     const found = sums.find(({ count }) => {
       if (left <= Number(count)) return true
@@ -130,6 +135,7 @@ const fromOldest = async (
       .select([...COLUMNS])
       .limit(size)
       .offset(until - size),
+    query.tenantId,
   )
   return rows.toReversed()
 }
@@ -154,7 +160,7 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
     .orderBy('seq', 'desc')
     .select([...COLUMNS])
     .limit(query.size)
-  return session.query(start.offset ? rows.offset(start.offset) : rows)
+  return session.query(start.offset ? rows.offset(start.offset) : rows, query.tenantId)
 }
 
 /** How many logs a list has in all; by the counts, unless an entity is named. */

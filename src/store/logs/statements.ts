@@ -1,5 +1,5 @@
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { openStatement, statement } from '../statement.ts'
 import type { LogRow } from '../types.ts'
 
 const LOG_COLUMNS = [
@@ -39,7 +39,7 @@ export const insertLog = statement<LogRow>(({ builder }, slot) =>
 )
 
 /** Only forward. */
-export const movePosition = statement<Schema['journal_positions']>(({ builder }, slot) =>
+export const movePosition = openStatement<Schema['journal_positions']>(({ builder }, slot) =>
   builder
     .insertInto('journal_positions')
     .values({ journal: slot('journal'), seq: slot('seq'), hash: slot('hash') })
@@ -51,11 +51,12 @@ export const movePosition = statement<Schema['journal_positions']>(({ builder },
     ),
 )
 
-export const positionOf = statement<{ journal: string }, { seq: number; hash: string }>(({ builder }, slot) =>
-  builder.selectFrom('journal_positions').where('journal', '=', slot('journal')).select(['seq', 'hash']),
+export const positionOf = openStatement<{ journal: string }, { seq: number; hash: string }>(
+  ({ builder }, slot) =>
+    builder.selectFrom('journal_positions').where('journal', '=', slot('journal')).select(['seq', 'hash']),
 )
 
-export const journalNames = statement<object, { journal: string }>(({ builder }) =>
+export const journalNames = openStatement<object, { journal: string }>(({ builder }) =>
   builder.selectFrom('journal_positions').select('journal'),
 )
 

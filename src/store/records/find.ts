@@ -41,10 +41,10 @@ export const findRecords = async (
     .orderBy('records.seq', 'desc')
     .select(['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'])
   if (page === undefined || size === undefined) {
-    const rows = await session.query(all)
+    const rows = await session.query(all, tenantId)
     return { rows, total: rows.length }
   }
-  const rows = await session.query(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)))
-  const [count] = await session.query(base.select(sql<number>`count(*)`.as('total')))
+  const rows = await session.query(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)), tenantId)
+  const [count] = await session.query(base.select(sql<number>`count(*)`.as('total')), tenantId)
   return { rows, total: Number(count?.total ?? 0) }
 }

@@ -1,5 +1,5 @@
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { openStatement, serviceStatement, statement } from '../statement.ts'
 
 export interface RecordKey {
   readonly collection: string
@@ -27,24 +27,26 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
 )
 
 /** Across tenants: the value is unique in the collection. */
-export const recordByLookup = statement<{ collection: string; member: string; value: string }, StoredRecord>(
-  ({ builder }, slot) =>
-    builder
-      .selectFrom('records')
-      // Not a join: SQLite would prepare that one anew each time other values are bound.
-      .where('records.seq', '=', (eb) =>
-        eb
-          .selectFrom('record_lookups')
-          .where('record_lookups.collection', '=', slot('collection'))
-          .where('record_lookups.member', '=', slot('member'))
-          .where('record_lookups.value', '=', slot('value'))
-          .select('record_lookups.seq'),
-      )
-      .select(COLUMNS),
+export const recordByLookup = serviceStatement<
+  { collection: string; member: string; value: string },
+  StoredRecord
+>(({ builder }, slot) =>
+  builder
+    .selectFrom('records')
+    // Not a join: SQLite would prepare that one anew each time other values are bound.
+    .where('records.seq', '=', (eb) =>
+      eb
+        .selectFrom('record_lookups')
+        .where('record_lookups.collection', '=', slot('collection'))
+        .where('record_lookups.member', '=', slot('member'))
+        .where('record_lookups.value', '=', slot('value'))
+        .select('record_lookups.seq'),
+    )
+    .select(COLUMNS),
 )
 
 /** Across tenants, newest first. */
-export const newestRecords = statement<{ collection: string; limit: number }, StoredRecord>(
+export const newestRecords = serviceStatement<{ collection: string; limit: number }, StoredRecord>(
   ({ builder }, slot) =>
     builder
       .selectFrom('records')
@@ -115,7 +117,7 @@ export const deleteIndexes = statement<{ seq: number }>(({ builder }, slot) =>
 )
 
 /** Writes no row when the value is taken. */
-export const insertLookup = statement<Schema['record_lookups']>(({ builder }, slot) =>
+export const insertLookup = openStatement<Schema['record_lookups']>(({ builder }, slot) =>
   builder
     .insertInto('record_lookups')
     .values({
@@ -127,11 +129,11 @@ export const insertLookup = statement<Schema['record_lookups']>(({ builder }, sl
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-export const deleteLookups = statement<{ seq: number }>(({ builder }, slot) =>
+export const deleteLookups = openStatement<{ seq: number }>(({ builder }, slot) =>
   builder.deleteFrom('record_lookups').where('seq', '=', slot('seq')),
 )
 
-export const bumpChange = statement<{ kind: string }>(({ builder }, slot) =>
+export const bumpChange = openStatement<{ kind: string }>(({ builder }, slot) =>
   builder
     .insertInto('changes')
     .values({ kind: slot('kind'), version: 1 })
@@ -140,11 +142,11 @@ export const bumpChange = statement<{ kind: string }>(({ builder }, slot) =>
     ),
 )
 
-export const allChanges = statement<object, { kind: string; version: number }>(({ builder }) =>
+export const allChanges = openStatement<object, { kind: string; version: number }>(({ builder }) =>
   builder.selectFrom('changes').select(['kind', 'version']),
 )
 
-export const sumOfChanges = statement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>
+export const sumOfChanges = openStatement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>
   dialect.builder
     .selectFrom('changes')
     .where(dialect.memberOf('kind', slot('kinds')))

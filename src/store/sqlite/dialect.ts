@@ -18,5 +18,7 @@ export const sqliteDialect: Dialect = {
   list: (values) => JSON.stringify(values),
   // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
+  // Writers are one after the other.
+  held: (query) => query,
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

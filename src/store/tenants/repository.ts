@@ -17,7 +17,7 @@ const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.
 
 export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
   get: async (id) => {
-    const found = await session.get(tenantById, { id })
+    const found = await session.get(tenantById, { tenant_id: id })
     return found && toTenantRow(found)
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),

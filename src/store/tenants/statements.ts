@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { openStatement, serviceStatement, statement } from '../statement.ts'
 
 const TENANT_COLUMNS = [
   'id',
@@ -15,16 +15,16 @@ const TENANT_COLUMNS = [
 
 const KEY_COLUMNS = ['tenant_id', 'purpose', 'version', 'wrapped', 'created_at'] as const
 
-export const tenantById = statement<{ id: string }, Schema['tenants']>(({ builder }, slot) =>
-  builder.selectFrom('tenants').where('id', '=', slot('id')).select(TENANT_COLUMNS),
+export const tenantById = statement<{ tenant_id: string }, Schema['tenants']>(({ builder }, slot) =>
+  builder.selectFrom('tenants').where('id', '=', slot('tenant_id')).select(TENANT_COLUMNS),
 )
 
-export const allTenants = statement<object, Schema['tenants']>(({ builder }) =>
+export const allTenants = serviceStatement<object, Schema['tenants']>(({ builder }) =>
   builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
 )
 
 /** One that is there or was. */
-export const anyTenant = statement<object, { id: string }>(({ builder }) =>
+export const anyTenant = serviceStatement<object, { id: string }>(({ builder }) =>
   builder
     .selectFrom('tenants')
     .select('id')
@@ -33,7 +33,7 @@ export const anyTenant = statement<object, { id: string }>(({ builder }) =>
 )
 
 /** Writes no row when the id is taken. */
-export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
+export const insertTenant = serviceStatement<Schema['tenants']>(({ builder }, slot) =>
   builder
     .insertInto('tenants')
     .values({
@@ -50,7 +50,7 @@ export const insertTenant = statement<Schema['tenants']>(({ builder }, slot) =>
 )
 
 /** Answers no row when there is no such tenant. */
-export const updateTenant = statement<
+export const updateTenant = serviceStatement<
   Pick<Schema['tenants'], 'id' | 'name' | 'modified_by' | 'modified_at'> & { settings: string | null },
   Schema['tenants']
 >(({ builder }, slot) =>
@@ -66,7 +66,7 @@ export const updateTenant = statement<
     .returning(TENANT_COLUMNS),
 )
 
-export const deleteTenantRow = statement<{ id: string }>(({ builder }, slot) =>
+export const deleteTenantRow = serviceStatement<{ id: string }>(({ builder }, slot) =>
   builder.deleteFrom('tenants').where('id', '=', slot('id')),
 )
 
@@ -75,7 +75,7 @@ export const deleteTenantKeys = statement<{ tenant_id: string }>(({ builder }, s
 )
 
 /** Names of all collections that were ever written. */
-export const allKinds = statement<object, { kind: string }>(({ builder }) =>
+export const allKinds = openStatement<object, { kind: string }>(({ builder }) =>
   builder.selectFrom('changes').orderBy('kind').select('kind'),
 )
 
@@ -86,7 +86,7 @@ export const deleteRecordsOf = statement<{ collection: string; tenant_id: string
     .where('tenant_id', '=', slot('tenant_id')),
 )
 
-export const insertDeletedTenant = statement<{ id: string; deleted_at: number }>(({ builder }, slot) =>
+export const insertDeletedTenant = openStatement<{ id: string; deleted_at: number }>(({ builder }, slot) =>
   builder
     .insertInto('deleted_tenants')
     .values({ id: slot('id'), deleted_at: slot('deleted_at'), emptied_at: null })

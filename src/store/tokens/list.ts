@@ -69,6 +69,7 @@ const groupsOf = async (
       .where(groupPredicate(context, plan, query))
       .select(['container', 'type'])
       .limit(MAX_MERGED + 1),
+    query.tenantId,
   )
   return groups.length > MAX_MERGED ? undefined : groups
 }
@@ -103,7 +104,7 @@ export const listTokens = async (
       .where(groupPredicate(context, plan, query))
       .orderBy(orderBy, 'desc')
       .limit(query.size)
-    return session.query(query.offset ? walk.offset(query.offset) : walk)
+    return session.query(query.offset ? walk.offset(query.offset) : walk, query.tenantId)
   }
   const streams = groups.map(({ container, type }) =>
     page().where('tokens.container', '=', container).where('tokens.type', '=', type),
@@ -113,7 +114,7 @@ export const listTokens = async (
     .reduce((union, stream) => union.unionAll(stream), streams[0] as ReturnType<typeof page>)
     .orderBy('seq', 'desc')
     .limit(query.size)
-  return session.query(query.offset ? merged.offset(query.offset) : merged)
+  return session.query(query.offset ? merged.offset(query.offset) : merged, query.tenantId)
 }
 
 /** How many tokens a list has in all; without a scan when container and type alone decide it. */
@@ -137,11 +138,13 @@ export const countTokens = async (session: Session, query: CountQuery): Promise<
         .where('tenant_id', '=', query.tenantId)
         .where(inGroups)
         .select(sql<number>`coalesce(sum(count), 0) - (${expired})`.as('total')),
+      query.tenantId,
     )
     return Number(row?.total ?? 0)
   }
   const [row] = await session.query(
     candidates(context, plan, query).where(inGroups).select(sql<number>`count(*)`.as('total')),
+    query.tenantId,
   )
   return Number(row?.total ?? 0)
 }

@@ -1,7 +1,7 @@
 import { type ExpressionBuilder, sql } from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { serviceStatement, statement } from '../statement.ts'
 import { TOKEN_COLUMNS, type TokenRecord } from './row.ts'
 
 /** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (DESIGN §7.7). */
@@ -18,6 +18,17 @@ export const tokenById = statement<{ tenant_id: string; id: string; now: number 
       .where('id', '=', slot('id'))
       .where(live(slot('now')))
       .select(TOKEN_COLUMNS),
+)
+
+/** As it stays to the end of the command that asks. */
+export const heldTokenById = statement<{ tenant_id: string; id: string; now: number }, TokenRecord>(
+  (dialect, slot) =>
+    dialect.held(
+      tenantTokens(dialect, slot('tenant_id'))
+        .where('id', '=', slot('id'))
+        .where(live(slot('now')))
+        .select(TOKEN_COLUMNS),
+    ),
 )
 
 export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: number }, TokenRecord>(
@@ -129,7 +140,7 @@ export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now
       .returning(['container', 'type', 'expires_at']),
 )
 
-export const purgeTokens = statement<
+export const purgeTokens = serviceStatement<
   { now: number; limit: number },
   Pick<TokenRecord, 'tenant_id' | 'container' | 'type'>
 >(({ builder }, slot) =>
@@ -146,7 +157,7 @@ export const purgeTokens = statement<
     .returning(['tenant_id', 'container', 'type']),
 )
 
-export const purgeEphemerals = statement<{ now: number; limit: number }>(({ builder }, slot) =>
+export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(({ builder }, slot) =>
   builder
     .updateTable('tokens')
     .set({ ephemeral: null, ephemeral_until: null })
