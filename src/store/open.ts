@@ -5,7 +5,7 @@ import type { WriterLimits } from './sqlite/writer.ts'
 import type { Store } from './types.ts'
 
 export interface OpenStoreOptions {
-  /** Path of a SQLite file, whose directory exists. */
+  /** Path of a SQLite file, whose directory exists, or `postgres://…`. */
   readonly location: string
   /**
    * `read-write` brings the schema up to date first. `join` and `read-only` wait until another process did; `join` writes
@@ -21,11 +21,16 @@ export interface OpenStoreOptions {
 /** Errors: `invalid` (not a database of ours, or of a newer version), `unavailable`, `overloaded`; each with its remedy. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
   const { location, mode, log, patience = 15_000, limits } = options
+  if (/^postgres(ql)?:\/\//.test(location)) {
+    // Most processes start without.
+    const { openPostgres } = await import('./postgres/open.ts')
+    return openPostgres({ log }, { address: location, mode, patience, ...(limits ? { limits } : {}) })
+  }
   // The rest of the address may hold a password.
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
     throw new AppError(
       'invalid',
-      `This version stores in SQLite files only, not in "${location.slice(0, location.indexOf(':'))}". Set SIDEVAULT_STORE to the path of a file, or leave it out.`,
+      `This version stores in SQLite files and in PostgreSQL, not in "${location.slice(0, location.indexOf(':'))}". Set SIDEVAULT_STORE to postgres://…, or leave it out.`,
     )
   return openSqlite({ log }, { path: location, mode, patience, ...(limits ? { limits } : {}) })
 }

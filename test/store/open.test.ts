@@ -18,7 +18,7 @@ t.test('SQLite keeps the contract of stores', (t) => storeContract(t, open))
 
 t.test('an address of an engine that is not built in is refused, its password unsaid', async (t) => {
   const error = await openStore({
-    location: 'postgres://user:hunter2@db/vault',
+    location: 'mysql://user:hunter2@db/vault',
     mode: 'read-write',
     log: silent,
   }).catch((thrown: unknown) => thrown)

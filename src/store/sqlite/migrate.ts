@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { AppError } from '../../common/errors.ts'
 import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
+import { refuseNewer } from '../schema-version.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
@@ -20,15 +21,6 @@ export const schemaVersion = (db: Connection): number => {
   const present = db.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
   if (present === undefined) return 0
   return db.prepare('select coalesce(max(version), 0) from schema_migrations').pluck().get() as number
-}
-
-/** Throws `invalid` for a schema newer than this program knows: writing to it could lose what a newer one keeps. */
-export const refuseNewer = (version: number): void => {
-  if (version > SCHEMA_VERSION)
-    throw new AppError(
-      'invalid',
-      `The database has schema version ${version}, this program knows versions up to ${SCHEMA_VERSION}: it was last opened by a newer Sidevault. Start that version again, or restore a backup made before the upgrade; nothing was changed.`,
-    )
 }
 
 /** A database that holds tables, but never was ours, is left alone. */

@@ -1,0 +1,30 @@
+import {
+  DummyDriver,
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql,
+} from 'kysely'
+import type { Dialect } from '../dialect.ts'
+import type { Schema } from '../schema.ts'
+
+const builder = new Kysely<Schema>({
+  dialect: {
+    createAdapter: () => new PostgresAdapter(),
+    createDriver: () => new DummyDriver(),
+    createIntrospector: (db) => new PostgresIntrospector(db),
+    createQueryCompiler: () => new PostgresQueryCompiler(),
+  },
+})
+
+export const postgresDialect: Dialect = {
+  engine: 'postgres',
+  builder,
+  memberOf: (column, parameter) => sql`${sql.ref(column)} = any(${parameter})`,
+  list: (values) => values,
+  // The planner decides by its statistics.
+  unindexed: (column) => sql.ref(column),
+  held: (query) => query.forShare(),
+  known: (condition) => sql`coalesce(${condition}, false)`,
+}

@@ -1,0 +1,73 @@
+import { DatabaseError } from 'pg'
+import { AppError } from '../../common/errors.ts'
+
+/** Transactions that wait for each other, or for one that has just ended. */
+const CONTENDED = new Set(['40001', '40P01', '55P03'])
+/** A row that was read by the transaction is gone since: its next try finds out in its own way. */
+const FOREIGN_KEY = '23503'
+
+/** The five characters of https://www.postgresql.org/docs/current/errcodes-appendix.html, or a system error's name. */
+export const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+
+/** What is kept of an engine's error: its code. Its text may quote SQL, or values. */
+const stripped = (thrown: unknown): Error => {
+  const code = codeOf(thrown) || 'connection'
+  return Object.assign(new Error(`PostgreSQL failed (${code})`), { code })
+}
+
+/** The transaction failed for another's sake and nothing of it stays: it may be run again. */
+export const isContended = (thrown: unknown): boolean =>
+  CONTENDED.has(codeOf(thrown)) || codeOf(thrown) === FOREIGN_KEY
+
+/** The connection is gone, or was never there: the server says so with class 08 or 57P, the network with no code of its own. */
+export const isLost = (thrown: unknown): boolean =>
+  !(thrown instanceof AppError) &&
+  (!(thrown instanceof DatabaseError) || /^(08|57P|53300)/.test(codeOf(thrown))) &&
+  !(thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof ReferenceError)
+
+const unreachable = (thrown: unknown) =>
+  new AppError('overloaded', 'The store cannot be reached; nothing was done. Retry shortly.', {
+    cause: stripped(thrown),
+    retryAfter: 1,
+  })
+
+/** A commit whose answer got lost. */
+export const unknownOutcome = (thrown: unknown): AppError =>
+  new AppError(
+    'unavailable',
+    'The connection to the store was lost before it answered; the write may or may not have been kept. Read, then retry.',
+    { cause: stripped(thrown) },
+  )
+
+/** Any thrown thing as an AppError; the engine's own text never reaches a caller. */
+export const fromPostgres = (thrown: unknown): AppError => {
+  if (thrown instanceof AppError) return thrown
+  const cause = stripped(thrown)
+  const code = codeOf(thrown)
+  if (isContended(thrown) || code === '57014')
+    return new AppError('overloaded', 'The store is busy with other work. Retry shortly.', {
+      cause,
+      retryAfter: 1,
+    })
+  if (code.startsWith('53'))
+    return new AppError('overloaded', 'The store has no room left; nothing was written. Tell the operator.', {
+      cause,
+      retryAfter: 30,
+    })
+  if (code === '23505')
+    return new AppError('conflict', 'Something of this name exists already. Choose another.', { cause })
+  if (code === '22021' || code === '22P05')
+    return new AppError('invalid', 'A text holds the character U+0000, which the store cannot keep.', {
+      cause,
+    })
+  if (code === '22003' || code === '22P02')
+    return new AppError('invalid', 'A number is out of the range that the store can compare.', { cause })
+  if (code === '25006')
+    return new AppError('overloaded', 'The store is read-only at the moment; nothing was written.', {
+      cause,
+      retryAfter: 5,
+    })
+  if (isLost(thrown)) return unreachable(thrown)
+  return AppError.from(thrown instanceof DatabaseError ? cause : thrown)
+}

@@ -1,0 +1,113 @@
+import { setTimeout } from 'node:timers/promises'
+import { Client, DatabaseError } from 'pg'
+import { systemClock } from '../../common/clock.ts'
+import { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import { SCHEMA_VERSION } from '../migrations/index.ts'
+import { refuseNewer } from '../schema-version.ts'
+import { DEFAULT_LIMITS, readOnlyWriter, type WriterLimits } from '../sqlite/writer.ts'
+import { assembleStore } from '../store.ts'
+import type { Store } from '../types.ts'
+import { codeOf, isLost } from './errors.ts'
+import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
+import { clientConfig, openPool } from './pool.ts'
+import { readSession } from './session.ts'
+import { createPostgresWriter } from './writer.ts'
+
+export interface PostgresOptions {
+  /** `postgres://user:password@host:port/database?sslmode=…` */
+  readonly address: string
+  readonly mode: 'read-write' | 'join' | 'read-only'
+  /** ms to wait for the server, or, not read-write, for one that brings the schema up to date. */
+  readonly patience: number
+  readonly limits?: Partial<WriterLimits>
+}
+
+const POLL = 100
+const STATEMENT_MS = 10_000
+const READERS = 8
+const WRITERS = 6
+const MAX_WAITING = 4_096
+
+/** What an operator can do about a server that is not to be had; without its own words, which may quote the address. */
+const explain = (thrown: unknown): unknown => {
+  if (thrown instanceof AppError) return thrown
+  const code = codeOf(thrown)
+  const remedy =
+    code.startsWith('28') || code === '3D000'
+      ? 'Check user, password and database of SIDEVAULT_STORE.'
+      : code === '42501'
+        ? 'The role must own its database, or be allowed to create tables in its schema.'
+        : 'Check that the server runs, that SIDEVAULT_STORE names it, and that its certificate is trusted (sslmode, sslrootcert).'
+  return new AppError('unavailable', `PostgreSQL cannot be used (${code || 'no connection'}). ${remedy}`, {
+    cause: Object.assign(new Error('PostgreSQL cannot be used'), { code }),
+  })
+}
+
+const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
+  const client = new Client(clientConfig(address, 0))
+  client.on('error', () => {})
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+/** True once the schema is that of this program. */
+const prepare = (address: string, owner: boolean): Promise<boolean> =>
+  withClient(address, async (client) => {
+    await refuseWallBreakers(client)
+    const version = await schemaVersion(client)
+    refuseNewer(version)
+    if (version < SCHEMA_VERSION && owner) await migrate(client, systemClock.now())
+    return owner || version === SCHEMA_VERSION
+  })
+
+/** A server that is just starting is waited for. */
+const whenReady = async (address: string, owner: boolean, deadline: number): Promise<void> => {
+  for (;;) {
+    try {
+      if (await prepare(address, owner)) return
+      if (systemClock.now() > deadline)
+        throw new AppError(
+          'unavailable',
+          "The database is not of this version's schema. Start the admin role on it: it makes and upgrades the tables.",
+        )
+    } catch (thrown) {
+      const waits = isLost(thrown) && !(thrown instanceof DatabaseError && codeOf(thrown).startsWith('28'))
+      if (!waits || systemClock.now() > deadline) throw thrown
+    }
+    await setTimeout(POLL)
+  }
+}
+
+export const openPostgres = async (
+  { log }: { readonly log: Log },
+  options: PostgresOptions,
+): Promise<Store> => {
+  const { address, mode, patience } = options
+  try {
+    await whenReady(address, mode === 'read-write', systemClock.now() + patience)
+  } catch (thrown) {
+    throw explain(thrown)
+  }
+  const pool = (size: number) =>
+    openPool({ log }, { address, size, maxWaiting: MAX_WAITING, statementMs: STATEMENT_MS })
+  const readers = pool(READERS)
+  const session = readSession(readers)
+  const writer =
+    mode === 'read-only'
+      ? readOnlyWriter
+      : createPostgresWriter(pool(WRITERS), { ...DEFAULT_LIMITS, ...options.limits })
+  let closing: Promise<void> | undefined
+  const close = async () => {
+    await writer.close()
+    await readers.close()
+  }
+  return assembleStore(
+    { session, writer },
+    { writable: mode === 'read-write', close: () => (closing ??= close()) },
+  )
+}

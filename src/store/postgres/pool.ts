@@ -1,0 +1,98 @@
+import { type ClientBase, type ClientConfig, Pool, type PoolClient, types } from 'pg'
+import { AppError } from '../../common/errors.ts'
+import type { Log } from '../../common/log.ts'
+import { isLost } from './errors.ts'
+import { forgetScope } from './scope.ts'
+
+export interface PoolOptions {
+  readonly address: string
+  /** Connections, at most. */
+  readonly size: number
+  /** Callers that may wait for one. */
+  readonly maxWaiting: number
+  /** ms that the server works on one statement before it gives up. */
+  readonly statementMs: number
+}
+
+/** ms to get a connection, be it a free one or a new one. */
+const CONNECT_MS = 5_000
+/** ms that a statement waits for another transaction's lock. */
+const LOCK_MS = 5_000
+/** ms on top of the server's own limit until a connection that says nothing is given up. */
+const SILENCE_MS = 5_000
+
+const INT8 = 20
+const NUMERIC = 1700
+
+/** Every number of the schema fits: times in ms, counters, sums of them. */
+const toNumber = (text: string): number => {
+  const value = Number(text)
+  if (!Number.isSafeInteger(value)) throw new RangeError('a number of the database is beyond 2^53')
+  return value
+}
+
+const rowTypes = {
+  getTypeParser: (oid: number, format?: 'text' | 'binary') =>
+    oid === INT8 || oid === NUMERIC ? toNumber : types.getTypeParser(oid, format),
+}
+
+/** `statementMs` 0: no limit, for the steps of the schema. */
+export const clientConfig = (address: string, statementMs: number): ClientConfig => ({
+  connectionString: address,
+  application_name: 'sidevault',
+  connectionTimeoutMillis: CONNECT_MS,
+  keepAlive: true,
+  pipeline: true,
+  types: rowTypes as NonNullable<ClientConfig['types']>,
+  ...(statementMs > 0
+    ? { statement_timeout: statementMs, lock_timeout: LOCK_MS, query_timeout: statementMs + SILENCE_MS }
+    : {}),
+})
+
+/** An acknowledged write is on disk (DESIGN §7.6), whatever the database's default is; stronger ones stay. */
+const DURABLE =
+  "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
+
+export interface Connections {
+  /** Lends a connection to `work`. A connection that failed is not lent again. */
+  use<T>(work: (client: ClientBase) => Promise<T>): Promise<T>
+  close(): Promise<void>
+}
+
+const overloaded = () =>
+  new AppError('overloaded', 'Too many calls wait for the store. Retry shortly.', { retryAfter: 1 })
+
+export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): Connections => {
+  const { address, size, maxWaiting, statementMs } = options
+  const pool = new Pool({
+    ...clientConfig(address, statementMs),
+    max: size,
+    idleTimeoutMillis: 60_000,
+    allowExitOnIdle: true,
+    onConnect: async (client) => {
+      await client.query(DURABLE)
+    },
+  })
+  pool.on('error', (thrown) =>
+    log.warn({ code: (thrown as { code?: unknown }).code }, 'an idle connection to the store was lost'),
+  )
+  let closing: Promise<void> | undefined
+  return {
+    use: async (work) => {
+      if (closing) throw new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+      if (pool.waitingCount >= maxWaiting) throw overloaded()
+      const client: PoolClient = await pool.connect()
+      let lost = false
+      try {
+        return await work(client)
+      } catch (thrown) {
+        lost = isLost(thrown)
+        if (lost) forgetScope(client)
+        throw thrown
+      } finally {
+        client.release(lost)
+      }
+    },
+    close: () => (closing ??= pool.end()),
+  }
+}

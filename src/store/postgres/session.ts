@@ -1,0 +1,103 @@
+import type { ClientBase, QueryResult } from 'pg'
+import { AppError } from '../../common/errors.ts'
+import type { Session } from '../session.ts'
+import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
+import { postgresDialect } from './dialect.ts'
+import { fromPostgres, isLost } from './errors.ts'
+import type { Connections } from './pool.ts'
+import { enterScope, SERVICE, scopeOf } from './scope.ts'
+
+interface Named extends CompiledStatement {
+  /** Prepared under this name once on each connection. */
+  readonly name: string
+}
+
+const compiled = new WeakMap<object, Named>()
+let names = 0
+
+const nameOf = <P, R>(statement: Statement<P, R>): Named => {
+  const known = compiled.get(statement)
+  if (known) return known
+  const fresh = { ...compileStatement(postgresDialect, statement), name: `s${++names}` }
+  compiled.set(statement, fresh)
+  return fresh
+}
+
+/** Undefined: it stays as it is. */
+const scopeFor = ({ scope }: Statement<never, unknown>, values: object): string | undefined => {
+  if (scope === 'open') return undefined
+  if (scope === 'service') return SERVICE
+  const tenantId = (values as { readonly tenant_id?: unknown }).tenant_id
+  return typeof tenantId === 'string' ? scopeOf(tenantId) : undefined
+}
+
+/** The statement's own failure first: one on a lost connection fails like those before it. */
+const inScope = async <T>(
+  client: ClientBase,
+  scope: string | undefined,
+  send: () => Promise<T>,
+): Promise<T> => {
+  const entered = scope === undefined ? undefined : enterScope(client, scope)
+  const [result] = await Promise.all([send(), entered])
+  return result
+}
+
+type Ask = <T>(scope: string | undefined, send: (client: ClientBase) => Promise<T>) => Promise<T>
+
+const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
+  const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
+    const { name, sql: text, bind } = nameOf(statement)
+    return ask(scopeFor(statement as Statement<never, unknown>, values), (client) =>
+      client.query({ name, text, values: bind(values) }),
+    )
+  }
+  return {
+    dialect: postgresDialect,
+    all: async (statement, values) => (await send(statement, values)).rows,
+    get: async (statement, values) => (await send(statement, values)).rows[0],
+    run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+    query: async (query, tenantId) => {
+      const { sql: text, parameters } = query.compile()
+      return (await ask(scopeOf(tenantId), (client) => client.query({ text, values: [...parameters] }))).rows
+    },
+    lock,
+  }
+}
+
+const LOCK = {
+  name: 'lock',
+  // The name's hash: two names of one hash wait for each other, which does no harm.
+  text: "select pg_advisory_xact_lock(hashtextextended('sidevault ' || $1, 0))",
+}
+
+/**
+ * Inside a transaction. `serviceWide`: every statement meets rows of all tenants. Errors are those of the engine.
+ */
+export const transactionSession = (
+  client: ClientBase,
+  { serviceWide }: { readonly serviceWide: boolean },
+): Session =>
+  sessionOver(
+    (scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)),
+    async (name) => {
+      await client.query({ ...LOCK, values: [name] })
+    },
+  )
+
+/** For reads, each on any free connection; one whose connection is lost is asked once more on another. */
+export const readSession = (connections: Connections): Session => {
+  const ask: Ask = async (scope, send) => {
+    const once = () => connections.use((client) => inScope(client, scope, () => send(client)))
+    try {
+      return await once().catch((thrown) => {
+        if (!isLost(thrown)) throw thrown
+        return once()
+      })
+    } catch (thrown) {
+      throw fromPostgres(thrown)
+    }
+  }
+  return sessionOver(ask, async () => {
+    throw new AppError('internal', 'Only commands hold locks.')
+  })
+}

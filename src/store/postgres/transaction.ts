@@ -1,0 +1,82 @@
+import type { ClientBase } from 'pg'
+import { type CommandName, runCommand } from '../commands/registry.ts'
+import { unknownOutcome } from './errors.ts'
+import { forgetScope } from './scope.ts'
+import { transactionSession } from './session.ts'
+
+/** Commands of the service itself, on rows of all tenants. */
+const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
+  'logs.ingest',
+  'tokens.purge',
+  'leftovers.purge',
+  'tenants.create',
+  'tenants.update',
+  'tenants.delete',
+])
+
+/** Commands that move no change counter. */
+const SILENT: ReadonlySet<CommandName> = new Set([
+  'tokens.create',
+  'tokens.update',
+  'tokens.delete',
+  'tokens.purge',
+  'tokens.associate',
+  'tokens.dissociate',
+  'logs.ingest',
+  'answers.begin',
+  'answers.finish',
+  'answers.abandon',
+])
+
+export const movesCounters = (command: CommandName): boolean => !SILENT.has(command)
+
+/** What replicas listen for: a change counter has moved. */
+export const CHANNEL = 'sidevault_changes'
+
+/**
+ * Runs `work` in a transaction and answers after its commit, which is on disk then. What is thrown before the commit was
+ * sent left nothing behind; a commit whose answer is lost is thrown as `unavailable`.
+ */
+export const inTransaction = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
+  // Sent ahead of the first statement, in one piece with it.
+  const begun = client.query('begin')
+  begun.catch(() => {})
+  let result: T
+  try {
+    result = await work()
+    await begun
+  } catch (thrown) {
+    // What was set inside is taken back too.
+    forgetScope(client)
+    await client.query('rollback').catch(() => {})
+    throw thrown
+  }
+  let committed: { readonly command: string }
+  try {
+    committed = await client.query('commit')
+  } catch (thrown) {
+    forgetScope(client)
+    throw commitFailure(thrown)
+  }
+  // The answer to the commit of a transaction that had failed.
+  if (committed.command !== 'COMMIT') {
+    forgetScope(client)
+    throw new Error('the transaction was rolled back')
+  }
+  return result
+}
+
+const commitFailure = (thrown: unknown): unknown =>
+  // The server's own word says that nothing was kept.
+  thrown instanceof Error && 'severity' in thrown && thrown.severity === 'ERROR'
+    ? thrown
+    : unknownOutcome(thrown)
+
+/** One command in a transaction of its own. */
+export const runInTransaction = (client: ClientBase, command: CommandName, args: unknown): Promise<unknown> =>
+  inTransaction(client, async () => {
+    const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
+    const answer = await runCommand(session, command, args)
+    if (movesCounters(command)) await client.query(`notify ${CHANNEL}`)
+    return answer
+  })

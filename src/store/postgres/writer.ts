@@ -1,0 +1,59 @@
+import { setTimeout } from 'node:timers/promises'
+import { AppError } from '../../common/errors.ts'
+import type { CommandName } from '../commands/registry.ts'
+import type { Writer } from '../session.ts'
+import type { WriterLimits } from '../sqlite/writer.ts'
+import { fromPostgres, isContended, isLost } from './errors.ts'
+import type { Connections } from './pool.ts'
+import { runInTransaction } from './transaction.ts'
+
+/** Tries of a transaction that others got in the way of, or whose connection was lost before its commit. */
+const TRIES = 5
+/** ms before the second try; each further one waits twice as long, give or take half. */
+const BACKOFF = 5
+
+const overloaded = () =>
+  new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
+
+const closed = () => new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+
+const retried = async <T>(work: () => Promise<T>): Promise<T> => {
+  for (let attempt = 1; ; attempt++)
+    try {
+      return await work()
+    } catch (thrown) {
+      const again = isContended(thrown) || (isLost(thrown) && attempt === 1)
+      if (!again || attempt === TRIES) throw fromPostgres(thrown)
+      await setTimeout(BACKOFF * 2 ** (attempt - 1) * (0.5 + Math.random()))
+    }
+}
+
+/** Runs each command in a transaction of its own, on any free connection. What may wait is bounded. */
+export const createPostgresWriter = (connections: Connections, limits: WriterLimits): Writer => {
+  let waiting = 0
+  let bytesWaiting = 0
+  let closing: Promise<void> | undefined
+  let idle: (() => void) | undefined
+
+  const write = async (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
+    if (closing) throw closed()
+    if (waiting >= limits.maxQueued || (waiting > 0 && bytesWaiting + bytes > limits.maxBytes))
+      throw overloaded()
+    waiting++
+    bytesWaiting += bytes
+    try {
+      return await retried(() => connections.use((client) => runInTransaction(client, command, args)))
+    } finally {
+      waiting--
+      bytesWaiting -= bytes
+      if (waiting === 0) idle?.()
+    }
+  }
+
+  const stop = async (): Promise<void> => {
+    if (waiting > 0) await new Promise<void>((resolve) => (idle = resolve))
+    await connections.close()
+  }
+
+  return { write: write as Writer['write'], close: () => (closing ??= stop()) }
+}

@@ -1,0 +1,154 @@
+import { sql } from 'kysely'
+import t from 'tap'
+import { openPool } from '../../../src/store/postgres/pool.ts'
+import { readSession, transactionSession } from '../../../src/store/postgres/session.ts'
+import { inTransaction } from '../../../src/store/postgres/transaction.ts'
+import { openStatement, statement } from '../../../src/store/statement.ts'
+import { tokenById } from '../../../src/store/tokens/statements.ts'
+import type { Store } from '../../../src/store/types.ts'
+import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
+import { aToken, NOW, silent } from '../kit.ts'
+import { aServer, aStore } from './kit.ts'
+
+/** Every tenant table, with a row of two tenants in each. */
+const fill = async (store: Store): Promise<void> => {
+  const shape = { name: 'things', indexes: ['color'], lookups: ['code'] }
+  for (const tenant_id of ['tenant-a', 'tenant-b']) {
+    const key = { tenant_id, purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
+    const tenant = { id: tenant_id, owner_id: 'o', name: 'n', settings: {}, created_by: null }
+    await store.tenants.create({ ...tenant, created_at: NOW, modified_by: null, modified_at: null }, [key])
+    const more = { tenant_id, metadata: { k: 'v' }, terms: [Buffer.from('term')], fingerprint: 'print' }
+    const [one] = await store.tokens.create([aToken({ ...more, id: 'one' })], NOW)
+    const parentSeq = one?.kind === 'created' ? one.seq : 0
+    await store.tokens.create([aToken({ ...more, id: 'two', parentSeq })], NOW)
+    const record = { color: 'red', code: tenant_id }
+    await store.records.commit(
+      [{ kind: 'insert', collection: 'things', tenantId: tenant_id, id: '1', record, shape }],
+      NOW,
+    )
+    const entry = {
+      entity_type: 'token',
+      entity_id: 'one',
+      operation: 'create',
+      actor_id: null,
+      actor_type: null,
+    }
+    const place = { journal: 'j', journal_seq: tenant_id === 'tenant-a' ? 1 : 2, hash: 'h' }
+    await store.logs.ingest([
+      { tenant_id, ...entry, message: 'm', trace_id: 't', created_at: NOW, token_seq: parentSeq, ...place },
+    ])
+    const answer = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
+    await store.answers.begin({ ...answer, operation: 'O' }, NOW)
+    const shown = { sealed: Buffer.from('shown'), tokens: ['one'] }
+    await store.answers.finish({ ...answer, sealed: Buffer.from('sealed'), shown }, NOW)
+  }
+}
+
+t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }, async (t) => {
+  const server = await aServer(t)
+  const address = await server.database()
+  const store = await aStore(t, address)
+  await fill(store)
+  const pool = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, statementMs: 5_000 })
+  t.teardown(() => pool.close())
+  const session = readSession(pool)
+
+  const tables = await queryPostgres<{ name: string; column: string; walled: boolean }>(
+    address,
+    `select t.relname as name, a.attname as column, t.relrowsecurity and t.relforcerowsecurity as walled
+      from pg_class t join pg_attribute a on a.attrelid = t.oid
+      where t.relkind = 'r' and t.relnamespace = current_schema()::regnamespace
+        and (a.attname = 'tenant_id' or (t.relname = 'tenants' and a.attname = 'id')) order by 1`,
+  )
+
+  t.test('stands around every table that names a tenant', async (t) => {
+    t.ok(tables.length >= 15)
+    t.strictSame(
+      tables.filter(({ walled }) => !walled),
+      [],
+    )
+  })
+
+  t.test('a statement without our predicate meets the rows of its tenant only', async (t) => {
+    for (const { name, column } of tables) {
+      const without = statement<{ tenant_id: string }, { tenant: string }>(({ builder }) =>
+        builder
+          .selectFrom(
+            sql<{ tenant: string }>`(select ${sql.ref(column)} as tenant from ${sql.table(name)})`.as('all'),
+          )
+          .select('tenant'),
+      )
+      const met = await session.all(without, { tenant_id: 'tenant-a' })
+      t.ok(met.length > 0, `${name} has rows of the tenant`)
+      t.ok(
+        met.every(({ tenant }) => tenant === 'tenant-a'),
+        name,
+      )
+      t.strictSame(await session.all(without, { tenant_id: 'tenant-c' }), [], name)
+    }
+  })
+
+  t.test('lists without it do not see others either', async (t) => {
+    const all = session.dialect.builder.selectFrom('tokens').select('tenant_id')
+    t.strictSame(
+      (await session.query(all, 'tenant-b')).map(({ tenant_id }) => tenant_id),
+      ['tenant-b', 'tenant-b'],
+    )
+  })
+
+  t.test('nothing is met where no tenant was named', async (t) => {
+    t.strictSame(await queryPostgres(address, 'select id from tokens'), [])
+    const fresh = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, statementMs: 5_000 })
+    const unnamed = openStatement<object, { id: string }>(({ builder }) =>
+      builder.selectFrom('tokens').select('id'),
+    )
+    t.strictSame(await readSession(fresh).all(unnamed, {}), [])
+    await fresh.close()
+  })
+
+  t.test("another tenant's rows are neither written nor changed", async (t) => {
+    await t.rejects(
+      queryPostgres(address, "insert into token_counts values ('tenant-b', '/x/', 'card', 1, 1)"),
+      { code: '42501' },
+    )
+    const change = statement<{ tenant_id: string }>(({ builder }) =>
+      builder.updateTable('tokens').set({ container: '/taken/' }),
+    )
+    const changed = await pool.use((client) =>
+      inTransaction(client, () =>
+        transactionSession(client, { serviceWide: false }).run(change, { tenant_id: 'tenant-a' }),
+      ),
+    )
+    t.equal(changed, 2)
+    t.strictSame(
+      (await store.tokens.read('tenant-b', ['one', 'two'], NOW)).map(({ container }) => container),
+      ['/pci/high/', '/pci/high/'],
+    )
+  })
+
+  t.test('what a failed transaction entered is entered anew', async (t) => {
+    const asB = { tenant_id: 'tenant-b', id: 'one', now: NOW }
+    t.ok(await session.get(tokenById, asB))
+    await t.rejects(
+      pool.use((client) =>
+        inTransaction(client, async () => {
+          await transactionSession(client, { serviceWide: false }).get(tokenById, {
+            ...asB,
+            tenant_id: 'tenant-a',
+          })
+          throw new Error('no')
+        }),
+      ),
+      { message: 'no' },
+    )
+    t.equal((await session.get(tokenById, { ...asB, tenant_id: 'tenant-a' }))?.tenant_id, 'tenant-a')
+    t.equal((await session.get(tokenById, asB))?.tenant_id, 'tenant-b')
+  })
+
+  t.test('one who could walk through it is refused', async (t) => {
+    const name = new URL(address).pathname
+    const root = new URL(server.admin)
+    root.pathname = name
+    await t.rejects(aStore(t, root.href), { code: 'invalid', message: /superuser/ })
+  })
+})
