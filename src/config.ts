@@ -7,6 +7,7 @@ import {
   parseListen,
   parsePorts,
   parsePrefix,
+  parseRedisUrl,
   parseResolver,
   readable,
   SettingError,
@@ -30,6 +31,8 @@ export interface Config {
   readonly headerPrefixes: readonly [string, ...string[]]
   /** Path of the SQLite file. */
   readonly store: string
+  /** Undefined: what replicas share for a short time is kept in each process. */
+  readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
   readonly masterKey: Secret<string> | undefined
   readonly plugins: readonly string[]
@@ -128,8 +131,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     fault('store', 'PostgreSQL is not in this version yet.', 'Leave it unset: SQLite in the data directory.')
   else if (settings.store !== undefined && settings.store !== 'sqlite')
     fault('store', 'this is not a store.', 'Leave it unset, or write sqlite.')
-  if (settings.redis_url !== undefined)
-    fault('redis_url', 'Redis is not in this version yet.', 'Leave it unset: state is kept in the process.')
+  const redisUrl = settings.redis_url
+  if (redisUrl !== undefined) parsed('redis_url', () => parseRedisUrl(redisUrl))
 
   const prefixes = each('header_prefixes', settings.header_prefixes ?? ['SVC'], parsePrefix)
   const [canonical, ...others] = new Set(prefixes)
@@ -156,6 +159,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     bootstrapKey: secret(settings.bootstrap_key),
     headerPrefixes: [canonical, ...others],
     store: resolve(dataDir, 'sidevault.db'),
+    redisUrl: secret(redisUrl),
     masterKey: secret(
       settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
     ),

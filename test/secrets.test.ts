@@ -5,7 +5,7 @@ import { sourcesIn } from './kit/sources.ts'
 const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services.ts': 'hashes an API key that a plugin made',
   'src/keys/open.ts': 'hands the root key to the cipher',
-  'src/roles/foundation.ts': 'hands the source of the root key to what reads it',
+  'src/roles/foundation.ts': 'hands the source of the root key, and the URL of Redis, to what reads them',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
   'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',
   'src/roles/install.ts':

@@ -73,6 +73,22 @@ export const parseResolver = (text: string): { readonly address: string; readonl
   return { address, port: number }
 }
 
+/** Says nothing of the text itself, which may hold a password. */
+export const parseRedisUrl = (text: string): string => {
+  try {
+    const { protocol, hostname, username, password, pathname } = new URL(text)
+    decodeURIComponent(username + password)
+    if (!/^rediss?:$/.test(protocol) || hostname === '' || !/^(\/\d*)?$/.test(pathname))
+      throw new Error('another kind of URL')
+    return text
+  } catch {
+    throw new SettingError(
+      'this is not the URL of a Redis.',
+      'Write redis://[[user]:password@]host[:port][/database], or rediss:// for TLS; percent-encode what is special in a password.',
+    )
+  }
+}
+
 export const parsePrefix = (text: string): string => {
   if (!/^[A-Za-z0-9](?:[A-Za-z0-9-]{0,30}[A-Za-z0-9])?$/.test(text))
     throw new SettingError(

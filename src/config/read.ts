@@ -85,7 +85,7 @@ export const readSettings = (env: NodeJS.ProcessEnv, file: string | undefined, c
     if (!known.has(name)) warnings.push(`"${name}" in the configuration file is no setting; it is ignored.`)
   const variables = new Set(settingNames.map(variableOf))
   for (const name of Object.keys(env))
-    if (name.startsWith('SIDEVAULT_') && !variables.has(name) && !OTHERS.has(name))
+    if (/^SIDEVAULT_(?!TEST_)/.test(name) && !variables.has(name) && !OTHERS.has(name))
       warnings.push(`${name} is no setting; it is ignored.`)
   for (const name of settingNames) {
     const text = env[variableOf(name)]

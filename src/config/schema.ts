@@ -17,7 +17,11 @@ export const settingsSchema = Type.Partial(
     }),
     header_prefixes: list('Header brands, the first one canonical, e.g. SVC.'),
     store: Type.String({ description: 'sqlite, a file in the data directory.' }),
-    redis_url: Type.String({ secret: true, description: 'Shared state between replicas; leave it unset.' }),
+    redis_url: Type.String({
+      secret: true,
+      description:
+        'Redis that replicas share: redis[s]://[[user]:password@]host[:port][/database]; unset: none.',
+    }),
     master_key: Type.String({
       pattern: '^(file|env|passphrase):[^]+$',
       secret: true,

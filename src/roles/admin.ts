@@ -93,6 +93,9 @@ export const startAdminRole = async (
     keys: async () => keys.mac('audit', ''),
     journal: () => foundation.journal.health(),
     sandbox: () => foundation.codeHost.sandbox.health(),
+    ...(config.redisUrl === undefined
+      ? {}
+      : { redis: async () => (foundation.state.reach === 'shared' ? 'ok' : 'degraded') }),
     ...checks,
   }
   const admin = await startAdmin(

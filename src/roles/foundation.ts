@@ -20,8 +20,9 @@ import { openKeys } from '../keys/open.ts'
 import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Outbound } from '../outbound/fetch.ts'
-import { createInProcessState } from '../shared-state/in-process.ts'
+import { openSharedState } from '../shared-state/open.ts'
 import { createRateLimits } from '../shared-state/rate-limits.ts'
+import type { SharedState } from '../shared-state/types.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
@@ -41,6 +42,8 @@ export interface Foundation {
   readonly codeHost: CodeHost
   /** Brings the journals of all processes of this data directory into the store; only the owner writes. */
   readonly ingest: Ingest
+  /** What replicas share for a short time. */
+  readonly state: SharedState
   /** Rate limits; undefined: none. */
   readonly admit: Admit | undefined
   /** In the opposite order of opening. */
@@ -149,11 +152,17 @@ export const openFoundation = async (
       },
     )
     closers.push(() => kernel.stop())
-    const state = createInProcessState({ clock: systemClock })
+    const hash = (text: string) => keys.mac('api-key', text)
+    const state = await openSharedState({
+      url: config.redisUrl?.reveal(),
+      vault: hash('vault in shared state').slice(0, 16),
+      clock: systemClock,
+      registry: metrics.registry,
+      log,
+    })
     closers.push(() => state.close())
-    const hash = (key: string) => keys.mac('api-key', key)
     const admit = createRateLimits({ state, hash }, config.rateLimits)
-    return { store, keys, journal, kernel, metrics, codeHost, ingest, admit, close }
+    return { store, keys, journal, kernel, metrics, codeHost, ingest, state, admit, close }
   } catch (error) {
     await close()
     throw error

@@ -1,6 +1,6 @@
 import type { Admit } from '../common/admit.ts'
 import { AppError } from '../common/errors.ts'
-import type { SharedState } from './types.ts'
+import type { Claim, SharedState } from './types.ts'
 
 export interface RateLimits {
   /** Calls a minute; absent: any number. */
@@ -8,26 +8,36 @@ export interface RateLimits {
   readonly perAddress?: number | undefined
 }
 
-const limited = (what: string, ms: number): AppError => {
-  const seconds = Math.max(1, Math.ceil(ms / 1000))
-  return new AppError('rate_limited', `Too many calls ${what}. Wait ${seconds} s.`, { retryAfter: seconds })
-}
+/** Characters of a key beyond which it is nobody's, and needs no bucket. */
+const MAX_KEY_LENGTH = 200
 
-/** Rate limits per address and per key (completions §11); undefined when none is set. `hash`: what stands for a key. */
+/**
+ * Rate limits per address and per key (completions §11); undefined when none is set. `hash`: the keyed hash that stands
+ * for an address or a key in the shared state, where it is no other than for this.
+ */
 export const createRateLimits = (
-  { state, hash }: { readonly state: SharedState; readonly hash: (key: string) => string },
+  { state, hash }: { readonly state: Pick<SharedState, 'take'>; readonly hash: (text: string) => string },
   { perKey, perAddress }: RateLimits,
 ): Admit | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
   return async ({ key, address }) => {
-    if (perAddress !== undefined && address !== undefined) {
-      const wait = await state.take(`address ${address.slice(0, 64)}`, { perMinute: perAddress })
-      if (wait > 0) throw limited('from this address', wait)
-    }
-    // A key longer than any is nobody's, and needs no bucket.
-    if (perKey !== undefined && key !== undefined && key.length <= 200) {
-      const wait = await state.take(`key ${hash(key)}`, { perMinute: perKey })
-      if (wait > 0) throw limited('with this key', wait)
-    }
+    const claims: (Claim & { readonly what: string })[] = []
+    if (perAddress !== undefined && address !== undefined)
+      claims.push({
+        what: 'from this address',
+        bucket: hash(`calls from ${address.slice(0, 64)}`),
+        perMinute: perAddress,
+      })
+    if (perKey !== undefined && key !== undefined && key.length <= MAX_KEY_LENGTH)
+      claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
+    if (claims.length === 0) return
+    const wait = await state.take(claims)
+    if (wait === undefined) return
+    const seconds = Math.max(1, Math.ceil(wait.ms / 1000))
+    throw new AppError(
+      'rate_limited',
+      `Too many calls ${claims[wait.claim]?.what ?? ''}. Wait ${seconds} s.`,
+      { retryAfter: seconds },
+    )
   }
 }

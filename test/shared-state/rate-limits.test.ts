@@ -1,7 +1,9 @@
+import { createHash } from 'node:crypto'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
 import { createInProcessState } from '../../src/shared-state/in-process.ts'
 import { createRateLimits, type RateLimits } from '../../src/shared-state/rate-limits.ts'
+import type { Claim } from '../../src/shared-state/types.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 
 const setUp = (limits: RateLimits) => {
@@ -32,6 +34,24 @@ t.test('keys and addresses are counted apart, known keys or not', async (t) => {
   t.equal(await from(undefined, undefined), 'served', 'calls inside the machine')
   clock.advance(30_000)
   t.equal(await from('a', '1.1.1.1'), 'served')
+})
+
+t.test('what is shared names neither keys nor addresses', async (t) => {
+  const buckets: string[] = []
+  const state = {
+    take: async (claims: readonly Claim[]) => {
+      buckets.push(...claims.map(({ bucket }) => bucket))
+      return undefined
+    },
+  }
+  const hash = (text: string) => createHash('sha256').update(text).digest('hex')
+  const admit = createRateLimits({ state, hash }, { perKey: 1, perAddress: 1 })
+  await admit?.({ key: 'key_of_somebody', address: '192.0.2.7' })
+  t.equal(buckets.length, 2)
+  t.notMatch(buckets.join(), /somebody|192\.0/)
+  t.notOk(buckets.includes(hash('key_of_somebody')), 'nor what the store knows a key by')
+  await admit?.({ key: 'k'.repeat(201), address: undefined })
+  t.equal(buckets.length, 2, 'a key longer than any has no bucket')
 })
 
 t.test('the API answers 429 with Retry-After, and not for its own pages', async (t) => {

@@ -1,7 +1,7 @@
 import type { Server } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
+import { within } from '../../common/within.ts'
 import type { Check } from '../ops/health.ts'
-import { within } from '../ops/within.ts'
 
 export interface GrpcHealth {
   /** Every service is not serving from now on. */

@@ -1,21 +1,21 @@
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
+import { within } from '../../common/within.ts'
 import type { OwnRoute } from '../http/app.ts'
 import { JSON_TYPE } from '../http/problem.ts'
-import { within } from './within.ts'
 
-/** Resolves when a part can do its work. */
+/** Resolves when a part can do its work; with `degraded` when it does so in a lesser way. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
 export interface PartStatus {
   readonly name: string
-  readonly status: 'ok' | 'failed'
+  readonly status: 'ok' | 'degraded' | 'failed'
 }
 
 const settle = async (name: string, check: Check, timeout: number, log: Log): Promise<PartStatus> => {
   try {
-    await within(timeout, check)
-    return { name, status: 'ok' }
+    const found = await within(timeout, check)
+    return { name, status: found === 'degraded' ? 'degraded' : 'ok' }
   } catch (err) {
     log.warn({ err, part: name }, 'a part is not ready')
     return { name, status: 'failed' }
@@ -24,7 +24,8 @@ const settle = async (name: string, check: Check, timeout: number, log: Log): Pr
 
 /**
  * `/healthz`: this process answers. `/readyz`: every part answers within `timeout` ms; 200 or 503, with the parts by
- * name and nothing about why (that is in the log).
+ * name and nothing about why (that is in the log). Degraded is ready: whoever takes a replica out of service that serves
+ * correctly makes a slow day a dark one.
  */
 export const healthRoutes = (
   checks: Readonly<Record<string, Check>>,
@@ -44,7 +45,10 @@ export const healthRoutes = (
       )
       const failed = parts.filter(({ status }) => status === 'failed').map(({ name }) => name)
       reply.type(JSON_TYPE)
-      if (failed.length === 0) return reply.send(JSON.stringify({ status: 'ok', parts }))
+      if (failed.length === 0) {
+        const degraded = parts.some(({ status }) => status === 'degraded')
+        return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', parts }))
+      }
       const problem = new AppError(
         'overloaded',
         `Not ready: ${failed.join(', ')}. Wait, or look into the log.`,

@@ -59,6 +59,13 @@ t.test(
   },
 )
 
+t.test('a part that does its work in a lesser way is named, and leaves the service ready', async (t) => {
+  const { call } = await startTestService(t, { plugins: [], checks: { redis: async () => 'degraded' } })
+  const answer = await call('GET', '/readyz', { key: null })
+  t.equal(answer.status, 200)
+  t.match(answer.json, { status: 'degraded', parts: [{}, { name: 'redis', status: 'degraded' }] })
+})
+
 t.test('readyz fails when the journal cannot be written', async (t) => {
   const { call } = await startTestService(t, {
     plugins: [],

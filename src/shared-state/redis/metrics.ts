@@ -1,0 +1,20 @@
+import { Counter, Gauge, type Registry } from 'prom-client'
+
+/** What is told of Redis, where one is configured. */
+export const createRedisMetrics = (registry: Registry) => {
+  const registers = [registry]
+  return {
+    up: new Gauge({
+      name: 'sidevault_redis_up',
+      help: '1 while Redis does its work for every process; 0 while one or more count by themselves.',
+      aggregator: 'min',
+      registers,
+    }),
+    calls: new Counter({
+      name: 'sidevault_rate_limited_calls_total',
+      help: 'Calls that were counted for rate limits: shared (in Redis) or own (in the process, Redis being away).',
+      labelNames: ['counted'] as const,
+      registers,
+    }),
+  }
+}

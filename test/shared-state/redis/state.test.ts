@@ -1,0 +1,228 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect } from 'node:net'
+import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls'
+import { Registry } from 'prom-client'
+import t, { type Test } from 'tap'
+import { createLog, type Log } from '../../../src/common/log.ts'
+import { openRedisState, type RedisStateOptions } from '../../../src/shared-state/redis/state.ts'
+import type { SharedState } from '../../../src/shared-state/types.ts'
+import { sharedStateContract } from '../../contract/shared-state-contract.ts'
+import { createAuthority } from '../../kit/authority.ts'
+import { noRedis, startRedis } from '../../kit/redis.ts'
+import { testClock } from '../../kit/service.ts'
+
+/** Longer than a busy machine holds anybody up: what is late is what these tests make late. */
+const PATIENT = { patienceMs: 5_000 }
+
+const skip = await noRedis()
+
+const open = async (
+  t: Test,
+  url: string,
+  options: RedisStateOptions & { readonly vault?: string; readonly log?: Log } = {},
+): Promise<SharedState & { readonly registry: Registry }> => {
+  const registry = new Registry()
+  const { vault = 'vault', log = createLog('test', 'silent'), ...rest } = options
+  const state = await openRedisState({ url, vault, clock: testClock(), registry, log }, rest)
+  t.teardown(() => state.close())
+  return Object.assign(state, { registry })
+}
+
+/** A level of a log that keeps what it is told. */
+const keep =
+  (lines: string[]) =>
+  (...said: unknown[]): void =>
+    void lines.push(JSON.stringify(said))
+
+/** Resolves when it is so. */
+const until = async (so: () => boolean | Promise<boolean>): Promise<void> => {
+  while (!(await so())) await new Promise((resolve) => setTimeout(resolve, 5))
+}
+
+const metric = async (registry: Registry, name: string, counted?: string): Promise<number | undefined> => {
+  const found = await registry.getSingleMetric(name)?.get()
+  return found?.values.find(({ labels }) => counted === undefined || labels.counted === counted)?.value
+}
+
+t.test('over Redis', { skip }, async (t) => {
+  const redis = await startRedis(t)
+  let vaults = 0
+  sharedStateContract(t, async (t, clock) => {
+    const { reach } = await open(t, redis.url, PATIENT)
+    t.equal(reach, 'shared')
+    return open(t, (await startRedis(t)).url, { ...PATIENT, serverClock: clock, vault: `vault ${vaults++}` })
+  })
+})
+
+/** How many of so many calls from one bucket were served. */
+const served = async (
+  states: readonly SharedState[],
+  calls: number,
+  perMinute: number,
+  bucket = 'a',
+): Promise<number> => {
+  const waits = await Promise.all(
+    Array.from({ length: calls }, (_, n) => states[n % states.length]!.take([{ bucket, perMinute }])),
+  )
+  return waits.filter((wait) => wait === undefined).length
+}
+
+t.test('replicas count together, whatever their own clocks say', { skip }, async (t) => {
+  const { url } = await startRedis(t)
+  const states = await Promise.all([1, 2, 3].map(() => open(t, url, PATIENT)))
+  const began = performance.now()
+  const first = await served(states, 90, 30)
+  // one more for each two seconds that this took
+  t.ok(first >= 30 && first <= 30 + (performance.now() - began) / 2_000 + 1, `${first} served`)
+  const other = await open(t, url, { ...PATIENT })
+  t.equal(await served([other], 5, 30, 'b'), 5, 'another bucket')
+})
+
+t.test(
+  'while Redis is dead each process counts by itself, and together again afterwards',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t)
+    const states = await Promise.all([1, 2].map(() => open(t, redis.url, PATIENT)))
+    t.same(
+      states.map(({ reach }) => reach),
+      ['shared', 'shared'],
+    )
+    t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 1)
+    await redis.kill()
+    t.equal(await served(states, 40, 10), 20, 'ten of each')
+    t.same(
+      states.map(({ reach }) => reach),
+      ['away', 'away'],
+    )
+    t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 0)
+    t.equal(await metric(states[0]!.registry, 'sidevault_rate_limited_calls_total', 'own'), 20)
+    await redis.start()
+    await until(() => states.every(({ reach }) => reach === 'shared'))
+    t.equal(await served(states, 40, 10, 'new'), 10, 'together')
+    t.equal(await metric(states[0]!.registry, 'sidevault_redis_up'), 1)
+  },
+)
+
+t.test(
+  'a Redis that says nothing holds a call up once, for the patience, and grows no queue',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t)
+    const state = await open(t, redis.url, { patienceMs: 50 })
+    await until(() => state.reach === 'shared')
+    redis.freeze()
+    const waits: number[] = []
+    for (let i = 0; i < 2_000; i++) {
+      const began = performance.now()
+      await state.take([{ bucket: 'a', perMinute: 10_000 }])
+      waits.push(performance.now() - began)
+    }
+    t.equal(state.reach, 'away')
+    t.ok(waits.filter((ms) => ms > 40).length <= 5, 'the others did not wait')
+    t.ok((await metric(state.registry, 'sidevault_rate_limited_calls_total', 'own'))! >= 1_995)
+    redis.thaw()
+    await until(() => state.reach === 'shared')
+    t.equal(await state.take([{ bucket: 'b', perMinute: 1 }]), undefined)
+  },
+)
+
+t.test(
+  'a Redis that refuses is away: its client is not blamed, and it is asked again',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t, { args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] })
+    const state = await open(t, redis.url, PATIENT)
+    t.equal(state.reach, 'away')
+    t.equal(await served([state], 5, 3), 3)
+    const { createClient } = await import('@redis/client')
+    const admin = await createClient({ url: redis.url }).connect()
+    await admin.configSet('maxmemory', '0')
+    admin.destroy()
+    await until(() => state.reach === 'shared')
+    t.pass('it is used as soon as it does its work')
+  },
+)
+
+t.test('without any Redis a process starts, counts, and closes at once', async (t) => {
+  const state = await open(t, 'redis://127.0.0.1:1')
+  t.equal(state.reach, 'away')
+  t.equal(await served([state], 5, 3), 3)
+  state.announce()
+  await state.close()
+})
+
+t.test('a script that the server has forgotten is told again', { skip }, async (t) => {
+  const redis = await startRedis(t)
+  const state = await open(t, redis.url, PATIENT)
+  const { createClient } = await import('@redis/client')
+  const admin = await createClient({ url: redis.url }).connect()
+  await admin.scriptFlush()
+  t.equal(await state.take([{ bucket: 'a', perMinute: 1 }]), undefined)
+  t.equal((await state.take([{ bucket: 'a', perMinute: 1 }]))?.claim, 0)
+  t.equal(state.reach, 'shared')
+  const [key] = await admin.keys('sidevault:calls:a')
+  const left = await admin.pTTL(key!)
+  t.ok(left > 0 && left <= 60_000, 'a bucket goes when it is full again')
+  admin.destroy()
+})
+
+t.test(
+  'what one announces the others hear, of one vault, and whoever may have missed it looks',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t)
+    const heard = { one: 0, two: 0, stranger: 0 }
+    const [one, two, stranger] = await Promise.all([
+      open(t, redis.url, PATIENT),
+      open(t, redis.url, PATIENT),
+      open(t, redis.url, { ...PATIENT, vault: 'another' }),
+    ])
+    one.listen(() => heard.one++)
+    two.listen(() => heard.two++)
+    stranger.listen(() => heard.stranger++)
+    for (let i = 0; i < 1_000; i++) one.announce()
+    await until(() => heard.two > 0)
+    two.announce()
+    await until(() => heard.one > 0)
+    t.equal(heard.stranger, 0)
+    t.ok(heard.two < 10, 'a thousand words at once are few looks')
+    await redis.kill()
+    await until(() => two.reach === 'away')
+    const { two: before } = heard
+    await redis.start()
+    await until(() => two.reach === 'shared' && heard.two > before)
+  },
+)
+
+t.test('TLS is checked, a password is told to nobody', { skip }, async (t) => {
+  const password = 'päss wörd/?#@'
+  const redis = await startRedis(t, { password })
+  const authority = await createAuthority()
+  const { cert, key } = await authority.issue(['localhost'])
+  const front = createServer({ cert, key }, (socket) => {
+    const back = connect(redis.port, '127.0.0.1')
+    socket.pipe(back).pipe(socket)
+    for (const one of [socket, back]) one.on('error', () => socket.destroy())
+  }).listen(0, '127.0.0.1')
+  await once(front, 'listening')
+  t.teardown(() => front.close())
+  const { port } = front.address() as AddressInfo
+  const lines: string[] = []
+  const log = { info: keep(lines), warn: keep(lines) } as unknown as Log
+
+  const url = (host: string, secret: string) => `rediss://:${encodeURIComponent(secret)}@${host}:${port}`
+  const reach = async (host: string, secret: string) =>
+    (await open(t, url(host, secret), { ...PATIENT, log })).reach
+  t.equal(await reach('localhost', password), 'away', 'an authority that nobody knows')
+  setDefaultCACertificates([...getCACertificates(), authority.pem])
+  t.equal(await reach('localhost', password), 'shared')
+  t.equal(await reach('127.0.0.1', password), 'away', 'a name that the certificate does not hold')
+  t.equal(await reach('localhost', 'another-secret-word'), 'away')
+  t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...PATIENT, log })).reach, 'away')
+  t.match(lines.join(), /SELF_SIGNED|UNABLE_TO/)
+  t.match(lines.join(), /ERR_TLS_CERT_ALTNAME_INVALID/)
+  t.match(lines.join(), /WRONGPASS/)
+  t.match(lines.join(), /NOAUTH/)
+  t.notMatch(lines.join(), /p.ss|another-secret-word|localhost/)
+})
