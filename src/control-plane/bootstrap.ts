@@ -1,7 +1,8 @@
-/** Envoy's whole configuration as plain data: `envoy -c bootstrap.json` runs it, `envoy --mode validate` checks it. */
-import { clusters } from './clusters.ts'
-import { listener } from './listener.ts'
-import { type BootstrapOptions, settle } from './options.ts'
+/** The file that Envoy starts with. */
+import { sockets } from './clusters.ts'
+import type { BootstrapOptions } from './options.ts'
+import { createSnapshot } from './snapshot.ts'
+import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
 
 const HEAP_BYTES = 1024 * 1024 * 1024
 const FIXED_HEAP = 'type.googleapis.com/envoy.extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig'
@@ -33,13 +34,45 @@ const overload = {
   ],
 }
 
-/** A `Bootstrap` message in its JSON form. Throws an Error naming an option that cannot be. */
-export const renderBootstrap = (options: BootstrapOptions): object => {
-  const settings = settle(options)
-  return {
-    node: { id: 'sidevault', cluster: 'sidevault' },
-    admin: { address: { pipe: { path: settings.envoyAdminSocket, mode: 0o600 } } },
-    overload_manager: overload,
-    static_resources: { listeners: [listener(settings)], clusters: clusters(settings) },
-  }
+const common = (adminSocket: string) => ({
+  node: { id: 'sidevault', cluster: 'sidevault' },
+  admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
+  overload_manager: overload,
+})
+
+/** What Envoy starts with: how to reach the control plane, which says the rest. A `Bootstrap` message in its JSON form. */
+export const renderBootstrap = (options: {
+  readonly envoyAdminSocket: string
+  readonly controlSocket: string
+}): object => ({
+  ...common(options.envoyAdminSocket),
+  dynamic_resources: { cds_config: fromControlPlane, lds_config: fromControlPlane },
+  static_resources: {
+    clusters: [
+      {
+        name: CONTROL_PLANE,
+        type: 'STATIC',
+        connect_timeout: '0.5s',
+        load_assignment: sockets(CONTROL_PLANE, [options.controlSocket]),
+      },
+    ],
+  },
+})
+
+/** The same resources without a control plane, for `envoy --mode validate` and for an Envoy that stands alone. */
+export const renderStatic = (options: BootstrapOptions): object => {
+  const { listeners, routes, clusters, secrets } = createSnapshot(options)
+  const [route] = routes
+  return JSON.parse(
+    JSON.stringify({
+      ...common(options.envoyAdminSocket),
+      static_resources: { listeners, clusters, secrets },
+    }),
+    (_, value) => {
+      if (value?.sds_config !== undefined) return { name: value.name }
+      if (value?.rds === undefined) return value
+      const { rds: __, ...manager } = value
+      return { ...manager, route_config: route }
+    },
+  )
 }

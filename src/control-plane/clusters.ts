@@ -1,4 +1,5 @@
 /** The far ends of Envoy: gateway processes, the admin process, destinations. */
+import { createHash } from 'node:crypto'
 import { brandHeaders } from './agreement.ts'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
 import { restoreForwardedProto } from './header-copies.ts'
@@ -14,7 +15,8 @@ const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Upstr
 
 const KEEP_ALIVE = '60s'
 
-const sockets = (name: string, paths: readonly string[]) => ({
+/** A `ClusterLoadAssignment` of unix sockets. */
+export const sockets = (name: string, paths: readonly string[]) => ({
   cluster_name: name,
   endpoints: [
     {
@@ -88,9 +90,8 @@ const nowhere = {
   load_assignment: { cluster_name: CLUSTERS.nowhere },
 }
 
-/** The DNS cache that the forward proxy's filter and clusters share; its address filter is the first egress guard. */
-export const dnsCache = ({ egress }: Settings) => ({
-  name: 'egress',
+/** The DNS cache that destination clusters share; its address filter is the first egress guard. */
+const dnsCacheConfig = ({ egress }: Settings) => ({
   dns_lookup_family: 'V4_PREFERRED',
   dns_query_timeout: '4s',
   dns_min_refresh_rate: '5s',
@@ -118,6 +119,13 @@ export const dnsCache = ({ egress }: Settings) => ({
   },
   resolved_address_filter: resolvedAddressFilter(deniedRanges(egress.allow)),
 })
+
+/** Envoy never lets the cache of one name have other settings: each settings have a name of their own. */
+const dnsCache = (settings: Settings) => {
+  const config = dnsCacheConfig(settings)
+  const hash = createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 12)
+  return { name: `egress-${hash}`, ...config }
+}
 
 /** Says what the destination answered, in the place of anything it may have said about it itself. */
 const headerMutation = (brands: readonly string[]) => ({
@@ -213,7 +221,7 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
   transport_socket: tls(authority, host),
 })
 
-/** `static_resources.clusters`. */
+/** `Cluster` messages. */
 export const clusters = (settings: Settings) => [
   gateway(settings),
   api(settings),

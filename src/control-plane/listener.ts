@@ -1,17 +1,17 @@
 /** The one port that is reachable: management API and `/proxy` (DESIGN §2). */
 import { brandHeaders, METADATA } from './agreement.ts'
-import { dnsCache } from './clusters.ts'
 import { headerCopies } from './header-copies.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
 import { CLUSTERS } from './route-names.ts'
-import { routes } from './routes.ts'
+import { EDGE_ROUTES } from './routes.ts'
+import { EDGE_CERTIFICATE } from './secrets.ts'
+import { fromControlPlane } from './xds.ts'
 
 const HCM =
   'type.googleapis.com/envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager'
 const EXT_PROC = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExternalProcessor'
-const FORWARD = 'type.googleapis.com/envoy.extensions.filters.http.dynamic_forward_proxy.v3.FilterConfig'
 const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
 const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Router'
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext'
@@ -152,14 +152,10 @@ const connectionManager = (settings: Settings) => ({
     early_header_mutation_extensions: [headerCopies(settings.clientAddress)],
     access_log: [accessLog(settings)],
     local_reply_config: localReplies(settings),
-    route_config: routes(settings),
+    rds: { route_config_name: EDGE_ROUTES, config_source: fromControlPlane },
     http_filters: [
       withoutEnvoyHeaders,
       gateway(settings),
-      {
-        name: 'envoy.filters.http.dynamic_forward_proxy',
-        typed_config: { '@type': FORWARD, dns_cache_config: dnsCache(settings) },
-      },
       {
         name: 'envoy.filters.http.router',
         typed_config: { '@type': ROUTER, suppress_envoy_headers: true },
@@ -168,19 +164,19 @@ const connectionManager = (settings: Settings) => ({
   },
 })
 
-const transportSocket = ({ certificate, key }: NonNullable<Settings['tls']>) => ({
+const transportSocket = {
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': TLS,
     common_tls_context: {
       alpn_protocols: ['h2', 'http/1.1'],
       tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
-      tls_certificates: [{ certificate_chain: { filename: certificate }, private_key: { filename: key } }],
+      tls_certificate_sds_secret_configs: [{ name: EDGE_CERTIFICATE, sds_config: fromControlPlane }],
     },
   },
-})
+}
 
-/** `static_resources.listeners[0]`. */
+/** A `Listener` message. */
 export const listener = (settings: Settings) => ({
   name: 'edge',
   address: {
@@ -190,7 +186,7 @@ export const listener = (settings: Settings) => ({
   per_connection_buffer_limit_bytes: 1_048_576,
   filter_chains: [
     {
-      ...(settings.tls ? { transport_socket: transportSocket(settings.tls) } : {}),
+      ...(settings.tls ? { transport_socket: transportSocket } : {}),
       filters: [connectionManager(settings)],
     },
   ],

@@ -134,7 +134,12 @@ const PROXY: readonly Rule[] = [
     'The destination did not answer in time. It may have received the request.',
   ),
   rule(
-    flags('DF'),
+    cel(`${DETAILS}.startsWith('dns_cache')`),
+    'overloaded',
+    'The gateway looks up as many names as it can. Retry later.',
+  ),
+  rule(
+    cel(`${DETAILS}.startsWith('dns_resolution_failure')`),
     'destination_unreachable',
     "The destination's host name could not be resolved. Check the URL, or retry later.",
   ),

@@ -1,11 +1,11 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** What the bootstrap is made from. Paths may be relative: Envoy and the service share a working directory. */
+/** What Envoy's configuration is made from. Paths may be relative: Envoy and the service share a working directory. */
 export interface BootstrapOptions {
   /** `host` is an IP address or `localhost`. */
   readonly listen: { readonly host: string; readonly port: number }
-  /** PEM files of the listener's certificate; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
+  /** The listener's certificate chain and key, PEM; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
   readonly tls?: { readonly certificate: string; readonly key: string }
   /** One unix socket per gateway process. */
   readonly gatewaySockets: readonly string[]

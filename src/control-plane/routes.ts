@@ -59,7 +59,10 @@ const ours = (cluster: string, { apiTimeoutMs }: Settings) => ({
   retry_policy: RECONNECT,
 })
 
-/** `RouteConfiguration` of the edge listener. */
+/** Name of the edge listener's routes. */
+export const EDGE_ROUTES = 'edge'
+
+/** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
   const upstreams: Upstream[] = ['https']
   if (settings.egress.http) upstreams.push('http')
@@ -67,7 +70,7 @@ export const routes = (settings: Settings) => {
   // Unless Envoy sets it, it is the caller's, and means nothing.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
-    name: 'edge',
+    name: EDGE_ROUTES,
     virtual_hosts: [
       {
         name: 'all',

@@ -1,4 +1,5 @@
-import { readFile, writeFile } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { rootCertificates } from 'node:tls'
 
 /** Where systems keep their bundle: Debian, Fedora, SUSE, newer Fedora, Alpine and macOS. */
@@ -34,6 +35,20 @@ export const trustBundle = async (extra?: string): Promise<string> => {
   return `${parts.map((part) => part.trim()).join('\n')}\n`
 }
 
-/** Writes `trustBundle` to `path`. */
-export const writeTrustBundle = async (path: string, extra?: string): Promise<void> =>
-  writeFile(path, await trustBundle(extra), { mode: 0o600 })
+/**
+ * Writes `trustBundle` into a file of `directory` whose name tells its content, so that another bundle is another file;
+ * its path. Those of before stay until `keepTrustBundle`.
+ */
+export const writeTrustBundle = async (directory: string, extra?: string): Promise<string> => {
+  const bundle = await trustBundle(extra)
+  const path = `${directory}/trust-${createHash('sha256').update(bundle).digest('hex').slice(0, 16)}.pem`
+  await writeFile(path, bundle, { mode: 0o600 })
+  return path
+}
+
+/** Removes all bundles of `directory` but `kept`. */
+export const keepTrustBundle = async (directory: string, kept: string): Promise<void> => {
+  for (const name of await readdir(directory))
+    if (/^trust-[0-9a-f]{16}\.pem$/.test(name) && `${directory}/${name}` !== kept)
+      await rm(`${directory}/${name}`, { force: true })
+}

@@ -1,6 +1,5 @@
-import { chmod, rm } from 'node:fs/promises'
-import { createServer } from 'node:http'
 import type { Metrics } from '../common/metrics.ts'
+import { serveSocket } from '../common/serve-socket.ts'
 
 export interface OpsDeps {
   readonly metrics: Metrics
@@ -26,7 +25,7 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
       () => [503, { status: 'failing' }] as const,
     )
   }
-  const server = createServer(async (request, response) => {
+  return serveSocket(socketPath, async (request, response) => {
     const [status, body] =
       request.method === 'GET'
         ? await answer(request.url).catch(() => [500, { status: 'failing' }] as const)
@@ -34,17 +33,4 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))
   })
-  await rm(socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketPath, resolve)
-  })
-  await chmod(socketPath, 0o600)
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
 }

@@ -1,5 +1,4 @@
-import { chmod, rm } from 'node:fs/promises'
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import { isoTime } from '../common/clock.ts'
@@ -8,6 +7,7 @@ import { newId, newKey } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { Secret } from '../common/secret.ts'
+import { serveSocket } from '../common/serve-socket.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
@@ -118,18 +118,5 @@ export const startOperator = async (
     response.writeHead(reply.status, { 'content-type': 'application/json', connection: 'close' })
     response.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
   }
-  const server = createServer((request, response) => void answer(request, response))
-  await rm(socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketPath, resolve)
-  })
-  await chmod(socketPath, 0o600)
-  return {
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
-  }
+  return serveSocket(socketPath, (request, response) => void answer(request, response))
 }

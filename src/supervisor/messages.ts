@@ -42,6 +42,7 @@ export const socketsIn = (runDir: string, workers: number) => ({
   grpc: `${runDir}/grpc.sock`,
   operator: `${runDir}/operator.sock`,
   envoyAdmin: `${runDir}/envoy.sock`,
+  control: `${runDir}/control.sock`,
   demo: `${runDir}/demo.sock`,
   gateways: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}.sock`),
   status: Array.from({ length: workers }, (_, worker) => `${runDir}/gateway-${worker}-status.sock`),

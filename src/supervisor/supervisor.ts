@@ -1,12 +1,17 @@
 import { existsSync, writeFileSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
+import { renderBootstrap } from '../control-plane/bootstrap.ts'
+import { keepTrustBundle } from '../control-plane/trust.ts'
 import { announcement, baseUrl } from './announcement.ts'
+import { type Control, startControl } from './control.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
+import { envoyOptions } from './envoy-options.ts'
 import { type Managed, manage } from './managed.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, nodeKind, order } from './node-process.ts'
@@ -14,7 +19,6 @@ import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
 import { createSpare } from './spare.ts'
 import { StartError } from './start-error.ts'
-import { writeBootstrap } from './write-bootstrap.ts'
 
 const READY_TIMEOUT_MS = 60_000
 const PROBE_MS = 25
@@ -58,6 +62,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const sockets = socketsIn(runDir, config.workers)
   const impatient = new AbortController()
   let stopping: Promise<void> | undefined
+  let control: Control | undefined
   let envoy: Managed | undefined
   let services: readonly Managed[] = []
   const first: { installed: boolean; key: string | undefined } = { installed: false, key: undefined }
@@ -76,6 +81,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
     await Promise.all(services.map((one) => end(one, (child) => order(child, { kind: 'stop' }))))
+    await control?.close()
     release()
     log.info('stopped')
   }
@@ -114,7 +120,14 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const listen = await claimPort(config.listen)
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
-    const bootstrap = await writeBootstrap(config, { listen, runDir, demoAuthority })
+    const given = await envoyOptions(config, { listen, runDir, demoAuthority })
+    await keepTrustBundle(runDir, given.egress.trustBundle)
+    control = await startControl({ log, clock: systemClock }, { socketPath: sockets.control, options: given })
+    const bootstrap = `${runDir}/envoy.json`
+    const { envoyAdmin: envoyAdminSocket, control: controlSocket } = sockets
+    await writeFile(bootstrap, JSON.stringify(renderBootstrap({ envoyAdminSocket, controlSocket })), {
+      mode: 0o600,
+    })
     if (stopping !== undefined) return
 
     const url = baseUrl(listen, config.tls !== undefined)
@@ -146,7 +159,14 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         adminSocket: sockets.envoyAdmin,
         log: createLog('envoy', config.logLevel),
       }),
-      { log, clock: systemClock, onSpawn: () => queueMicrotask(() => services.forEach(tellEnvoy)) },
+      {
+        log,
+        clock: systemClock,
+        onSpawn: () => {
+          control?.restarted()
+          queueMicrotask(() => services.forEach(tellEnvoy))
+        },
+      },
     )
     await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), done, tooLate])
     while (role !== 'gateway' && stopping === undefined && (await probe(url)) !== 200)

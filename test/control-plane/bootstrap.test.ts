@@ -1,9 +1,9 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
+import { renderStatic } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { writeTrustBundle } from '../../src/control-plane/trust.ts'
+import { keepTrustBundle, writeTrustBundle } from '../../src/control-plane/trust.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { validateBootstrap } from '../kit/envoy.ts'
 
@@ -19,12 +19,12 @@ const OPTIONS: BootstrapOptions = {
 t.test('Envoy accepts the smallest and the largest configuration', async (t) => {
   const authority = await createAuthority()
   const { cert, key } = await authority.issue(['edge.test'])
-  const directory = t.testdir({ 'trust.pem': authority.pem, 'cert.pem': cert, 'key.pem': key })
+  const directory = t.testdir({ 'trust.pem': authority.pem })
   t.equal(validateBootstrap(directory, OPTIONS), '')
   const largest: BootstrapOptions = {
     ...OPTIONS,
     listen: { host: '::1', port: 18443 },
-    tls: { certificate: 'cert.pem', key: 'key.pem' },
+    tls: { certificate: cert, key },
     brands: ['SVC', 'BT', 'Other-Brand'],
     egress: {
       allow: ['10.1.0.0/16', 'fd12::/16', '127.0.0.1'],
@@ -48,7 +48,7 @@ t.test('Envoy would refuse a configuration that is wrong, so the test above can 
 })
 
 t.test('no request is ever sent again to a destination', (t) => {
-  const text = JSON.stringify(renderBootstrap(OPTIONS))
+  const text = JSON.stringify(renderStatic(OPTIONS))
   const policies = [...text.matchAll(/"retry_policy":(\{[^}]*\})/g)].map(([, policy]) => policy)
   const toDestinations = policies.filter((policy) => policy?.includes('per_try_timeout'))
   t.ok(toDestinations.length > 0)
@@ -60,12 +60,12 @@ t.test('no request is ever sent again to a destination', (t) => {
 })
 
 t.test('http destinations and the demo exist only when asked for', (t) => {
-  t.notMatch(JSON.stringify(renderBootstrap(OPTIONS)), /destination_http"|destination_demo|allow_insecure/)
+  t.notMatch(JSON.stringify(renderStatic(OPTIONS)), /destination_http"|destination_demo|allow_insecure/)
   t.end()
 })
 
 t.test('options that cannot be are named', (t) => {
-  const render = (options: Partial<BootstrapOptions>) => renderBootstrap({ ...OPTIONS, ...options })
+  const render = (options: Partial<BootstrapOptions>) => renderStatic({ ...OPTIONS, ...options })
   t.throws(() => render({ brands: [] }), /header prefix/)
   t.throws(() => render({ brands: ['a b'] }), /"a b"/)
   t.throws(() => render({ listen: { host: 'edge.test', port: 1 } }), /"edge\.test"/)
@@ -76,21 +76,26 @@ t.test('options that cannot be are named', (t) => {
   t.end()
 })
 
-t.test("the trust bundle holds the system's authorities and the extra ones", async (t) => {
-  const extra = await createAuthority('extra')
-  const directory = t.testdir({ 'extra.pem': `a comment\n${extra.pem}`, 'empty.pem': 'nothing' })
-  const bundle = join(directory, 'trust.pem')
-  const count = async (path?: string) => {
-    await writeTrustBundle(bundle, path)
-    return readFileSync(bundle, 'utf8')
-  }
-  const plain = await count()
-  t.ok((plain.match(/BEGIN CERTIFICATE/g) ?? []).length > 20)
-  const both = await count(join(directory, 'extra.pem'))
-  t.ok(both.includes(extra.pem.trim()))
-  t.ok(both.length > plain.length)
-  await t.rejects(writeTrustBundle(bundle, join(directory, 'empty.pem')), /no PEM certificate/)
-  await t.rejects(writeTrustBundle(bundle, join(directory, 'missing.pem')))
-  writeFileSync(bundle, both)
-  t.equal(validateBootstrap(directory, OPTIONS), '')
-})
+t.test(
+  "the trust bundle holds the system's authorities and the extra ones, in a file named by its content",
+  async (t) => {
+    const extra = await createAuthority('extra')
+    const directory = t.testdir({ 'extra.pem': `a comment\n${extra.pem}`, 'empty.pem': 'nothing', run: {} })
+    const run = join(directory, 'run')
+    const plain = await writeTrustBundle(run)
+    t.ok((readFileSync(plain, 'utf8').match(/BEGIN CERTIFICATE/g) ?? []).length > 20)
+    const both = await writeTrustBundle(run, join(directory, 'extra.pem'))
+    t.ok(readFileSync(both, 'utf8').includes(extra.pem.trim()))
+    t.not(both, plain)
+    t.equal(await writeTrustBundle(run), plain)
+    await t.rejects(writeTrustBundle(run, join(directory, 'empty.pem')), /no PEM certificate/)
+    await t.rejects(writeTrustBundle(run, join(directory, 'missing.pem')))
+    const egress = { ...OPTIONS.egress, trustBundle: both }
+    t.equal(validateBootstrap(directory, { ...OPTIONS, egress }), '')
+    await keepTrustBundle(run, both)
+    t.same(
+      readdirSync(run).map((name) => join(run, name)),
+      [both],
+    )
+  },
+)

@@ -4,7 +4,7 @@ import { accessSync, constants, globSync, writeFileSync } from 'node:fs'
 import { request } from 'node:http'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { renderBootstrap } from '../../src/control-plane/bootstrap.ts'
+import { renderBootstrap, renderStatic } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { freePort } from './sidevault.ts'
 
@@ -42,7 +42,7 @@ const administration = (socketPath: string, path: string): Promise<{ status: num
 
 /** What `envoy --mode validate` says of a configuration; '' when it is fine. */
 export const validateBootstrap = (directory: string, options: BootstrapOptions): string => {
-  writeFileSync(join(directory, 'validate.json'), JSON.stringify(renderBootstrap(options)))
+  writeFileSync(join(directory, 'validate.json'), JSON.stringify(renderStatic(options)))
   const { status, stderr } = spawnSync(
     findEnvoy(),
     ['-c', 'validate.json', '--mode', 'validate', '-l', 'error'],
@@ -57,6 +57,8 @@ export interface RunningEnvoy {
   readonly stderr: () => string
   /** A counter or gauge by name; 0 when it does not exist. */
   stat(name: string): Promise<number>
+  /** A page of its administration interface. */
+  page(path: string): Promise<string>
   stop(): Promise<void>
 }
 
@@ -64,10 +66,25 @@ export type EnvoyOptions = Omit<BootstrapOptions, 'listen' | 'envoyAdminSocket'>
   readonly listen?: BootstrapOptions['listen']
 }
 
-/** Runs an Envoy in `directory` and waits until it is live. */
+/** Runs an Envoy in `directory` without a control plane and waits until it is live. */
 export const startEnvoy = async (directory: string, options: EnvoyOptions): Promise<RunningEnvoy> => {
   const listen = options.listen ?? { host: '127.0.0.1', port: await freePort() }
-  const config = renderBootstrap({ ...options, listen, envoyAdminSocket: 'envoy.sock' })
+  return runEnvoy(
+    directory,
+    renderStatic({ ...options, listen, envoyAdminSocket: 'envoy.sock' }),
+    listen.port,
+  )
+}
+
+/** Runs an Envoy in `directory` that asks the control plane on `control.sock` there. */
+export const startControlledEnvoy = (directory: string, port: number): Promise<RunningEnvoy> =>
+  runEnvoy(
+    directory,
+    renderBootstrap({ envoyAdminSocket: 'envoy.sock', controlSocket: 'control.sock' }),
+    port,
+  )
+
+const runEnvoy = async (directory: string, config: object, port: number): Promise<RunningEnvoy> => {
   writeFileSync(join(directory, 'envoy.json'), JSON.stringify(config))
   const child = spawn(
     findEnvoy(),
@@ -100,13 +117,14 @@ export const startEnvoy = async (directory: string, options: EnvoyOptions): Prom
     await new Promise((resolve) => setTimeout(resolve, 25))
   }
   return {
-    port: listen.port,
+    port,
     process: child,
     stderr: () => stderr,
     async stat(name) {
       const { text } = await administration(socket, `/stats?filter=^${name.replaceAll('.', '\\.')}$`)
       return Number(/: (\d+)/.exec(text)?.[1] ?? 0)
     },
+    page: async (path) => (await administration(socket, path)).text,
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return
       const ended = once(child, 'exit')

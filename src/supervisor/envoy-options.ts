@@ -1,12 +1,18 @@
-import { writeFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import type { Config } from '../config.ts'
-import { renderBootstrap } from '../control-plane/bootstrap.ts'
+import type { BootstrapOptions } from '../control-plane/options.ts'
 import { writeTrustBundle } from '../control-plane/trust.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
 import { socketsIn } from './messages.ts'
 
-/** Writes Envoy's bootstrap and the bundle of trusted authorities into `runDir`; the path of the bootstrap. */
-export const writeBootstrap = async (
+const tlsOf = async ({ tls }: Config): Promise<Pick<BootstrapOptions, 'tls'>> => {
+  if (tls === undefined) return {}
+  const [certificate, key] = await Promise.all([readFile(tls.certificate, 'utf8'), readFile(tls.key, 'utf8')])
+  return { tls: { certificate, key } }
+}
+
+/** What of the configuration Envoy's is made from, files read; writes the bundle of trusted authorities into `runDir`. */
+export const envoyOptions = async (
   config: Config,
   deps: {
     readonly listen: Config['listen']
@@ -14,14 +20,13 @@ export const writeBootstrap = async (
     /** PEM file of the demo destination's authority; absent: it does not run. */
     readonly demoAuthority: string | undefined
   },
-): Promise<string> => {
+): Promise<BootstrapOptions> => {
   const { listen, runDir, demoAuthority } = deps
   const sockets = socketsIn(runDir, config.workers)
-  const trustBundle = `${runDir}/trust.pem`
-  await writeTrustBundle(trustBundle, config.egress.ca)
-  const bootstrap = renderBootstrap({
+  const trustBundle = await writeTrustBundle(runDir, config.egress.ca)
+  return {
     listen,
-    ...(config.tls === undefined ? {} : { tls: config.tls }),
+    ...(await tlsOf(config)),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
     grpcSocket: sockets.grpc,
@@ -39,8 +44,5 @@ export const writeBootstrap = async (
       : { demo: { socket: sockets.demo, authority: demoAuthority, host: DEMO_HOST } }),
     bodyLimit: config.proxyBodyLimit,
     clientAddress: config.rateLimits.perAddress !== undefined,
-  })
-  const file = `${runDir}/envoy.json`
-  await writeFile(file, JSON.stringify(bootstrap), { mode: 0o600 })
-  return file
+  }
 }

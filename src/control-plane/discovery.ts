@@ -1,0 +1,187 @@
+/** Answers Envoy's questions for its configuration, and knows from the next question whether it took the last answer. */
+import { createHash } from 'node:crypto'
+import type { Clock } from '../common/clock.ts'
+import { type Snapshot, typed } from './snapshot.ts'
+import { HOLD_MS, KIND_NAMES, KINDS, type Kind } from './xds.ts'
+
+/** The members of a `DiscoveryRequest` that count here. */
+export interface Question {
+  readonly version_info?: string
+  readonly resource_names?: readonly string[]
+}
+
+/** 304: nothing new. */
+export type Answer = { readonly status: 200; readonly body: string } | { readonly status: 304 }
+
+export interface KindStatus {
+  readonly kind: Kind
+  /** What is served. */
+  readonly version: string
+  /** Whether Envoy has taken it. */
+  readonly taken: boolean
+  /** Milliseconds since it was first served. */
+  readonly ageMs: number
+  /** Versions that Envoy refused. */
+  readonly refused: number
+}
+
+export interface Discovery {
+  /**
+   * What Envoy gets from now on. Resolves when it has taken all of it; rejects with NotTaken when it refuses something,
+   * or after `limitMs`. What is served then stays; the caller serves something else.
+   */
+  serve(snapshot: Snapshot, limitMs: number): Promise<void>
+  /** One question; waits for news when there are none. */
+  answer(kind: Kind, question: Question, signal: AbortSignal): Promise<Answer>
+  /** Another Envoy asks from now on. */
+  restarted(): void
+  status(): readonly KindStatus[]
+  /** Lets all that wait go. */
+  close(): void
+}
+
+/** Envoy did not take what it was given. */
+export class NotTaken extends Error {
+  readonly refused: readonly Kind[]
+
+  constructor(refused: readonly Kind[]) {
+    super(
+      refused.length === 0
+        ? 'Envoy did not take the configuration in time.'
+        : `Envoy refused the new ${refused.join(' and ')}. Its log line says why.`,
+    )
+    this.refused = refused
+  }
+}
+
+/** An answer may be lost on its way; one that was given so often and not taken is refused. */
+const GIVEN = 3
+
+interface Served {
+  readonly kind: Kind
+  text: string
+  version: string
+  since: number
+  state: 'offered' | 'taken' | 'refused'
+  given: number
+  refusals: number
+}
+
+/** Over REST a refusal has no message of its own: Envoy goes on asking with the version that it has. */
+export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery => {
+  let snapshot: Snapshot | undefined
+  let changes = 0
+  const served = new Map<Kind, Served>(
+    KIND_NAMES.map((kind) => [
+      kind,
+      { kind, text: '', version: '', since: clock.now(), state: 'offered', given: 0, refusals: 0 },
+    ]),
+  )
+  const waiting = new Set<() => void>()
+  const watching = new Set<() => void>()
+  const tell = (all: Set<() => void>) => {
+    for (const one of [...all]) one()
+  }
+
+  /** Nobody asks for a kind that there is nothing of. */
+  const asked = () => [...served.values()].filter(({ text }) => text !== '[]')
+  const outcome = (): 'open' | 'taken' | readonly Kind[] => {
+    const refused = asked().filter(({ state }) => state === 'refused')
+    if (refused.length > 0) return refused.map(({ kind }) => kind)
+    return asked().every(({ state }) => state === 'taken') ? 'taken' : 'open'
+  }
+
+  const put = (one: Served, text: string) => {
+    // After a refusal Envoy may hold a part of what it refused: the same again is news.
+    if (one.text === text && one.state !== 'refused') return
+    const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
+    const version = `${++changes}-${hash}`
+    Object.assign(one, { text, version, since: clock.now(), state: 'offered', given: 0 })
+  }
+
+  /** What the version that Envoy asks with says of the last answer. */
+  const judge = (one: Served, has: string) => {
+    if (one.state !== 'offered') return
+    if (one.version !== '' && one.version === has) one.state = 'taken'
+    else if (one.given >= GIVEN) {
+      one.state = 'refused'
+      one.refusals++
+    } else return
+    tell(watching)
+  }
+
+  const settled = (limitMs: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const look = () => {
+        const now = outcome()
+        if (now === 'open') return
+        done()
+        if (now === 'taken') resolve()
+        else reject(new NotTaken(now))
+      }
+      const late = setTimeout(() => {
+        done()
+        reject(new NotTaken([]))
+      }, limitMs).unref()
+      const done = () => {
+        clearTimeout(late)
+        watching.delete(look)
+      }
+      watching.add(look)
+      look()
+    })
+
+  const give = (one: Served, names: readonly string[]): Answer => {
+    one.given++
+    const all = snapshot?.[one.kind] ?? []
+    const resources = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
+    const body = {
+      version_info: one.version,
+      type_url: KINDS[one.kind].type,
+      resources: typed(one.kind, resources),
+    }
+    return { status: 200, body: JSON.stringify(body) }
+  }
+
+  /** Resolves after the next news, `HOLD_MS` or the end of the question. */
+  const news = (signal: AbortSignal): Promise<void> =>
+    new Promise((resolve) => {
+      const go = () => {
+        clearTimeout(timer)
+        signal.removeEventListener('abort', go)
+        waiting.delete(go)
+        resolve()
+      }
+      const timer = setTimeout(go, HOLD_MS).unref()
+      signal.addEventListener('abort', go, { once: true })
+      waiting.add(go)
+    })
+
+  return {
+    async serve(next, limitMs) {
+      snapshot = next
+      for (const one of served.values()) put(one, JSON.stringify(next[one.kind]))
+      tell(waiting)
+      await settled(limitMs)
+    },
+    async answer(kind, { version_info: has = '', resource_names: names = [] }, signal) {
+      const one = served.get(kind) as Served
+      const isNews = () => one.version !== '' && one.version !== has && one.state !== 'refused'
+      judge(one, has)
+      if (!isNews()) await news(signal)
+      return !signal.aborted && isNews() ? give(one, names) : { status: 304 }
+    },
+    restarted() {
+      for (const one of served.values()) Object.assign(one, { given: 0, state: 'offered' })
+    },
+    status: () =>
+      asked().map(({ kind, version, state, since, refusals }) => ({
+        kind,
+        version,
+        taken: state === 'taken',
+        refused: refusals,
+        ageMs: clock.now() - since,
+      })),
+    close: () => tell(waiting),
+  }
+}

@@ -1,0 +1,113 @@
+/** The control plane of this machine's Envoy: what it has been given, and the socket by which it asks for it. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Clock } from '../common/clock.ts'
+import { isObject } from '../common/json.ts'
+import type { Log } from '../common/log.ts'
+import { serveSocket } from '../common/serve-socket.ts'
+import { createDiscovery, type KindStatus, NotTaken, type Question } from '../control-plane/discovery.ts'
+import type { BootstrapOptions } from '../control-plane/options.ts'
+import { createSnapshot, isSame, overlapping, type Snapshot } from '../control-plane/snapshot.ts'
+import { KIND_NAMES, KINDS, type Kind } from '../control-plane/xds.ts'
+
+/** An Envoy that was killed is back by then. */
+const TAKE_MS = 10_000
+
+/** Envoy says with each question what it is made of, which is long. */
+const MAX_BODY = 4 * 1024 * 1024
+
+const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
+  KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
+)
+
+export interface Control {
+  /**
+   * Makes what `next` says Envoy's configuration; one change after the other. Resolves when Envoy has it. Rejects with
+   * what `next` throws, or with NotTaken: then Envoy is given what it had before.
+   */
+  change(next: (current: BootstrapOptions) => BootstrapOptions): Promise<void>
+  /** A new Envoy begins to ask. */
+  restarted(): void
+  status(): readonly KindStatus[]
+  close(): Promise<void>
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  const chunks: Buffer[] = []
+  let size = 0
+  for await (const chunk of request) {
+    size += chunk.length
+    if (size > MAX_BODY) throw new Error('the question is too long')
+    chunks.push(chunk)
+  }
+  return JSON.parse(Buffer.concat(chunks).toString())
+}
+
+/** Serves `options` on a unix socket. Resolves when it listens. Throws an Error naming an option that cannot be. */
+export const startControl = async (
+  { log, clock }: { readonly log: Log; readonly clock: Clock },
+  { socketPath, options }: { readonly socketPath: string; readonly options: BootstrapOptions },
+): Promise<Control> => {
+  const discovery = createDiscovery({ clock })
+  let current = options
+  let snapshot = createSnapshot(options)
+  // Nobody asks before Envoy runs, and whether it comes up is seen there.
+  discovery.serve(snapshot, TAKE_MS).catch(() => {})
+
+  /** Old and new clusters first, then what refers to the new ones, then without the old ones. */
+  const move = async (before: Snapshot, next: Snapshot): Promise<void> => {
+    const both = overlapping(before, next)
+    await discovery.serve({ ...before, clusters: both.clusters }, TAKE_MS)
+    await discovery.serve(both, TAKE_MS)
+    await discovery.serve(next, TAKE_MS)
+  }
+
+  const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
+    const wanted = next(current)
+    const made = createSnapshot(wanted)
+    if (!isSame(snapshot, made))
+      try {
+        await move(snapshot, made)
+      } catch (error) {
+        log.error({ refused: error instanceof NotTaken ? error.refused : [] }, String(error))
+        discovery.serve(snapshot, TAKE_MS).catch(() => {})
+        throw error
+      }
+    current = wanted
+    snapshot = made
+  }
+
+  let last: Promise<unknown> = Promise.resolve()
+  const inTurn = <T>(work: () => Promise<T>): Promise<T> => {
+    const mine = last.then(work, work)
+    last = mine
+    return mine
+  }
+
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    const kind = request.method === 'POST' ? KIND_BY_PATH.get(request.url) : undefined
+    if (kind === undefined) {
+      response.writeHead(404).end()
+      return
+    }
+    const gone = new AbortController()
+    response.once('close', () => gone.abort())
+    const question = await bodyOf(request)
+    if (!isObject(question)) throw new Error('the question is no object')
+    const reply = await discovery.answer(kind, question as Question, gone.signal)
+    response.writeHead(reply.status, { 'content-type': 'application/json' })
+    response.end(reply.status === 200 ? reply.body : '')
+  }
+
+  const server = await serveSocket(socketPath, (request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  return {
+    change: (next) => inTurn(() => run(next)),
+    restarted: () => discovery.restarted(),
+    status: () => discovery.status(),
+    close: async () => {
+      discovery.close()
+      await server.close()
+    },
+  }
+}

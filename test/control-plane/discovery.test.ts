@@ -1,0 +1,125 @@
+import t from 'tap'
+import { createDiscovery, NotTaken } from '../../src/control-plane/discovery.ts'
+import type { Snapshot } from '../../src/control-plane/snapshot.ts'
+import { KIND_NAMES, type Kind } from '../../src/control-plane/xds.ts'
+
+const LONG = 60_000
+const resource = (name: string) => ({ name })
+const snapshotOf = (name: string): Snapshot => ({
+  clusters: [resource(name)],
+  listeners: [resource('edge')],
+  routes: [resource('edge')],
+  secrets: [],
+})
+const never = new AbortController().signal
+
+/** Asks as Envoy does, taking what it gets, until nothing is new for it. */
+const envoy = (
+  discovery: ReturnType<typeof createDiscovery>,
+  takes: (kind: Kind) => boolean = () => true,
+) => {
+  const has = new Map<Kind, string>()
+  const ask = async (kind: Kind): Promise<boolean> => {
+    const gone = new AbortController()
+    const asked = discovery.answer(kind, { version_info: has.get(kind) ?? '' }, gone.signal)
+    setImmediate(() => gone.abort())
+    const answer = await asked
+    if (answer.status === 304) return false
+    if (takes(kind)) has.set(kind, JSON.parse(answer.body).version_info)
+    return true
+  }
+  return {
+    has,
+    settle: async () => {
+      for (const kind of KIND_NAMES) for (let left = 10; left > 0 && (await ask(kind)); left--);
+    },
+  }
+}
+
+t.test('what is served counts as taken when Envoy asks with its version', async (t) => {
+  const discovery = createDiscovery({ clock: { now: () => 0 } })
+  const served = discovery.serve(snapshotOf('a'), LONG)
+  t.same(
+    discovery.status().map(({ kind, taken }) => [kind, taken]),
+    [
+      ['clusters', false],
+      ['listeners', false],
+      ['routes', false],
+    ],
+  )
+  const client = envoy(discovery)
+  await client.settle()
+  await served
+  t.ok(discovery.status().every(({ taken }) => taken))
+  const before = new Map(client.has)
+  const next = discovery.serve(snapshotOf('b'), LONG)
+  await client.settle()
+  await next
+  t.not(client.has.get('clusters'), before.get('clusters'))
+  t.equal(client.has.get('routes'), before.get('routes'), 'what is the same keeps its version')
+})
+
+t.test('a question waits for news', async (t) => {
+  const discovery = createDiscovery({ clock: { now: () => 0 } })
+  discovery.serve(snapshotOf('a'), LONG).catch(() => {})
+  const first = await discovery.answer('clusters', {}, never)
+  t.equal(first.status, 200)
+  const version_info = first.status === 200 ? JSON.parse(first.body).version_info : ''
+  const waiting = discovery.answer('clusters', { version_info }, never)
+  discovery.serve(snapshotOf('b'), LONG).catch(() => {})
+  const second = await waiting
+  t.match(second.status === 200 ? JSON.parse(second.body) : {}, {
+    type_url: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
+    resources: [{ '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name: 'b' }],
+  })
+  const again = discovery.answer(
+    'clusters',
+    { version_info: second.status === 200 ? JSON.parse(second.body).version_info : '' },
+    never,
+  )
+  discovery.close()
+  t.same(await again, { status: 304 })
+})
+
+t.test('a version that Envoy does not take is refused, counted, and not given for ever', async (t) => {
+  const discovery = createDiscovery({ clock: { now: () => 0 } })
+  const good = envoy(discovery)
+  const first = discovery.serve(snapshotOf('a'), LONG)
+  await good.settle()
+  await first
+  const bad = discovery.serve(snapshotOf('b'), LONG)
+  const stubborn = envoy(discovery, () => false)
+  const refused = t.rejects(bad, new NotTaken(['clusters']))
+  await stubborn.settle()
+  await refused
+  t.same(
+    discovery.status().map(({ kind, refused }) => [kind, refused]),
+    [
+      ['clusters', 1],
+      ['listeners', 0],
+      ['routes', 0],
+    ],
+  )
+  await stubborn.settle()
+  t.equal(discovery.status()[0]?.refused, 1, 'asking on is no further refusal')
+  // What was before is served as news: Envoy may have taken a part.
+  const version = good.has.get('clusters')
+  const back = discovery.serve(snapshotOf('a'), LONG)
+  await good.settle()
+  await back
+  t.not(good.has.get('clusters'), version)
+})
+
+t.test('a new Envoy gets all of it, and serving ends when none asks', async (t) => {
+  const discovery = createDiscovery({ clock: { now: () => 0 } })
+  const first = discovery.serve(snapshotOf('a'), LONG)
+  await envoy(discovery).settle()
+  await first
+  discovery.restarted()
+  t.ok(discovery.status().every(({ taken }) => !taken))
+  const reborn = envoy(discovery)
+  await reborn.settle()
+  t.ok(discovery.status().every(({ taken }) => taken))
+  t.ok(reborn.has.has('routes'))
+  await t.rejects(discovery.serve(snapshotOf('b'), 1), /in time/)
+})

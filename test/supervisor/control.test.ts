@@ -1,0 +1,129 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer, request } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { NotTaken } from '../../src/control-plane/discovery.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { startControl } from '../../src/supervisor/control.ts'
+import { createAuthority } from '../kit/authority.ts'
+import { silentLog } from '../kit/egress.ts'
+import { startControlledEnvoy } from '../kit/envoy.ts'
+import { freePort } from '../kit/sidevault.ts'
+import { until } from './processes.ts'
+
+const clock = { now: () => Date.now() }
+
+/** A control plane, its Envoy, and something that answers behind it. */
+const start = async (t: Test) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-control-'))
+  const cwd = process.cwd()
+  process.chdir(directory) // sockets have short names
+  const authority = await createAuthority()
+  writeFileSync('trust.pem', authority.pem)
+  const api = createServer((_, response) => response.end('api')).listen('api.sock')
+  const port = await freePort()
+  const options: BootstrapOptions = {
+    listen: { host: '127.0.0.1', port },
+    gatewaySockets: ['gateway.sock'],
+    apiSocket: 'api.sock',
+    envoyAdminSocket: 'envoy.sock',
+    brands: ['SVC'],
+    egress: { allow: [], http: false, trustBundle: 'trust.pem' },
+  }
+  const control = await startControl({ log: silentLog(), clock }, { socketPath: 'control.sock', options })
+  t.teardown(async () => {
+    await control.close()
+    api.close()
+    process.chdir(cwd)
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const get = (path: string, method = 'GET') =>
+    new Promise<number>((resolve, reject) => {
+      request({ host: '127.0.0.1', port, path, method, agent: false }, (response) => {
+        response.resume()
+        resolve(response.statusCode ?? 0)
+      })
+        .on('error', reject)
+        .end()
+    })
+  const envoy = await startControlledEnvoy(directory, port)
+  t.teardown(() => envoy.stop())
+  return { directory, control, envoy, get, port, authority }
+}
+
+t.test('Envoy takes what it is given, and what is changed, at once', async (t) => {
+  const { control, envoy, get } = await start(t)
+  t.equal(await get('/'), 200)
+  await until('Envoy has told that it has all', () => control.status().every(({ taken }) => taken))
+  const listeners = await envoy.stat('listener_manager.listener_modified')
+  const began = performance.now()
+  await control.change((current) => ({
+    ...current,
+    bodyLimit: 4096,
+    egress: { ...current.egress, http: true, allow: ['10.0.0.0/8'] },
+  }))
+  t.comment(`${Math.round(performance.now() - began)} ms`)
+  t.match(
+    await envoy.page('/config_dump?resource=dynamic_route_configs'),
+    /"request_body_buffer_limit": "4096"/,
+  )
+  t.match(await envoy.page('/clusters?format=json'), /destination_http"/)
+  t.equal(await envoy.stat('listener_manager.listener_modified'), listeners, 'connections are left alone')
+  await control.change((current) => ({ ...current, egress: { ...current.egress, http: false } }))
+  t.notMatch(await envoy.page('/clusters?format=json'), /destination_http"/)
+})
+
+t.test('what Envoy refuses is taken back and counted; what it had goes on', async (t) => {
+  const { control, envoy, get } = await start(t)
+  const refused = control.change((current) => ({
+    ...current,
+    egress: { ...current.egress, allow: ['10.0.0.0/8'], trustBundle: 'missing.pem' },
+  }))
+  await t.rejects(refused, new NotTaken(['clusters']))
+  t.equal(await get('/'), 200)
+  await until('Envoy has what it had', () => control.status().every(({ taken }) => taken))
+  t.equal(control.status().find(({ kind }) => kind === 'clusters')?.refused, 1)
+  t.ok((await envoy.stat('cluster_manager.cds.update_rejected')) > 0)
+  await t.rejects(
+    control.change((current) => ({ ...current, brands: [] })),
+    /header prefix/,
+  )
+  await control.change((current) => ({ ...current, bodyLimit: 4096 }))
+  t.match(
+    await envoy.page('/config_dump?resource=dynamic_route_configs'),
+    /"request_body_buffer_limit": "4096"/,
+  )
+})
+
+t.test('an Envoy goes on without its control plane, and a new one gets what there is', async (t) => {
+  const { directory, control, envoy, get, port } = await start(t)
+  await control.change((current) => ({ ...current, bodyLimit: 4096 }))
+  await envoy.stop()
+  control.restarted()
+  const again = await startControlledEnvoy(directory, port)
+  t.teardown(() => again.stop())
+  t.match(
+    await again.page('/config_dump?resource=dynamic_route_configs'),
+    /"request_body_buffer_limit": "4096"/,
+  )
+  await control.close()
+  await until('Envoy sees that nobody answers', async () => {
+    const failures = await again.stat('cluster_manager.cds.update_failure')
+    return failures > 0
+  })
+  t.equal(await get('/'), 200)
+})
+
+t.test("the key of the edge's certificate is in no file and no dump", async (t) => {
+  const { control, envoy, authority, directory } = await start(t)
+  const tls = await authority.issue(['edge.test'])
+  await control.change((current) => ({ ...current, tls: { certificate: tls.cert, key: tls.key } }))
+  const dump = await envoy.page('/config_dump?include_eds')
+  t.match(dump, /edge/)
+  const secret = tls.key.split('\n')[1] as string
+  t.notMatch(dump, secret)
+  t.notMatch(dump, Buffer.from(tls.key).toString('base64').slice(0, 60))
+  t.match(dump, /redacted/)
+  t.notMatch(readFileSync(join(directory, 'envoy.json'), 'utf8'), secret)
+})
