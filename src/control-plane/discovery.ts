@@ -122,7 +122,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       const late = setTimeout(() => {
         done()
         reject(new NotTaken([]))
-      }, limitMs).unref()
+      }, limitMs)
       const done = () => {
         clearTimeout(late)
         watching.delete(look)

@@ -61,12 +61,12 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
 
 t.test('a question waits for news', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
-  discovery.serve(snapshotOf('a'), LONG).catch(() => {})
+  discovery.serve(snapshotOf('a'), 1).catch(() => {})
   const first = await discovery.answer('clusters', {}, never)
   t.equal(first.status, 200)
   const version_info = first.status === 200 ? JSON.parse(first.body).version_info : ''
   const waiting = discovery.answer('clusters', { version_info }, never)
-  discovery.serve(snapshotOf('b'), LONG).catch(() => {})
+  discovery.serve(snapshotOf('b'), 1).catch(() => {})
   const second = await waiting
   t.match(second.status === 200 ? JSON.parse(second.body) : {}, {
     type_url: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
