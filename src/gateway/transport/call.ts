@@ -21,9 +21,16 @@ import {
   RESPONSE_HEADERS,
 } from './grpc.ts'
 
+/** Bytes that wait for the peer before `send` says so. */
+const MOST_QUEUED = 65_536
+
 /** The near side of a call. Each method does nothing once the call is over. */
 export interface Call {
-  send(message: Buffer): void
+  /** False: as much waits for the peer to read it as may; `drained` follows. */
+  send(message: Buffer): boolean
+  /** The peer may send no more than the rest of its window, until `resume`. */
+  pause(): void
+  resume(): void
   /** Ends it with status OK, behind what was sent. */
   end(): void
   /** Breaks it off: the peer sees an error, never a clean end. */
@@ -33,6 +40,8 @@ export interface Call {
 /** What the far side of a call does. Nothing comes after `gone`, nor after the near side ended the call. */
 export interface CallHandler {
   message(message: Buffer): void
+  /** What was too much to send has gone. */
+  drained?(): void
   /** No more messages come. */
   end(): void
   /** The peer has let go of the call, or is gone itself. */
@@ -66,6 +75,8 @@ export class HttpCall implements Call {
   #window: number
   #queue: Buffer[] = []
   #queued = 0
+  #full = false
+  #paused = false
   #begun = false
   #ending = false
   #over = false
@@ -80,14 +91,25 @@ export class HttpCall implements Call {
     this.#handler = accept(this)
   }
 
-  send(message: Buffer): void {
-    if (this.#over || this.#ending) return
+  send(message: Buffer): boolean {
+    if (this.#over || this.#ending) return true
     const prefix = Buffer.allocUnsafe(PREFIX_BYTES)
     prefix[0] = 0
     prefix.writeUInt32BE(message.length, 1)
     this.#queue.push(prefix, message)
     this.#queued += PREFIX_BYTES + message.length
     this.sendQueued()
+    this.#full = this.#queued > MOST_QUEUED
+    return !this.#full
+  }
+
+  pause(): void {
+    this.#paused = true
+  }
+
+  resume(): void {
+    this.#paused = false
+    this.#allowMore()
   }
 
   end(): void {
@@ -106,11 +128,8 @@ export class HttpCall implements Call {
   receive(data: Buffer, size: number, isLast: boolean): void {
     if (this.#over) return
     this.#received += size
-    if (this.#received > STREAM_WINDOW / 2 && !isLast) {
-      this.#carrier.write(windowUpdateFrame(this.#id, this.#received))
-      this.#received = 0
-    }
     if (data.length > 0 && !this.#reader.push(data)) this.#breakOff()
+    else if (!isLast) this.#allowMore()
   }
 
   endByPeer(): void {
@@ -138,6 +157,10 @@ export class HttpCall implements Call {
     if (this.#over) return
     while (this.#queued > 0 && this.#carrier.window > 0 && this.#window > 0)
       this.#sendData(Math.min(this.#queued, MAX_PAYLOAD, this.#carrier.window, this.#window))
+    if (this.#full && this.#queued <= MOST_QUEUED) {
+      this.#full = false
+      this.#handler.drained?.()
+    }
     if (!this.#ending || this.#queued > 0) return
     this.#begin()
     this.#carrier.write(frame(FRAME.headers, FLAG.endHeaders | FLAG.endStream, this.#id, OK_TRAILERS))
@@ -161,6 +184,12 @@ export class HttpCall implements Call {
     this.#window -= length
     this.#carrier.window -= length
     this.#carrier.write(bytes)
+  }
+
+  #allowMore(): void {
+    if (this.#over || this.#paused || this.#received <= STREAM_WINDOW / 2) return
+    this.#carrier.write(windowUpdateFrame(this.#id, this.#received))
+    this.#received = 0
   }
 
   #begin(): void {

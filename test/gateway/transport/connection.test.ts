@@ -4,6 +4,7 @@ import { type ClientHttp2Session, connect as connectHttp2, constants } from 'nod
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { Client, type ClientDuplexStream, credentials, status } from '@grpc/grpc-js'
 import t, { type Test } from 'tap'
 import type { Call, CallHandler } from '../../../src/gateway/transport/call.ts'
@@ -44,6 +45,7 @@ const start = async (
           seen.messages.push(message)
           own.message?.(message)
         },
+        drained: () => own.drained?.(),
         end: () => {
           seen.ended++
           own.end?.()
@@ -120,6 +122,67 @@ t.test('a message of many windows goes both ways, on several calls at once', asy
       t.equal(await statusOf(stream), status.OK)
     }),
   )
+})
+
+const MIB = 1024 * 1024
+
+t.test('a call that is paused gets no more than its window, and the rest once it goes on', async (t) => {
+  const calls: Call[] = []
+  const { socketPath, seen } = await start(t, (call) => {
+    calls.push(call)
+    call.pause()
+    return {}
+  })
+  const open = grpcClient(t, socketPath)
+  const stream = open()
+  const message = Buffer.alloc(65_536)
+  for (let sent = 0; sent < 64; sent++) stream.write(message)
+  const other = open()
+  await until(() => calls.length === 2)
+  calls[1]?.resume()
+  for (let sent = 0; sent < 64; sent++) other.write(message)
+  await until(() => seen.messages.length >= 64 + 15)
+  t.ok(seen.messages.length <= 64 + 16, 'the other call is not held up, this one stands still')
+  calls[0]?.resume()
+  await until(() => seen.messages.length === 128)
+  for (const each of [stream, other]) {
+    each.on('error', () => {})
+    each.cancel()
+  }
+})
+
+t.test('a call whose peer does not read says so, and when there is room again', async (t) => {
+  let written = 0
+  let drained = 0
+  const { socketPath } = await start(t, (call) => {
+    const write = () => {
+      while (written < 32 * MIB) {
+        written += 65_536
+        if (!call.send(Buffer.alloc(65_536))) return
+      }
+    }
+    return {
+      message: write,
+      drained: () => {
+        drained++
+        write()
+      },
+    }
+  })
+  const session = connectHttp2('http://x', { createConnection: () => connect(socketPath) })
+  t.teardown(() => session.destroy())
+  const stream = session.request({ ':method': 'POST' })
+  stream.on('error', () => {})
+  stream.write(Buffer.from([0, 0, 0, 0, 0]))
+  await until(() => written > 0)
+  await promisify(session.ping).call(session)
+  t.ok(written <= 4 * 65_536, `${written}`)
+  let read = 0
+  stream.on('data', (chunk: Buffer) => {
+    read += chunk.length
+  })
+  await until(() => read === ((32 * MIB) / 65_536) * (65_536 + 5))
+  t.ok(drained > 0)
 })
 
 t.test('a call that is reset is an error to a gRPC client, whatever was sent before', async (t) => {
