@@ -31,6 +31,7 @@ export const brandHeaders = (brand: string) =>
     proxyKey: `${brand}-proxy-key`,
     proxyUrl: `${brand}-proxy-url`,
     dryRun: `${brand}-proxy-dry-run`,
+    stream: `${brand}-proxy-stream`,
     idempotencyKey: `${brand}-idempotency-key`,
     traceId: `${brand}-trace-id`,
     destinationStatus: `${brand}-proxy-destination-status`,

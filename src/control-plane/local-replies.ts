@@ -68,7 +68,7 @@ const FORBIDDEN =
 const HELD = 'The gateway could not finish the request, and nothing of it was forwarded. Retry.'
 const RELEASED =
   'The gateway could not finish the answer. The destination may have received the request and done what it asks.'
-const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending]
+const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending, ROUTES.stream]
 
 const SHARED: readonly Rule[] = [
   rule(

@@ -2,6 +2,7 @@
 export const ROUTES = {
   hold: 'proxy_hold',
   pending: 'proxy_pending',
+  stream: 'proxy_stream',
   method: 'proxy_method',
   connect: 'connect',
   grpc: 'grpc',

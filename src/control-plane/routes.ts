@@ -14,6 +14,25 @@ const withoutGateway = {
 
 const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
 
+/** The body goes to the gateway as it comes, and on as the gateway gives it: chosen here, before any of it is sent. */
+const inPieces = {
+  typed_per_filter_config: {
+    'envoy.filters.http.ext_proc': {
+      '@type': PER_ROUTE,
+      overrides: {
+        processing_mode: {
+          request_header_mode: 'SEND',
+          request_body_mode: 'FULL_DUPLEX_STREAMED',
+          request_trailer_mode: 'SEND',
+          response_header_mode: 'SKIP',
+          response_body_mode: 'NONE',
+          response_trailer_mode: 'SKIP',
+        },
+      },
+    },
+  },
+}
+
 /** A stream that stands still this long, in both directions, is given up; server-sent events may be quiet for minutes. */
 const QUIET_MS = 300_000
 
@@ -101,6 +120,20 @@ export const routes = (settings: Settings) => {
             direct_response: { status: 405 },
             ...withoutGateway,
           },
+          ...settings.brands.map((brand) => ({
+            name: ROUTES.stream,
+            match: {
+              path_separated_prefix: '/proxy',
+              headers: [
+                {
+                  name: brandHeaders(brand).stream,
+                  string_match: { exact: 'true', ignore_case: true },
+                },
+              ],
+            },
+            route: { cluster: CLUSTERS.nowhere },
+            ...inPieces,
+          })),
           {
             name: ROUTES.pending,
             match: { path_separated_prefix: '/proxy' },

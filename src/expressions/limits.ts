@@ -2,6 +2,8 @@
 export const LIMITS = {
   /** Characters between `{{` and `}}` of a detokenization expression. */
   expression: 1_000,
+  /** Characters of white space that wait for a `{{-` in a text that comes in parts. */
+  blanks: 65_536,
   /** Expressions of one text. */
   expressions: 100_000,
   /** Characters of a stored expression. The vault allows fewer (completions §5: 400). */

@@ -27,6 +27,7 @@ const QUOTE = 0x27
 const DOUBLE_QUOTE = 0x22
 const BACKSLASH = 0x5c
 const PIPE = 0x7c
+const BRACE_OPEN = 0x7b
 const BRACE = 0x7d
 const DASH = 0x2d
 
@@ -113,23 +114,77 @@ const trimmedEnd = (text: string, start: number, end: number): number => {
   return at
 }
 
+/** Scans one text, as a whole or in parts. */
+export interface TextScanner {
+  /**
+   * Goes on where the last call stopped: `end` is how much of `part` is decided, and the rest of it begins the next part.
+   * What lies before `end` and in no piece is white space that a `-}}` or `{{-` eats. Throws as `scanText` does.
+   */
+  scan(part: string, isLast: boolean): { readonly pieces: readonly Piece[]; readonly end: number }
+}
+
+const manyBlanks = () =>
+  new AppError(
+    'too_large',
+    `More than ${LIMITS.blanks} characters of white space stand before a "{{-". Send fewer.`,
+  )
+
+/** For a text in parts no more than LIMITS.blanks characters of white space wait for a `{{-` behind them. */
+export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner => {
+  /** White space that the next part begins with belongs to a `-}}`. */
+  let trimming = false
+  /** So many characters of white space, just before the next part, have been let go. */
+  let passed = 0
+  return {
+    scan(part, isLast) {
+      const pieces: Piece[] = []
+      let expressions = 0
+      let from = trimming ? skipBlanks(part, 0, part.length) : 0
+      const literal = (end: number) => {
+        if (end > from) pieces.push({ kind: 'literal', start: from, end })
+      }
+      const begun = passed
+      if (from < part.length) trimming = false
+      for (let open = part.indexOf(OPEN, from); open !== -1; open = part.indexOf(OPEN, from)) {
+        // What an expression is may depend on all that it may hold.
+        if (!isLast && part.length < open + LIMITS.expression + OPEN.length) break
+        if (++expressions > LIMITS.expressions) throw tooMany()
+        const { trimBefore, trimAfter, ...piece } = scanExpression(part, open)
+        const end = trimBefore ? trimmedEnd(part, from, open) : open
+        if (trimBefore && open - end + (end === 0 ? begun : 0) > blanks) throw manyBlanks()
+        literal(end)
+        pieces.push(piece)
+        passed = 0
+        from = trimAfter ? skipBlanks(part, piece.end, part.length) : piece.end
+        trimming = trimAfter && from === part.length
+      }
+      if (isLast) {
+        literal(part.length)
+        return { pieces, end: part.length }
+      }
+      const open = part.indexOf(OPEN, from)
+      const half =
+        part.charCodeAt(part.length - 1) === BRACE_OPEN && from < part.length ? part.length - 1 : part.length
+      const undecided = open === -1 ? half : open
+      let end = trimmedEnd(part, from, undecided)
+      const held = undecided - end
+      // Only what goes on with white space from its very beginning goes on counting.
+      const before = end === 0 ? begun : 0
+      passed = 0
+      if (held + before > blanks) {
+        end = undecided
+        passed = held + before
+      }
+      literal(end)
+      return { pieces, end }
+    },
+  }
+}
+
 /**
  * Splits a text at its expressions; empty literals are left out. Linear in the text's length. `text` may also be bytes
  * read as latin1: only ASCII is looked at. Throws `bad_expression` on an unclosed, empty or overlong `{{ }}`, `too_large`
  * on too many.
  */
-export const scanText = (text: string): readonly Piece[] => {
-  const pieces: Piece[] = []
-  let expressions = 0
-  let from = 0
-  for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, from)) {
-    if (++expressions > LIMITS.expressions) throw tooMany()
-    const { trimBefore, trimAfter, ...piece } = scanExpression(text, open)
-    const end = trimBefore ? trimmedEnd(text, from, open) : open
-    if (end > from) pieces.push({ kind: 'literal', start: from, end })
-    pieces.push(piece)
-    from = trimAfter ? skipBlanks(text, piece.end, text.length) : piece.end
-  }
-  if (from < text.length) pieces.push({ kind: 'literal', start: from, end: text.length })
-  return pieces
-}
+export const scanText = (text: string): readonly Piece[] =>
+  createTextScanner(Number.POSITIVE_INFINITY).scan(text, true).pieces

@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import { brandHeaders, PROXY_METHODS } from '../control-plane/agreement.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { type Destination, type Destinations, joinPath, parseSuffix, type Suffix } from './destination.ts'
-import { type BrandRules, branded, type Head, isDryRun, single } from './headers.ts'
+import { asks, type BrandRules, branded, type Head, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 
 export interface Acceptance {
@@ -61,7 +61,7 @@ export const acceptHead = async (
   if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(path, brands.keyParameters)
   const proxyKey = branded(head, brands, 'proxyKey') ?? suffix.proxyKeys[0]
-  const identity = await identify({ head, proxyKey, dryRun: isDryRun(head, brands) })
+  const identity = await identify({ head, proxyKey, dryRun: asks(head, brands, 'dryRun') })
   if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
     throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
   const destination = destinationOf(head, brand, acceptance, identity.proxy)

@@ -46,6 +46,15 @@ export interface DetokenizeDeps {
   readonly timed: Timed
 }
 
+/** Throws `forbidden` for a caller who may put no token's value into a body. */
+export const checkUse = (caller: Caller): void => {
+  if (!mayUse(caller))
+    throw new AppError(
+      'forbidden',
+      'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
+    )
+}
+
 /**
  * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those
  * hold no `token:use`, with `bad_expression`, `malformed`, `too_large`, and what the vault rejects with.
@@ -59,11 +68,7 @@ export const detokenize = async (
   const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, expressions, limits))
   if (plan.kind === 'pass') return { body: undefined, decoded: false, tokens: 0 }
   const caller = await acting()
-  if (!mayUse(caller))
-    throw new AppError(
-      'forbidden',
-      'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
-    )
+  checkUse(caller)
   const used = await timed('use', async () =>
     plan.ids.length === 0 ? new Map<string, UsedToken>() : await vault.use(plan.ids, { ...context, caller }),
   )

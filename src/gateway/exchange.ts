@@ -4,18 +4,20 @@
  * carries its answers to Envoy.
  */
 import { AppError } from '../common/errors.ts'
-import type { Upstream } from '../control-plane/agreement.ts'
 import type { Expressions } from '../expressions/types.ts'
-import type { Code, StoredProxy, Vault } from '../sdk/index.ts'
+import type { Caller, Code, StoredProxy, UsedToken, Vault } from '../sdk/index.ts'
 import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
 import { type AccountDeps, createAccount } from './account.ts'
 import { type ActingDeps, actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
+import { createPartReader } from './body/parts.ts'
 import type { BodyLimits } from './body/rewrite.ts'
 import { createDestinations, type DestinationPolicy } from './destination.ts'
-import { type Detokenized, detokenize, plainBody } from './detokenize.ts'
+import { checkUse, type Detokenized, detokenize, plainBody } from './detokenize.ts'
 import { type RehearseDeps, rehearse } from './dry-run/rehearse.ts'
+import type { Flow } from './flow.ts'
 import {
+  asks,
   type BrandRules,
   brandOf,
   type Edits,
@@ -26,46 +28,20 @@ import {
 } from './headers.ts'
 import { type IdentifyDeps, identify } from './identify.ts'
 import { createPatience } from './patience.ts'
-import { dryRunReply, proxyError, type Reply } from './replies.ts'
+import { dryRunReply, proxyError } from './replies.ts'
 import { createTimed, noting, type Stage, type Timed } from './stages.ts'
 import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
 import { type Shape, shapeOf } from './transform/content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
-
-/**
- * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
- * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
- */
-export type Answer =
-  | { readonly kind: 'hold'; readonly brand: string; readonly edits: Edits; readonly watch?: boolean }
-  | {
-      readonly kind: 'release'
-      readonly brand: string
-      readonly edits: Edits
-      readonly upstream: Upstream
-      /** Absent: the body stays as it came. */
-      readonly body?: Buffer
-      readonly watch?: boolean
-    }
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'collect'; readonly destinationStatus: string }
-  | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
-  | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
-
-/** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
-export interface Exchange {
-  headers(head: Head, endOfStream: boolean): Promise<Answer>
-  body(body: Buffer): Promise<Answer>
-  answerHeaders(head: Head, endOfStream: boolean): Promise<Answer>
-  answerBody(body: Buffer): Promise<Answer>
-  /** The caller went away: what is waited for is let go. */
-  abandon(): void
-}
+import type { Answer, Exchange } from './types.ts'
+import { checkStreamable, passOn, type UploadLimits } from './upload.ts'
 
 export interface ExchangeDeps extends AccountDeps, IdentifyDeps, ActingDeps, Pick<RehearseDeps, 'runIdle'> {
   readonly vault: Vault
   readonly expressions: Expressions
   readonly admission: Admission
+  /** Of bodies that go on in pieces, from their first to their last. */
+  readonly uploads: Admission
   /** Runs transforms; absent: proxies that have one fail. */
   readonly code?: Pick<Code, 'run'> | undefined
 }
@@ -79,6 +55,7 @@ export interface ExchangeOptions {
   readonly codeStepMs: number
   readonly body: BodyLimits
   readonly bodyLimit: number
+  readonly upload: UploadLimits
 }
 
 /** What makes an exchange for each request; what they have in common is prepared here. */
@@ -126,6 +103,7 @@ const createExchange = (shared: Shared): Exchange => {
   let answer: CollectedAnswer | undefined
   let destinationStatus: string | undefined
   let watching = false
+  let gone = false
   let timed = shared.timed
   const stages: Partial<Record<Stage, number>> = {}
 
@@ -134,18 +112,12 @@ const createExchange = (shared: Shared): Exchange => {
     try {
       return await patience.within(ms, deps.admission.run(bytes, work))
     } catch (thrown) {
-      const error = AppError.from(thrown)
-      await account.refused(error)
-      return {
-        kind: 'reply',
-        brand,
-        reply: proxyError(error, brands, brand, account.traceId, destinationStatus),
-      }
+      return await replyTo(thrown)
     }
   }
 
-  const accept = (head: Head): Promise<Accepted> =>
-    acceptHead(head, brand, shared, (request) => {
+  const accept = (head: Head, acceptance: Acceptance = shared): Promise<Accepted> =>
+    acceptHead(head, brand, acceptance, (request) => {
       if (request.dryRun) {
         timed = noting(timed, stages)
       }
@@ -196,20 +168,24 @@ const createExchange = (shared: Shared): Exchange => {
     return { kind: 'release', brand, upstream, edits, watch, ...(body === undefined ? {} : { body }) }
   }
 
+  /** What the destination is told in the place of what the caller said. */
+  const editsOf = (accepted: Accepted, remove: readonly string[]): Edits => ({
+    set: new Map([
+      [':authority', accepted.destination.authority],
+      [':path', accepted.path],
+      [traceHeader, account.traceId],
+    ]),
+    remove,
+  })
+
   const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
+    if (asks(head, brands, 'stream')) throw new Error('a body that should come in pieces comes whole')
     const accepted = await accept(head)
     const { proxy, contentType, dryRun } = accepted
     await account.called(accepted)
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
-    const edits: Edits = {
-      set: new Map([
-        [':authority', accepted.destination.authority],
-        [':path', accepted.path],
-        [traceHeader, account.traceId],
-      ]),
-      remove: request.stripped,
-    }
+    const edits = editsOf(accepted, request.stripped)
     const watch = proxy?.responseTransform !== undefined && !dryRun
     held = request
     if (!endOfStream) return { kind: 'hold', brand, edits, watch }
@@ -247,6 +223,50 @@ const createExchange = (shared: Shared): Exchange => {
     return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
   }
 
+  const letGo = (accepted: Accepted, remove: readonly string[]): Answer => ({
+    kind: 'release',
+    brand,
+    upstream: accepted.destination.upstream,
+    edits: editsOf(accepted, remove),
+  })
+
+  /** Headers whose body goes on in pieces. */
+  const takeUpload = async (head: Head): Promise<Accepted> => {
+    const accepted = await accept(head, { ...shared, bodyLimit: options.upload.bytes })
+    checkStreamable(accepted)
+    await account.called(accepted)
+    return accepted
+  }
+
+  const pass = (accepted: Accepted, head: Head, flow: Flow): Promise<void> => {
+    const { contentType, contentEncoding } = accepted
+    let acting: Caller | undefined
+    const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
+      acting ??= await actingIn(deps, accepted)
+      checkUse(acting)
+      if (ids.length === 0) return new Map()
+      const used = await deps.vault.use(ids, {
+        caller: acting,
+        traceId: account.traceId,
+        now: deps.clock.now(),
+      })
+      account.tokens += used.size
+      return used
+    }
+    return passOn({
+      flow,
+      reader: createPartReader(contentType, contentEncoding, deps.expressions, options.body),
+      limits: options.upload,
+      use: (ids) =>
+        patience.within(
+          options.stepMs,
+          timed('use', () => use(ids)),
+        ),
+      // The length that was announced is not the one that it will have.
+      release: () => flow.write(letGo(accepted, [...strippedNames(head, brands), 'content-length'])),
+    })
+  }
+
   const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
     destinationStatus = answerStatus(head, brand)
     answer = endOfStream ? undefined : collectible(head, destinationStatus, options.bodyLimit)
@@ -267,11 +287,38 @@ const createExchange = (shared: Shared): Exchange => {
     return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
   }
 
+  const begin = (head: Head): void => {
+    brand = brandOf(head, brands)
+    traceHeader = traceHeaderOf(brands, brand)
+    account.traceId = traceIdOf(head, traceHeader)
+  }
+
+  const replyTo = async (thrown: unknown): Promise<Answer> => {
+    const error = AppError.from(thrown)
+    await account.refused(error)
+    return {
+      kind: 'reply',
+      brand,
+      reply: proxyError(error, brands, brand, account.traceId, destinationStatus),
+    }
+  }
+
   return {
+    async upload(head, endOfStream, flow) {
+      begin(head)
+      try {
+        const work = deps.admission.run(0, () => takeUpload(head))
+        const accepted = await patience.within(options.stepMs, work)
+        if (endOfStream) await flow.write(letGo(accepted, strippedNames(head, brands)))
+        else await deps.uploads.run(0, () => pass(accepted, head, flow))
+        account.finish('forwarded')
+      } catch (thrown) {
+        if (gone) account.finish('interrupted')
+        else await flow.write(await replyTo(thrown)).catch(() => {})
+      }
+    },
     headers(head, endOfStream) {
-      brand = brandOf(head, brands)
-      traceHeader = traceHeaderOf(brands, brand)
-      account.traceId = traceIdOf(head, traceHeader)
+      begin(head)
       // Without a body a transform runs now.
       const ms = endOfStream ? options.codeStepMs : options.stepMs
       return step(ms, 0, () => takeHeaders(head, endOfStream))
@@ -284,6 +331,7 @@ const createExchange = (shared: Shared): Exchange => {
       step(options.stepMs, 0, async () => takeAnswerHeaders(head, endOfStream)),
     answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
     abandon() {
+      gone = true
       patience.giveUp()
       // The request is out, and nobody waits for its answer.
       if (watching) account.finish('forwarded')

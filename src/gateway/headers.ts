@@ -56,13 +56,16 @@ export const brandRules = (prefixes: readonly string[]): BrandRules => {
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
   const brands = [canonical, ...others] as const
   const names = new Map(brands.map((brand) => [brand, brandHeaders(brand)]))
-  const own = [...names.values()].flatMap(({ apiKey, proxyKey, proxyUrl, dryRun, idempotencyKey }) => [
-    apiKey,
-    proxyKey,
-    proxyUrl,
-    dryRun,
-    idempotencyKey,
-  ])
+  const own = [...names.values()].flatMap(
+    ({ apiKey, proxyKey, proxyUrl, dryRun, stream, idempotencyKey }) => [
+      apiKey,
+      proxyKey,
+      proxyUrl,
+      dryRun,
+      stream,
+      idempotencyKey,
+    ],
+  )
   return {
     brands,
     names,
@@ -92,13 +95,16 @@ export const branded = (
   return undefined
 }
 
-/** Whether the request asks what would be done with it. Throws `malformed` for a header that says neither yes nor no. */
-export const isDryRun = (head: Head, { names }: BrandRules): boolean => {
-  for (const { dryRun } of names.values()) {
-    const value = single(head, dryRun)?.toLowerCase()
+/**
+ * Whether the request asks what would be done with it (`dryRun`), or to have its body go on as it comes (`stream`).
+ * Throws `malformed` for a header that says neither yes nor no.
+ */
+export const asks = (head: Head, { names }: BrandRules, kind: 'dryRun' | 'stream'): boolean => {
+  for (const own of names.values()) {
+    const value = single(head, own[kind])?.toLowerCase()
     if (value === undefined || value === 'false') continue
     if (value === 'true') return true
-    throw new AppError('malformed', `The header "${dryRun}" is neither "true" nor "false".`)
+    throw new AppError('malformed', `The header "${own[kind]}" is neither "true" nor "false".`)
   }
   return false
 }

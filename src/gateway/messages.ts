@@ -3,24 +3,27 @@
  * library that reads the description builds an object for every field first, which costs more than the exchange.
  */
 import { type ExchangeMetadata, METADATA } from '../control-plane/agreement.ts'
-import type { Answer } from './exchange.ts'
 import type { Edits, Head } from './headers.ts'
 import { Reader, WireError, Writer } from './protobuf.ts'
+import type { Answer } from './types.ts'
 
 /** The phase that an answer is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
 
-/** `other`: trailers, and what holds nothing that we know. */
+/** `other`: trailers of an answer, and what holds nothing that we know. */
 export type ProcessingRequest =
   | {
       readonly kind: 'request_headers' | 'response_headers'
       readonly head: Head
       readonly endOfStream: boolean
+      /** The request's body comes, and goes on, in pieces. What Envoy does, whatever headers ask for. */
+      readonly streamed: boolean
     }
-  | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer }
-  | { readonly kind: 'other' }
+  | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
+  | { readonly kind: 'request_trailers' | 'other' }
 
 const OTHER: ProcessingRequest = { kind: 'other' }
+const TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
 
 /** Header lines by lower-case name; bytes are kept one to one as latin1. */
 const readHeaderMap = (map: Reader, head: Map<string, string[]>): void => {
@@ -52,22 +55,40 @@ const readHeaders = (message: Reader, kind: 'request_headers' | 'response_header
     if (field === 1) readHeaderMap(message.message(), head)
     else if (field === 3) endOfStream = message.bool()
     else message.skip()
-  return { kind, head, endOfStream }
+  return { kind, head, endOfStream, streamed: false }
 }
 
 const readBody = (message: Reader, kind: 'request_body' | 'response_body'): ProcessingRequest => {
   let body: Buffer = Buffer.alloc(0)
+  let endOfStream = false
   for (let field = message.next(); field !== 0; field = message.next())
     if (field === 1) body = message.bytes()
+    else if (field === 2) endOfStream = message.bool()
     else message.skip()
-  return { kind, body }
+  return { kind, body, endOfStream }
+}
+
+const FULL_DUPLEX_STREAMED = 4
+
+/** `ProtocolConfiguration`: how Envoy sends the request's body. */
+const readStreamed = (message: Reader): boolean => {
+  let streamed = false
+  for (let field = message.next(); field !== 0; field = message.next())
+    if (field === 1) streamed = message.uint32() === FULL_DUPLEX_STREAMED
+    else message.skip()
+  return streamed
 }
 
 /** A body is a view of `bytes`. Throws WireError on what is no message, and on one of two phases. */
 export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
   const reader = new Reader(bytes)
   let request: ProcessingRequest | undefined
+  let streamed = false
   for (let field = reader.next(); field !== 0; field = reader.next()) {
+    if (field === 11) {
+      streamed = readStreamed(reader.message())
+      continue
+    }
     if (field < 2 || field > 7) {
       reader.skip()
       continue
@@ -79,9 +100,10 @@ export const decodeRequest = (bytes: Buffer): ProcessingRequest => {
     else if (field === 5) request = readBody(reader.message(), 'response_body')
     else {
       reader.skip()
-      request = OTHER
+      request = field === 6 ? TRAILERS : OTHER
     }
   }
+  if (streamed && request?.kind === 'request_headers') return { ...request, streamed }
   return request ?? OTHER
 }
 
@@ -184,6 +206,7 @@ const RESPONSE_FIELD: Readonly<Record<Phase, number>> = {
   request_body: 3,
   response_body: 4,
 }
+const REQUEST_TRAILERS = 5
 const CONTINUE_AND_REPLACE = 1
 
 /** `CommonResponse`. */
@@ -197,6 +220,15 @@ const writeCommon = (writer: Writer, answer: Answer, phase: Phase): void => {
   if (set.size > 0 || remove.length > 0) writer.message(2, () => writeMutation(writer, set, remove))
   if (body !== undefined && phase === 'request_headers') writer.varint(1, CONTINUE_AND_REPLACE)
 }
+
+/** `CommonResponse` with a `StreamedBodyResponse`. */
+const writePiece = (writer: Writer, { body, isLast }: Extract<Answer, { kind: 'piece' }>): void =>
+  writer.message(3, () =>
+    writer.message(3, () => {
+      if (isLast) writer.varint(2, 1)
+      writer.bytes(1, body)
+    }),
+  )
 
 /** The message for one answer, in the phase that Envoy waits in. Header values are latin1, as `decodeRequest` reads. */
 export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
@@ -214,7 +246,10 @@ export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
       writer.message(2, () => writeMutation(writer, headers, []))
       writer.message(1, () => writer.varint(1, status))
     })
-  } else
+  } else if (answer.kind === 'piece')
+    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writePiece(writer, answer)))
+  else if (answer.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
+  else
     writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, answer, phase)))
   return writer.finish()
 }

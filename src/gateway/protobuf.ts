@@ -47,6 +47,11 @@ export class Reader {
     return false
   }
 
+  uint32(): number {
+    if (this.#type !== VARINT) throw new WireError()
+    return this.#varint()
+  }
+
   /** A view, not a copy. */
   bytes(): Buffer {
     const end = this.#delimited()

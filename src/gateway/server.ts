@@ -5,8 +5,9 @@ import { createExchanges, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
 import { serveStream } from './stream.ts'
 import { listen } from './transport/listen.ts'
+import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
 
-export type GatewayDeps = Omit<ExchangeDeps, 'admission'>
+export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'uploads'>
 
 export interface GatewayOptions {
   /** Unix socket to listen on; a left-over one is replaced. */
@@ -25,6 +26,8 @@ export interface GatewayOptions {
     readonly bodyBytes?: number
     /** Depth and sizes of a body's content, where they differ from BODY_LIMITS. */
     readonly body?: Partial<BodyLimits>
+    /** Bodies that go on in pieces, where they differ from UPLOAD_LIMITS. */
+    readonly upload?: Partial<UploadLimits>
     /** Requests worked on at once. Default 512. */
     readonly running?: number
     /** Bytes of bodies worked on at once. Default 256 MiB. */
@@ -49,13 +52,14 @@ const CALLS = 10_000
 /** Serves Envoy's ext_proc calls on a unix socket. Resolves when it listens. */
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
+  const upload = { ...UPLOAD_LIMITS, ...limits.upload }
   const bodyLimit = limits.bodyBytes ?? 8 * MIB
   const admission = createAdmission({
     running: limits.running ?? 512,
     bytes: limits.runningBytes ?? 256 * MIB,
   })
   const start = createExchanges(
-    { ...deps, admission },
+    { ...deps, admission, uploads: createAdmission({ running: upload.running, bytes: 0 }) },
     {
       brands: brandRules(options.prefixes),
       destinations: {
@@ -69,6 +73,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
       // Envoy's buffer has one limit for what comes in and what is put in its place.
       body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
       bodyLimit,
+      upload,
     },
   )
   const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), {

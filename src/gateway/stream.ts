@@ -6,9 +6,11 @@
  * answer, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
 import type { Log } from '../common/log.ts'
-import type { Answer, Exchange } from './exchange.ts'
+import { createFlow, type FlowInput } from './flow.ts'
+import type { Head } from './headers.ts'
 import { decodeRequest, encodeAnswer, type Phase, type ProcessingRequest } from './messages.ts'
 import type { Call, CallHandler } from './transport/call.ts'
+import type { Answer, Exchange } from './types.ts'
 
 /** The message that may come next, if any may. */
 const phaseAfter = (answer: Answer, phase: Phase): Phase | 'done' => {
@@ -23,10 +25,12 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
   let busy = false
   let over = false
   let exchange: Exchange | undefined
+  let input: FlowInput | undefined
 
   const close = () => {
     over = true
     exchange?.abandon()
+    input?.giveUp()
     exchange = undefined
   }
   const fail = (why: string) => {
@@ -57,9 +61,9 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     call.send(encodeAnswer(answer, answered))
   }
 
-  const take = async (bytes: Buffer): Promise<void> => {
+  const take = async (message: ProcessingRequest): Promise<void> => {
     try {
-      await step(decodeRequest(bytes))
+      await step(message)
     } catch (error) {
       log.error({ err: error }, 'exchange failed')
       fail('the exchange failed')
@@ -67,16 +71,53 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     busy = false
   }
 
+  /** A body that comes and goes in pieces: the flow is told all answers. */
+  const upload = ({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void => {
+    const begun = createFlow(call)
+    input = begun
+    exchange = start()
+    exchange.upload(head, endOfStream, begun.flow).catch((error) => {
+      log.error({ err: error }, 'exchange failed')
+      fail('the exchange failed')
+    })
+  }
+
+  const takePiece = (message: ProcessingRequest, to: FlowInput): void => {
+    if (message.kind === 'request_body') to.take(message.body, message.endOfStream)
+    else if (message.kind === 'request_trailers') to.takeTrailers()
+    else fail('an unexpected message in a body')
+  }
+
+  const read = (bytes: Buffer): ProcessingRequest | undefined => {
+    try {
+      return decodeRequest(bytes)
+    } catch {
+      fail('a message does not decode')
+      return undefined
+    }
+  }
+
   return {
     message(bytes) {
       if (over) return
       if (busy) return fail('a message came before the answer to the last one')
-      busy = true
-      void take(bytes)
+      const message = read(bytes)
+      if (message === undefined) return
+      if (input !== undefined) takePiece(message, input)
+      else if (message.kind === 'request_headers' && message.streamed && exchange === undefined)
+        upload(message)
+      else {
+        busy = true
+        void take(message)
+      }
+    },
+    drained() {
+      input?.drained()
     },
     end() {
       if (over) return
-      if (phase !== 'done' || busy) return fail('the stream ended before its last answer')
+      if (input === undefined ? phase !== 'done' || busy : !input.isDone())
+        return fail('the stream ended before its last answer')
       close()
       call.end()
     },

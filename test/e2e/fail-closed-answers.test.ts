@@ -1,7 +1,7 @@
 import t, { type Test } from 'tap'
-import type { Answer } from '../../src/gateway/exchange.ts'
 import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
 import { listen } from '../../src/gateway/transport/listen.ts'
+import type { Answer } from '../../src/gateway/types.ts'
 import type { Answered } from '../kit/egress.ts'
 import { FAULTS } from '../kit/fault-processor.ts'
 import { SECRET, startFaultyWorld } from '../kit/faulty-world.ts'

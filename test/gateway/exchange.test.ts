@@ -4,13 +4,10 @@ import { AppError } from '../../src/common/errors.ts'
 import type { Log } from '../../src/common/log.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
-import {
-  type Answer,
-  createExchanges,
-  type ExchangeDeps,
-  type ExchangeOptions,
-} from '../../src/gateway/exchange.ts'
+import { createExchanges, type ExchangeDeps, type ExchangeOptions } from '../../src/gateway/exchange.ts'
 import { brandRules, type Head } from '../../src/gateway/headers.ts'
+import type { Answer } from '../../src/gateway/types.ts'
+import { UPLOAD_LIMITS } from '../../src/gateway/upload.ts'
 import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createFarSide, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
 
@@ -21,6 +18,7 @@ const OPTIONS: ExchangeOptions = {
   codeStepMs: 1000,
   body: BODY_LIMITS,
   bodyLimit: 1000,
+  upload: UPLOAD_LIMITS,
 }
 
 const head = (headers: Record<string, string> = {}): Head =>
@@ -40,7 +38,12 @@ const head = (headers: Record<string, string> = {}): Head =>
 const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOptions> = {}) => {
   const far = createFarSide()
   const exchange = createExchanges(
-    { ...far.deps, admission: createAdmission({ running: 10, bytes: 10_000 }), ...deps },
+    {
+      ...far.deps,
+      admission: createAdmission({ running: 10, bytes: 10_000 }),
+      uploads: createAdmission({ running: 10, bytes: 0 }),
+      ...deps,
+    },
     { ...OPTIONS, ...options },
   )()
   return { far, exchange }

@@ -1,10 +1,10 @@
 import t from 'tap'
 import {
+  asks,
   branded,
   brandOf,
   brandRules,
   type Head,
-  isDryRun,
   strippedNames,
   traceIdOf,
 } from '../../src/gateway/headers.ts'
@@ -37,11 +37,11 @@ t.test('a header may come in either brand, but not twice', (t) => {
 })
 
 t.test('a dry run is asked for in either brand, in so many words, and the header is not forwarded', (t) => {
-  t.equal(isDryRun(head({}), rules), false)
-  t.equal(isDryRun(head({ 'svc-proxy-dry-run': 'false' }), rules), false)
-  t.equal(isDryRun(head({ 'bt-proxy-dry-run': 'True' }), rules), true)
+  t.equal(asks(head({}), rules, 'dryRun'), false)
+  t.equal(asks(head({ 'svc-proxy-dry-run': 'false' }), rules, 'dryRun'), false)
+  t.equal(asks(head({ 'bt-proxy-dry-run': 'True' }), rules, 'dryRun'), true)
   for (const value of ['1', 'yes', ['true', 'false']])
-    t.throws(() => isDryRun(head({ 'svc-proxy-dry-run': value }), rules), { code: 'malformed' })
+    t.throws(() => asks(head({ 'svc-proxy-dry-run': value }), rules, 'dryRun'), { code: 'malformed' })
   t.same(strippedNames(head({ 'bt-proxy-dry-run': 'true', accept: 'a' }), rules), ['bt-proxy-dry-run'])
   t.end()
 })

@@ -1,7 +1,7 @@
 import t from 'tap'
-import type { Answer } from '../../src/gateway/exchange.ts'
 import { decodeRequest, encodeAnswer } from '../../src/gateway/messages.ts'
 import { WireError } from '../../src/gateway/protobuf.ts'
+import type { Answer } from '../../src/gateway/types.ts'
 import { answerMessage, encodeRequest } from '../kit/ext-proc.ts'
 
 const edits = {
@@ -90,10 +90,51 @@ t.test('the reference reads a reply as it is meant', (t) => {
   t.end()
 })
 
+t.test('the reference reads pieces of a body, and its trailers, as they are meant', (t) => {
+  const body = Buffer.from([0, 0xff])
+  for (const isLast of [false, true]) {
+    const piece = answerMessage({ kind: 'piece', body, isLast }, 'request_body')
+    t.same(Object.keys(piece).sort(), ['request_body', 'response'])
+    t.match(piece.request_body?.response, {
+      body_mutation: { streamed_response: { body, ...(isLast ? { end_of_stream: true } : {}) } },
+    })
+  }
+  t.same(Object.keys(answerMessage({ kind: 'trailers' }, 'request_body')).sort(), [
+    'request_trailers',
+    'response',
+  ])
+  t.end()
+})
+
+t.test("whether a body comes in pieces is Envoy's word, and trailers end it", (t) => {
+  for (const [mode, streamed] of [
+    ['BUFFERED', false],
+    ['STREAMED', false],
+    ['FULL_DUPLEX_STREAMED', true],
+  ] as const)
+    t.match(
+      decodeRequest(
+        encodeRequest({
+          request_headers: { end_of_stream: false },
+          protocol_config: { request_body_mode: mode },
+        }),
+      ),
+      {
+        streamed,
+      },
+    )
+  for (const end_of_stream of [false, true])
+    t.match(decodeRequest(encodeRequest({ request_body: { body: Buffer.from('x'), end_of_stream } })), {
+      endOfStream: end_of_stream,
+    })
+  t.same(decodeRequest(encodeRequest({ request_trailers: {} })), { kind: 'request_trailers' })
+  t.end()
+})
+
 t.test('a body of 8 MiB goes through unchanged', (t) => {
   const body = Buffer.alloc(8 * 1024 * 1024, 'abc')
   const release = { kind: 'release', brand: 'svc', edits, upstream: 'https', body } as const
-  t.ok(answerMessage(release, 'request_body').request_body?.response.body_mutation?.body.equals(body))
+  t.ok(answerMessage(release, 'request_body').request_body?.response.body_mutation?.body?.equals(body))
   const decoded = decodeRequest(encodeRequest({ request_body: { body, end_of_stream: true } }))
   t.ok(decoded.kind === 'request_body' && decoded.body.equals(body))
   t.end()
@@ -123,11 +164,13 @@ t.test('headers of the reference: bytes one to one, names in lower case, lines o
       ['x-empty', ['']],
     ]),
     endOfStream: true,
+    streamed: false,
   })
   t.same(decodeRequest(encodeRequest({ request_headers: {} })), {
     kind: 'request_headers',
     head: new Map(),
     endOfStream: false,
+    streamed: false,
   })
   t.end()
 })
@@ -138,14 +181,18 @@ t.test('fields that we do not know are passed over, at every level', (t) => {
     kind: 'request_headers',
     head: new Map([['a', ['b']]]),
     endOfStream: true,
+    streamed: false,
   })
-  t.same(decode('22 07 0a0178 1001 5001'), { kind: 'request_body', body: Buffer.from('x') })
+  t.same(decode('22 07 0a0178 1001 5001'), {
+    kind: 'request_body',
+    body: Buffer.from('x'),
+    endOfStream: true,
+  })
   t.end()
 })
 
 t.test('phases that are not ours, and nothing at all', (t) => {
-  for (const name of ['request_trailers', 'response_trailers'] as const)
-    t.same(decodeRequest(encodeRequest({ [name]: {} })), { kind: 'other' }, name)
+  t.same(decodeRequest(encodeRequest({ response_trailers: {} })), { kind: 'other' })
   t.same(decodeRequest(Buffer.alloc(0)), { kind: 'other' })
   t.end()
 })
@@ -234,8 +281,13 @@ t.test("the destination's answer is read as a request is", (t) => {
     kind: 'response_headers',
     head: new Map([['x-a', ['1']]]),
     endOfStream: true,
+    streamed: false,
   })
   const body = Buffer.from('y')
-  t.same(decodeRequest(encodeRequest({ response_body: { body } })), { kind: 'response_body', body })
+  t.same(decodeRequest(encodeRequest({ response_body: { body } })), {
+    kind: 'response_body',
+    body,
+    endOfStream: false,
+  })
   t.end()
 })

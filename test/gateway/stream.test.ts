@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { Answer, Exchange } from '../../src/gateway/exchange.ts'
 import { serveStream } from '../../src/gateway/stream.ts'
+import type { Answer, Exchange } from '../../src/gateway/types.ts'
 import { silentLog } from '../kit/egress.ts'
 import { decodeResponse, encodeRequest, type ProcessingRequest } from '../kit/ext-proc.ts'
 
@@ -14,7 +14,12 @@ const serve = (steps: Partial<Exchange>) => {
   const seen = { written: [] as object[], ended: false, resets: 0, abandoned: false, started: 0 }
   const handler = serveStream(
     {
-      send: (message) => seen.written.push(decodeResponse(message)),
+      send: (message) => {
+        seen.written.push(decodeResponse(message))
+        return true
+      },
+      pause: () => {},
+      resume: () => {},
       end: () => {
         seen.ended = true
       },
@@ -27,6 +32,7 @@ const serve = (steps: Partial<Exchange>) => {
       return {
         headers: async () => HOLD,
         body: async () => RELEASE,
+        upload: async () => {},
         answerHeaders: async () => PASS,
         answerBody: async () => PASS,
         ...steps,

@@ -5,8 +5,8 @@
  */
 import { fileURLToPath } from 'node:url'
 import * as protoLoader from '@grpc/proto-loader'
-import type { Answer } from '../../src/gateway/exchange.ts'
 import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+import type { Answer } from '../../src/gateway/types.ts'
 
 export interface HeaderValue {
   readonly key: string
@@ -31,6 +31,7 @@ export interface ProcessingRequest {
   readonly response_body?: HttpBody
   readonly request_trailers?: object
   readonly response_trailers?: object
+  readonly protocol_config?: { readonly request_body_mode: string }
 }
 
 export interface HeaderValueOption {
@@ -46,7 +47,10 @@ export interface HeaderMutation {
 
 export interface CommonResponse {
   readonly header_mutation?: HeaderMutation
-  readonly body_mutation?: { readonly body: Buffer }
+  readonly body_mutation?: {
+    readonly body?: Buffer
+    readonly streamed_response?: { readonly body: Buffer; readonly end_of_stream?: boolean }
+  }
   readonly clear_route_cache?: boolean
   readonly status?: 'CONTINUE_AND_REPLACE'
 }
@@ -64,6 +68,7 @@ export type StructValue =
 export interface ProcessingResponse {
   readonly request_headers?: { readonly response: CommonResponse }
   readonly request_body?: { readonly response: CommonResponse }
+  readonly request_trailers?: object
   readonly response_headers?: { readonly response: CommonResponse }
   readonly response_body?: { readonly response: CommonResponse }
   readonly mode_override?: Readonly<Record<string, string>>

@@ -9,8 +9,8 @@ import {
   type ServiceDefinition,
   status,
 } from '@grpc/grpc-js'
-import type { Answer } from '../../src/gateway/exchange.ts'
 import { decodeRequest, type Phase, type ProcessingRequest } from '../../src/gateway/messages.ts'
+import type { Answer } from '../../src/gateway/types.ts'
 import { answerMessage, encodeResponse, type ProcessingResponse, processMethod } from './ext-proc.ts'
 
 type ProcessStream = ServerDuplexStream<ProcessingRequest, Buffer>

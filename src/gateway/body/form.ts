@@ -2,7 +2,7 @@ import { tooMany } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { BodyLimits } from './limits.ts'
-import { PASS, type Plan, planOf, type Replacement } from './plan.ts'
+import { type Plan, planOf, type Replacement } from './plan.ts'
 
 const PAIR = /(?:\{|%7[bB])(?:\{|%7[bB])/
 
@@ -20,22 +20,26 @@ const encodeField = (text: string): string =>
     .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
     .replaceAll('%20', '+')
 
-/**
- * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
- * separators keep their bytes. Throws `bad_expression`.
- */
-export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLimits): Plan => {
+/** Whether a field's value may hold `{{` once decoded; `latin1` holds the bytes. */
+export const mayHoldPair = (latin1: string): boolean => PAIR.test(latin1)
+
+/** The values of whole fields that hold `{{` once decoded. At most `most`; throws `bad_expression` and `too_large`. */
+export const replaceFields = (
+  body: Buffer,
+  expressions: Expressions,
+  most: number,
+): readonly Replacement[] => {
   const fields = body.toString('latin1')
-  if (!PAIR.test(fields)) return PASS
   const replacements: Replacement[] = []
+  if (!mayHoldPair(fields)) return replacements
   for (let from = 0; from < fields.length; ) {
     const next = fields.indexOf('&', from)
     const end = next === -1 ? fields.length : next
     const field = fields.slice(from, end)
     const equals = field.indexOf('=')
     const value = equals === -1 ? '' : field.slice(equals + 1)
-    if (PAIR.test(value)) {
-      if (replacements.length >= limits.expressions) throw tooMany()
+    if (mayHoldPair(value)) {
+      if (replacements.length >= most) throw tooMany()
       const text = decodeField(value)
       const template = expressions.parse(text)
       replacements.push({
@@ -48,5 +52,12 @@ export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLim
     }
     from = end + 1
   }
-  return planOf(body, replacements, limits.rewrittenBytes, 'latin1')
+  return replacements
 }
+
+/**
+ * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
+ * separators keep their bytes. Throws `bad_expression`.
+ */
+export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLimits): Plan =>
+  planOf(body, replaceFields(body, expressions, limits.expressions), limits.rewrittenBytes, 'latin1')

@@ -8,6 +8,8 @@ export interface BodyLimits {
   readonly expressions: number
   /** Containers within containers in JSON. */
   readonly jsonDepth: number
+  /** Bytes of one string, number or form field that is waited for in a body that comes in parts. */
+  readonly heldBytes: number
 }
 
 export const BODY_LIMITS: BodyLimits = {
@@ -15,4 +17,5 @@ export const BODY_LIMITS: BodyLimits = {
   rewrittenBytes: 32 * 1024 * 1024,
   expressions: 100_000,
   jsonDepth: 64,
+  heldBytes: 1024 * 1024,
 }

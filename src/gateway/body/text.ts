@@ -1,5 +1,5 @@
 import { badExpression } from '../../expressions/faults.ts'
-import { type ExpressionPiece, scanText } from '../../expressions/scan.ts'
+import { type Piece, scanText } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
@@ -20,6 +20,37 @@ const checked = (text: string, charset: Charset): string => {
   return text
 }
 
+export const encodingOf = (charset: Charset): 'utf8' | 'latin1' => (charset === 'utf8' ? 'utf8' : 'latin1')
+
+/** All of `[0, end)` that is no literal: expressions, with the white space that they eat. Throws `bad_expression`. */
+export const replacePieces = (
+  body: Buffer,
+  { pieces, end }: { readonly pieces: readonly Piece[]; readonly end: number },
+  charset: Charset,
+  expressions: Expressions,
+): readonly Replacement[] => {
+  const replacements: Replacement[] = []
+  const encoding = encodingOf(charset)
+  const [first] = pieces
+  const eaten = first === undefined ? end : first.kind === 'literal' ? first.start : 0
+  if (eaten > 0) replacements.push({ start: 0, end: eaten, ids: [], text: '', print: () => '' })
+  let from = 0
+  for (const [at, piece] of pieces.entries()) {
+    if (piece.kind === 'literal') {
+      from = piece.end
+      continue
+    }
+    const next = pieces[at + 1]
+    const to = next === undefined ? end : next.kind === 'literal' ? next.start : piece.end
+    const text = body.toString(encoding, piece.start, piece.end)
+    const template = expressions.parse(text)
+    const print = (resolve: Resolve, work: Work) => checked(template.render(resolve, work), charset)
+    replacements.push({ start: from, end: to, ids: template.ids, text, print })
+    from = to
+  }
+  return replacements
+}
+
 /**
  * Any text: expressions are replaced by the text of their values, nothing is escaped, all other bytes stay. Bytes are
  * looked at as latin1, so that one character is one byte and text that is not valid in its charset survives.
@@ -32,26 +63,7 @@ export const planText = (
   limits: BodyLimits,
 ): Plan => {
   if (!body.includes('{{')) return PASS
-  const encoding = charset === 'utf8' ? 'utf8' : 'latin1'
-  const text = body.toString('latin1')
-  const replacements: Replacement[] = []
-  const add = ({ start, end }: ExpressionPiece, from: number, to: number) => {
-    const expression = body.toString(encoding, start, end)
-    const template = expressions.parse(expression)
-    const print = (resolve: Resolve, work: Work) => checked(template.render(resolve, work), charset)
-    replacements.push({ start: from, end: to, ids: template.ids, text: expression, print })
-  }
-  const pieces = scanText(text)
-  let from = 0
-  for (const [at, piece] of pieces.entries()) {
-    if (piece.kind === 'literal') {
-      from = piece.end
-      continue
-    }
-    const next = pieces[at + 1]
-    const to = next === undefined ? text.length : next.kind === 'literal' ? next.start : piece.end
-    add(piece, from, to)
-    from = to
-  }
-  return planOf(body, replacements, limits.rewrittenBytes, encoding)
+  const pieces = scanText(body.toString('latin1'))
+  const replacements = replacePieces(body, { pieces, end: body.length }, charset, expressions)
+  return planOf(body, replacements, limits.rewrittenBytes, encodingOf(charset))
 }

@@ -1,0 +1,139 @@
+/**
+ * The body of one request as it comes and goes in pieces. What has come and is not taken yet, and what Envoy has not
+ * read yet, are bounded: Envoy stops reading its caller, or we stop reading, until there is room again.
+ */
+import { AppError } from '../common/errors.ts'
+import { encodeAnswer } from './messages.ts'
+import type { Call } from './transport/call.ts'
+import type { Answer } from './types.ts'
+
+/** What has come of a body. */
+export interface Portion {
+  readonly bytes: Buffer
+  /** The body is over. */
+  readonly isLast: boolean
+}
+
+/** The exchange's side. All reject once the caller is gone. */
+export interface Flow {
+  /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
+  read(ms?: number): Promise<Portion | undefined>
+  /** Resolves when there is room for more. */
+  write(answer: Answer): Promise<void>
+  /** The body's last piece. */
+  end(bytes: Buffer): Promise<void>
+}
+
+/** Envoy's side. */
+export interface FlowInput {
+  readonly flow: Flow
+  /** A piece of the body. */
+  take(bytes: Buffer, isLast: boolean): void
+  /** The body is over, and trailers came behind it. */
+  takeTrailers(): void
+  /** What was sent has been read. */
+  drained(): void
+  /** The last answer has been given. */
+  isDone(): boolean
+  /** Nobody waits any more. */
+  giveUp(): void
+}
+
+/** Bytes that are taken together, about; and that may wait for that. */
+const PORTION = 262_144
+
+/** A promise that others settle. */
+const createSignal = () => {
+  let waiting: { resolve(): void; reject(error: Error): void } | undefined
+  return {
+    wait: () =>
+      new Promise<void>((resolve, reject) => {
+        waiting = { resolve, reject }
+      }),
+    wake: () => {
+      waiting?.resolve()
+      waiting = undefined
+    },
+    fail: (error: Error) => {
+      waiting?.reject(error)
+      waiting = undefined
+    },
+  }
+}
+
+const gone = () => new AppError('unavailable', 'The caller went away while its body was on its way.')
+
+export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowInput => {
+  let chunks: Buffer[] = []
+  let size = 0
+  let isLast = false
+  let hasTrailers = false
+  let full = false
+  let over = false
+  let done = false
+  const more = createSignal()
+  const room = createSignal()
+
+  const arrived = (): Portion => {
+    const portion = {
+      bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size),
+      isLast,
+    }
+    chunks = []
+    size = 0
+    call.resume()
+    return portion
+  }
+  const send = (answer: Answer): void => {
+    if (over) throw gone()
+    full = !call.send(encodeAnswer(answer, answer.kind === 'release' ? 'request_headers' : 'request_body'))
+    done ||=
+      answer.kind === 'reply' || answer.kind === 'trailers' || (answer.kind === 'piece' && answer.isLast)
+  }
+
+  return {
+    flow: {
+      async read(ms) {
+        if (over) throw gone()
+        if (size === 0 && !isLast) {
+          const timer = ms === undefined ? undefined : setTimeout(more.wake, ms)
+          await more.wait().finally(() => clearTimeout(timer))
+          if (size === 0 && !isLast) return undefined
+        }
+        return arrived()
+      },
+      async write(answer) {
+        send(answer)
+        if (full) await room.wait()
+      },
+      async end(bytes) {
+        send({ kind: 'piece', body: bytes, isLast: !hasTrailers })
+        if (hasTrailers) send({ kind: 'trailers' })
+      },
+    },
+    take(bytes, last) {
+      if (done) return
+      chunks.push(bytes)
+      size += bytes.length
+      isLast = last
+      if (size >= PORTION) call.pause()
+      more.wake()
+    },
+    takeTrailers() {
+      isLast = true
+      hasTrailers = true
+      more.wake()
+    },
+    drained() {
+      full = false
+      room.wake()
+    },
+    isDone: () => done,
+    giveUp() {
+      over = true
+      chunks = []
+      more.fail(gone())
+      room.fail(gone())
+    },
+  }
+}

@@ -1,0 +1,40 @@
+/** What an exchange says to Envoy, and Envoy's stream to an exchange. */
+import type { Upstream } from '../control-plane/agreement.ts'
+import type { Flow } from './flow.ts'
+import type { Edits, Head } from './headers.ts'
+import type { Reply } from './replies.ts'
+
+/**
+ * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
+ * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
+ */
+export type Answer =
+  | { readonly kind: 'hold'; readonly brand: string; readonly edits: Edits; readonly watch?: boolean }
+  | {
+      readonly kind: 'release'
+      readonly brand: string
+      readonly edits: Edits
+      readonly upstream: Upstream
+      /** Absent: the body stays as it came. */
+      readonly body?: Buffer
+      readonly watch?: boolean
+    }
+  /** Of a body that goes on in pieces, its next one; and its trailers, as they came. */
+  | { readonly kind: 'piece'; readonly body: Buffer; readonly isLast: boolean }
+  | { readonly kind: 'trailers' }
+  | { readonly kind: 'pass' }
+  | { readonly kind: 'collect'; readonly destinationStatus: string }
+  | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
+  | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
+
+/** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
+export interface Exchange {
+  /** In the place of the others, for a body that goes on in pieces: all answers are told to `flow`. */
+  upload(head: Head, endOfStream: boolean, flow: Flow): Promise<void>
+  headers(head: Head, endOfStream: boolean): Promise<Answer>
+  body(body: Buffer): Promise<Answer>
+  answerHeaders(head: Head, endOfStream: boolean): Promise<Answer>
+  answerBody(body: Buffer): Promise<Answer>
+  /** The caller went away: what is waited for is let go. */
+  abandon(): void
+}

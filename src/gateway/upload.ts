@@ -1,0 +1,153 @@
+/** A body that goes on as it comes: expressions are replaced in what has arrived, before any of it leaves. */
+import { AppError } from '../common/errors.ts'
+import type { Resolve } from '../expressions/types.ts'
+import { bodyWork } from '../expressions/work.ts'
+import type { UsedToken } from '../sdk/index.ts'
+import type { Accepted } from './accept.ts'
+import type { Part, PartReader } from './body/parts.ts'
+import type { Replacement } from './body/plan.ts'
+import { resolver } from './detokenize.ts'
+import type { Flow } from './flow.ts'
+
+export interface UploadLimits {
+  /** Bytes of a body, as it comes and with its values in. */
+  readonly bytes: number
+  /** Strings, fields or texts with expressions. */
+  readonly expressions: number
+  /** Bodies on their way at once. */
+  readonly running: number
+}
+
+export const UPLOAD_LIMITS: UploadLimits = { bytes: 1024 ** 3, expressions: 10_000_000, running: 32 }
+
+export interface UploadDeps {
+  readonly flow: Flow
+  readonly reader: PartReader
+  readonly limits: UploadLimits
+  /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
+  use(ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>>
+  /** Lets the request itself go, before the first piece of its body. */
+  release(): Promise<void>
+}
+
+/** Tokens that are looked up, and whose values are held, at once. */
+const BATCH = 500
+/** Bytes that are sent together, about. */
+const PIECE = 65_536
+/** Milliseconds until a request goes whose body does not come: less than Envoy waits for its headers. */
+const PATIENCE_MS = 5_000
+const NOTHING = Buffer.alloc(0)
+
+const tooLarge = (limit: number) =>
+  new AppError(
+    'too_large',
+    `The body is larger than ${limit} bytes, as sent or with its values in. Send it in several.`,
+  )
+
+/** Throws `malformed` for a request whose body is needed whole. */
+export const checkStreamable = ({ dryRun, proxy }: Pick<Accepted, 'dryRun' | 'proxy'>): void => {
+  if (dryRun)
+    throw new AppError('malformed', 'A dry run needs the body whole. Send the request without streaming.')
+  if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
+    throw new AppError(
+      'malformed',
+      'The proxy has a transform, which needs the body whole. Send the request without streaming.',
+    )
+}
+
+/** Replacements in order, in groups that name few enough tokens. */
+function* batchesOf(replacements: readonly Replacement[]): Generator<{
+  readonly ids: readonly string[]
+  readonly batch: readonly Replacement[]
+}> {
+  let ids = new Set<string>()
+  let batch: Replacement[] = []
+  for (const replacement of replacements) {
+    for (const id of replacement.ids) ids.add(id)
+    batch.push(replacement)
+    if (ids.size < BATCH) continue
+    yield { ids: [...ids], batch }
+    ids = new Set()
+    batch = []
+  }
+  if (batch.length > 0) yield { ids: [...ids], batch }
+}
+
+/** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
+async function* piecesOf(
+  { bytes, replacements }: Part,
+  encoding: PartReader['encoding'],
+  use: UploadDeps['use'],
+): AsyncGenerator<Buffer> {
+  let chunks: Buffer[] = []
+  let size = 0
+  let from = 0
+  const add = (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+  }
+  const taken = (): Buffer => {
+    const piece = Buffer.concat(chunks, size)
+    chunks = []
+    size = 0
+    return piece
+  }
+  const work = bodyWork()
+  for (const { ids, batch } of batchesOf(replacements)) {
+    const resolve: Resolve = resolver(await use(ids))
+    for (const replacement of batch) {
+      add(bytes.subarray(from, replacement.start))
+      add(Buffer.from(replacement.print(resolve, work), encoding))
+      from = replacement.end
+      if (size >= PIECE) yield taken()
+    }
+  }
+  add(bytes.subarray(from))
+  if (size > 0) yield taken()
+}
+
+/**
+ * Passes a body on to its end. Rejects with what the body, a token or the vault is refused with, and when the caller
+ * goes: the request must then be broken off.
+ */
+export const passOn = async ({ flow, reader, limits, use, release }: UploadDeps): Promise<void> => {
+  let came = 0
+  let went = 0
+  let expressions = 0
+  let released = false
+  const letGo = async () => {
+    if (released) return
+    released = true
+    await release()
+  }
+  for (;;) {
+    const portion = await flow.read(released ? undefined : PATIENCE_MS)
+    if (portion === undefined) {
+      await letGo()
+      continue
+    }
+    came += portion.bytes.length
+    const part = reader.push(portion.bytes, portion.isLast)
+    expressions += part.replacements.length
+    if (came > limits.bytes) throw tooLarge(limits.bytes)
+    if (expressions > limits.expressions)
+      throw new AppError(
+        'too_large',
+        `There are more than ${limits.expressions} expressions in one body. Send several.`,
+      )
+    let last: Buffer = NOTHING
+    for await (const piece of piecesOf(part, reader.encoding, use)) {
+      went += piece.length
+      if (went > limits.bytes) throw tooLarge(limits.bytes)
+      await letGo()
+      if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false })
+      last = piece
+    }
+    if (portion.isLast) {
+      await letGo()
+      await flow.end(last)
+      return
+    }
+    if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false })
+  }
+}

@@ -1,0 +1,88 @@
+import { once } from 'node:events'
+import { request as httpRequest } from 'node:http'
+import { connect } from 'node:http2'
+import { type Answered, KEYS } from './egress.ts'
+
+export interface UploadOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  readonly protocol?: 'h1' | 'h2'
+  readonly trailers?: Readonly<Record<string, string>>
+  /** Told of each chunk that was taken. */
+  readonly onSent?: (bytes: number) => void
+  readonly signal?: AbortSignal
+}
+
+const answered = (status: number, headers: Answered['headers'], chunks: readonly Buffer[]): Answered => {
+  const text = Buffer.concat(chunks).toString()
+  let json: unknown
+  try {
+    json = JSON.parse(text)
+  } catch {}
+  return { status, headers, text, json }
+}
+
+/** POST /proxy with a body in pieces, each sent when the one before was taken. Resolves to the answer, whenever it comes. */
+export const upload = async (
+  port: number,
+  to: string,
+  body: Iterable<string | Buffer> | AsyncIterable<string | Buffer>,
+  { headers = {}, protocol = 'h1', trailers, onSent, signal }: UploadOptions = {},
+): Promise<Answered> => {
+  const own = { 'svc-api-key': KEYS.private, 'svc-proxy-url': to, 'svc-proxy-stream': 'true', ...headers }
+  const session = protocol === 'h2' ? connect(`http://127.0.0.1:${port}`) : undefined
+  const stream =
+    session === undefined
+      ? httpRequest({ host: '127.0.0.1', port, path: '/proxy', method: 'POST', headers: own })
+      : session.request(
+          { ':method': 'POST', ':path': '/proxy', ...own },
+          { waitForTrailers: trailers !== undefined, endStream: false },
+        )
+  if (session !== undefined && trailers !== undefined && 'sendTrailers' in stream)
+    stream.on('wantTrailers', () => stream.sendTrailers({ ...trailers }))
+  session?.on('error', () => {})
+  signal?.addEventListener('abort', () => stream.destroy())
+  let over = false
+  const answer = new Promise<Answered>((resolve, reject) => {
+    const chunks: Buffer[] = []
+    stream.on('error', reject)
+    stream.on('close', () => {
+      over = true
+      reject(new Error('closed without an answer'))
+    })
+    if ('sendTrailers' in stream) {
+      let status = 0
+      let received: Answered['headers'] = {}
+      stream.on('response', (more) => {
+        status = more[':status'] ?? 0
+        received = more as Answered['headers']
+      })
+      stream.on('data', (chunk: Buffer) => chunks.push(chunk))
+      stream.on('end', () => resolve(answered(status, received, chunks)))
+    } else
+      stream.on('response', (response) => {
+        response.on('data', (chunk: Buffer) => chunks.push(chunk))
+        response.on('error', reject)
+        response.on('end', () => resolve(answered(response.statusCode ?? 0, response.headers, chunks)))
+      })
+  })
+  answer
+    .catch(() => {})
+    .finally(() => {
+      over = true
+    })
+  const send = async () => {
+    for await (const chunk of body) {
+      if (over) return
+      if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), answer])
+      onSent?.(chunk.length)
+    }
+    stream.end()
+  }
+  send().catch(() => {})
+  try {
+    return await answer
+  } finally {
+    stream.destroy()
+    session?.destroy()
+  }
+}
