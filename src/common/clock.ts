@@ -7,7 +7,7 @@ export interface Clock {
 export const systemClock: Clock = { now: () => Date.now() }
 
 /** Milliseconds → ISO 8601 in UTC with offset, as the API prints every timestamp (completions §1). */
-export const isoTime = (ms: number): string => new Date(ms).toISOString().replace('Z', '+00:00')
+export const isoTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}+00:00`
 
 const ISO = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d{1,9})?)?)(Z|[+\- ]\d{2}:?\d{2})?)?$/i
 

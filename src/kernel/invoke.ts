@@ -55,16 +55,43 @@ const aborted = (signal: AbortSignal): AppError =>
     : new AppError('unavailable', 'The call was given up before it was answered. Try again.')
 
 /** The promise's outcome, or the signal's reason when that comes first; the promise then goes on by itself. */
-const unlessAborted = async <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> => {
-  let abort = () => {}
-  const given = new Promise<never>((_resolve, reject) => {
-    abort = () => reject(aborted(signal))
-    signal.addEventListener('abort', abort, { once: true })
+const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = () => reject(aborted(signal))
+    const end = () => signal.removeEventListener('abort', abort)
+    signal.addEventListener('abort', abort)
+    promise.then(resolve, reject)
+    promise.then(end, end)
   })
-  try {
-    return await Promise.race([promise, given])
-  } finally {
-    signal.removeEventListener('abort', abort)
+
+/** What an operation runs with. Most calls log nothing: the child is made for those that do. */
+class OperationCall implements Call {
+  readonly caller: Caller
+  readonly traceId: string
+  readonly signal: AbortSignal
+  readonly now: number
+  readonly depth: number
+  readonly #operation: string
+  #log: Log
+  #isChild = false
+
+  constructor(
+    { caller, traceId, signal, now, depth }: Omit<Call, 'log'>,
+    { operation, log }: { readonly operation: string; readonly log: Log },
+  ) {
+    this.caller = caller
+    this.traceId = traceId
+    this.signal = signal
+    this.now = now
+    this.depth = depth
+    this.#operation = operation
+    this.#log = log
+  }
+
+  get log(): Log {
+    if (!this.#isChild) this.#log = this.#log.child({ trace_id: this.traceId, operation: this.#operation })
+    this.#isChild = true
+    return this.#log
   }
 }
 
@@ -102,29 +129,6 @@ export const createInvoke = (
     }
   }
 
-  const callOf = (
-    operation: Operation,
-    caller: Caller,
-    traceId: string,
-    signal: AbortSignal,
-    now: number,
-    depth: number,
-  ): Call => {
-    let own: Log | undefined
-    return {
-      caller,
-      traceId,
-      signal,
-      now,
-      depth,
-      // Most calls log nothing: a child is made for those that do.
-      get log() {
-        own ??= log.child({ trace_id: traceId, operation: operation.rpc })
-        return own
-      },
-    }
-  }
-
   const handle = async (
     operation: Operation,
     given: unknown,
@@ -156,7 +160,10 @@ export const createInvoke = (
       try {
         authorize(operation, caller)
         if (audited) await journal.health()
-        const call = callOf(operation, caller, traceId, signal, now, depth)
+        const call = new OperationCall(
+          { caller, traceId, signal, now, depth },
+          { operation: operation.rpc, log },
+        )
         if (signal.aborted) throw aborted(signal)
         const run = async (): Promise<unknown> => {
           const output: unknown = await operation.run(input as never, call)
@@ -193,8 +200,8 @@ export const createInvoke = (
   }
 
   const running = new Set<Promise<unknown>>()
-  const begin: typeof handle = async (operation, given, invocation, who) => {
-    if (invocation.signal.aborted) throw aborted(invocation.signal)
+  const begin: typeof handle = (operation, given, invocation, who) => {
+    if (invocation.signal.aborted) return Promise.reject(aborted(invocation.signal))
     const work = handle(operation, given, invocation, who)
     running.add(work)
     const done = () => running.delete(work)

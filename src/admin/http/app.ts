@@ -141,20 +141,26 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   // Bodies are read as bytes whatever they claim to be: an operation without a body takes any (completions §1).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  app.addHook('onRequest', async (request, reply) => {
+  const unmatched = ({ url, method }: FastifyRequest): AppError => {
+    const allow = allowed(url.split('?', 1)[0]!)
+    return allow.length === 0
+      ? new AppError('not_found', 'There is nothing at this path. /docs lists what there is.')
+      : new AppError(
+          'method_not_allowed',
+          `This path does not answer ${method}. It answers ${allow.join(', ')}.`,
+          { allow },
+        )
+  }
+
+  // Hooks that call back cost less than those that return promises, and every request passes them.
+  app.addHook('onRequest', (request, reply, done) => {
     receive(request, reply)
-    if (!request.is404) return
-    const allow = allowed(request.url.split('?', 1)[0]!)
-    if (allow.length === 0)
-      throw new AppError('not_found', 'There is nothing at this path. /docs lists what there is.')
-    throw new AppError(
-      'method_not_allowed',
-      `This path does not answer ${request.method}. It answers ${allow.join(', ')}.`,
-      { allow },
-    )
+    if (request.is404) done(unmatched(request))
+    else done()
   })
-  app.addHook('onResponse', async (request, reply) => {
+  app.addHook('onResponse', (request, reply, done) => {
     record(request, reply, request.routeOptions.config?.operation ?? UNMATCHED)
+    done()
   })
   app.setErrorHandler((thrown, request, reply) => {
     const error = fromFramework(thrown)

@@ -1,9 +1,9 @@
 import { invalid } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
 import { methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
-import { asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
+import { asSchema } from '../../kernel/json-schema.ts'
 import type { Operation } from '../../sdk/index.ts'
-import { coerced, queryMember } from './query.ts'
+import { coercer, queryMember } from './query.ts'
 
 /** The parts of a request that an input is made of. */
 export interface InputParts {
@@ -34,18 +34,22 @@ export const inputReader = (operation: Operation): InputReader => {
   const method = methodOf(operation)
   const properties = Object.entries(asSchema(operation.input).properties ?? {})
   const inPath = new Set(pathParams(pathOf(operation)))
-  const path: [string, JsonSchema][] = properties.filter(([name]) => inPath.has(name))
+  const path = properties
+    .filter(([name]) => inPath.has(name))
+    .map(([name, schema]) => [name, coercer(schema)] as const)
   const others = properties.filter(([name]) => !inPath.has(name) && name !== operation.body)
   const bodiless = method === 'GET' || method === 'DELETE'
-  const inQuery = bodiless || operation.body !== undefined ? others : []
+  const inQuery = (bodiless || operation.body !== undefined ? others : []).map(
+    ([name, schema]) => [name, queryMember(name, schema)] as const,
+  )
   const inBody = bodiless || operation.body !== undefined ? [] : others
 
   return {
     takesBody: operation.body !== undefined || inBody.length > 0,
     read: ({ params, query, body }) => {
       const input: Record<string, unknown> = {}
-      for (const [name, schema] of path) set(input, name, coerced(params[name] ?? '', schema))
-      for (const [name, schema] of inQuery) set(input, name, queryMember(name, schema, query))
+      for (const [name, coerce] of path) set(input, name, coerce(params[name] ?? ''))
+      for (const [name, read] of inQuery) set(input, name, read(query))
       if (operation.body !== undefined) set(input, operation.body, body)
       else if (inBody.length > 0 && body !== undefined) {
         if (!isObject(body)) throw invalid({ body: ['must be a JSON object'] })

@@ -4,12 +4,16 @@ import { allows, asSchema, branches, type JsonSchema } from '../../kernel/json-s
 const NUMBER = /^-?\d{1,20}(?:\.\d{1,20})?$/
 
 /** Text of a path or query as the value its schema asks for; what does not fit stays text, for validation to refuse. */
-export const coerced = (text: string, schema: JsonSchema): unknown => {
-  if (allows(schema, 'string')) return text
-  if ((allows(schema, 'integer') || allows(schema, 'number')) && NUMBER.test(text)) return Number(text)
-  if (allows(schema, 'boolean') && (text === 'true' || text === 'false')) return text === 'true'
-  if (allows(schema, 'null') && text === 'null') return null
-  return text
+export const coercer = (schema: JsonSchema): ((text: string) => unknown) => {
+  if (allows(schema, 'string')) return (text) => text
+  const isNumber = allows(schema, 'integer') || allows(schema, 'number')
+  const isBoolean = allows(schema, 'boolean')
+  const isNull = allows(schema, 'null')
+  return (text) => {
+    if (isNumber && NUMBER.test(text)) return Number(text)
+    if (isBoolean && (text === 'true' || text === 'false')) return text === 'true'
+    return isNull && text === 'null' ? null : text
+  }
 }
 
 const branchOf = (schema: JsonSchema, type: string) =>
@@ -44,7 +48,7 @@ const objectMember = (
     if (!key.startsWith(name)) continue
     const rest = key.slice(name.length)
     const member = rest.startsWith('.') ? rest.slice(1) : /^\[(.+)\]$/s.exec(rest)?.[1]
-    if (member) found.push([member, coerced(text, memberSchema(member))])
+    if (member) found.push([member, coercer(memberSchema(member))(text)])
   }
   // fromEntries defines members: one called `__proto__` stays plain data.
   return found.length === 0 ? undefined : Object.fromEntries(found)
@@ -54,18 +58,21 @@ const objectMember = (
  * A query member by its schema: repeated members are arrays (a single one too, where the schema says array), numbers
  * and booleans are read from text, an empty number or boolean counts as absent. Undefined when it is not there.
  */
-export const queryMember = (name: string, schema: JsonSchema, query: URLSearchParams): unknown => {
-  if (allows(schema, 'object')) return objectMember(name, schema, query)
-  const texts = [...query.getAll(name)]
+export const queryMember = (name: string, schema: JsonSchema): ((query: URLSearchParams) => unknown) => {
+  if (allows(schema, 'object')) return (query) => objectMember(name, schema, query)
   if (allows(schema, 'array')) {
-    texts.push(...query.getAll(`${name}[]`))
-    if (texts.length === 0) return undefined
-    const items = asSchema(branchOf(schema, 'array').items)
-    return texts.map((text) => coerced(text, items))
+    const coerce = coercer(asSchema(branchOf(schema, 'array').items))
+    return (query) => {
+      const texts = [...query.getAll(name), ...query.getAll(`${name}[]`)]
+      return texts.length === 0 ? undefined : texts.map(coerce)
+    }
   }
-  if (texts.length === 0) return undefined
-  if (texts.length > 1) return texts
-  const text = texts[0]!
-  if (text === '' && !allows(schema, 'string')) return undefined
-  return coerced(text, schema)
+  const coerce = coercer(schema)
+  const mayBeEmpty = allows(schema, 'string')
+  return (query) => {
+    const texts = query.getAll(name)
+    const text = texts[0]
+    if (text === undefined || (text === '' && texts.length === 1 && !mayBeEmpty)) return undefined
+    return texts.length > 1 ? texts : coerce(text)
+  }
 }

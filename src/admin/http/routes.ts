@@ -1,4 +1,4 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
@@ -21,10 +21,12 @@ const clientAddress = (request: FastifyRequest): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
+const NO_QUERY = new URLSearchParams()
+
 const queryOf = (request: FastifyRequest): URLSearchParams => {
   const url = request.raw.url ?? ''
   const start = url.indexOf('?')
-  return new URLSearchParams(start === -1 ? '' : url.slice(start + 1))
+  return start === -1 ? NO_QUERY : new URLSearchParams(url.slice(start + 1))
 }
 
 /** Aborts when the client goes away or the call takes too long; `done` releases what watches for that. */
@@ -35,13 +37,15 @@ const watch = (reply: FastifyReply, timeout: number) => {
       new AppError('unavailable', 'The call took too long to answer. Try again, or ask for less.'),
     )
   }, timeout)
-  const gone = () => controller.abort()
-  reply.raw.once('close', gone)
+  let answered = false
+  reply.raw.on('close', () => {
+    if (!answered) controller.abort()
+  })
   return {
     signal: controller.signal,
     done: () => {
+      answered = true
       clearTimeout(timer)
-      reply.raw.off('close', gone)
     },
   }
 }
@@ -65,14 +69,18 @@ const answer = (
 
 /** One route for each operation of the registry. */
 export const addOperations = (app: FastifyInstance, kernel: RunningKernel, options: AppOptions): void => {
+  const { admit } = options
   for (const operation of kernel.registry.operations) {
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
 
     /** Who may not call is told so before a byte of the body is read, and before anything is said about it. */
-    const authenticateFirst = async (request: FastifyRequest) => {
-      if (operation.permission !== 'none' && hasBody(request))
-        request.state.caller = await kernel.authenticator.authenticate(request.state.key)
+    const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
+      if (operation.permission === 'none' || !hasBody(request)) return done()
+      kernel.authenticator.authenticate(request.state.key).then((caller) => {
+        request.state.caller = caller
+        done()
+      }, done)
     }
 
     const bodyOf = (request: FastifyRequest): unknown => {
@@ -86,9 +94,9 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
       method: methodOf(operation),
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
-      onRequest: async (request) => {
-        await options.admit?.({ key: request.state.key, address: clientAddress(request) })
-      },
+      ...(admit === undefined
+        ? {}
+        : { onRequest: (request) => admit({ key: request.state.key, address: clientAddress(request) }) }),
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request
