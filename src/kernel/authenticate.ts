@@ -4,6 +4,7 @@ import type { Keys } from '../keys/types.ts'
 import type { ApplicationRef, Caller, Credential, CredentialSource, Ports } from '../sdk/index.ts'
 import type { RecordStore } from '../store/types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
+import { createKeyHash } from './key-hash.ts'
 import type { Authenticator } from './types.ts'
 
 /** Characters of a key beyond which it is nobody's, and is not hashed. */
@@ -36,9 +37,13 @@ export const createAuthenticator = (
   options: AuthenticatorOptions = {},
 ): Authenticator => {
   const max = options.cacheSize ?? 10_000
+  const hashOf = createKeyHash(deps.keys)
   // Each source by itself, since sessions change often.
   const lookups = [deps.credentials, deps.sessions ?? (() => undefined)].map((source) =>
-    createCachedLookup(source, (port, hash) => port.authenticate(hash), { records: deps.records, max }),
+    createCachedLookup(source, (port, hash) => port.authenticate(hash), {
+      changes: ({ collections }) => deps.records.changes(collections),
+      max,
+    }),
   )
 
   const find = async (hash: string): Promise<Credential | undefined> => {
@@ -53,7 +58,7 @@ export const createAuthenticator = (
     authenticate: async (key) => {
       if (key === undefined || key === '')
         throw unauthenticated('This call needs an API key. Send one in the API-KEY header.')
-      const credential = key.length > MAX_KEY_LENGTH ? undefined : await find(deps.keys.mac('api-key', key))
+      const credential = key.length > MAX_KEY_LENGTH ? undefined : await find(hashOf(key))
       if (
         credential === undefined ||
         (credential.expiresAt !== undefined && credential.expiresAt <= deps.clock.now())

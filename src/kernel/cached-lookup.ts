@@ -1,39 +1,39 @@
 import { LRUCache } from 'lru-cache'
-import type { RecordStore } from '../store/types.ts'
 
-/** What a port answers by a keyed hash, kept while nothing changes. */
+/** What a port answers by a key (the hash of one, an id), kept while nothing changes. */
 export interface CachedLookup<T> {
-  find(hash: string): Promise<T | undefined>
-  /** Hashes that are kept, the last used first. */
+  find(key: string): Promise<T | undefined>
+  /** Keys that are kept, the last used first. */
   kept(): readonly string[]
 }
 
 /**
- * Asks a port and keeps what it finds while the change counters of its collections stand still, so that what an answer
- * has acknowledged holds for the next request. Unknown hashes are never kept. `max`: answers kept; the least recently
- * used one goes first.
+ * Asks a port and keeps what it finds while `changes`, the counter of whatever its answers depend on, stands still, so
+ * that what an answer has acknowledged holds for the next request. Unknown keys are never kept. `max`: answers kept; the
+ * least recently used one goes first.
  */
-export const createCachedLookup = <S extends { readonly collections: readonly string[] }, T extends object>(
+export const createCachedLookup = <S, T extends object>(
   port: () => S | undefined,
-  ask: (port: S, hash: string) => Promise<T | undefined>,
-  { records, max }: { readonly records: Pick<RecordStore, 'changes'>; readonly max: number },
+  ask: (port: S, key: string) => Promise<T | undefined>,
+  options: { readonly changes: (port: S) => Promise<number>; readonly max: number },
 ): CachedLookup<T> => {
+  const { max } = options
   const cache = new LRUCache<string, T>({ max })
   let cachedAt: number | undefined
   return {
-    async find(hash) {
+    async find(key) {
       const source = port()
       if (source === undefined) return undefined
-      const changes = await records.changes(source.collections)
+      const changes = await options.changes(source)
       if (changes !== cachedAt) {
         cache.clear()
         cachedAt = changes
       }
-      const cached = cache.get(hash)
+      const cached = cache.get(key)
       if (cached !== undefined) return cached
-      const found = await ask(source, hash)
+      const found = await ask(source, key)
       // A change seen by another request meanwhile may be one that this answer does not know of.
-      if (found !== undefined && cachedAt === changes) cache.set(hash, found)
+      if (found !== undefined && cachedAt === changes) cache.set(key, found)
       return found
     },
     kept: () => [...cache.keys()],

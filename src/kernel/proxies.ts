@@ -2,6 +2,7 @@ import type { Keys } from '../keys/types.ts'
 import type { ProxySource, StoredProxy } from '../sdk/index.ts'
 import type { RecordStore } from '../store/types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
+import { createKeyHash } from './key-hash.ts'
 import type { ProxyDirectory } from './types.ts'
 
 /** Characters of a proxy key beyond which it is nobody's, and is not hashed. */
@@ -17,9 +18,13 @@ export interface ProxyDirectoryDeps {
 
 /** Stored proxies, cached as credentials are. */
 export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDeps): ProxyDirectory => {
-  const lookup = createCachedLookup(source, (port, hash) => port.find(hash), { records, max: KEPT })
+  const lookup = createCachedLookup(source, (port, hash) => port.find(hash), {
+    changes: ({ collections }) => records.changes(collections),
+    max: KEPT,
+  })
+  const hashOf = createKeyHash(keys)
   return {
-    find: async (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(keys.mac('api-key', key))),
+    find: async (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
 
     changes: async () => records.changes(source()?.collections ?? []),
 

@@ -43,6 +43,15 @@ const setUp = (options: { cacheSize?: number } = {}) => {
   return { known, asked, hashed, state, clock, authenticator }
 }
 
+t.test('a key is hashed with the key of the service once', async (t) => {
+  const { known, hashed, authenticator } = setUp()
+  known.set('api-key:key_1', { caller })
+  known.set('api-key:key_2', { caller })
+  for (const key of ['key_1', 'key_2', 'key_1', 'key_2'])
+    t.equal(await authenticator.authenticate(key), caller)
+  t.same(hashed, ['key_1', 'key_2'])
+})
+
 t.test('a caller is found by the keyed hash of the key, and cached while nothing changes', async (t) => {
   const { known, asked, authenticator } = setUp()
   known.set('api-key:key_1', { caller })
