@@ -19,7 +19,9 @@ import type {
   Vault,
 } from '../sdk/index.ts'
 import type { LogStore, RecordStore, TenantRow, TenantStore, UsageStore } from '../store/types.ts'
+import { createCachedLookup } from './cached-lookup.ts'
 import { placeOf } from './check-plugin.ts'
+import { deepFreeze } from './freeze.ts'
 import { createLogs } from './logs.ts'
 import { createRecords, shapeOf } from './records.ts'
 import { sealMutation } from './seal-records.ts'
@@ -48,6 +50,9 @@ export interface Foundation {
   /** Collections that a plugin declares. */
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
+
+/** Tenants kept in memory; the least recently used one goes first. */
+const KEPT_TENANTS = 1_000
 
 const VAULT_METHODS = [
   'create',
@@ -101,12 +106,15 @@ const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): 
   ...(modified_at === null ? {} : { modified_at }),
 })
 
-export const createTenants = (store: TenantStore): Tenants => ({
-  get: async (id) => {
+/** Tenants, kept while none of them changes: every token that is made looks at its tenant's settings. */
+export const createTenants = (store: TenantStore): Tenants => {
+  const read = async (_: TenantStore, id: string) => {
     const row = await store.get(id)
-    return row && shown(row)
-  },
-})
+    return row && deepFreeze(shown(row))
+  }
+  const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: KEPT_TENANTS })
+  return { get: lookup.find }
+}
 
 /** Tenants with what only their own plugin does to them. */
 const createTenantRecords = (store: TenantStore, clock: Clock): TenantRecords => ({

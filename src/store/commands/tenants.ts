@@ -11,6 +11,7 @@ import {
   insertKey,
   insertTenant,
   KEY_CHANGES,
+  TENANT_CHANGES,
   updateTenant as updateTenantRow,
 } from '../tenants/statements.ts'
 import type { KeyRow, TenantChange, TenantRow } from '../types.ts'
@@ -44,7 +45,9 @@ export const updateTenant = async (
 ): Promise<TenantRow | undefined> => {
   const settings = change.settings && JSON.stringify(change.settings)
   const updated = await session.get(updateTenantRow, { ...change, settings })
-  return updated && toTenantRow(updated)
+  if (updated === undefined) return undefined
+  await session.run(bumpChange, { kind: TENANT_CHANGES })
+  return toTenantRow(updated)
 }
 
 /** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */
@@ -55,6 +58,7 @@ export const deleteTenant = async (
   if ((await session.run(deleteTenantRow, { id })) === 0) return false
   await session.run(deleteTenantKeys, { tenant_id: id })
   await session.run(bumpChange, { kind: KEY_CHANGES })
+  await session.run(bumpChange, { kind: TENANT_CHANGES })
   await session.run(insertDeletedTenant, { id, deleted_at: now })
   for (const { kind } of await session.all(allKinds, {}))
     if ((await session.run(deleteRecordsOf, { collection: kind, tenant_id: id })) > 0)

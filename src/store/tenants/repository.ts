@@ -4,34 +4,33 @@ import type { Session, Writer } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
 import { toTenantRow } from './row.ts'
-import { allTenants, anyTenant, KEY_CHANGES, keysOfTenant, tenantById } from './statements.ts'
+import { allTenants, anyTenant, KEY_CHANGES, keysOfTenant, TENANT_CHANGES, tenantById } from './statements.ts'
 
 interface Deps {
   readonly session: Session
   readonly writer: Writer
+  readonly changes: Changes
 }
 
 const KEY_KINDS = Object.freeze([KEY_CHANGES])
+const TENANT_KINDS = Object.freeze([TENANT_CHANGES])
 
 const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.wrapped) as Buffer })
 
-export const createTenantStore = ({ session, writer }: Deps): TenantStore => ({
+export const createTenantStore = ({ session, writer, changes }: Deps): TenantStore => ({
   get: async (id) => {
     const found = await session.get(tenantById, { tenant_id: id })
     return found && toTenantRow(found)
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
+  changes: () => changes.sum(TENANT_KINDS),
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
   update: (change) => writer.write('tenants.update', { change }),
   delete: (id, now) => writer.write('tenants.delete', { id, now }),
   create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
 })
 
-export const createKeyStore = ({
-  session,
-  writer,
-  changes,
-}: Deps & { readonly changes: Changes }): KeyStore => ({
+export const createKeyStore = ({ session, writer, changes }: Deps): KeyStore => ({
   keys: async (tenantId) => {
     const rows = await session.all(keysOfTenant, { tenant_id: tenantId })
     return rows.map((row) => ({ ...row, wrapped: buffer(row.wrapped) }))

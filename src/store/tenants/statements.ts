@@ -105,6 +105,9 @@ export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys
 /** Counts every change of keys. No collection can have this name. */
 export const KEY_CHANGES = '#keys'
 
+/** Counts every change of a tenant that was there before. */
+export const TENANT_CHANGES = '#tenants'
+
 /** Writes no row when that purpose and version exist. */
 export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
   builder

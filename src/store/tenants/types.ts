@@ -27,6 +27,8 @@ export interface TenantChange extends Pick<TenantRow, 'id' | 'name' | 'modified_
 export interface TenantStore {
   get(id: string): Promise<TenantRow | undefined>
   list(): Promise<readonly TenantRow[]>
+  /** A number that differs after any tenant was changed or deleted, in any process. */
+  changes(): Promise<number>
   /** True when the store never had a tenant. */
   isNew(): Promise<boolean>
   /** Tenant and its keys, all or nothing. */
