@@ -60,6 +60,8 @@ class ChainedJournal implements Journal {
   /** A failure that only a restart mends. */
   #broken: AppError | undefined
   #closed = false
+  /** Found writable in this turn of the event loop. */
+  #healthy = false
 
   constructor(deps: JournalDeps, options: JournalOptions, recovered: Recovered, unlock: () => void) {
     this.#deps = deps
@@ -83,6 +85,7 @@ class ChainedJournal implements Journal {
   async health(): Promise<void> {
     if (this.#closed) throw cannotWrite(this.#options.name, new Error('the journal is closed'))
     if (this.#broken !== undefined) throw this.#broken
+    if (this.#healthy) return
     try {
       // Asked before each write of a token; the thread pool takes twenty times as long.
       accessSync(this.#options.directory, constants.W_OK)
@@ -93,6 +96,10 @@ class ChainedJournal implements Journal {
     } catch (thrown) {
       throw this.#fail(thrown)
     }
+    this.#healthy = true
+    setImmediate(() => {
+      this.#healthy = false
+    })
   }
 
   async close(): Promise<void> {
@@ -113,6 +120,7 @@ class ChainedJournal implements Journal {
     if (this.#failure === undefined)
       this.#deps.log.error({ err: error, journal: this.#options.name }, 'audit journal cannot be written')
     this.#failure = error
+    this.#healthy = false
     if (this.#file.foreign) this.#broken = error
     return error
   }
