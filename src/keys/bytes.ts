@@ -10,18 +10,18 @@ const HEAD = 5
  * different lists of parts give the same bytes. What is authenticated or digested with several members goes through here.
  */
 export const lengthPrefixed = (...parts: readonly string[]): Buffer => {
-  let size = 0
-  for (const part of parts) size += HEAD + Buffer.byteLength(part, encodingOf(part))
-  const bytes = Buffer.allocUnsafe(size)
+  let most = 0
+  for (const part of parts) most += HEAD + 3 * part.length
+  const bytes = Buffer.allocUnsafe(most)
   let at = 0
   for (const part of parts) {
     const encoding = encodingOf(part)
     const length = bytes.write(part, at + HEAD, encoding)
-    bytes.writeUInt8(encoding === 'utf8' ? 0 : 1, at)
+    bytes[at] = encoding === 'utf8' ? 0 : 1
     bytes.writeUInt32BE(length, at + 1)
     at += HEAD + length
   }
-  return bytes
+  return bytes.subarray(0, at)
 }
 
 const pool = Buffer.allocUnsafeSlow(4096)

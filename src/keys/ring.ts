@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
-import { open, seal } from './seal.ts'
+import { open, sealer } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 import { subkey, type Wrapper } from './wrap.ts'
 
@@ -24,7 +24,11 @@ export class Ring implements TenantKeys {
   }
 
   seal(plaintext: Buffer, context: SealContext): Buffer {
-    return seal(this.#data.get(this.#newest)!, this.#newest, plaintext, context)
+    return this.sealer().seal(plaintext, context)
+  }
+
+  sealer(): Pick<TenantKeys, 'seal'> {
+    return sealer(this.#data.get(this.#newest)!, this.#newest)
   }
 
   open(sealed: Buffer, context: SealContext): Buffer {

@@ -1,7 +1,7 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import { lengthPrefixed, pooledRandom } from './bytes.ts'
-import type { SealContext } from './types.ts'
+import type { SealContext, TenantKeys } from './types.ts'
 
 const FORMAT = 1
 const SALT = 16
@@ -15,7 +15,7 @@ const SMALLEST = TEXT_AT + TAG
 const LABEL_AND_COUNTER = Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.from('sidevault seal'), Buffer.of(0)])
 const BITS = Buffer.of(0, 0, 1, 0)
 
-/** One key per record: KDF in counter mode with HMAC-SHA256, one block, the salt as context (NIST SP 800-108r1 §4.1). */
+/** The key of a salt: KDF in counter mode with HMAC-SHA256, one block, the salt as context (NIST SP 800-108r1 §4.1). */
 const recordKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
   const bytes = createHmac('sha256', dataKey).update(LABEL_AND_COUNTER).update(salt).update(BITS).digest()
   // A KeyObject also makes the cipher start five times faster than raw bytes do.
@@ -49,29 +49,34 @@ export const versionOf = (sealed: Buffer): number | undefined =>
   sealed.length >= SMALLEST && sealed[0] === FORMAT ? sealed.readUInt32BE(1) : undefined
 
 /**
- * AES-256-GCM bound to `context`: format (1), key version (uint32), salt (16), nonce (12), ciphertext, tag (16).
+ * AES-256-GCM bound to each `context`: format (1), key version (uint32), salt (16), nonce (12), ciphertext, tag (16). What
+ * one sealer seals has one key, so it serves one call (some ten thousand seals), not more.
  *
- * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. Here each record
+ * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. Here each sealer
  * has a key of its own, derived from 128 random bits, so salt and nonce would both have to repeat (224 bits) and no
  * count of records matters.
  */
-export const seal = (
+export const sealer = (
   dataKey: KeyObject,
   version: number,
-  plaintext: Buffer,
-  context: SealContext,
   random: (size: number) => Buffer = pooledRandom,
-): Buffer => {
-  const head = Buffer.allocUnsafe(SALT_AT)
+): Pick<TenantKeys, 'seal'> => {
+  const head = Buffer.allocUnsafe(NONCE_AT)
   head.writeUInt8(FORMAT, 0)
   head.writeUInt32BE(version, 1)
-  const saltAndNonce = random(SALT + NONCE)
-  const key = recordKey(dataKey, saltAndNonce.subarray(0, SALT))
-  const cipher = createCipheriv('aes-256-gcm', key, saltAndNonce.subarray(SALT), { authTagLength: TAG })
-  cipher.setAAD(bindingOf(head, context))
-  const text = cipher.update(plaintext)
-  cipher.final()
-  return Buffer.concat([head, saltAndNonce, text, cipher.getAuthTag()])
+  const salt = random(SALT)
+  salt.copy(head, SALT_AT)
+  const key = recordKey(dataKey, salt)
+  const bound = head.subarray(0, SALT_AT)
+  const seal = (plaintext: Buffer, context: SealContext): Buffer => {
+    const nonce = random(NONCE)
+    const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
+    cipher.setAAD(bindingOf(bound, context))
+    const text = cipher.update(plaintext)
+    cipher.final()
+    return Buffer.concat([head, nonce, text, cipher.getAuthTag()])
+  }
+  return { seal }
 }
 
 /** The plaintext of a sealed value. Every failure is the same `internal` error, an absent data key included. */

@@ -116,7 +116,7 @@ const prepare = (
 const newToken = (
   { draft, opened, derived, deduplicate }: Prepared,
   id: string,
-  ring: TenantKeys,
+  sealer: Pick<TenantKeys, 'seal'>,
   { caller }: UseContext,
   now: number,
   parentSeq: number | undefined,
@@ -125,7 +125,7 @@ const newToken = (
   id,
   type: draft.type.name,
   container: draft.container,
-  ...sealToken(ring, opened, { tenantId: caller.tenantId, tokenId: id, type: draft.type.name, version: 1 }),
+  ...sealToken(sealer, opened, { tenantId: caller.tenantId, tokenId: id, type: draft.type.name, version: 1 }),
   metadata: draft.metadata ?? null,
   fingerprint: derived.fingerprint,
   expires_at: draft.expiresAt ?? null,
@@ -150,11 +150,12 @@ const store = async (
   let taken: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
     const tokens: NewToken[] = []
+    const sealer = ring.sealer()
     const turn = turns()
     for (const [i, item] of prepared.entries()) {
       const pause = turn()
       if (pause) await pause
-      tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
+      tokens.push(newToken(item, ids[i] as string, sealer, context, now, parentSeq))
     }
     try {
       return { tokens, created: await parts.tokens.create(tokens, now) }

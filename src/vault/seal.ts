@@ -84,7 +84,7 @@ export const splitEphemeral = (
 }
 
 /** Both seals of a token's next version. The ephemeral one is due when the last of its members is. */
-export const sealToken = (ring: TenantKeys, opened: Opened, bound: Bound): Seals => {
+export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound: Bound): Seals => {
   const body: SealedBody = {
     data: opened.data,
     ...(opened.mask === undefined ? {} : { mask: opened.mask }),
@@ -93,12 +93,12 @@ export const sealToken = (ring: TenantKeys, opened: Opened, bound: Bound): Seals
       ? {}
       : { fingerprint_expression: opened.fingerprintExpression }),
   }
-  const sealed = ring.seal(Buffer.from(JSON.stringify(body)), { ...bound, part: 'sealed' })
+  const sealed = keys.seal(Buffer.from(JSON.stringify(body)), { ...bound, part: 'sealed' })
   if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null }
   const members = Buffer.from(JSON.stringify([...opened.ephemeral]))
   return {
     sealed,
-    ephemeral: ring.seal(members, { ...bound, part: 'ephemeral' }),
+    ephemeral: keys.seal(members, { ...bound, part: 'ephemeral' }),
     ephemeral_until: Math.max(...[...opened.ephemeral.values()].map(({ until }) => until)),
   }
 }

@@ -2,7 +2,7 @@ import { createDecipheriv, createHmac, createSecretKey } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
-import { open, seal, versionOf } from '../../src/keys/seal.ts'
+import { open, sealer, versionOf } from '../../src/keys/seal.ts'
 import type { SealContext } from '../../src/keys/types.ts'
 
 const rawKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
@@ -15,6 +15,8 @@ const context: SealContext = {
   version: 3,
   part: 'sealed',
 }
+const seal = (version: number, plaintext: Buffer, under: SealContext): Buffer =>
+  sealer(dataKey, version).seal(plaintext, under)
 const text = Buffer.from('{"data":{"number":"4242424242424242"}}')
 
 const failureOf = (sealed: Buffer, under: SealContext): string => {
@@ -30,12 +32,12 @@ const SAME_FAILURE = failureOf(Buffer.alloc(0), context)
 t.test('what was sealed opens under the same binding, and is not readable', async (t) => {
   fc.assert(
     fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
-      const sealed = seal(dataKey, 7, Buffer.from(bytes), context)
+      const sealed = seal(7, Buffer.from(bytes), context)
       return open(keyOf, sealed, context).equals(bytes) && sealed.length === bytes.length + 49
     }),
     { numRuns: 200 },
   )
-  t.notOk(seal(dataKey, 7, text, context).includes('4242'))
+  t.notOk(seal(7, text, context).includes('4242'))
 })
 
 /** The format written out from its description, apart from the code that makes it. */
@@ -47,7 +49,10 @@ t.test('the format is fixed: a value sealed by an earlier release opens', async 
   t.equal(open(keyOf, sealed, context).toString(), text.toString())
   const random = Buffer.from(Array.from({ length: 28 }, (_, index) => 0xa0 + index))
   t.same(
-    seal(dataKey, 7, text, context, () => random),
+    sealer(dataKey, 7, (size) => (size === 16 ? random.subarray(0, 16) : random.subarray(16))).seal(
+      text,
+      context,
+    ),
     sealed,
     'and is made the same way',
   )
@@ -75,7 +80,7 @@ t.test('the format is fixed: a value sealed by an earlier release opens', async 
 })
 
 t.test('any flipped bit, cut or added byte fails, always with the same words', async (t) => {
-  const sealed = seal(dataKey, 7, text, context)
+  const sealed = seal(7, text, context)
   for (let bit = 0; bit < sealed.length * 8; bit++) {
     const altered = Buffer.from(sealed)
     altered[bit >> 3]! ^= 1 << (bit & 7)
@@ -89,7 +94,7 @@ t.test('any flipped bit, cut or added byte fails, always with the same words', a
 })
 
 t.test('another tenant, id, type, version, part or key version fails', async (t) => {
-  const sealed = seal(dataKey, 7, text, context)
+  const sealed = seal(7, text, context)
   const others: readonly Partial<SealContext>[] = [
     { tenantId: '0f9a8f4e-1f6c-4a6e-8d5a-3f0c6d2b7e12' },
     { tokenId: 'token-2' },
@@ -100,7 +105,7 @@ t.test('another tenant, id, type, version, part or key version fails', async (t)
     { tokenId: 'token-', type: '1card' },
   ]
   for (const other of others) t.equal(failureOf(sealed, { ...context, ...other }), SAME_FAILURE)
-  t.equal(failureOf(seal(dataKey, 8, text, context), context), SAME_FAILURE, 'unknown key version')
+  t.equal(failureOf(seal(8, text, context), context), SAME_FAILURE, 'unknown key version')
   t.equal(versionOf(sealed), 7)
   t.equal(versionOf(sealed.subarray(0, 48)), undefined)
   const contexts = fc.record({
@@ -113,15 +118,27 @@ t.test('another tenant, id, type, version, part or key version fails', async (t)
   fc.assert(
     fc.property(contexts, contexts, (one, other) => {
       const same = (Object.keys(one) as (keyof SealContext)[]).every((name) => one[name] === other[name])
-      return (failureOf(seal(dataKey, 7, text, one), other) === 'opened') === same
+      return (failureOf(seal(7, text, one), other) === 'opened') === same
     }),
     { numRuns: 300 },
   )
 })
 
 t.test('the same plaintext twice gives different bytes, with nothing in common', async (t) => {
-  const [one, other] = [seal(dataKey, 7, text, context), seal(dataKey, 7, text, context)]
+  const [one, other] = [seal(7, text, context), seal(7, text, context)]
   t.notSame(one.subarray(5, 21), other.subarray(5, 21), 'salt')
   t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
   t.notSame(one.subarray(33), other.subarray(33), 'ciphertext')
+})
+
+t.test('what one sealer seals has one key, a nonce each, and opens under its own binding only', async (t) => {
+  const together = sealer(dataKey, 7)
+  const second = { ...context, tokenId: 'token-2' }
+  const [one, other] = [together.seal(text, context), together.seal(text, second)]
+  t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
+  t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
+  t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
+  t.equal(open(keyOf, one, context).toString(), text.toString())
+  t.equal(open(keyOf, other, second).toString(), text.toString())
+  t.equal(failureOf(one, second), SAME_FAILURE)
 })
