@@ -79,7 +79,7 @@ export const runChild = (
       onEnd: (good) => {
         invocations.delete(header.id)
         if (!good || !units.used(unit)) units.drop(unit)
-        else prepare(unit)
+        else if (units.worthPreparing(unit)) prepare(unit)
       },
     })
     invocations.set(header.id, invocation)

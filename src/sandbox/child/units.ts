@@ -17,6 +17,8 @@ const MEASURE_EVERY = 32
 /** Milliseconds without use after which an isolate is given up, and how often that is looked at. */
 const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 30_000
+/** Milliseconds after one that had to go for others in which there is no room for what may not be needed. */
+const CROWDED_MS = 10_000
 
 interface Deps {
   readonly scripts: RealmScripts
@@ -27,8 +29,8 @@ interface Deps {
 
 /** The isolates of a child: one for each program, the least recently used given up first. */
 export const createUnits = (deps: Deps) => {
-  const { lean, ready } = deps.scripts
-  const snapshotOf = (scripts: readonly SnapshotScript[]) => ivm.Isolate.createSnapshot([...scripts])
+  const { lean, ready, warmUp } = deps.scripts
+  const snapshotOf = (scripts: readonly SnapshotScript[]) => ivm.Isolate.createSnapshot([...scripts], warmUp)
   const leanSnapshot = snapshotOf([lean])
   let readySnapshot: ivm.ExternalCopy<ArrayBuffer> | undefined
   const withReady = () => {
@@ -38,7 +40,14 @@ export const createUnits = (deps: Deps) => {
   const programs = new LRUCache<string, { readonly program: ProgramHeader; readonly code: string }>({
     max: MAX_PROGRAMS,
   })
-  const units = new LRUCache<string, Unit>({ max: MAX_UNITS, dispose: (unit) => end(unit) })
+  const units = new LRUCache<string, Unit>({
+    max: MAX_UNITS,
+    dispose: (unit, _, reason) => {
+      if (reason === 'evict') evictedAt = deps.now()
+      end(unit)
+    },
+  })
+  let evictedAt = -Infinity
 
   const end = (unit: Unit) => {
     unit.dispose()
@@ -67,6 +76,7 @@ export const createUnits = (deps: Deps) => {
       if (heap <= MAX_HEAP && rss <= MAX_RSS) return
       heap -= unit.heap
       rss -= unit.heap
+      evictedAt = deps.now()
       units.delete(unit.program.key)
     }
   }
@@ -101,6 +111,8 @@ export const createUnits = (deps: Deps) => {
       }
       return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
     },
+    /** Whether the next invocation of this one is worth a context made ahead: it may be gone before. */
+    worthPreparing: (unit: Unit): boolean => unit.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
     drop: (unit: Unit): void => {
       if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
       else end(unit)

@@ -36,8 +36,12 @@ const FLAGS = [
   '--no-node-snapshot',
   '--jitless',
   ...NEWER,
+  // neither is there for code, so that a context need not be given them first
+  '--no-experimental-wasm-jspi',
+  '--enable-sharedarraybuffer-per-context',
   // the seed of hashes is this process's own: the snapshot is made in it
   '--no-rehash-snapshot',
+  '--no-verify-snapshot-checksum',
   '--permission',
   '--allow-addons',
   `--allow-fs-read=${modulesFolder()}`,

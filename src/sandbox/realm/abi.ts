@@ -21,10 +21,14 @@ export interface SnapshotScript {
   readonly code: string
 }
 
-/** `lean` makes a snapshot that holds the realm; with `ready` after it, one in which large modules are there already. */
+/**
+ * `lean` makes a snapshot that holds the realm; with `ready` after it, one in which large modules are there already.
+ * `warmUp` runs in a context of its own while either is made: what it calls need not be compiled in each isolate again.
+ */
 export interface RealmScripts {
   readonly lean: SnapshotScript
   readonly ready: SnapshotScript
+  readonly warmUp: string
 }
 
 /** What the child knows when a context is made; it reaches INSTALL as JSON text. */

@@ -1,12 +1,22 @@
 /** What runs inside an isolate, and what answers it there and then (`./abi.ts`, Realm). */
-import { INSTALL, type Realm } from './abi.ts'
+import { INSTALL, type Realm, type RealmSettings } from './abi.ts'
 import { READY } from './builtins.ts'
 import { createHostSync } from './host/host.ts'
 import { realmText } from './sources.ts'
 
 export { createHostSync }
 
+const SETTINGS: RealmSettings = { name: 'code', resultChars: 100, logLines: 1, logChars: 100, packages: [] }
+
+/** The way that every invocation goes. */
+const WARM_UP = `{
+  const enter = ${INSTALL}(() => '{"ok":null}', () => {}, () => {}, ${JSON.stringify(JSON.stringify(SETTINGS))})
+  enter('load', (exports, require, module) => { module.exports = async () => ({}) })
+  enter('start', '{}', false)
+}`
+
 export const realmScripts: Realm['realmScripts'] = (packages) => ({
   lean: { filename: 'sidevault', code: realmText(packages) },
   ready: { filename: 'sidevault', code: `${INSTALL}.prepare(${JSON.stringify(READY)})` },
+  warmUp: WARM_UP,
 })

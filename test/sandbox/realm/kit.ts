@@ -28,7 +28,8 @@ const snapshots = new Map<string, ivm.ExternalCopy<ArrayBuffer>>()
 const snapshotOf = (packages: readonly string[]) => {
   const known = snapshots.get(packages.join())
   if (known) return known
-  const made = Isolate.createSnapshot(Object.values(realmScripts(packages)))
+  const { lean, ready, warmUp } = realmScripts(packages)
+  const made = Isolate.createSnapshot([lean, ready], warmUp)
   snapshots.set(packages.join(), made)
   return made
 }
