@@ -38,6 +38,18 @@ t.test('a sandbox', async (t) => {
     for (let call = 0; call < 5; call++) t.same(returned(await run(code)), [])
   })
 
+  t.test('refuses to derive keys for longer than the code may run, and goes on', async (t) => {
+    const code = `const { pbkdf2Sync, scryptSync } = require('crypto')
+      const refused = (derive) => { try { derive(); return false } catch (error) { return error.code } }
+      module.exports = () => [
+        refused(() => pbkdf2Sync('p', 's', 1e6, 64, 'sha512')),
+        refused(() => scryptSync('p', 's', 64, { N: 2 ** 16, r: 8, p: 2 })),
+        pbkdf2Sync('p', 's', 10, 4, 'sha512').length,
+      ]`
+    const outcome = await run(code, { limits: { cpuMs: 60 } })
+    t.same(returned(outcome), ['ERR_OUT_OF_RANGE', 'ERR_OUT_OF_RANGE', 4])
+  })
+
   t.test('gives tenants with the same code isolates of their own', async (t) => {
     const code = `module.exports = (req) => { const seen = globalThis.secret ?? null; globalThis.secret = req.secret; return seen }`
     for (const tenantId of ['a', 'b', 'a', 'b'])

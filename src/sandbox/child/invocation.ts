@@ -27,7 +27,7 @@ interface Deps {
   readonly enter: (entered: { readonly id: number; readonly key: string; readonly budgetMs: number }) => void
   /** Runs it when the child is free to enter an isolate. */
   readonly later: (entry: () => void) => void
-  readonly sync: HostSync
+  readonly createHostSync: (timeLeft: () => number) => HostSync
   /** Milliseconds on some clock; milliseconds that this thread was on the CPU. */
   readonly now: () => number
   readonly cpu: () => number
@@ -79,6 +79,7 @@ export const createInvocation = (
   const waiting: { readonly call: number; readonly name: string; readonly json: string }[] = []
   let outbox: { call: number; name: string; json: string }[] = []
 
+  const hostSync = deps.createHostSync(() => entryEnd - deps.now())
   const guest = { lost: () => finish(undefined) }
 
   /** Ends it; without an ending it is told as lost. */
@@ -207,7 +208,7 @@ export const createInvocation = (
       if (syncCalls > header.syncCalls) tooMany = true
       // a loop of host calls must not outlive its entry either
       timeUp ||= deps.now() > entryEnd
-      return tooMany || timeUp ? TOO_MANY : deps.sync(what, json)
+      return tooMany || timeUp ? TOO_MANY : hostSync(what, json)
     },
     async: ask,
     done: (head: string, result: string | undefined) => {

@@ -37,7 +37,7 @@ export const runChild = (
   socket: Socket,
   fd: number,
   start: ChildStart,
-  realm: { createHostSync(packages: readonly string[]): HostSync },
+  realm: { createHostSync(timeLeft: () => number): HostSync },
 ): void => {
   const speaker = createSpeaker(socket, fd)
   const tasks = createTasks(socket, speaker)
@@ -47,8 +47,8 @@ export const runChild = (
     speaker.flush()
   }
   const invocations = new Map<number, ChildInvocation>()
-  const createSync = () => realm.createHostSync(start.packages)
-  const units = createUnits({ ...start, createSync, now })
+  const { createHostSync } = realm
+  const units = createUnits({ ...start, createHostSync, now })
 
   const find = (id: number, key: string): Unit | undefined => {
     if (!units.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
@@ -73,7 +73,7 @@ export const runChild = (
       send,
       enter,
       later: tasks.add,
-      sync: createSync(),
+      createHostSync,
       now,
       cpu,
       onEnd: (good) => {

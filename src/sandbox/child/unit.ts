@@ -35,7 +35,7 @@ export const createUnit = (
   code: string,
   deps: {
     readonly packages: readonly string[]
-    readonly createSync: () => HostSync
+    readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
   },
 ): Unit => {
@@ -53,9 +53,10 @@ export const createUnit = (
   const load = (cpuMs: number): LoadVerdict => {
     if (spare !== undefined) return { kind: 'function' }
     let wished = false
+    const end = deps.now() + cpuMs
     const cell = make()
     cell.moveIn({
-      sync: deps.createSync(),
+      sync: deps.createHostSync(() => end - deps.now()),
       async: () => {
         wished = true
       },

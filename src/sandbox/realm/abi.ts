@@ -129,10 +129,11 @@ export type RealmEnter = {
  * - `realmScripts(packages)`: the scripts of the snapshots. Called in the parent, which sends them to its children: they are
  *   made of .ts files, and Node strips types by WebAssembly, which `--jitless` takes away (so a child cannot run .ts
  *   either, `./host/` included: `strip` of `./strip.ts` makes plain JavaScript of a file's text, without a warning);
- * - `createHostSync(packages)`: one per context (it may hold hash and cipher states), as bounded as HostSync says; the
+ * - `createHostSync(timeLeft)`: one per context (it may hold cipher states), as bounded as HostSync says, in time by the
+ *   milliseconds that `timeLeft` tells; the
  *   child counts the calls and stops asking it past the limit.
  */
 export interface Realm {
   realmScripts(packages: readonly string[]): RealmScripts
-  createHostSync(packages: readonly string[]): HostSync
+  createHostSync(timeLeft: () => number): HostSync
 }

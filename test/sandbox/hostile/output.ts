@@ -94,6 +94,12 @@ export const CALLS: readonly Hostile[] = [
     'threw',
   ),
   row(
+    'key derivations as long as there may be, one after the other',
+    "const { pbkdf2Sync, scryptSync } = require('crypto'); for (;;) { try { pbkdf2Sync('a', 'b', 1e6, 64, 'sha512') } catch {} try { scryptSync('a', 'b', 64, { N: 2 ** 16, r: 8, p: 2 }) } catch {} }",
+    'cpu',
+    'host_calls',
+  ),
+  row(
     'a scrypt of much memory',
     "return require('crypto').scryptSync('a', 'b', 64, { N: 2 ** 24, r: 8, p: 1, maxmem: 2 ** 40 })",
     'threw',

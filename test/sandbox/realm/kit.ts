@@ -58,7 +58,7 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
   const used = { ...settings, ...options.settings }
   const timers = new Map<number, NodeJS.Timeout>()
   const timeout = options.timeout ?? 10_000
-  const hostSync = createHostSync()
+  const hostSync = createHostSync(() => 10_000)
   const { promise, resolve, reject } = Promise.withResolvers<{ head: string; result: string | undefined }>()
 
   const settle = (id: number, envelope: Envelope) => {

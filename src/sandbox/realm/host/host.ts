@@ -6,6 +6,7 @@ import type { Envelope, HostSync } from '../abi.ts'
 import { asymmetric } from './asymmetric.ts'
 import { createCiphers } from './ciphers.ts'
 import { compression } from './compression.ts'
+import { createDerivations } from './derivations.ts'
 import { digests } from './digests.ts'
 import { texts } from './texts.ts'
 import type { HostFunction, HostFunctions } from './types.ts'
@@ -35,12 +36,12 @@ const answer = (functions: HostFunctions, name: string, json: string): Envelope 
 
 const STATELESS: HostFunctions = { ...texts, ...digests, ...asymmetric, ...compression }
 
-/** One for each context: it holds the states of the context's ciphers. */
-export const createHostSync = (): HostSync => {
-  let ciphers: HostFunctions | undefined
+/** One for each context: it holds the states of the context's ciphers. `timeLeft`: milliseconds that its code may still run. */
+export const createHostSync = (timeLeft: () => number): HostSync => {
+  let own: HostFunctions | undefined
   return (name, json) => {
     if (Object.hasOwn(STATELESS, name)) return JSON.stringify(answer(STATELESS, name, json))
-    ciphers ??= createCiphers()
-    return JSON.stringify(answer(ciphers, name, json))
+    own ??= { ...createCiphers(), ...createDerivations(timeLeft) }
+    return JSON.stringify(answer(own, name, json))
   }
 }
