@@ -46,9 +46,15 @@ export interface AdminOptions {
   readonly drainTimeout?: number
   /** ms that a part has to answer `/readyz` or `/metrics`; default 2,000. */
   readonly partTimeout?: number
+  /** Whether management calls are answered, and documented; default true. Health and metrics always are. */
+  readonly management?: boolean
   /** This process's name in `sidevault_process_up`; default `admin`. */
   readonly processName?: string
 }
+
+const NOTHING_HERE = 'There is nothing at this path. /docs lists what there is.'
+const NO_MANAGEMENT_HERE =
+  'This machine serves /proxy, /healthz, /readyz and /metrics only. Send management calls to one that runs the role admin.'
 
 export interface Admin {
   readonly app: FastifyInstance
@@ -70,9 +76,17 @@ const listen = async (app: FastifyInstance, where: AdminOptions['listen']): Prom
   return where.socketPath
 }
 
+/** Without operations: health and metrics of a machine whose management is elsewhere. */
+const withoutOperations = (kernel: RunningKernel): RunningKernel => ({
+  ...kernel,
+  registry: { ...kernel.registry, operations: [] },
+})
+
 /** The admin role's HTTP side. */
 export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promise<Admin> => {
-  const { kernel, metrics, log } = deps
+  const { metrics, log } = deps
+  const management = options.management ?? true
+  const kernel = management ? deps.kernel : withoutOperations(deps.kernel)
   const prefixes = options.prefixes ?? ['SVC']
   const partTimeout = options.partTimeout ?? 2_000
   const app = createApp(
@@ -86,10 +100,12 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
           { metrics, sources: deps.sources ?? [], log },
           { name: options.processName ?? 'admin', timeout: partTimeout },
         ),
-        ...documentationRoutes(kernel.registry, {
-          prefix: prefixes[0] ?? 'SVC',
-          version: options.version ?? '0.0.0',
-        }),
+        ...(management
+          ? documentationRoutes(kernel.registry, {
+              prefix: prefixes[0] ?? 'SVC',
+              version: options.version ?? '0.0.0',
+            })
+          : []),
       ],
     },
     {
@@ -101,6 +117,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       callTimeout: options.callTimeout ?? 45_000,
       checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
+      absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,
       admit: options.admit,
     },
   )

@@ -23,7 +23,9 @@ const call = async (
   const sockets = RUN_DIRS.map((runDir) => socketsIn(runDir, workers).operator)
   const socket = sockets.find((path) => existsSync(join(dataDir, path)))
   const notRunning = () =>
-    new StartError(`No service runs on the data directory "${dataDir}". Start it, or set SIDEVAULT_DATA_DIR.`)
+    new StartError(
+      `No service runs on the data directory "${dataDir}" in the role admin. Start it, or set SIDEVAULT_DATA_DIR.`,
+    )
   if (socket === undefined) throw notRunning()
   // Paths of sockets are short; that of the data directory may not be.
   process.chdir(dataDir)

@@ -1,20 +1,16 @@
 import { readFile } from 'node:fs/promises'
 import { startGrpc } from '../admin/grpc/server.ts'
-import type { Check } from '../admin/ops/health.ts'
-import type { MetricSource } from '../admin/ops/metrics.ts'
 import { startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
-import { envoyIsLive } from '../supervisor/envoy.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
-import { callSocket } from '../supervisor/socket-call.ts'
 import { createPurge } from '../vault/purge.ts'
-import { envoyMetrics } from './envoy-metrics.ts'
 import { type Foundation, openFoundation } from './foundation.ts'
 import { install } from './install.ts'
+import { machineOf } from './machine.ts'
 import { startOperator } from './operator.ts'
 import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
 
@@ -24,37 +20,6 @@ const version = async (): Promise<string> => {
   const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
   const manifest: { readonly version: string } = JSON.parse(text)
   return manifest.version
-}
-
-/** The processes beside this one, as `/readyz` and `/metrics` ask them. */
-const neighbours = (config: Config, start: ProcessStart) => {
-  const sockets = socketsIn(start.runDir, config.workers)
-  const gateways = start.role === 'admin' ? [] : sockets.status
-  const checks: Record<string, Check> = {
-    envoy: async () => {
-      if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
-    },
-  }
-  const sources: MetricSource[] = [
-    { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
-  ]
-  for (const [worker, socket] of gateways.entries()) {
-    const name = `gateway-${worker}`
-    for (const [part, path] of [
-      [name, '/healthz'],
-      [`${name}-sandbox`, '/healthz/sandbox'],
-    ] as const)
-      checks[part] = async (signal) => {
-        const { status } = await callSocket(socket, 'GET', path, { signal })
-        if (status !== 200) throw new Error(`${part} answered ${status}`)
-      }
-    sources.push({
-      name,
-      metrics: async (signal) =>
-        JSON.parse((await callSocket(socket, 'GET', '/metrics.json', { signal })).body),
-    })
-  }
-  return { checks, sources, sockets }
 }
 
 /** Reactors that are compiled before anybody asks. */
@@ -86,20 +51,11 @@ export const startAdminRole = async (
     { intervalMs: PURGE_MS },
   )
   purge.start()
-  const { checks, sources, sockets } = neighbours(config, start)
+  const { checks, sources } = machineOf(foundation, config, start)
+  const sockets = socketsIn(start.runDir, config.workers)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
-  const parts = {
-    store: () => store.health(),
-    keys: async () => keys.mac('audit', ''),
-    journal: () => foundation.journal.health(),
-    sandbox: () => foundation.codeHost.sandbox.health(),
-    ...(config.redisUrl === undefined
-      ? {}
-      : { redis: async () => (foundation.state.reach === 'shared' ? 'ok' : 'degraded') }),
-    ...checks,
-  }
   const admin = await startAdmin(
-    { kernel, metrics, log, checks: parts, sources },
+    { kernel, metrics, log, checks, sources },
     {
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,
@@ -109,7 +65,7 @@ export const startAdminRole = async (
     },
   )
   const grpc = await startGrpc(
-    { kernel, metrics, log, checks: parts },
+    { kernel, metrics, log, checks },
     {
       socketPath: sockets.grpc,
       prefixes: config.headerPrefixes,

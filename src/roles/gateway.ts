@@ -9,8 +9,24 @@ import { createIdentify } from '../kernel/authenticate.ts'
 import { createProxyDirectory } from '../kernel/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
-import { openFoundation } from './foundation.ts'
+import { type Foundation, openFoundation } from './foundation.ts'
+import { machineOf } from './machine.ts'
 import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
+
+/** Health and metrics of a machine without an admin process, where Envoy looks for the management API. */
+const startPages = async (foundation: Foundation, config: Config, start: ProcessStart, log: Log) => {
+  const { startAdmin } = await import('../admin/server.ts')
+  const { kernel, metrics } = foundation
+  return startAdmin(
+    { kernel, metrics, log, ...machineOf(foundation, config, start) },
+    {
+      listen: { socketPath: socketsIn(start.runDir, config.workers).api },
+      prefixes: config.headerPrefixes,
+      management: false,
+      processName: `gateway-${start.worker}`,
+    },
+  )
+}
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
 export const startGatewayRole = async (
@@ -65,10 +81,15 @@ export const startGatewayRole = async (
   }
   const parts = { sandbox: () => sandbox.health() }
   const ops = await startOps({ metrics, health, parts }, at(sockets.status))
+  const pages =
+    start.role === 'gateway' && start.worker === 0
+      ? await startPages(foundation, config, start, log)
+      : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
     close: async () => {
       warmer.close()
+      await pages?.close()
       await gateway.close()
       await ops.close()
       await foundation.close()

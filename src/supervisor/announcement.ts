@@ -1,9 +1,11 @@
 import type { Config } from '../config.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
+import type { Role } from './messages.ts'
 
 export interface Announced {
   readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback'>
   readonly listen: { readonly host: string; readonly port: number }
+  readonly role: Role
   /** False when only a part of the service runs here, or the demo destination does not. */
   readonly firstSteps: boolean
   /** True on the start that made the first tenant. */
@@ -55,9 +57,9 @@ export const announcement = (announced: Announced): string => {
     '',
     'Sidevault is ready.',
     '',
-    `  listens on      ${url}   (documentation: ${url}/docs)`,
+    `  listens on      ${url}   ${announced.role === 'gateway' ? '(the role gateway: /proxy, /healthz, /readyz, /metrics)' : `(documentation: ${url}/docs)`}`,
     `  data directory  ${config.dataDir}`,
-    `  management key  ${keyLine(announced)}`,
+    ...(announced.role === 'gateway' ? [] : [`  management key  ${keyLine(announced)}`]),
     '',
   ]
   if (!announced.firstSteps) return `${lines.join('\n')}\n`

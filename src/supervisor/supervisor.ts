@@ -169,11 +169,11 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       },
     )
     await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), done, tooLate])
-    while (role !== 'gateway' && stopping === undefined && (await probe(url)) !== 200)
+    while (stopping === undefined && (await probe(url)) !== 200)
       await Promise.race([setTimeout(PROBE_MS), tooLate])
     if (stopping !== undefined) return
     log.info({ listen, role }, 'ready')
-    options.print(announcement({ config, listen, firstSteps: demo, ...first }))
+    options.print(announcement({ config, listen, role, firstSteps: demo, ...first }))
     announced = true
     spare.prepare()
   }

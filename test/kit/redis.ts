@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
+import { killQuietly } from '../../src/common/kill.ts'
 import { freePort } from './sidevault.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -34,6 +35,9 @@ export const noRedis = async (): Promise<string | false> => {
   }
 }
 
+/** The server ends with our end of its standard input: none is left behind when a test is killed. */
+const GUARD = '"$@" <&- >&- & server=$!; echo $server; read -r _; kill -KILL $server'
+
 const answers = (port: number, words: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(words))
@@ -55,26 +59,28 @@ export const startRedis = async (
   const { password } = options
   const args = ['--port', String(port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no']
   let child: ChildProcess
+  let pid = 0
 
   const start = async () => {
     child = spawn(
-      binary,
-      [...args, ...(password === undefined ? [] : ['--requirepass', password]), ...(options.args ?? [])],
-      { stdio: 'ignore', cwd: '/' },
+      '/bin/sh',
+      [
+        ...['-c', GUARD, 'sh', binary, ...args],
+        ...(password === undefined ? [] : ['--requirepass', password]),
+        ...(options.args ?? []),
+      ],
+      { stdio: ['pipe', 'pipe', 'ignore'], cwd: '/' },
     )
-    const exited = once(child, 'exit').then(() => {
-      throw new Error(`the Redis server ended with ${child.exitCode}`)
-    })
-    exited.catch(() => {})
-    const answering = async () => {
-      while (!(await answers(port, 'PING\r\n'))) await new Promise((resolve) => setTimeout(resolve, 10))
-    }
-    await Promise.race([exited, answering()])
+    const [line] = await once(child.stdout!, 'data')
+    pid = Number(line)
+    while (!(await answers(port, 'PING\r\n'))) await new Promise((resolve) => setTimeout(resolve, 10))
   }
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return
-    child.kill('SIGKILL')
-    await once(child, 'exit')
+    const gone = once(child, 'exit')
+    killQuietly(pid)
+    child.stdin?.end()
+    await gone
   }
   t.teardown(kill)
   await start()
@@ -82,11 +88,11 @@ export const startRedis = async (
     url: `redis://${password === undefined ? '' : `:${encodeURIComponent(password)}@`}127.0.0.1:${port}`,
     port,
     get pid() {
-      return child.pid ?? 0
+      return pid
     },
     kill,
     start,
-    freeze: () => void child.kill('SIGSTOP'),
-    thaw: () => void child.kill('SIGCONT'),
+    freeze: () => void process.kill(pid, 'SIGSTOP'),
+    thaw: () => void process.kill(pid, 'SIGCONT'),
   }
 }

@@ -5,6 +5,7 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import type { Role } from '../../src/supervisor/messages.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -56,6 +57,8 @@ export interface SidevaultOptions {
   /** Starts on an existing data directory, e.g. after a kill. */
   readonly dataDir?: string
   readonly port?: number
+  /** Default: all. */
+  readonly role?: Role
   /** Working directory; default: the project. */
   readonly cwd?: string
 }
@@ -67,19 +70,23 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sidevault-test-'))
   const port = options.port ?? (await freePort())
   const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
-  const child = spawn(process.execPath, [join(root, 'bin/sidevault.js'), 'start'], {
-    cwd: options.cwd ?? root,
-    env: {
-      PATH: process.env.PATH,
-      HOME: process.env.HOME,
-      ...(process.env.ENVOY_BIN ? { ENVOY_BIN: process.env.ENVOY_BIN } : {}),
-      SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
-      SIDEVAULT_DATA_DIR: dataDir,
-      SIDEVAULT_BOOTSTRAP_KEY: managementKey,
-      ...options.env,
+  const child = spawn(
+    process.execPath,
+    [join(root, 'bin/sidevault.js'), 'start', '--role', options.role ?? 'all'],
+    {
+      cwd: options.cwd ?? root,
+      env: {
+        PATH: process.env.PATH,
+        HOME: process.env.HOME,
+        ...(process.env.ENVOY_BIN ? { ENVOY_BIN: process.env.ENVOY_BIN } : {}),
+        SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
+        SIDEVAULT_DATA_DIR: dataDir,
+        SIDEVAULT_BOOTSTRAP_KEY: managementKey,
+        ...options.env,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
+  )
   let stdout = ''
   let stderr = ''
   child.stdout?.on('data', (chunk) => {

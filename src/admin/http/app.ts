@@ -59,6 +59,8 @@ export interface AppOptions {
   readonly callTimeout: number
   /** ms between two looks for slow connections. */
   readonly checkInterval: number
+  /** Sentence about a path that nothing is at. */
+  readonly absent: string
   /** Rate limits; absent: none. */
   readonly admit?: Admit | undefined
   /** Where clients see the service; default: the host and scheme of each request. */
@@ -144,7 +146,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   const unmatched = ({ url, method }: FastifyRequest): AppError => {
     const allow = allowed(url.split('?', 1)[0]!)
     return allow.length === 0
-      ? new AppError('not_found', 'There is nothing at this path. /docs lists what there is.')
+      ? new AppError('not_found', options.absent)
       : new AppError(
           'method_not_allowed',
           `This path does not answer ${method}. It answers ${allow.join(', ')}.`,

@@ -1,0 +1,61 @@
+import type { Check } from '../admin/ops/health.ts'
+import type { MetricSource } from '../admin/ops/metrics.ts'
+import type { Config } from '../config.ts'
+import { envoyIsLive } from '../supervisor/envoy.ts'
+import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { callSocket } from '../supervisor/socket-call.ts'
+import { envoyMetrics } from './envoy-metrics.ts'
+import type { Foundation } from './foundation.ts'
+
+/** What one process asks, on behalf of all processes of its machine, for `/readyz` and `/metrics`. */
+export interface Machine {
+  readonly checks: Readonly<Record<string, Check>>
+  readonly sources: readonly MetricSource[]
+}
+
+/** The parts that a process stands on. */
+const ownParts = (
+  { store, keys, journal, codeHost, state }: Foundation,
+  config: Config,
+): Record<string, Check> => ({
+  store: () => store.health(),
+  keys: async () => keys.mac('audit', ''),
+  journal: () => journal.health(),
+  sandbox: () => codeHost.sandbox.health(),
+  ...(config.redisUrl === undefined
+    ? {}
+    : { redis: async () => (state.reach === 'shared' ? 'ok' : 'degraded') }),
+})
+
+/** Envoy, the gateways beside this process, and its own parts. */
+export const machineOf = (foundation: Foundation, config: Config, start: ProcessStart): Machine => {
+  const sockets = socketsIn(start.runDir, config.workers)
+  const checks: Record<string, Check> = {
+    ...ownParts(foundation, config),
+    envoy: async () => {
+      if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
+    },
+  }
+  const sources: MetricSource[] = [
+    { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
+  ]
+  for (const [worker, socket] of sockets.status.entries()) {
+    const itself = start.kind === 'gateway' && worker === start.worker
+    if (itself || start.role === 'admin') continue
+    const name = `gateway-${worker}`
+    for (const [part, path] of [
+      [name, '/healthz'],
+      [`${name}-sandbox`, '/healthz/sandbox'],
+    ] as const)
+      checks[part] = async (signal) => {
+        const { status } = await callSocket(socket, 'GET', path, { signal })
+        if (status !== 200) throw new Error(`${part} answered ${status}`)
+      }
+    sources.push({
+      name,
+      metrics: async (signal) =>
+        JSON.parse((await callSocket(socket, 'GET', '/metrics.json', { signal })).body),
+    })
+  }
+  return { checks, sources }
+}

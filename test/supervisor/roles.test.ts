@@ -1,0 +1,63 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
+
+const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => {
+  const service = await startSidevault(options)
+  t.teardown(() => service.stop())
+  return service
+}
+
+const directory = (t: Test): string => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-roles-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  return dataDir
+}
+
+t.test('the roles admin and gateway side by side do what one service does', async (t) => {
+  const dataDir = directory(t)
+  const env = { SIDEVAULT_WORKERS: '2' }
+  const admin = await start(t, { dataDir, role: 'admin', env })
+  const gateway = await start(t, { dataDir, role: 'gateway', env })
+
+  t.match((await gateway.call('GET', '/healthz')).json, { status: 'ok' })
+  const ready = await gateway.call('GET', '/readyz')
+  t.equal(ready.status, 200)
+  t.same(
+    ready.json.parts.map(({ name }: { name: string }) => name),
+    ['kernel', 'store', 'keys', 'journal', 'sandbox', 'envoy', 'gateway-1', 'gateway-1-sandbox'],
+  )
+  const metrics = (await gateway.call('GET', '/metrics')).text
+  for (const name of ['envoy', 'gateway-0', 'gateway-1'])
+    t.match(metrics, `sidevault_process_up{name="${name}"} 1`)
+
+  for (const path of ['/tokens', '/docs', '/openapi.json', '/nowhere']) {
+    const refused = await gateway.call('GET', path, { key: admin.managementKey })
+    t.match(refused.json, { status: 404, detail: /management calls .* role admin/ }, path)
+    t.ok(refused.headers.get('svc-trace-id'))
+  }
+  t.notMatch(gateway.stdout(), /management key|\/docs/)
+
+  const key = await admin.application({ permissions: ['token:use'] })
+  const proxied = () =>
+    gateway.call('POST', '/proxy', {
+      key,
+      body: {},
+      headers: { 'svc-proxy-url': 'https://127.0.0.1/' },
+    })
+  const refusal = await proxied()
+  t.not(refusal.status, 401, 'the key is known here too')
+  const { id } = (await admin.call('GET', '/applications/key', { key })).json
+  t.equal((await admin.call('DELETE', `/applications/${id}`, { key: admin.managementKey })).status, 204)
+  t.equal((await proxied()).status, 401, 'and unknown as soon as it is deleted there')
+})
+
+t.test('a gateway whose store no admin has prepared says so and ends', async (t) => {
+  const failed = await startSidevault({ dataDir: directory(t), role: 'gateway' }).catch(
+    (error: Error) => error.message,
+  )
+  t.match(failed, /ended with 1/)
+  t.match(failed, /Start the admin role/)
+})
