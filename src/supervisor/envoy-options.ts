@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
 import { writeTrustBundle } from '../control-plane/trust.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
-import { socketsIn } from './messages.ts'
+import { type Role, socketsIn } from './messages.ts'
 
 const tlsOf = async ({ tls }: Config): Promise<Pick<BootstrapOptions, 'tls'>> => {
   if (tls === undefined) return {}
@@ -15,13 +15,14 @@ const tlsOf = async ({ tls }: Config): Promise<Pick<BootstrapOptions, 'tls'>> =>
 export const envoyOptions = async (
   config: Config,
   deps: {
+    readonly role: Role
     readonly listen: Config['listen']
     readonly runDir: string
     /** PEM file of the demo destination's authority; absent: it does not run. */
     readonly demoAuthority: string | undefined
   },
 ): Promise<BootstrapOptions> => {
-  const { listen, runDir, demoAuthority } = deps
+  const { role, listen, runDir, demoAuthority } = deps
   const sockets = socketsIn(runDir, config.workers)
   const trustBundle = await writeTrustBundle(runDir, config.egress.ca)
   return {
@@ -29,7 +30,8 @@ export const envoyOptions = async (
     ...(await tlsOf(config)),
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
-    grpcSocket: sockets.grpc,
+    // Without it a call over gRPC finds what one over HTTP finds: nothing, which gRPC calls unimplemented.
+    ...(role === 'gateway' ? {} : { grpcSocket: sockets.grpc }),
     envoyAdminSocket: sockets.envoyAdmin,
     brands: config.headerPrefixes,
     egress: {

@@ -120,7 +120,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const listen = await claimPort(config.listen)
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
-    const given = await envoyOptions(config, { listen, runDir, demoAuthority })
+    const given = await envoyOptions(config, { role, listen, runDir, demoAuthority })
     await keepTrustBundle(runDir, given.egress.trustBundle)
     control = await startControl({ log, clock: systemClock }, { socketPath: sockets.control, options: given })
     const bootstrap = `${runDir}/envoy.json`
