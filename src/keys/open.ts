@@ -3,11 +3,12 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
-import type { KeyRow, KeyStore } from '../store/types.ts'
-import { type Ring, ringOf } from './ring.ts'
+import type { KeyStore } from '../store/types.ts'
+import { type HeldRoots, holdRoots } from './hold-roots.ts'
+import { isKey, type Ring, ringOf } from './ring.ts'
 import { versionOf } from './seal.ts'
 import type { Keys } from './types.ts'
-import { createWrapper, subkey, type Wrapper } from './wrap.ts'
+import { rootIdOf, subkey } from './wrap.ts'
 
 /** `check` only tells whether the root key is the right one. */
 const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
@@ -27,12 +28,14 @@ export interface KeysOptions {
   readonly rootKey: Secret<Buffer>
   /** Make the service's own keys when the store holds none. */
   readonly create: boolean
+  /** The root key once more, from where it came: asked when the store is under another one than those known. */
+  readonly reload?: () => Promise<Secret<Buffer>>
 }
 
 /** The service's own keys, unwrapped; made first when there are none and `create` allows. Nothing else is written. */
 const serviceKeys = async (
   { keys, clock }: KeysDeps,
-  wrapper: Wrapper,
+  roots: HeldRoots,
   create: boolean,
 ): Promise<ReadonlyMap<string, KeyObject>> => {
   let rows = await keys.keys('')
@@ -45,10 +48,11 @@ const serviceKeys = async (
     const now = clock.now()
     // False means that another process was first: its keys count, not ours.
     await keys.add(
-      SERVICE_PURPOSES.map((purpose) => wrapper.fresh({ tenant_id: '', purpose, version: 1 }, now)),
+      SERVICE_PURPOSES.map((purpose) => roots.now.current.fresh({ tenant_id: '', purpose, version: 1 }, now)),
     )
     rows = await keys.keys('')
   }
+  await roots.renew()
   const unwrapped = new Map<string, KeyObject>()
   for (const purpose of SERVICE_PURPOSES) {
     const row = rows.find((candidate) => candidate.purpose === purpose)
@@ -57,11 +61,11 @@ const serviceKeys = async (
         'invalid',
         `The store has lost the service's key "${purpose}". Restore the store from a backup; nothing was changed.`,
       )
-    const key = wrapper.unwrap(row)
+    const key = roots.now.unwrap(row)
     if (key === undefined)
       throw new AppError(
         'invalid',
-        purpose === 'check'
+        purpose === 'check' && rootIdOf(row) !== undefined && !roots.now.knows(row)
           ? 'The root key is not the one this store was made with. Set SIDEVAULT_MASTER_KEY (or the key file of the data directory) to the original root key; nothing was changed.'
           : `The service's key "${purpose}" was altered in the store. Restore the store from a backup; nothing was changed.`,
       )
@@ -72,19 +76,24 @@ const serviceKeys = async (
 }
 
 /** A cache of rings: bounded, one load at a time for each tenant, empty as soon as any process has changed a key. */
-const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
+const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
   const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
   const loading = new Map<string, Promise<Ring>>()
   let cachedAt: number | undefined
 
   const load = async (tenantId: string, changes: number): Promise<Ring> => {
     const at = clock.now()
-    const rows = tenantId === '' ? [] : await keys.keys(tenantId)
+    let rows = tenantId === '' ? [] : await keys.keys(tenantId)
+    if (rows.some((row) => isKey(row) && !roots.now.knows(row))) {
+      await roots.renew()
+      // They may have been wrapped anew since they were read.
+      rows = await keys.keys(tenantId)
+    }
     if (rows.length === 0) {
       rings.delete(tenantId)
       throw new AppError('not_found', `There is no tenant "${tenantId}".`)
     }
-    const ring = ringOf(rows, wrapper)
+    const ring = ringOf(rows, roots.now)
     if (ring === undefined)
       throw new AppError(
         'internal',
@@ -131,13 +140,20 @@ const ringCache = ({ keys, clock }: KeysDeps, wrapper: Wrapper) => {
  * (`unavailable`). Several processes may open the same store at once.
  */
 export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
-  const wrapper = createWrapper(options.rootKey.reveal())
-  const service = await serviceKeys(deps, wrapper, options.create)
-  const ring = ringCache(deps, wrapper)
+  const roots = holdRoots(deps, options)
+  const service = await serviceKeys(deps, roots, options.create)
+  const ring = ringCache(deps, roots)
+  let rootsAt = await deps.keys.changes()
   return {
     tenant: (tenantId, opening = []) => ring(tenantId, opening),
-    newTenantKeys: (tenantId, now): readonly KeyRow[] =>
-      ['data', 'mac'].map((purpose) => wrapper.fresh({ tenant_id: tenantId, purpose, version: 1 }, now)),
+    newTenantKeys: async (tenantId, now) => {
+      const changes = await deps.keys.changes()
+      if (changes !== rootsAt) await roots.renew()
+      rootsAt = changes
+      return ['data', 'mac'].map((purpose) =>
+        roots.now.current.fresh({ tenant_id: tenantId, purpose, version: 1 }, now),
+      )
+    },
     mac: (purpose, data) => createHmac('sha256', service.get(purpose)!).update(data).digest('hex'),
   }
 }

@@ -2,9 +2,10 @@ import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
+import type { Roots } from './roots.ts'
 import { open, sealer } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
-import { subkey, type Wrapper } from './wrap.ts'
+import { subkey } from './wrap.ts'
 
 const TERM = 16
 
@@ -60,13 +61,16 @@ export class Ring implements TenantKeys {
   }
 }
 
+/** True for rows that a ring is made of. */
+export const isKey = ({ purpose }: KeyRow): boolean => purpose === 'data' || purpose === 'mac'
+
 /** The ring of a tenant's rows, or undefined when one does not unwrap or the needed purposes are not all there. */
-export const ringOf = (rows: readonly KeyRow[], wrapper: Wrapper): Ring | undefined => {
+export const ringOf = (rows: readonly KeyRow[], roots: Pick<Roots, 'unwrap'>): Ring | undefined => {
   const data = new Map<number, KeyObject>()
   let mac: { readonly version: number; readonly key: Buffer } | undefined
   for (const row of rows) {
-    if (row.purpose !== 'data' && row.purpose !== 'mac') continue
-    const key = wrapper.unwrap(row)
+    if (!isKey(row)) continue
+    const key = roots.unwrap(row)
     if (key === undefined) return undefined
     if (row.purpose === 'data') data.set(row.version, createSecretKey(key))
     else if (mac === undefined || row.version > mac.version) mac = { version: row.version, key }

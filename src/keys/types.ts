@@ -31,7 +31,7 @@ export interface Keys {
    */
   tenant(tenantId: string, opening?: readonly Buffer[]): Promise<TenantKeys>
   /** Fresh wrapped keys for a new tenant, to be stored with it. */
-  newTenantKeys(tenantId: string, now: number): readonly KeyRow[]
+  newTenantKeys(tenantId: string, now: number): Promise<readonly KeyRow[]>
   /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */
   mac(purpose: 'api-key' | 'audit', data: string | Buffer): string
 }

@@ -23,13 +23,21 @@ export const subkey = (secret: Buffer, use: string, size = KEY): Buffer =>
 /** Which key a row holds. */
 export type KeyName = Pick<KeyRow, 'tenant_id' | 'purpose' | 'version'>
 
-/** Wraps and unwraps 256-bit keys under the root key. */
+/** Wraps and unwraps 256-bit keys under one root key. */
 export interface Wrapper {
-  /** A fresh random key as a row: format, root key id, nonce, AES-256-GCM ciphertext, tag. */
+  /** Id of the root key, as rows name it: 16 hex digits. */
+  readonly id: string
+  /** A key as a row: format, root key id, nonce, AES-256-GCM ciphertext, tag. `created_at` is that of the key. */
+  wrap(name: KeyName, key: Buffer, created_at: number): KeyRow
+  /** A fresh random key as a row. */
   fresh(name: KeyName, now: number): KeyRow
   /** The key of a row, or undefined when the root key, the row's name or its bytes are not those it was made with. */
   unwrap(row: KeyRow): Buffer | undefined
 }
+
+/** The id of the root key that a row names; undefined when it is not in the format. */
+export const rootIdOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string | undefined =>
+  wrapped.length === SIZE && wrapped[0] === FORMAT ? wrapped.toString('hex', 1, 1 + ROOT_ID) : undefined
 
 const bindingOf = (name: KeyName, head: Buffer): Buffer =>
   Buffer.concat([head, lengthPrefixed('wrap', name.tenant_id, name.purpose, String(name.version))])
@@ -43,17 +51,23 @@ export const createWrapper = (rootKey: Buffer): Wrapper => {
   const wrapKey: KeyObject = createSecretKey(subkey(rootKey, 'wrap'))
   const rootId = subkey(rootKey, 'root key id', ROOT_ID)
   const head = Buffer.concat([Buffer.of(FORMAT), rootId])
+  const wrap: Wrapper['wrap'] = ({ tenant_id, purpose, version }, key, created_at) => {
+    const name = { tenant_id, purpose, version }
+    const nonce = randomBytes(NONCE)
+    const cipher = createCipheriv('aes-256-gcm', wrapKey, nonce, { authTagLength: TAG })
+    cipher.setAAD(bindingOf(name, head))
+    const sealed = cipher.update(key)
+    cipher.final()
+    return { ...name, wrapped: Buffer.concat([head, nonce, sealed, cipher.getAuthTag()]), created_at }
+  }
   return {
-    fresh: ({ tenant_id, purpose, version }, now) => {
-      const name = { tenant_id, purpose, version }
-      const nonce = randomBytes(NONCE)
-      const cipher = createCipheriv('aes-256-gcm', wrapKey, nonce, { authTagLength: TAG })
-      cipher.setAAD(bindingOf(name, head))
+    id: rootId.toString('hex'),
+    wrap,
+    fresh: (name, now) => {
       const key = randomBytes(KEY)
-      const sealed = cipher.update(key)
-      cipher.final()
+      const row = wrap(name, key, now)
       key.fill(0)
-      return { ...name, wrapped: Buffer.concat([head, nonce, sealed, cipher.getAuthTag()]), created_at: now }
+      return row
     },
     unwrap: (row) => {
       const { wrapped } = row

@@ -38,6 +38,6 @@ export const createTenant = async (
       modified_by: null,
       modified_at: null,
     },
-    keys.newTenantKeys(id, now),
+    await keys.newTenantKeys(id, now),
   )
 }

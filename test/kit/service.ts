@@ -183,7 +183,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
         modified_by: null,
         modified_at: null,
       },
-      keys.newTenantKeys(id, now),
+      await keys.newTenantKeys(id, now),
     )
     const key = newKey()
     await kernel.registry.ports.credentials?.install(id, keys.mac('api-key', key))

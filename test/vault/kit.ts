@@ -135,7 +135,7 @@ export const openTestVault = async (
       modified_by: null,
       modified_at: null,
     }
-    await store.tenants.create(tenant, keys.newTenantKeys(id, clock.at))
+    await store.tenants.create(tenant, await keys.newTenantKeys(id, clock.at))
     return id
   }
   const tenant = await addTenant()

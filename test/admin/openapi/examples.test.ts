@@ -39,7 +39,7 @@ const startWorld = async () => {
       modified_by: null,
       modified_at: null,
     },
-    keys.newTenantKeys(tenantId, clock.now()),
+    await keys.newTenantKeys(tenantId, clock.now()),
   )
   const management = 'key_4mUJvPQ2Xn8sKcTzR6yHdW'
   await kernel.registry.ports.credentials?.install(tenantId, keys.mac('api-key', management))
