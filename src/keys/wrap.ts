@@ -6,7 +6,7 @@ import {
   type KeyObject,
   randomBytes,
 } from 'node:crypto'
-import type { KeyRow } from '../store/types.ts'
+import type { KeyName, KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 
 const FORMAT = 1
@@ -19,9 +19,6 @@ const SIZE = 1 + ROOT_ID + NONCE + KEY + TAG
 /** A key of its own for each use, from one secret: HKDF-SHA256 (RFC 5869), no salt, the use as `info`. */
 export const subkey = (secret: Buffer, use: string, size = KEY): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), `sidevault ${use}`, size))
-
-/** Which key a row holds. */
-export type KeyName = Pick<KeyRow, 'tenant_id' | 'purpose' | 'version'>
 
 /** Wraps and unwraps 256-bit keys under one root key. */
 export interface Wrapper {

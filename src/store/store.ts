@@ -2,6 +2,7 @@ import { createAnswerStore } from './answers/repository.ts'
 import { createChanges, shareChanges } from './changes.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
+import { createSealedStore } from './sealed/repository.ts'
 import type { Session, Writer } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
 import { createTokenStore } from './tokens/repository.ts'
@@ -21,6 +22,7 @@ export const assembleStore = (
     records,
     tenants: createTenantStore(deps),
     keys: createKeyStore(deps),
+    sealed: createSealedStore(deps),
     logs: createLogStore(deps),
     usage: createUsageStore(deps),
     answers: createAnswerStore(deps),

@@ -1,6 +1,7 @@
 import type { AnswerStore } from './answers/types.ts'
 import type { LogStore } from './logs/types.ts'
 import type { RecordStore } from './records/types.ts'
+import type { SealedStore } from './sealed/types.ts'
 import type { KeyStore, TenantStore } from './tenants/types.ts'
 import type { TokenStore } from './tokens/types.ts'
 import type { UsageStore } from './usage/types.ts'
@@ -8,6 +9,7 @@ import type { UsageStore } from './usage/types.ts'
 export type * from './answers/types.ts'
 export type * from './logs/types.ts'
 export type * from './records/types.ts'
+export type * from './sealed/types.ts'
 export type * from './tenants/types.ts'
 export type * from './tokens/types.ts'
 export type * from './usage/types.ts'
@@ -24,6 +26,7 @@ export interface Store {
   readonly records: RecordStore
   readonly tenants: TenantStore
   readonly keys: KeyStore
+  readonly sealed: SealedStore
   readonly logs: LogStore
   readonly usage: UsageStore
   readonly answers: AnswerStore

@@ -1,10 +1,12 @@
 import type { Session } from '../session.ts'
 import { abandonAnswer, beginAnswer, finishAnswer } from './answers.ts'
 import { touchHealth } from './health.ts'
+import { addKeys, endRootChange, removeKeys, rewrapKeys } from './keys.ts'
 import { purgeLeftovers } from './leftovers.ts'
 import { ingestLogs } from './logs-ingest.ts'
 import { commitRecords } from './records-commit.ts'
-import { addKeys, createTenant, deleteTenant, updateTenant } from './tenants.ts'
+import { replaceSealed } from './sealed-replace.ts'
+import { createTenant, deleteTenant, updateTenant } from './tenants.ts'
 import { associateTokens, dissociateTokens } from './tokens-associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens-change.ts'
 import { createTokens } from './tokens-create.ts'
@@ -25,6 +27,10 @@ export const commands = {
   'tenants.update': updateTenant,
   'tenants.delete': deleteTenant,
   'keys.add': addKeys,
+  'keys.rewrap': rewrapKeys,
+  'keys.remove': removeKeys,
+  'keys.end-root-change': endRootChange,
+  'sealed.replace': replaceSealed,
   'logs.ingest': ingestLogs,
   'answers.begin': beginAnswer,
   'answers.finish': finishAnswer,

@@ -8,24 +8,13 @@ import {
   deleteTenantKeys,
   deleteTenantRow,
   insertDeletedTenant,
-  insertKey,
   insertTenant,
   KEY_CHANGES,
   TENANT_CHANGES,
   updateTenant as updateTenantRow,
 } from '../tenants/statements.ts'
 import type { KeyRow, TenantChange, TenantRow } from '../types.ts'
-
-/** All or nothing: `conflict` when one of them exists already. */
-export const addKeys = async (
-  session: Session,
-  { keys }: { readonly keys: readonly KeyRow[] },
-): Promise<void> => {
-  for (const key of keys)
-    if ((await session.run(insertKey, key)) === 0)
-      throw new AppError('conflict', 'A key of this purpose and version exists already. Read the keys again.')
-  await session.run(bumpChange, { kind: KEY_CHANGES })
-}
+import { addKeys } from './keys.ts'
 
 /** All or nothing: a tenant never exists without its keys. */
 export const createTenant = async (

@@ -4,11 +4,14 @@ import type { Connection } from './connection.ts'
 const PATIENCE = 20
 /** ms until the next attempt. */
 const RETRY = 200
+/** ms that the last attempt waits for readers. */
+const LAST_PATIENCE = 1_000
 
 export interface LogEmptier {
   /** Folds the write-ahead log into the database and cuts it to nothing: now, or as soon as no reader needs it. */
   empty(): void
-  stop(): void
+  /** Attempts once more what is still to be done, for longer, and gives up. */
+  finish(): void
 }
 
 /**
@@ -18,10 +21,10 @@ export interface LogEmptier {
 export const createLogEmptier = (db: Connection): LogEmptier => {
   let timer: NodeJS.Timeout | undefined
 
-  const attempt = (): boolean => {
+  const attempt = (patience: number): boolean => {
     if (db.inTransaction) return false
     const timeout = db.pragma('busy_timeout', { simple: true })
-    db.pragma(`busy_timeout = ${PATIENCE}`)
+    db.pragma(`busy_timeout = ${patience}`)
     try {
       return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
     } catch {
@@ -34,8 +37,14 @@ export const createLogEmptier = (db: Connection): LogEmptier => {
 
   const empty = (): void => {
     clearTimeout(timer)
-    timer = attempt() ? undefined : setTimeout(empty, RETRY).unref()
+    timer = attempt(PATIENCE) ? undefined : setTimeout(empty, RETRY).unref()
   }
 
-  return { empty, stop: () => clearTimeout(timer) }
+  const finish = (): void => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    attempt(LAST_PATIENCE)
+  }
+
+  return { empty, finish }
 }

@@ -9,7 +9,12 @@ const PATIENCE = 25
 const REST = 4
 
 /** Upkeep: large, and nobody waits for it. */
-const UPKEEP: ReadonlySet<CommandName> = new Set(['logs.ingest', 'tokens.purge', 'leftovers.purge'])
+const UPKEEP: ReadonlySet<CommandName> = new Set([
+  'logs.ingest',
+  'tokens.purge',
+  'leftovers.purge',
+  'sealed.replace',
+])
 
 export interface JobQueue {
   push(job: Job): void

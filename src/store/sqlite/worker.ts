@@ -13,17 +13,20 @@ const db = connect((workerData as WorkerOptions).path, { readonly: false })
 const groupCommit = createGroupCommit(db)
 const emptier = createLogEmptier(db)
 
+/** After these the log holds bytes of keys that are gone. */
+const DESTROYING: ReadonlySet<string> = new Set(['tenants.delete', 'keys.remove', 'keys.end-root-change'])
+
 const post = (message: FromWorker): void => port.postMessage(message)
 
 const handle = async (message: ToWorker): Promise<void> => {
   if (message.kind === 'close') {
-    emptier.stop()
+    emptier.finish()
     db.close()
     port.close()
     return
   }
   const answers = await groupCommit(message.jobs)
-  if (message.jobs.some(({ command }) => command === 'tenants.delete')) emptier.empty()
+  if (message.jobs.some(({ command }) => DESTROYING.has(command))) emptier.empty()
   post({ kind: 'answers', answers })
 }
 

@@ -1,10 +1,18 @@
 import { AppError } from '../../common/errors.ts'
 import type { Changes } from '../changes.ts'
 import type { Session, Writer } from '../session.ts'
-import { buffer } from '../tokens/row.ts'
+import { buffer, own } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
 import { toTenantRow } from './row.ts'
-import { allTenants, anyTenant, KEY_CHANGES, keysOfTenant, TENANT_CHANGES, tenantById } from './statements.ts'
+import {
+  allTenants,
+  anyTenant,
+  KEY_CHANGES,
+  keysAfter,
+  keysOfTenant,
+  TENANT_CHANGES,
+  tenantById,
+} from './statements.ts'
 
 interface Deps {
   readonly session: Session
@@ -45,4 +53,15 @@ export const createKeyStore = ({ session, writer, changes }: Deps): KeyStore => 
       throw thrown
     }
   },
+  page: async (after, limit) =>
+    (await session.all(keysAfter, { ...after, limit })).map((row) => ({
+      ...row,
+      wrapped: buffer(row.wrapped),
+    })),
+  rewrap: (changes) =>
+    writer.write('keys.rewrap', {
+      changes: changes.map((change) => ({ ...change, from: own(change.from), to: own(change.to) })),
+    }),
+  remove: (keys) => writer.write('keys.remove', { keys }),
+  endRootChange: (end) => writer.write('keys.end-root-change', { end: { ...end, root: own(end.root) } }),
 })

@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type SqlBool, sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
@@ -120,4 +120,54 @@ export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
       created_at: slot('created_at'),
     })
     .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** Of all owners, by owner, purpose and version, behind a row. */
+export const keysAfter = statement<
+  Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'> & { limit: number },
+  Schema['tenant_keys']
+>(({ builder }, slot) =>
+  builder
+    .selectFrom('tenant_keys')
+    .where(
+      sql<SqlBool>`(tenant_id, purpose, version) > (${slot('tenant_id')}, ${slot('purpose')}, ${slot('version')})`,
+    )
+    .orderBy('tenant_id')
+    .orderBy('purpose')
+    .orderBy('version')
+    .limit(slot('limit'))
+    .select(KEY_COLUMNS),
+)
+
+type KeyOf = Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'>
+
+/** Writes only over the bytes that were read. */
+export const replaceKey = statement<KeyOf & { from: Uint8Array; to: Uint8Array }>(({ builder }, slot) =>
+  builder
+    .updateTable('tenant_keys')
+    .set({ wrapped: slot('to') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('purpose', '=', slot('purpose'))
+    .where('version', '=', slot('version'))
+    .where('wrapped', '=', slot('from')),
+)
+
+export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
+  builder
+    .deleteFrom('tenant_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('purpose', '=', slot('purpose'))
+    .where('version', '=', slot('version')),
+)
+
+/** A key that is wrapped by another root key than `root`, purposes of `drop` aside. */
+export const keyOutside = statement<{ root: Uint8Array; drop: unknown }, { tenant_id: string }>(
+  (dialect, slot) =>
+    dialect.builder
+      .selectFrom('tenant_keys')
+      .where(sql<SqlBool>`length(wrapped) > 0`)
+      .where(sql<SqlBool>`substr(wrapped, 2, 8) <> ${slot('root')}`)
+      .where((eb) => eb.not(dialect.memberOf('purpose', slot('drop'))))
+      .limit(sql.lit(1))
+      .select('tenant_id'),
 )

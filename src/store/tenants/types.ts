@@ -19,6 +19,21 @@ export interface KeyRow {
   readonly created_at: number
 }
 
+/** Which key a row holds. */
+export type KeyName = Pick<KeyRow, 'tenant_id' | 'purpose' | 'version'>
+
+export interface KeyChange extends KeyName {
+  readonly from: Buffer
+  readonly to: Buffer
+}
+
+export interface RootChangeEnd {
+  /** Id of the root key that is left, 8 bytes. */
+  readonly root: Buffer
+  /** Purposes of the service's keys that go. */
+  readonly drop: readonly string[]
+}
+
 export interface TenantChange extends Pick<TenantRow, 'id' | 'name' | 'modified_by' | 'modified_at'> {
   /** Null: they stay as they are. */
   readonly settings: TenantRow['settings'] | null
@@ -47,6 +62,17 @@ export interface KeyStore {
   keys(tenantId: string): Promise<readonly KeyRow[]>
   /** A number that differs after any key was added or destroyed, in any process. */
   changes(): Promise<number>
-  /** False when that purpose and version exist already (another process was first): read again. */
+  /**
+   * False when that purpose and version exist already (another process was first): read again. `unavailable` when they
+   * are wrapped by a root key that is not the store's any more.
+   */
   add(keys: readonly KeyRow[]): Promise<boolean>
+  /** Of all owners, the service included, by owner, purpose and version, behind `after`. */
+  page(after: KeyName, limit: number): Promise<readonly KeyRow[]>
+  /** Other bytes for the same keys; how many rows still were as they were read. */
+  rewrap(changes: readonly KeyChange[]): Promise<number>
+  /** Their bytes leave the store's files as those of a deleted tenant do. */
+  remove(keys: readonly KeyName[]): Promise<void>
+  /** Removes what was needed while the root key changed, once `root` wraps all keys; false, and nothing done, before. */
+  endRootChange(end: RootChangeEnd): Promise<boolean>
 }

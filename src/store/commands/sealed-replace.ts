@@ -1,0 +1,20 @@
+import { resealAnswer, resealRecord, resealToken } from '../sealed/statements.ts'
+import type { Reseal } from '../sealed/types.ts'
+import type { Session } from '../session.ts'
+
+/** How many values still were what they are replaced for. */
+export const replaceSealed = async (
+  session: Session,
+  { change }: { readonly change: Reseal },
+): Promise<number> => {
+  const { tenantId: tenant_id, tokens = [], records = [], answers = [] } = change
+  let replaced = 0
+  for (const { seq, ...parts } of tokens)
+    for (const part of ['sealed', 'ephemeral'] as const)
+      if (parts[part]) replaced += await session.run(resealToken[part], { tenant_id, seq, ...parts[part] })
+  for (const record of records) replaced += await session.run(resealRecord, { tenant_id, ...record })
+  for (const { key, ...parts } of answers)
+    for (const part of ['sealed', 'shown'] as const)
+      if (parts[part]) replaced += await session.run(resealAnswer[part], { tenant_id, key, ...parts[part] })
+  return replaced
+}

@@ -1,0 +1,67 @@
+import type { Session, Writer } from '../session.ts'
+import { allKinds } from '../tenants/statements.ts'
+import { buffer, own } from '../tokens/row.ts'
+import { answersAfter, recordsAfter, sizeOfTenant, tokensAfter } from './statements.ts'
+import type { Replacement, SealedStore } from './types.ts'
+
+const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? null : buffer(bytes))
+
+const ownChange = ({ from, to }: Replacement): Replacement => ({ from: own(from), to: own(to) })
+
+const sizeOf = (change: unknown): number => {
+  const { from, to } = (change ?? { from: '', to: '' }) as {
+    from: { length: number }
+    to: { length: number }
+  }
+  return from.length + to.length
+}
+
+export const createSealedStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): SealedStore => ({
+  size: async (tenantId) => Number((await session.get(sizeOfTenant, { tenant_id: tenantId }))?.count ?? 0),
+
+  tokens: async (tenantId, after, limit) =>
+    (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => ({
+      ...row,
+      sealed: buffer(row.sealed),
+      ephemeral: maybe(row.ephemeral),
+    })),
+
+  collections: async () => (await session.all(allKinds, {})).map(({ kind }) => kind),
+
+  records: (collection, tenantId, after, limit) =>
+    session.all(recordsAfter, { collection, tenant_id: tenantId, after, limit }),
+
+  answers: async (tenantId, after, limit) =>
+    (await session.all(answersAfter, { tenant_id: tenantId, after, limit })).map(
+      ({ key, sealed, shown }) => ({ key: buffer(key), sealed: maybe(sealed), shown: maybe(shown) }),
+    ),
+
+  reseal: ({ tenantId, tokens = [], records = [], answers = [] }) => {
+    const bytes = [
+      ...tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
+      ...records,
+      ...answers.flatMap(({ sealed, shown }) => [sealed, shown]),
+    ].reduce((sum, change) => sum + sizeOf(change), 1_000)
+    const owned = {
+      tenantId,
+      tokens: tokens.map(({ seq, sealed, ephemeral }) => ({
+        seq,
+        ...(sealed ? { sealed: ownChange(sealed) } : {}),
+        ...(ephemeral ? { ephemeral: ownChange(ephemeral) } : {}),
+      })),
+      records,
+      answers: answers.map(({ key, sealed, shown }) => ({
+        key: own(key),
+        ...(sealed ? { sealed: ownChange(sealed) } : {}),
+        ...(shown ? { shown: ownChange(shown) } : {}),
+      })),
+    }
+    return writer.write('sealed.replace', { change: owned }, bytes)
+  },
+})
