@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
@@ -112,6 +113,7 @@ const program = (): Command => {
       const config = loadConfig(process.env, { file: options.config })
       if (!(await acceptAuditLoss(config, options, printLine))) process.exitCode = FAILURE
     })
+  addKeysCommand(root)
   addPluginsCommand(root)
   addProtoCommand(root)
   addTenantsCommand(root)

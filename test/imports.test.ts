@@ -33,11 +33,13 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
       'common config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox outbound code-host',
     types: 'sdk',
   },
+  // what operators do to a whole vault, beside its service or without it
+  operator: { values: 'common config store keys audit vault kernel roles supervisor' },
   // a whole vault for the tests of plugins
   testing: { values: 'common config kernel admin gateway roles' },
   commands: {
     values:
-      'common config expressions kernel admin supervisor control-plane gateway outbound code-host sandbox',
+      'common config expressions kernel admin supervisor control-plane gateway outbound code-host sandbox operator',
     types: 'sdk',
   },
   main: { values: 'config supervisor roles commands' },

@@ -4,7 +4,10 @@ import { sourcesIn } from './kit/sources.ts'
 /** Where a Secret may be opened (DESIGN §7.1), and what for. */
 const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services.ts': 'hashes an API key that a plugin made',
-  'src/keys/open.ts': 'hands the root key to the cipher',
+  'src/keys/hold-roots.ts': 'hands the root key to the cipher',
+  'src/keys/change-root.ts': 'hands both root keys to the cipher',
+  'src/operator/keys.ts': 'hands the source of the root key to what reads it',
+  'src/operator/rotate-root.ts': 'finds the key file in the source of the root key',
   'src/roles/foundation.ts': 'hands the source of the root key, and the URL of Redis, to what reads them',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
   'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',

@@ -37,7 +37,8 @@ export const isRepeatable = (operation: Operation): boolean =>
   operation.permission !== 'none' &&
   !/:(?:read|search)$/.test(operation.permission)
 
-const bound = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
+/** What the seal of a kept answer is bound to. */
+export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
   tenantId,
   tokenId: key.toString('hex'),
   // No token type has a colon in its name.
@@ -77,7 +78,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     const { tenantId, actorId, actorType } = call.caller
     const kept = shown ?? sealed
     const ring = await keys.tenant(tenantId, [kept])
-    const context = bound(tenantId, key, shown ? 'whole' : 'outline')
+    const context = answerBinding(tenantId, key, shown ? 'whole' : 'outline')
     const { output } = JSON.parse(ring.open(kept, context).toString()) as { output: unknown }
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
@@ -128,7 +129,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       }
       try {
         const sealed = (value: unknown, part: 'outline' | 'whole') =>
-          ring.seal(Buffer.from(JSON.stringify({ output: value })), bound(tenantId, key, part))
+          ring.seal(Buffer.from(JSON.stringify({ output: value })), answerBinding(tenantId, key, part))
         const outline = withoutData(output, tokenTypes)
         const done = clock.now()
         await answers.finish(

@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
-import type { Keys, SealContext } from '../keys/types.ts'
+import type { Keys, SealContext, TenantKeys } from '../keys/types.ts'
 import type { Collection, Mutation } from '../sdk/index.ts'
 import type { RecordRow } from '../store/types.ts'
 
@@ -58,4 +58,27 @@ export const openRecord = async (
       { cause },
     )
   }
+}
+
+/**
+ * The stored form of a record (JSON) with its sealed members under the newest key; undefined when it has none or they
+ * are. `isCurrent`: what needs no new seal.
+ */
+export const resealRecord = (
+  ring: TenantKeys,
+  body: string,
+  {
+    collection,
+    tenantId,
+    id,
+  }: { readonly collection: string; readonly tenantId: string; readonly id: string },
+  isCurrent: (sealed: Buffer) => boolean,
+): string | undefined => {
+  const record: unknown = JSON.parse(body)
+  if (!isObject(record) || typeof record[SEALED] !== 'string') return undefined
+  const sealed = Buffer.from(record[SEALED], 'base64')
+  if (isCurrent(sealed)) return undefined
+  const context = bound(collection, tenantId, id)
+  const fresh = ring.seal(ring.open(sealed, context), context)
+  return JSON.stringify({ ...record, [SEALED]: fresh.toString('base64') })
 }

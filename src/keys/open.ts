@@ -8,7 +8,7 @@ import { type HeldRoots, holdRoots } from './hold-roots.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
 import { versionOf } from './seal.ts'
 import type { Keys } from './types.ts'
-import { rootIdOf, subkey } from './wrap.ts'
+import { rootIdOf, subkey, type Wrapper } from './wrap.ts'
 
 /** `check` only tells whether the root key is the right one. */
 const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
@@ -20,7 +20,7 @@ const RING_AGE = 60_000
 const RELOAD_AGE = 1_000
 
 export interface KeysDeps {
-  readonly keys: KeyStore
+  readonly keys: Pick<KeyStore, 'keys' | 'changes' | 'add'>
   readonly clock: Clock
 }
 
@@ -144,16 +144,23 @@ export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Ke
   const service = await serviceKeys(deps, roots, options.create)
   const ring = ringCache(deps, roots)
   let rootsAt = await deps.keys.changes()
+  /** What new keys are wrapped with: not what this process has heard of only. */
+  const current = async (): Promise<Wrapper> => {
+    const changes = await deps.keys.changes()
+    if (changes !== rootsAt) await roots.renew()
+    rootsAt = changes
+    return roots.now.current
+  }
   return {
     tenant: (tenantId, opening = []) => ring(tenantId, opening),
     newTenantKeys: async (tenantId, now) => {
-      const changes = await deps.keys.changes()
-      if (changes !== rootsAt) await roots.renew()
-      rootsAt = changes
+      const wrapper = await current()
       return ['data', 'mac'].map((purpose) =>
-        roots.now.current.fresh({ tenant_id: tenantId, purpose, version: 1 }, now),
+        wrapper.fresh({ tenant_id: tenantId, purpose, version: 1 }, now),
       )
     },
+    newDataKey: async (tenantId, version, now) =>
+      (await current()).fresh({ tenant_id: tenantId, purpose: 'data', version }, now),
     mac: (purpose, data) => createHmac('sha256', service.get(purpose)!).update(data).digest('hex'),
   }
 }

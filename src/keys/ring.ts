@@ -3,7 +3,7 @@ import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 import type { Roots } from './roots.ts'
-import { open, sealer } from './seal.ts'
+import { open, sealer, versionOf } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 import { subkey } from './wrap.ts'
 
@@ -34,6 +34,10 @@ export class Ring implements TenantKeys {
 
   open(sealed: Buffer, context: SealContext): Buffer {
     return open((version) => this.#keyOf(version), sealed, context)
+  }
+
+  isCurrent(sealed: Buffer): boolean {
+    return versionOf(sealed) === this.#newest
   }
 
   fingerprint(type: string, value: string): string {

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { link, mkdir, open, rm } from 'node:fs/promises'
+import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../common/errors.ts'
 
@@ -90,4 +90,20 @@ export const createSecretFile = async (path: string, text: string): Promise<stri
       `The key file "${path}" was removed while the service started. Start again.`,
     )
   return winner
+}
+
+/**
+ * Gives `path` the content of `next`, which goes, and keeps what it held under `kept`. At every moment `path` is there
+ * and whole; on disk when resolved. Repeating it after a crash is harmless.
+ */
+export const replaceSecretFile = async (path: string, next: string, kept: string): Promise<void> => {
+  try {
+    await link(path, kept).catch((thrown: unknown) => {
+      if (codeOf(thrown) !== 'EEXIST') throw thrown
+    })
+    await rename(next, path)
+    await syncDirectory(dirname(path))
+  } catch (thrown) {
+    throw failure('Could not replace the key file', path, thrown)
+  }
 }

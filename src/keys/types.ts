@@ -17,6 +17,8 @@ export interface TenantKeys {
   sealer(): Pick<TenantKeys, 'seal'>
   /** Throws one indistinguishable error for every failure. */
   open(sealed: Buffer, context: SealContext): Buffer
+  /** True when a value is sealed under the newest data key. */
+  isCurrent(sealed: Buffer): boolean
   /** Base58 of HMAC-SHA256 over type and value: equal values of a type are equal, across tenants nothing is. */
   fingerprint(type: string, value: string): string
   /** 16-byte blind index term of a search index value. */
@@ -32,6 +34,8 @@ export interface Keys {
   tenant(tenantId: string, opening?: readonly Buffer[]): Promise<TenantKeys>
   /** Fresh wrapped keys for a new tenant, to be stored with it. */
   newTenantKeys(tenantId: string, now: number): Promise<readonly KeyRow[]>
+  /** A fresh wrapped data key, to be stored as this version of the tenant's. */
+  newDataKey(tenantId: string, version: number, now: number): Promise<KeyRow>
   /** A keyed digest for the service's own use, hex: API keys (`api-key`), the audit chain (`audit`). */
   mac(purpose: 'api-key' | 'audit', data: string | Buffer): string
 }

@@ -71,8 +71,9 @@ export const openStoreKeys = async (config: Config, store: Store, mayCreate: boo
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
   const { dataDir, masterKey } = config
-  const rootKey = await loadRootKey(masterKey?.reveal(), { dataDir, create, env: process.env })
-  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, create })
+  const load = (create: boolean) => loadRootKey(masterKey?.reveal(), { dataDir, create, env: process.env })
+  const rootKey = await load(create)
+  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, create, reload: () => load(false) })
 }
 
 /** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */

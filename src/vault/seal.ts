@@ -103,14 +103,15 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
   }
 }
 
+/** What the seals of a stored token are bound to. */
+export const tokenBinding = (
+  tenantId: string,
+  { id, type, version }: Pick<TokenRow, 'id' | 'type' | 'version'>,
+): Bound => ({ tenantId, tokenId: id, type, version })
+
 /** Opens a row as of `now`: ephemeral members that are due are left out, also when the purge is late. */
 export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened => {
-  const bound: Bound = {
-    tenantId: row.tenant_id,
-    tokenId: row.id,
-    type: row.type,
-    version: row.version,
-  }
+  const bound = tokenBinding(row.tenant_id, row)
   try {
     const body: SealedBody = JSON.parse(ring.open(row.sealed, { ...bound, part: 'sealed' }).toString())
     const due = row.ephemeral_until === null || row.ephemeral_until <= now

@@ -19,14 +19,14 @@ const clockAt = (now: number) => ({
 const newRoot = () => new Secret(randomBytes(32))
 
 /** A store that counts its reads and can answer with other rows. */
-const watched = (inner: KeyStore) => {
+const watched = (inner: Pick<KeyStore, 'keys' | 'changes' | 'add'>) => {
   const state = {
     reads: 0,
     rows: (rows: readonly KeyRow[]): readonly KeyRow[] => rows,
     /** What a read waits for once it has its rows. */
     after: async (_tenantId: string): Promise<void> => {},
   }
-  const store: KeyStore = {
+  const store: typeof inner = {
     keys: async (tenantId) => {
       state.reads++
       const rows = state.rows(await inner.keys(tenantId))

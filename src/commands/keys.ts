@@ -1,0 +1,61 @@
+import { type Command, Option } from 'commander'
+import { AppError } from '../common/errors.ts'
+import { type Config, loadConfig } from '../config.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+/** Runs an operator's command; what it refuses is a sentence, what it could not do wholly exit code 1. */
+export const operate = async (
+  file: string | undefined,
+  work: (config: Config) => Promise<unknown>,
+): Promise<void> => {
+  try {
+    if ((await work(loadConfig(process.env, { file }))) === false) process.exitCode = 1
+  } catch (thrown) {
+    throw thrown instanceof AppError ? new StartError(thrown.message) : thrown
+  }
+}
+
+export const configOption = () =>
+  new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+
+/** `sidevault keys …`: on the store itself, whether the service runs or not. */
+export const addKeysCommand = (root: Command): void => {
+  const keys = root
+    .command('keys')
+    .description('the root key and the data keys; the service may run meanwhile')
+  keys
+    .command('rotate-root')
+    .description('change the root key and wrap every key anew; run it again when it was cut short')
+    .option(
+      '--to <source>',
+      'where the new root key comes from; without, a new key file replaces the old one',
+    )
+    .option('--finish', 'end a change: every process has the new source now', false)
+    .addOption(configOption())
+    .action(async ({ config, to, finish }: { config?: string; to?: string; finish: boolean }) => {
+      const { runRotateRoot } = await import('../operator/keys.ts')
+      await operate(config, (settings) => runRotateRoot(settings, { to, finish }, print))
+    })
+  keys
+    .command('rotate-data')
+    .description(
+      'give tenants a new data key and seal all values under it; run it again when it was cut short',
+    )
+    .option('--tenant <id>', 'only this one')
+    .addOption(configOption())
+    .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
+      const { runRotateData } = await import('../operator/keys.ts')
+      await operate(config, (settings) => runRotateData(settings, tenant, print))
+    })
+  keys
+    .command('retire-data')
+    .description('destroy the old versions of data keys that nothing needs any more')
+    .option('--tenant <id>', 'only this one')
+    .addOption(configOption())
+    .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
+      const { runRetireData } = await import('../operator/keys.ts')
+      await operate(config, (settings) => runRetireData(settings, tenant, print))
+    })
+}

@@ -1,0 +1,133 @@
+import { setTimeout } from 'node:timers/promises'
+import type { Clock } from '../common/clock.ts'
+import { isoTime } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import { RESEALING } from '../keys/roots.ts'
+import type { KeyRow } from '../store/types.ts'
+import type { OperatedVault, Print } from './open-vault.ts'
+import { type Resealed, resealTenant } from './reseal.ts'
+
+/** A call that began with the old key may write for as long (ms): until then an old version is not removed. */
+const STRAGGLERS = 60 * 60_000
+/** The service's writes get this many times as long as each of ours took. */
+const REST = 2
+/** ms between lines of progress. */
+const PROGRESS = 1_000
+/** Passes that find nothing prove that nothing is left; busy processes may write a value under an old key once more. */
+const PASSES = 5
+
+export interface RotateDeps {
+  readonly vault: Pick<OperatedVault, 'store' | 'keys' | 'record'>
+  readonly clock: Clock
+  readonly print: Print
+}
+
+interface Versions {
+  readonly newest: KeyRow
+  readonly older: readonly KeyRow[]
+  /** There while values are being sealed anew: a rotation that was cut short goes on. */
+  readonly marker: KeyRow | undefined
+}
+
+const versionsOf = async ({ vault }: RotateDeps, tenantId: string): Promise<Versions> => {
+  const rows = await vault.store.keys.keys(tenantId)
+  const data = rows.filter(({ purpose }) => purpose === 'data').sort((a, b) => b.version - a.version)
+  const [newest, ...older] = data
+  if (newest === undefined) throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+  return { newest, older, marker: rows.find(({ purpose }) => purpose === RESEALING) }
+}
+
+/** The newest version, made unless a rotation is under way. */
+const begin = async (deps: RotateDeps, tenantId: string): Promise<Versions> => {
+  const { store, keys, record } = deps.vault
+  const before = await versionsOf(deps, tenantId)
+  if (before.marker !== undefined) return before
+  const version = before.newest.version + 1
+  const now = deps.clock.now()
+  await record(tenantId, 'tenant', tenantId, `Data key rotated to version ${version}`)
+  const marker = {
+    tenant_id: tenantId,
+    purpose: RESEALING,
+    version,
+    wrapped: Buffer.alloc(0),
+    created_at: now,
+  }
+  // False: another command was first; its version serves as well.
+  await store.keys.add([await keys.newDataKey(tenantId, version, now), marker])
+  return versionsOf(deps, tenantId)
+}
+
+const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Resealed> => {
+  const total = await vault.store.sealed.size(tenantId)
+  let told = performance.now()
+  return resealTenant(
+    {
+      sealed: vault.store.sealed,
+      ring: (opening) => vault.keys.tenant(tenantId, opening),
+      rest: (ms) => setTimeout(REST * ms),
+      onProgress: ({ seen, replaced }) => {
+        if (performance.now() < told + PROGRESS) return
+        told = performance.now()
+        print(`        ${seen} of about ${total} rows seen, ${replaced} values sealed anew`)
+      },
+    },
+    tenantId,
+  )
+}
+
+const brokenSentence = (tenantId: string, broken: number) =>
+  `${broken} values of tenant "${tenantId}" do not open and were left as they are`
+
+/**
+ * Gives a tenant a new data key and seals all its values under it. Calls go on meanwhile: new values are under the new
+ * key at once, old ones open under theirs until their turn. Killed, it goes on when it is run again, without a further
+ * version. False when values do not open. Fingerprints and search terms stay: their key is another one.
+ */
+export const rotateData = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
+  const { newest, marker } = await begin(deps, tenantId)
+  const { replaced, broken } = await pass(deps, tenantId)
+  if (broken > 0) {
+    deps.print(`BROKEN  ${brokenSentence(tenantId, broken)}`)
+    return false
+  }
+  if (marker !== undefined) await deps.vault.store.keys.remove([marker])
+  deps.print(`rotated ${tenantId}: data key version ${newest.version}, ${replaced} values sealed anew`)
+  return true
+}
+
+/**
+ * Removes the versions of a tenant's data key that nothing needs any more: no sooner than an hour after the newest was
+ * made, and after a walk over all values that found none under them. False when some must stay.
+ */
+export const retireData = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
+  const { vault, clock, print } = deps
+  const { newest, older, marker } = await versionsOf(deps, tenantId)
+  if (older.length === 0) {
+    print(`ok      ${tenantId}: version ${newest.version} is the only one`)
+    return true
+  }
+  const from = newest.created_at + STRAGGLERS
+  if (marker !== undefined || clock.now() < from) {
+    print(
+      marker === undefined
+        ? `kept    ${tenantId}: calls that began under the old key may still write. Retire it from ${isoTime(from)} on.`
+        : `kept    ${tenantId}: its rotation is not finished. Run "sidevault keys rotate-data --tenant ${tenantId}" first.`,
+    )
+    return false
+  }
+  for (let i = 0; i < PASSES; i++) {
+    const { replaced, broken } = await pass(deps, tenantId)
+    if (broken > 0) {
+      print(`BROKEN  ${brokenSentence(tenantId, broken)}`)
+      return false
+    }
+    if (replaced > 0) continue
+    const versions = older.map(({ version }) => version).join(', ')
+    await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
+    await vault.store.keys.remove(older)
+    print(`retired ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
+    return true
+  }
+  print(`kept    ${tenantId}: values under old versions still arrive. Try again later.`)
+  return false
+}

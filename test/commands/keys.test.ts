@@ -1,0 +1,63 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { sidevault } from './run.ts'
+
+t.test('root key and data keys change under a service that goes on', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-keys-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const cwd = t.testdir()
+  const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: dataDir })
+  const service = await startSidevault({ dataDir })
+  const permissions = ALL_TOKEN_PERMISSIONS
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]
+  const key = await service.application({ rules })
+  const ids: string[] = []
+  const create = async (data: string) => {
+    const { status, json, text } = await service.call('POST', '/tokens', { key, body: { data } })
+    if (status !== 201) t.fail(text)
+    ids.push(json.id)
+  }
+  for (let i = 0; i < 20; i++) await create(`value ${i}`)
+  const oldRoot = readFileSync(join(dataDir, 'root.key'), 'utf8')
+
+  let stop = false
+  const load = (async () => {
+    for (let i = 20; !stop; i++) {
+      await create(`value ${i}`)
+      const at = i % ids.length
+      const { json } = await service.call('GET', `/tokens/${ids[at]}`, { key })
+      if (json.data !== `value ${at}`) t.fail(`token ${at}: ${JSON.stringify(json)}`)
+    }
+  })()
+  const root = await run('keys', 'rotate-root')
+  t.match(root, {
+    code: 0,
+    text: /^wrapped 5 keys(?:.*\n)*^kept {4}.*root\.key\.[0-9a-f]{16}: (?:.*\n)*^changed /m,
+  })
+  t.match(await run('keys', 'rotate-data'), {
+    code: 0,
+    text: /^rotated \S+: data key version 2, \d+ values/m,
+  })
+  t.match(await run('keys', 'retire-data'), { code: 1, text: /^kept {4}\S+: calls that began/m })
+  stop = true
+  await load
+  t.match(await run('tenants', 'create', 'Another'), { code: 0 }, 'a key made now is under the new root key')
+  t.not(readFileSync(join(dataDir, 'root.key'), 'utf8'), oldRoot)
+  t.equal(readdirSync(dataDir).filter((name) => name.startsWith('root.key')).length, 2)
+  await service.stop()
+
+  const again = await startSidevault({ dataDir })
+  t.teardown(() => again.stop())
+  const found = await Promise.all(ids.map((id) => again.call('GET', `/tokens/${id}`, { key })))
+  t.ok(found.length > 20)
+  t.same(
+    found.map(({ json }) => json.data),
+    ids.map((_, at) => `value ${at}`),
+  )
+  t.match(await run('audit', 'verify'), { code: 0, text: /^ok {6}operator: 3 records$/m })
+  const logs = await again.call('GET', '/logs?entity_type=tenant', { key: again.managementKey })
+  t.match(JSON.stringify(logs.json), /Data key rotated to version 2/)
+})
