@@ -5,6 +5,7 @@ import { storeLogs } from './store-logs.ts'
 import { storeRecords } from './store-records.ts'
 import { storeResources } from './store-resources.ts'
 import { storeRest } from './store-rest.ts'
+import { storeSealed } from './store-sealed.ts'
 import { storeTokens } from './store-tokens.ts'
 
 /** Opens an empty store that nobody else uses; it lives until `t` ends. */
@@ -18,4 +19,5 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
   await t.test('logs', (t) => storeLogs(t, open))
   await t.test('associations, usage, answers, leftovers', (t) => storeResources(t, open))
   await t.test('tenants, keys, logs, health', (t) => storeRest(t, open))
+  await t.test('keys under another root key, values under another seal', (t) => storeSealed(t, open))
 }

@@ -24,7 +24,7 @@ const stopped = async (t: Test) => {
   await install(foundation, { given: undefined, now: 1, log })
   const { credentials } = foundation.kernel.registry.ports
   await createTenant(
-    { ...foundation, credentials },
+    { ...foundation, credentials: credentials! },
     { id: 'second', name: 'Second', key: new Secret(newKey()), now: 2 },
   )
   await foundation.close()

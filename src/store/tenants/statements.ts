@@ -123,7 +123,7 @@ export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
 )
 
 /** Of all owners, by owner, purpose and version, behind a row. */
-export const keysAfter = statement<
+export const keysAfter = serviceStatement<
   Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'> & { limit: number },
   Schema['tenant_keys']
 >(({ builder }, slot) =>
@@ -161,7 +161,7 @@ export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
 )
 
 /** A key that is wrapped by another root key than `root`, purposes of `drop` aside. */
-export const keyOutside = statement<{ root: Uint8Array; drop: unknown }, { tenant_id: string }>(
+export const keyOutside = serviceStatement<{ root: Uint8Array; drop: unknown }, { tenant_id: string }>(
   (dialect, slot) =>
     dialect.builder
       .selectFrom('tenant_keys')
