@@ -12,11 +12,12 @@ import {
   readable,
   SettingError,
 } from './config/parse.ts'
-import { readSettings } from './config/read.ts'
+import { type FileContent, readSettings } from './config/read.ts'
 import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
 import { yaml } from './config/yaml.ts'
 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
+export type { FileContent } from './config/read.ts'
 
 /** The checked configuration (DESIGN §2). Paths are absolute, times in the unit of their name. */
 export interface Config {
@@ -51,6 +52,7 @@ export interface Config {
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
   readonly logLevel: string
+  readonly accessLog: 'failures' | 'all'
   readonly bodyLimit: number
   readonly proxyBodyLimit: number
   readonly destinationTimeoutMs: number
@@ -58,6 +60,8 @@ export interface Config {
   readonly cvcSeconds: number | undefined
   readonly auditSync: boolean
   readonly drainMs: number
+  /** What the configuration file held: with it, another process makes the same configuration of the same environment. */
+  readonly file: Secret<FileContent>
   /** Things that look like mistakes but stop nothing. */
   readonly warnings: readonly string[]
 }
@@ -65,6 +69,8 @@ export interface Config {
 export interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
   readonly file?: string | undefined
+  /** What the file held when it was accepted: it is not read again, and files that it names are not looked at. */
+  readonly content?: FileContent | undefined
   /** What relative paths are relative to. Default: the working directory. */
   readonly cwd?: string
 }
@@ -80,7 +86,7 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
 export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): Config => {
   const cwd = args.cwd ?? process.cwd()
   const path = args.file ?? (env.SIDEVAULT_CONFIG || undefined)
-  const read = readSettings(env, path, cwd)
+  const read = readSettings(env, { file: path, content: args.content }, cwd)
   const { settings } = read
   const faults: ConfigFault[] = [...read.faults]
   const warnings = [...read.warnings]
@@ -100,7 +106,9 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     items.flatMap((item) => parsed(name, () => [parse(item)]) ?? [])
   const file = (name: 'egress_ca' | 'tls_cert' | 'tls_key') => {
     const path = settings[name]
-    return path === undefined ? undefined : parsed(name, () => readable(resolve(cwd, path)))
+    if (path === undefined) return undefined
+    const full = resolve(cwd, path)
+    return args.content === undefined ? parsed(name, () => readable(full)) : full
   }
 
   const listen = parsed('listen', () => parseListen(settings.listen ?? '127.0.0.1:8080'))
@@ -171,19 +179,21 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
     logLevel: settings.log_level ?? 'info',
+    accessLog: settings.access_log === 'all' ? 'all' : 'failures',
     bodyLimit: settings.body_limit ?? 1024 * 1024,
     proxyBodyLimit: settings.proxy_body_limit ?? 8 * 1024 * 1024,
     destinationTimeoutMs: (settings.destination_timeout ?? 25) * 1000,
     cvcSeconds: settings.cvc_seconds,
     auditSync: settings.audit_sync ?? false,
     drainMs: (settings.drain_seconds ?? 30) * 1000,
+    file: new Secret(read.content),
     warnings,
   }
 }
 
 /** The configuration as YAML for people; secrets and plugin configurations print as `[secret]`. */
 export const printConfig = (config: Config): string => {
-  const { warnings: _, pluginBases: __, pluginConfig, ...shown } = config
+  const { warnings: _, pluginBases: __, file: ___, pluginConfig, ...shown } = config
   const plugins = Object.fromEntries(Object.keys(pluginConfig).map((name) => [name, '[secret]']))
   return yaml().stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
 }

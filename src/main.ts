@@ -1,8 +1,9 @@
-import { readFileSync } from 'node:fs'
+import { closeSync, openSync, readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
+import { addReloadCommand } from './commands/reload.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
@@ -46,10 +47,25 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
     last = now
     supervisor.stop()
   }
-  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, stop)
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, stop)
+  const reload = () =>
+    supervisor
+      .reload()
+      .catch((error: Error) => process.stderr.write(`sidevault: nothing was changed. ${error.message}\n`))
+  process.on('SIGHUP', hasTerminal() ? stop : reload)
   watchParent(stop)
   await supervisor.ready
   await supervisor.done
+}
+
+/** With a terminal SIGHUP says that it was closed; without, it is how service managers ask for a reload. */
+const hasTerminal = (): boolean => {
+  try {
+    closeSync(openSync('/dev/tty', 'r'))
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** The bootstrap's own process, or npm, may be killed without a word to us. */
@@ -116,6 +132,7 @@ const program = (): Command => {
   addKeysCommand(root)
   addPluginsCommand(root)
   addProtoCommand(root)
+  addReloadCommand(root)
   addTenantsCommand(root)
   addTransformCommand(root)
   root

@@ -16,8 +16,12 @@ import { yaml } from './yaml.ts'
 /** Variables with our prefix that are not settings. */
 const OTHERS = new Set(['SIDEVAULT_CONFIG'])
 
+/** What a configuration file holds: members as in the schema, unchecked. */
+export type FileContent = Readonly<Record<string, unknown>>
+
 interface Read {
   readonly settings: Settings
+  readonly content: FileContent
   readonly faults: readonly ConfigFault[]
   readonly warnings: readonly string[]
 }
@@ -72,14 +76,18 @@ const fromFile = (value: unknown, name: SettingName): unknown => {
 }
 
 /**
- * Merges the file named by SIDEVAULT_CONFIG (members as in the schema) with the environment, which wins, and checks
- * both against the schema. An empty variable counts as unset. Settings with a fault are left out.
+ * Merges the file named by SIDEVAULT_CONFIG (members as in the schema), or what one held, with the environment, which
+ * wins, and checks both against the schema. An empty variable counts as unset. Settings with a fault are left out.
  */
-export const readSettings = (env: NodeJS.ProcessEnv, file: string | undefined, cwd: string): Read => {
+export const readSettings = (
+  env: NodeJS.ProcessEnv,
+  from: { readonly file: string | undefined; readonly content: FileContent | undefined },
+  cwd: string,
+): Read => {
   const faults: ConfigFault[] = []
   const warnings: string[] = []
   const merged: Record<string, unknown> = {}
-  const content = file ? readFile(resolve(cwd, file), faults) : {}
+  const content = from.content ?? (from.file ? readFile(resolve(cwd, from.file), faults) : {})
   const known = new Set<string>(settingNames)
   for (const name of Object.keys(content))
     if (!known.has(name)) warnings.push(`"${name}" in the configuration file is no setting; it is ignored.`)
@@ -99,5 +107,5 @@ export const readSettings = (env: NodeJS.ProcessEnv, file: string | undefined, c
     faults.push({ name: variableOf(name), problem, remedy: `Expected: ${description}` })
     delete merged[name]
   }
-  return { settings: merged as Settings, faults, warnings }
+  return { settings: merged as Settings, content, faults, warnings }
 }

@@ -48,6 +48,10 @@ export const settingsSchema = Type.Partial(
       pattern: '^(trace|debug|info|warn|error|fatal)$',
       description: 'trace, debug, info, warn, error or fatal.',
     }),
+    access_log: Type.String({
+      pattern: '^(failures|all)$',
+      description: 'Which requests Envoy writes a line about: failures (default) or all.',
+    }),
     body_limit: Type.Integer({
       minimum: 1024,
       maximum: 64 * 1024 * 1024,

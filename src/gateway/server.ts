@@ -9,20 +9,27 @@ import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
 
 export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'uploads'>
 
-export interface GatewayOptions {
-  /** Unix socket to listen on; a left-over one is replaced. */
-  readonly socketPath: string
-  /** Header brands, first canonical. */
-  readonly prefixes: readonly string[]
+/** What may change while it runs. */
+export interface GatewaySettings {
   readonly egress: {
     readonly allow: readonly string[]
     readonly ports: '*' | readonly number[]
     readonly http: boolean
   }
+  /** Bytes of a body, as sent, decoded and with its values in; Envoy's `bodyLimit`. */
+  readonly bodyBytes: number
+}
+
+export interface GatewayOptions {
+  /** Unix socket to listen on; a left-over one is replaced. */
+  readonly socketPath: string
+  /** Header brands, first canonical. */
+  readonly prefixes: readonly string[]
+  readonly egress: GatewaySettings['egress']
   /** Host of the demo destination, when it runs. */
   readonly demoHost?: string
   readonly limits?: {
-    /** Bytes of a body, as sent, decoded and with its values in; Envoy's `bodyLimit`. Default 8 MiB. */
+    /** Default 8 MiB. */
     readonly bodyBytes?: number
     /** Depth and sizes of a body's content, where they differ from BODY_LIMITS. */
     readonly body?: Partial<BodyLimits>
@@ -40,6 +47,8 @@ export interface GatewayOptions {
 }
 
 export interface Gateway {
+  /** For requests that begin from now on. */
+  take(settings: GatewaySettings): void
   /** Stops taking requests, lets those in hand finish for `graceMs` (default 5,000), then breaks them off. */
   close(graceMs?: number): Promise<void>
 }
@@ -53,32 +62,39 @@ const CALLS = 10_000
 export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): Promise<Gateway> => {
   const { limits = {} } = options
   const upload = { ...UPLOAD_LIMITS, ...limits.upload }
-  const bodyLimit = limits.bodyBytes ?? 8 * MIB
   const admission = createAdmission({
     running: limits.running ?? 512,
     bytes: limits.runningBytes ?? 256 * MIB,
   })
-  const start = createExchanges(
-    { ...deps, admission, uploads: createAdmission({ running: upload.running, bytes: 0 }) },
-    {
-      brands: brandRules(options.prefixes),
-      destinations: {
-        allow: options.egress.allow.map(parseCidr),
-        ports: options.egress.ports,
-        http: options.egress.http,
-        ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
+  const uploads = createAdmission({ running: upload.running, bytes: 0 })
+  const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
+    createExchanges(
+      { ...deps, admission, uploads },
+      {
+        brands: brandRules(options.prefixes),
+        destinations: {
+          allow: egress.allow.map(parseCidr),
+          ports: egress.ports,
+          http: egress.http,
+          ...(options.demoHost === undefined ? {} : { demoHost: options.demoHost }),
+        },
+        stepMs: limits.stepMs ?? 10_000,
+        codeStepMs: limits.codeStepMs ?? 14_000,
+        // Envoy's buffer has one limit for what comes in and what is put in its place.
+        body: { ...BODY_LIMITS, decodedBytes: bodyBytes, rewrittenBytes: bodyBytes, ...limits.body },
+        bodyLimit: bodyBytes,
+        upload,
       },
-      stepMs: limits.stepMs ?? 10_000,
-      codeStepMs: limits.codeStepMs ?? 14_000,
-      // Envoy's buffer has one limit for what comes in and what is put in its place.
-      body: { ...BODY_LIMITS, decodedBytes: bodyLimit, rewrittenBytes: bodyLimit, ...limits.body },
-      bodyLimit,
-      upload,
+    )
+  const bodyBytes = limits.bodyBytes ?? 8 * MIB
+  const transport = { messageBytes: bodyBytes + MIB, calls: CALLS }
+  let start = exchanges({ egress: options.egress, bodyBytes })
+  const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), transport)
+  return {
+    take(settings) {
+      transport.messageBytes = settings.bodyBytes + MIB
+      start = exchanges(settings)
     },
-  )
-  const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), {
-    messageBytes: bodyLimit + MIB,
-    calls: CALLS,
-  })
-  return { close: (graceMs = 5_000) => listener.close(graceMs) }
+    close: (graceMs = 5_000) => listener.close(graceMs),
+  }
 }

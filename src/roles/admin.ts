@@ -92,6 +92,7 @@ export const startAdminRole = async (
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
+    take: foundation.take,
     close: async () => {
       clearTimeout(warming)
       await Promise.all([admin.close(), grpc.close(), operator.close()])

@@ -10,22 +10,19 @@ import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { Config } from '../config.ts'
-import { machineAddresses } from '../control-plane/options.ts'
-import { trustBundle } from '../control-plane/trust.ts'
 import { createExpressions } from '../expressions/expressions.ts'
-import { createDestinationCheck } from '../gateway/check-destination.ts'
 import { startKernel } from '../kernel/kernel.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Outbound } from '../outbound/fetch.ts'
 import { openSharedState } from '../shared-state/open.ts'
 import { createRateLimits } from '../shared-state/rate-limits.ts'
 import type { SharedState } from '../shared-state/types.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
+import { openEgress } from './egress.ts'
 import type { Tell } from './running-role.ts'
 
 /** The plugins that come with the service. */
@@ -44,8 +41,10 @@ export interface Foundation {
   readonly ingest: Ingest
   /** What replicas share for a short time. */
   readonly state: SharedState
-  /** Rate limits; undefined: none. */
-  readonly admit: Admit | undefined
+  /** Rate limits, when there are any. */
+  readonly admit: Admit
+  /** Goes on with settings that may change while it runs. */
+  take(config: Config): Promise<void>
   /** In the opposite order of opening. */
   close(): Promise<void>
 }
@@ -107,24 +106,14 @@ export const openFoundation = async (
       { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
       { directory: journalDirectory(config) },
     )
-    const { egress, destinationTimeoutMs: timeoutMs } = config
-    const trust = await trustBundle(egress.ca)
-    const own = { addresses: machineAddresses(), port: options.listenPort ?? config.listen.port }
-    // Loaded when code first asks for something: most processes start without.
-    let outbound: Promise<Outbound> | undefined
-    const fetch: Outbound['fetch'] = async (request, signal) => {
-      outbound ??= import('../outbound/fetch.ts').then(({ createOutbound }) =>
-        createOutbound({ egress, trust, own, timeoutMs }),
-      )
-      return (await outbound).fetch(request, signal)
-    }
-    closers.push(async () => (await outbound)?.close())
+    const egress = await openEgress(config, { listenPort: options.listenPort ?? config.listen.port })
+    closers.push(() => egress.close())
     const codeHost = createCodeHost({
       startSandbox: async () => {
         const { createSandbox } = await import('../sandbox/sandbox.ts')
         return createSandbox({ log, metrics }, onSandbox === undefined ? {} : { onChild: onSandbox })
       },
-      fetch,
+      fetch: egress.fetch,
     })
     closers.push(() => codeHost.close())
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
@@ -137,12 +126,12 @@ export const openFoundation = async (
         metrics,
         journal,
         ingested: () => ingest.catchUp(),
-        checkDestination: createDestinationCheck(egress),
+        checkDestination: egress.checkDestination,
         createExpressions,
         createVault: (parts) =>
           createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
         createCode: codeHost.createCode,
-        fetch,
+        fetch: egress.fetch,
       },
       {
         plugins: config.plugins,
@@ -162,8 +151,13 @@ export const openFoundation = async (
       log,
     })
     closers.push(() => state.close())
-    const admit = createRateLimits({ state, hash }, config.rateLimits)
-    return { store, keys, journal, kernel, metrics, codeHost, ingest, state, admit, close }
+    let limits = createRateLimits({ state, hash }, config.rateLimits)
+    const admit: Admit = async (visitor) => limits?.(visitor)
+    const take = async (next: Config) => {
+      await egress.take(next)
+      limits = createRateLimits({ state, hash }, next.rateLimits)
+    }
+    return { store, keys, journal, kernel, metrics, codeHost, ingest, state, admit, take, close }
   } catch (error) {
     await close()
     throw error

@@ -87,6 +87,10 @@ export const startGatewayRole = async (
       : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
+    take: async (next) => {
+      await foundation.take(next)
+      gateway.take({ egress: next.egress, bodyBytes: next.proxyBodyLimit })
+    },
     close: async () => {
       warmer.close()
       await pages?.close()

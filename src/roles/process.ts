@@ -5,7 +5,7 @@
 import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
-import { loadConfig } from '../config.ts'
+import { type Config, type FileContent, loadConfig } from '../config.ts'
 import type { ProcessStart, Report } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import { preload } from './preload.ts'
@@ -33,17 +33,24 @@ process.on('exit', () => {
   for (const pid of sandboxes) killQuietly(pid)
 })
 
+const configOf = ({ configFile: file, baseDir: cwd }: ProcessStart, content: FileContent): Config =>
+  loadConfig(process.env, { file, cwd, content })
+
 const run = async (start: ProcessStart): Promise<RunningRole> => {
-  const config = loadConfig(process.env, { file: start.configFile, cwd: start.baseDir })
+  const config = configOf(start, start.content)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
   if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, tell)
   return (await import('./gateway.ts')).startGatewayRole(config, start, log, tell)
 }
 
+let takeSettings: (content: FileContent) => Promise<void> = async () => {}
+
 const begin = (start: ProcessStart) => {
   process.title = `sidevault: ${start.kind}`
-  role = run(start)
+  const running = run(start)
+  role = running
+  takeSettings = async (content) => (await running).take(configOf(start, content))
   role.then(
     ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
     (error: unknown) => {
@@ -59,6 +66,19 @@ const begin = (start: ProcessStart) => {
 }
 
 process.title = 'sidevault: loading'
-watchSupervisor(begin, async () => (await role)?.close())
+watchSupervisor({
+  start: begin,
+  settings: (content) => {
+    takeSettings(content).then(
+      () => report({ kind: 'settings' }),
+      // Nobody may go on with settings that were taken back.
+      (error: unknown) => {
+        createLog('process').fatal({ err: error }, 'the process cannot take new settings')
+        process.exit(1)
+      },
+    )
+  },
+  stop: async () => (await role)?.close(),
+})
 await preload(process.argv[2])
 if (role === undefined) process.title = 'sidevault: spare'

@@ -1,3 +1,5 @@
+import type { Config } from '../config.ts'
+
 /** Milliseconds from when a process answers until it makes code ready: that may not slow down what starts beside it. */
 export const WARM_AFTER_MS = 1_000
 
@@ -5,6 +7,8 @@ export const WARM_AFTER_MS = 1_000
 export interface RunningRole {
   /** The admin process of a first start: what the supervisor has to tell. */
   readonly installed?: { readonly key?: string }
+  /** Goes on with settings that may change while it runs. */
+  take(config: Config): Promise<void>
   /** Lets requests in hand end, then closes everything. */
   close(): Promise<void>
 }

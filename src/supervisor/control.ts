@@ -42,9 +42,16 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   return JSON.parse(Buffer.concat(chunks).toString())
 }
 
+export interface ControlDeps {
+  readonly log: Log
+  readonly clock: Clock
+  /** For `POST /reload`: what it resolves with is the answer. */
+  readonly reload?: () => Promise<object>
+}
+
 /** Serves `options` on a unix socket. Resolves when it listens. Throws an Error naming an option that cannot be. */
 export const startControl = async (
-  { log, clock }: { readonly log: Log; readonly clock: Clock },
+  { log, clock, reload }: ControlDeps,
   { socketPath, options }: { readonly socketPath: string; readonly options: BootstrapOptions },
 ): Promise<Control> => {
   const discovery = createDiscovery({ clock })
@@ -83,10 +90,23 @@ export const startControl = async (
     return mine
   }
 
+  /** For the operator, and for those who ask how things are. */
+  const command = async (route: string): Promise<{ readonly status: number; readonly body: object }> => {
+    if (route === 'GET /status') return { status: 200, body: discovery.status() }
+    if (route !== 'POST /reload' || reload === undefined) return { status: 404, body: {} }
+    try {
+      return { status: 200, body: await reload() }
+    } catch (error) {
+      return { status: 409, body: { detail: error instanceof Error ? error.message : String(error) } }
+    }
+  }
+
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const kind = request.method === 'POST' ? KIND_BY_PATH.get(request.url) : undefined
     if (kind === undefined) {
-      response.writeHead(404).end()
+      const reply = await command(`${request.method} ${request.url}`)
+      response.writeHead(reply.status, { 'content-type': 'application/json' })
+      response.end(JSON.stringify(reply.body))
       return
     }
     const gone = new AbortController()

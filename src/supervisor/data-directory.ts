@@ -1,7 +1,7 @@
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import type { Role } from './messages.ts'
+import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 export interface DataDirectory {
@@ -42,7 +42,7 @@ const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
  * Throws StartError when another supervisor has it or it cannot be written.
  */
 export const openDataDirectory = (dataDir: string, role: Role): DataDirectory => {
-  const runDir = role === 'all' ? 'run' : `run-${role}`
+  const runDir = runDirOf(role)
   const locks = join(dataDir, 'run')
   try {
     for (const directory of [dataDir, locks, join(dataDir, runDir)]) {

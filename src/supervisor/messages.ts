@@ -1,4 +1,6 @@
-/** What the supervisor tells a process of ours before it begins: never a secret. */
+import type { FileContent } from '../config.ts'
+
+/** What the supervisor tells a process of ours before it begins. */
 export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
   /** Which parts this supervisor runs. */
@@ -8,6 +10,8 @@ export interface ProcessStart {
   /** What relative paths of the configuration are relative to. */
   readonly baseDir: string
   readonly configFile: string | undefined
+  /** What the configuration file held when it was accepted. */
+  readonly content: FileContent
   /** Where sockets are, relative to the data directory, which is the working directory. */
   readonly runDir: string
   /** Where Envoy listens, with the port that was picked. */
@@ -22,6 +26,8 @@ export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
 /** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
 export type Order =
   | { readonly kind: 'start'; readonly start: ProcessStart }
+  /** Settings that may change while it runs, by another content of the configuration file. */
+  | { readonly kind: 'settings'; readonly content: FileContent }
   | { readonly kind: 'stop' }
   | { readonly kind: 'envoy'; readonly pid: number }
 
@@ -33,8 +39,13 @@ export type Report =
   | { readonly kind: 'progress'; readonly place?: string }
   /** A child of it that runs tenants' code: killed when the process itself cannot do it any more. */
   | { readonly kind: 'sandbox'; readonly pid: number; readonly alive: boolean }
+  /** It goes on with the settings that it was told last. */
+  | { readonly kind: 'settings' }
   /** It cannot start; the message is for people. `configuration`: what the operator asked for is at fault. */
   | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
+
+/** Where the sockets of a supervisor are, relative to the data directory. */
+export const runDirOf = (role: Role): string => (role === 'all' ? 'run' : `run-${role}`)
 
 /** Socket paths, relative to the data directory: short enough for any path above it. */
 export const socketsIn = (runDir: string, workers: number) => ({

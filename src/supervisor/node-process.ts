@@ -1,6 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
+import type { FileContent } from '../config.ts'
 import type { ProcessKind } from './managed.ts'
 import type { Order, ProcessStart, Report } from './messages.ts'
 import { StartError } from './start-error.ts'
@@ -43,11 +44,33 @@ const watchSandboxes = (child: ChildProcess): void => {
   })
 }
 
+/** Nobody may go on with settings that were taken back; who is slower is born again with the new ones. */
+const SETTINGS_MS = 5_000
+
+/** Resolves when a process goes by the settings that this content of the configuration file means, or is gone. */
+export const giveSettings = (child: ChildProcess | undefined, content: FileContent): Promise<void> =>
+  new Promise((resolve) => {
+    if (!child?.connected) return resolve()
+    const done = () => {
+      clearTimeout(late)
+      child.off('message', listen)
+      child.off('exit', done)
+      resolve()
+    }
+    const listen = (report: Report) => {
+      if (report.kind === 'settings') done()
+    }
+    const late = setTimeout(() => child.kill('SIGKILL'), SETTINGS_MS)
+    child.on('message', listen)
+    child.once('exit', done)
+    order(child, { kind: 'settings', content })
+  })
+
 /** A process of ours (admin or gateway), kept alive; `onReady` gets its first words each time. */
 export const nodeKind = (
   name: string,
   options: {
-    readonly start: ProcessStart
+    readonly start: () => ProcessStart
     /** A process that waits for its order. */
     readonly spawn: () => ChildProcess
     readonly onReady: (report: Extract<Report, { kind: 'ready' }>) => void
@@ -59,7 +82,7 @@ export const nodeKind = (
     spawn: () => {
       const child = options.spawn()
       watchSandboxes(child)
-      order(child, { kind: 'start', start: options.start })
+      order(child, { kind: 'start', start: options.start() })
       return child
     },
     doing: (child) => places.get(child),
@@ -67,7 +90,7 @@ export const nodeKind = (
       new Promise((resolve, reject) => {
         let limit: NodeJS.Timeout | undefined
         child.on('message', (report: Report) => {
-          if (report.kind === 'sandbox') return
+          if (report.kind === 'sandbox' || report.kind === 'settings') return
           clearTimeout(limit)
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))

@@ -7,10 +7,14 @@ export const callSocket = (
   socketPath: string,
   method: 'GET' | 'POST' | 'DELETE',
   path: string,
-  { signal, body: sent }: { readonly signal?: AbortSignal; readonly body?: object } = {},
+  {
+    signal,
+    body: sent,
+    timeoutMs = TIMEOUT_MS,
+  }: { readonly signal?: AbortSignal; readonly body?: object; readonly timeoutMs?: number } = {},
 ): Promise<{ readonly status: number; readonly body: string }> =>
   new Promise((resolve, reject) => {
-    const options = { socketPath, method, path, agent: false, timeout: TIMEOUT_MS }
+    const options = { socketPath, method, path, agent: false, timeout: timeoutMs }
     const call = request({ ...options, ...(signal ? { signal } : {}) }, (response) => {
       let body = ''
       response.setEncoding('utf8')

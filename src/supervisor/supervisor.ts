@@ -3,7 +3,7 @@ import { writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
 import { systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
 import { keepTrustBundle } from '../control-plane/trust.ts'
 import { announcement, baseUrl } from './announcement.ts'
@@ -12,9 +12,10 @@ import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
+import { createLiveSettings, type LiveSettings, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
-import { forkProcess, nodeKind, order } from './node-process.ts'
+import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
 import { createSpare } from './spare.ts'
@@ -43,6 +44,8 @@ export interface Supervisor {
   readonly done: Promise<void>
   /** Drains and stops all processes; a second call stops waiting and kills what is left. */
   stop(): void
+  /** Goes on with what the configuration file, and the files that it names, hold now (`LiveSettings.reload`). */
+  reload(): Promise<Reloaded>
 }
 
 const whenAborted = (signal: AbortSignal): Promise<never> =>
@@ -63,6 +66,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const impatient = new AbortController()
   let stopping: Promise<void> | undefined
   let control: Control | undefined
+  let settings: LiveSettings | undefined
   let envoy: Managed | undefined
   let services: readonly Managed[] = []
   const first: { installed: boolean; key: string | undefined } = { installed: false, key: undefined }
@@ -77,7 +81,11 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const shutDown = async () => {
     log.info('stopping')
     spare.close()
-    const enough = AbortSignal.any([impatient.signal, AbortSignal.timeout(config.drainMs)])
+    settings?.close()
+    const enough = AbortSignal.any([
+      impatient.signal,
+      AbortSignal.timeout((settings?.current ?? config).drainMs),
+    ])
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
     await Promise.all(services.map((one) => end(one, (child) => order(child, { kind: 'stop' }))))
@@ -99,9 +107,9 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const { SIDEVAULT_BOOTSTRAP_KEY: _, ...env } = options.env
   const spare = createSpare(() => forkProcess(env, config.dataDir))
   let announced = false
-  const startService = (name: string, start: ProcessStart): Managed => {
+  const startService = (name: string, start: Omit<ProcessStart, 'content'>): Managed => {
     const kind = nodeKind(name, {
-      start,
+      start: () => ({ ...start, content: (settings?.current ?? config).file.reveal() }),
       spawn: () =>
         spare.take() ?? forkProcess(start.kind === 'admin' ? options.env : env, config.dataDir, start.kind),
       onReady: (report) => {
@@ -120,9 +128,24 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const listen = await claimPort(config.listen)
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
-    const given = await envoyOptions(config, { role, listen, runDir, demoAuthority })
+    const optionsOf = (next: Config) =>
+      envoyOptions(next, { role, listen, runDir, demoAuthority, now: systemClock.now() })
+    const given = await optionsOf(config)
     await keepTrustBundle(runDir, given.egress.trustBundle)
-    control = await startControl({ log, clock: systemClock }, { socketPath: sockets.control, options: given })
+    control = await startControl(
+      { log, clock: systemClock, reload: async () => reload() },
+      { socketPath: sockets.control, options: given },
+    )
+    settings = createLiveSettings(config, {
+      control,
+      envoyOptions: optionsOf,
+      tell: async (content) => {
+        await Promise.all(services.map((one) => giveSettings(one.child, content)))
+      },
+      env: options.env,
+      configFile: options.configFile,
+      log,
+    })
     const bootstrap = `${runDir}/envoy.json`
     const { envoyAdmin: envoyAdminSocket, control: controlSocket } = sockets
     await writeFile(bootstrap, JSON.stringify(renderBootstrap({ envoyAdminSocket, controlSocket })), {
@@ -177,6 +200,11 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     announced = true
     spare.prepare()
   }
+  const reload = async (): Promise<Reloaded> => {
+    if (!announced || settings === undefined || stopping !== undefined)
+      throw new StartError('The service is starting or stopping. Try again when it is ready.')
+    return settings.reload()
+  }
   const ready = begin().catch(async (error: unknown) => {
     if (stopping !== undefined) return
     impatient.abort()
@@ -184,9 +212,9 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     await done
     if (first.key !== undefined)
       options.print(`The start failed after the management key was made (shown this once): ${first.key}\n`)
-    if (error instanceof StartError) throw error
+    if (error instanceof StartError || error instanceof ConfigError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new StartError(`The service did not become ready: ${reason}. See the log lines above.`)
   })
-  return { ready, done, stop }
+  return { ready, done, stop, reload }
 }

@@ -1,11 +1,20 @@
 import { killQuietly } from '../common/kill.ts'
+import type { FileContent } from '../config.ts'
 import type { Order, ProcessStart } from './messages.ts'
 
 /**
- * For the processes below the supervisor: `start` and `stop` run when it says so, `stop` also on SIGTERM. When it dies without a word, this
+ * For the processes below the supervisor: what it orders runs, `stop` also on SIGTERM. When it dies without a word, this
  * process ends at once and takes Envoy with it, so that nothing is left behind.
  */
-export const watchSupervisor = (start: (start: ProcessStart) => void, stop: () => Promise<void>): void => {
+export const watchSupervisor = ({
+  start,
+  settings,
+  stop,
+}: {
+  readonly start: (start: ProcessStart) => void
+  readonly settings: (content: FileContent) => void
+  readonly stop: () => Promise<void>
+}): void => {
   let envoy: number | undefined
   let stopping = false
   const end = () => {
@@ -18,6 +27,7 @@ export const watchSupervisor = (start: (start: ProcessStart) => void, stop: () =
   }
   process.on('message', (message: Order) => {
     if (message.kind === 'start') start(message.start)
+    else if (message.kind === 'settings') settings(message.content)
     else if (message.kind === 'envoy') envoy = message.pid
     else end()
   })

@@ -9,7 +9,12 @@ const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 /** The program as a person starts it: no key is given. `ms`: how long until it was ready, or had ended. */
 export const start = async (
   dataDir: string,
-  options: { port?: number; env?: Record<string, string> } = {},
+  options: {
+    port?: number
+    env?: Record<string, string>
+    /** Without a terminal, as under a service manager. */
+    detached?: boolean
+  } = {},
 ) => {
   const port = options.port ?? (await freePort())
   const began = performance.now()
@@ -21,6 +26,7 @@ export const start = async (
       SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
       ...options.env,
     },
+    detached: options.detached ?? false,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'], // without us it stops
   })
   const output = { stdout: '', stderr: '' }

@@ -1,0 +1,58 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { type Command, Option } from 'commander'
+import { isObject } from '../common/json.ts'
+import { loadConfig } from '../config.ts'
+import { ROLES, runDirOf, socketsIn } from '../supervisor/messages.ts'
+import { callSocket } from '../supervisor/socket-call.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+/** Envoy may just be starting. */
+const PATIENCE_MS = 60_000
+
+const print = (line: string) => process.stdout.write(`${line}\n`)
+
+const reloadOne = async (socket: string): Promise<void> => {
+  const answer = await callSocket(socket, 'POST', '/reload', { timeoutMs: PATIENCE_MS }).catch(
+    () => undefined,
+  )
+  const value: unknown = answer === undefined ? undefined : JSON.parse(answer.body)
+  if (answer?.status !== 200 || !isObject(value))
+    throw new StartError(
+      `Nothing was changed. ${isObject(value) ? value.detail : 'The service does not answer.'}`,
+      { configuration: answer !== undefined },
+    )
+  const { taken, waiting, warnings } = value as Record<'taken' | 'waiting' | 'warnings', readonly string[]>
+  for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
+  for (const name of taken) print(`in force                  ${name}`)
+  for (const name of waiting) print(`from the next start on    ${name}`)
+  print(
+    taken.length + waiting.length > 0
+      ? 'Settings are taken.'
+      : 'No setting changed; certificates were read again.',
+  )
+}
+
+/** `sidevault reload`: for the operator of a running service, on its machine. */
+export const addReloadCommand = (root: Command): void => {
+  root
+    .command('reload')
+    .description(
+      'make a running service read its configuration file and certificates anew, without a restart',
+    )
+    .addOption(new Option('--config <file>', 'JSON or YAML file with settings; the environment wins'))
+    .action(async ({ config }: { config?: string }) => {
+      // Faults of the new configuration are told here, before the service is asked.
+      const { dataDir } = loadConfig(process.env, { file: config })
+      const sockets = ROLES.map((role) => socketsIn(runDirOf(role), 1).control).filter((path) =>
+        existsSync(join(dataDir, path)),
+      )
+      if (sockets.length === 0)
+        throw new StartError(
+          `No service runs on the data directory "${dataDir}". Start it, or set SIDEVAULT_DATA_DIR.`,
+        )
+      // Paths of sockets are short; that of the data directory may not be.
+      process.chdir(dataDir)
+      for (const socket of sockets) await reloadOne(socket)
+    })
+}

@@ -1,0 +1,45 @@
+import type { Config } from '../config.ts'
+import { machineAddresses } from '../control-plane/options.ts'
+import { trustBundle } from '../control-plane/trust.ts'
+import { createDestinationCheck } from '../gateway/check-destination.ts'
+import type { Outbound } from '../outbound/fetch.ts'
+
+export interface Egress {
+  readonly fetch: Outbound['fetch']
+  /** Throws `bad_destination` or `destination_forbidden`. */
+  readonly checkDestination: (url: string) => void
+  /** Goes on with other settings; requests that are out end under the old ones. */
+  take(config: Config): Promise<void>
+  close(): Promise<void>
+}
+
+/** Where this process's own requests, and those of code, may go. Rejects when the authorities cannot be read. */
+export const openEgress = async (
+  config: Config,
+  { listenPort }: { readonly listenPort: number },
+): Promise<Egress> => {
+  const own = { addresses: machineAddresses(), port: listenPort }
+  const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config) => ({
+    options: { egress, trust: await trustBundle(egress.ca), own, timeoutMs },
+    check: createDestinationCheck(egress),
+  })
+  let current = await read(config)
+  // Loaded when code first asks for something: most processes start without.
+  let outbound: Promise<Outbound> | undefined
+  return {
+    fetch: async (request, signal) => {
+      outbound ??= import('../outbound/fetch.ts').then(({ createOutbound }) =>
+        createOutbound(current.options),
+      )
+      return (await outbound).fetch(request, signal)
+    },
+    checkDestination: (url) => current.check(url),
+    take: async (next) => {
+      current = await read(next)
+      const before = outbound
+      outbound = undefined
+      before?.then((one) => one.close()).catch(() => {})
+    },
+    close: async () => (await outbound)?.close(),
+  }
+}

@@ -1,0 +1,90 @@
+/** Settings that change while the service runs: Envoy has them first, since it may refuse, then the processes. */
+
+import { dirname } from 'node:path'
+import type { Log } from '../common/log.ts'
+import { createTurns } from '../common/turns.ts'
+import { liveChanges } from '../config/live.ts'
+import { variableOf } from '../config/schema.ts'
+import { type Config, type FileContent, loadConfig } from '../config.ts'
+import type { BootstrapOptions } from '../control-plane/options.ts'
+import { keepTrustBundle } from '../control-plane/trust.ts'
+import type { Control } from './control.ts'
+import { watchFiles } from './watch-files.ts'
+
+/** Variables of settings that changed. */
+export interface Reloaded {
+  /** In force. */
+  readonly taken: readonly string[]
+  /** In force from the next start. */
+  readonly waiting: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+export interface LiveSettings {
+  readonly current: Config
+  /**
+   * Reads the configuration file, and the files that it names, anew. Resolves when Envoy and all processes go by what
+   * they hold. Rejects with ConfigError (every fault), or with what Envoy refused: then all is as it was.
+   */
+  reload(): Promise<Reloaded>
+  close(): void
+}
+
+export interface LiveSettingsDeps {
+  readonly control: Control
+  /** What Envoy's configuration is made from; rejects with ConfigError. */
+  readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
+  /** Resolves when every process goes by what the configuration file holds. */
+  readonly tell: (content: FileContent) => Promise<void>
+  readonly env: NodeJS.ProcessEnv
+  readonly configFile: string | undefined
+  readonly log: Log
+}
+
+const filesOf = ({ tls, egress }: Config): readonly string[] =>
+  [tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined)
+
+/** Begins with `config`; certificates and authorities are looked at all the time, the configuration file when asked. */
+export const createLiveSettings = (config: Config, deps: LiveSettingsDeps): LiveSettings => {
+  const { control, env, configFile: file, log } = deps
+  const { baseDir: cwd } = config
+  const inTurn = createTurns()
+  let current = config
+
+  const take = async (next: Config): Promise<void> => {
+    const options = await deps.envoyOptions(next)
+    await control.change(() => options)
+    await deps.tell(next.file.reveal())
+    const { trustBundle } = options.egress
+    await keepTrustBundle(dirname(trustBundle), trustBundle)
+    current = next
+  }
+
+  const reload = async (): Promise<Reloaded> => {
+    const asked = loadConfig(env, { file, cwd })
+    const { content, taken, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
+    await take(loadConfig(env, { file, cwd, content }))
+    const result = {
+      taken: taken.map(variableOf),
+      waiting: waiting.map(variableOf),
+      warnings: asked.warnings,
+    }
+    log.info(result, 'settings are taken')
+    return result
+  }
+
+  /** Files are often written one after the other: what does not fit yet is looked at again with the next change. */
+  const renew = () =>
+    inTurn('', () => take(current)).then(
+      () => log.info('certificates are read again'),
+      (error: unknown) => log.warn(`changed certificates are not taken: ${String(error)}`),
+    )
+  const watching = watchFiles(() => filesOf(current), renew)
+  return {
+    get current() {
+      return current
+    },
+    reload: () => inTurn('', reload),
+    close: () => watching.close(),
+  }
+}

@@ -1,0 +1,178 @@
+/** Settings change under steady traffic: nothing fails, and what was changed is in force. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { Agent, request } from 'node:https'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startDestination } from '../kit/destination.ts'
+import { startDns } from '../kit/dns.ts'
+import { freePort } from '../kit/sidevault.ts'
+import { descendants, until } from './processes.ts'
+import { start } from './start.ts'
+
+const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
+const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+
+const directory = mkdtempSync(join(tmpdir(), 'sidevault-reload-'))
+const path = (name: string) => join(directory, name)
+const [edge, first, second] = await Promise.all([
+  createAuthority('edge'),
+  createAuthority('first'),
+  createAuthority('second'),
+])
+const writeCertificate = async () => {
+  const { cert, key } = await edge.issue(['127.0.0.1'])
+  writeFileSync(path('cert.pem'), cert)
+  writeFileSync(path('key.pem'), key)
+  return cert
+}
+const dns = await startDns()
+const [one, other] = await Promise.all([
+  startDestination(await first.issue(['one.test'])),
+  startDestination(await second.issue(['other.test'])),
+])
+for (const name of ['one.test', 'other.test']) dns.set(name, { a: ['127.0.0.1'] })
+
+let file: Record<string, unknown> = {
+  tls_cert: path('cert.pem'),
+  tls_key: path('key.pem'),
+  egress_allow: ['127.0.0.1/32'],
+  egress_ports: ['*'],
+  egress_dns: [`127.0.0.1:${dns.port}`],
+  egress_ca: path('ca.pem'),
+}
+const configure = (changes: Record<string, unknown>) => {
+  file = { ...file, ...changes }
+  writeFileSync(path('sidevault.json'), JSON.stringify(file))
+}
+configure({})
+writeFileSync(path('ca.pem'), first.pem)
+await writeCertificate()
+
+const port = await freePort()
+const env = { SIDEVAULT_CONFIG: path('sidevault.json'), SIDEVAULT_BOOTSTRAP_KEY: MANAGEMENT_KEY }
+const service = await start(path('data'), { port, env, detached: true })
+t.teardown(async () => {
+  await service.stop()
+  await Promise.all([one.close(), other.close(), dns.close()])
+  rmSync(directory, { recursive: true, force: true })
+})
+
+const keepAlive = new Agent({ keepAlive: true, rejectUnauthorized: false })
+t.teardown(() => keepAlive.destroy())
+const call = (method: string, url: string, headers: Record<string, string>, body?: string) =>
+  new Promise<{ status: number; text: string }>((resolve, reject) => {
+    request({ host: '127.0.0.1', port, method, path: url, headers, agent: keepAlive }, async (response) => {
+      let text = ''
+      for await (const chunk of response.setEncoding('utf8')) text += chunk
+      resolve({ status: response.statusCode ?? 0, text })
+    })
+      .on('error', reject)
+      .end(body)
+  })
+const made = await call(
+  'POST',
+  '/applications',
+  { 'svc-api-key': MANAGEMENT_KEY, 'content-type': 'application/json' },
+  JSON.stringify({ name: 'test', type: 'private', permissions: ['token:use'] }),
+)
+const key = JSON.parse(made.text).key as string
+const proxy = (destination: { port: number }, name: string, body = 'x') =>
+  call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-url': `https://${name}:${destination.port}` }, body)
+
+/** The certificate that new connections are shown. */
+const shown = () =>
+  new Promise<string>((resolve, reject) => {
+    const socket = connect({ host: '127.0.0.1', port, rejectUnauthorized: false }, () => {
+      resolve(socket.getPeerCertificate().raw.toString('base64'))
+      socket.destroy()
+    }).on('error', reject)
+  })
+const isShown = async (cert: string) => cert.replaceAll('\n', '').includes(await shown())
+
+const reload = () =>
+  new Promise<{ code: number; stdout: string; stderr: string }>((resolve) => {
+    const options = { env: { PATH: process.env.PATH, SIDEVAULT_DATA_DIR: path('data'), ...env } }
+    execFile(process.execPath, [script, 'reload'], options, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    )
+  })
+
+t.test('nothing fails while settings change, and each change is in force', async (t) => {
+  t.equal((await proxy(one, 'one.test')).status, 200)
+  t.equal((await proxy(other, 'other.test')).status, 502, 'its authority is not trusted yet')
+  const failures: string[] = []
+  let calls = 0
+  let running = true
+  const client = async () => {
+    while (running) {
+      const { status, text } = await proxy(one, 'one.test').catch((error) => ({
+        status: 0,
+        text: String(error),
+      }))
+      calls++
+      if (status !== 200) failures.push(`${status} ${text}`)
+    }
+  }
+  const traffic = Promise.all([client(), client(), client()])
+
+  writeFileSync(path('ca.pem'), `${first.pem}${second.pem}`)
+  const cert = await writeCertificate()
+  configure({ proxy_body_limit: 2048, access_log: 'all', egress_http: true, workers: 3 })
+  const { code, stdout, stderr } = await reload()
+  t.equal(code, 0, stderr)
+  t.match(stdout, /in force +SIDEVAULT_PROXY_BODY_LIMIT/)
+  t.match(stdout, /in force +SIDEVAULT_ACCESS_LOG/)
+  t.match(stdout, /from the next start on +SIDEVAULT_WORKERS/)
+  t.ok(await isShown(cert), 'the new certificate is shown')
+  t.equal((await proxy(other, 'other.test')).status, 200, 'the new authority is trusted')
+  t.equal((await proxy(one, 'one.test', 'x'.repeat(2048))).status, 200)
+  t.equal((await proxy(one, 'one.test', 'x'.repeat(2049))).status, 413)
+
+  configure({ egress_allow: ['nonsense'], destination_timeout: 0 })
+  const refused = await reload()
+  t.equal(refused.code, 2)
+  t.match(refused.stderr, /SIDEVAULT_EGRESS_ALLOW.*nonsense/)
+  t.match(refused.stderr, /SIDEVAULT_DESTINATION_TIMEOUT/)
+  configure({ egress_allow: ['127.0.0.1/32'], destination_timeout: 20 })
+
+  writeFileSync(path('ca.pem'), 'no certificate')
+  const damaged = await reload()
+  t.equal(damaged.code, 2)
+  t.match(damaged.stderr, /Nothing was changed.*\n.*SIDEVAULT_EGRESS_CA.*holds no PEM certificate/)
+  writeFileSync(path('ca.pem'), second.pem + first.pem)
+
+  const renewed = await writeCertificate()
+  await until('certificates are watched', () => isShown(renewed))
+
+  running = false
+  await traffic
+  t.same(failures, [])
+  t.ok(calls > 20, `${calls} calls`)
+})
+
+t.test('a range that is taken back is refused, also after a restart of the gateway', async (t) => {
+  configure({ egress_allow: [] })
+  service.child.kill('SIGHUP') // without a terminal: a reload
+  await until('the range is refused', async () => (await proxy(one, 'one.test')).status === 403)
+  const gateway = descendants(service.child.pid ?? 0).find(({ command }) =>
+    /^sidevault: gateway/.test(command),
+  )
+  process.kill(gateway?.pid ?? 0, 'SIGKILL')
+  configure({ egress_allow: ['nonsense'] })
+  await until('the gateway is back', async () => (await proxy(one, 'one.test')).status !== 504)
+  t.equal((await proxy(one, 'one.test')).status, 403)
+  configure({ egress_allow: ['127.0.0.1/32'] })
+  t.equal((await reload()).code, 0)
+  t.equal((await proxy(one, 'one.test')).status, 200)
+  const envoy = descendants(service.child.pid ?? 0).find(({ command }) => /envoy\.json/.test(command))
+  process.kill(envoy?.pid ?? 0, 'SIGKILL')
+  await until('Envoy is back with what it had', async () => {
+    const answer = await proxy(one, 'one.test').catch(() => undefined)
+    return answer?.status === 200
+  })
+})
