@@ -1,4 +1,4 @@
-import type { Expression, Kysely, RawBuilder, SqlBool } from 'kysely'
+import type { Compilable, Expression, Kysely, RawBuilder, SqlBool } from 'kysely'
 import type { Schema } from './schema.ts'
 
 /** What the engines say differently. Everything else is built by Kysely, once for both. */
@@ -12,6 +12,10 @@ export interface Dialect {
   readonly list: (values: readonly (string | number)[]) => unknown
   /** A column that no index shall be picked for: the order of the walk matters more. */
   readonly unindexed: <T>(column: string) => RawBuilder<T>
+  /** An insert of one row that `Session.insert` runs. */
+  readonly numbered: <T extends Compilable>(
+    insert: T & { returning(column: 'seq'): Compilable<{ seq: number }> },
+  ) => Compilable<{ seq: number }>
   /** The rows that a command reads stay as they are until its end. */
   readonly held: <T>(query: T & { forShare(): T }) => T
   /** The condition with `unknown` read as false, so that it can be negated. */

@@ -8,6 +8,8 @@ export interface Session {
   readonly dialect: Dialect
   all<P extends object, R>(statement: Statement<P, R>, values: P): Promise<readonly R[]>
   get<P extends object, R>(statement: Statement<P, R>, values: P): Promise<R | undefined>
+  /** An insert of one row, built by `dialect.numbered`: the row's `seq`, undefined when none was written. */
+  insert<P extends object>(statement: Statement<P, { seq: number }>, values: P): Promise<number | undefined>
   /** How many rows were written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */

@@ -63,9 +63,9 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
       created_at: now,
       expires_at: endOf(record, mutation.shape),
     }
-    const inserted = await session.get(insertRecord, values)
-    if (!inserted) throw taken()
-    await writeMembers(session, inserted.seq, mutation)
+    const seq = await session.insert(insertRecord, values)
+    if (seq === undefined) throw taken()
+    await writeMembers(session, seq, mutation)
     return
   }
   const current = await session.get(recordById, key)

@@ -54,13 +54,13 @@ const insert = async (
     id,
     metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
   }
-  const inserted = await session.get(insertToken, values)
-  if (inserted) return inserted.seq
+  const seq = await session.insert(insertToken, values)
+  if (seq !== undefined) return seq
   const { tenant_id } = token
   const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
   if (!expired) return undefined
   counts.removed({ tenant_id, ...expired })
-  return (await session.get(insertToken, values))?.seq
+  return session.insert(insertToken, values)
 }
 
 /** With the parent that a child was asked for; a token that duplicates its own parent stays alone. */

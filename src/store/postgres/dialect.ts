@@ -25,6 +25,7 @@ export const postgresDialect: Dialect = {
   list: (values) => values,
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
+  numbered: (insert) => insert.returning('seq'),
   held: (query) => query.forShare(),
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

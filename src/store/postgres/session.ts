@@ -55,6 +55,7 @@ const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
     dialect: postgresDialect,
     all: async (statement, values) => (await send(statement, values)).rows,
     get: async (statement, values) => (await send(statement, values)).rows[0],
+    insert: async (statement, values) => (await send(statement, values)).rows[0]?.seq,
     run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
     query: async (query, tenantId) => {
       const { sql: text, parameters } = query.compile()

@@ -56,25 +56,26 @@ export const newestRecords = serviceStatement<{ collection: string; limit: numbe
       .select(COLUMNS),
 )
 
-/** Answers no row when the id is taken. */
+/** Writes no row when the id is taken. */
 export const insertRecord = statement<
   RecordKey & { name: string | null; body: string; created_at: number; expires_at: number | null },
   { seq: number }
->(({ builder }, slot) =>
-  builder
-    .insertInto('records')
-    .values({
-      collection: slot('collection'),
-      tenant_id: slot('tenant_id'),
-      id: slot('id'),
-      version: 1,
-      name: slot('name'),
-      body: slot('body'),
-      created_at: slot('created_at'),
-      expires_at: slot('expires_at'),
-    })
-    .onConflict((conflict) => conflict.columns(['collection', 'tenant_id', 'id']).doNothing())
-    .returning('seq'),
+>(({ builder, numbered }, slot) =>
+  numbered(
+    builder
+      .insertInto('records')
+      .values({
+        collection: slot('collection'),
+        tenant_id: slot('tenant_id'),
+        id: slot('id'),
+        version: 1,
+        name: slot('name'),
+        body: slot('body'),
+        created_at: slot('created_at'),
+        expires_at: slot('expires_at'),
+      })
+      .onConflict((conflict) => conflict.columns(['collection', 'tenant_id', 'id']).doNothing()),
+  ),
 )
 
 /** Writes only over the version that was read. */

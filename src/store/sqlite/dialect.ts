@@ -1,4 +1,12 @@
-import { DummyDriver, Kysely, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler, sql } from 'kysely'
+import {
+  type Compilable,
+  DummyDriver,
+  Kysely,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+  sql,
+} from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 
@@ -18,6 +26,8 @@ export const sqliteDialect: Dialect = {
   list: (values) => JSON.stringify(values),
   // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
+  // A connection knows its last row's number; RETURNING would make a temporary table each time, a fifth of an insert's cost.
+  numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
   // Writers are one after the other.
   held: (query) => query,
   known: (condition) => sql`coalesce(${condition}, false)`,

@@ -43,6 +43,12 @@ export const createSqliteSession = (db: Connection): Session => {
         const { compiled, run } = prepare(statement)
         return run.get(compiled.bind(values)) as R | undefined
       }),
+    insert: async <P extends object>(statement: Statement<P, { seq: number }>, values: P) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        const { changes, lastInsertRowid } = run.run(compiled.bind(values))
+        return changes === 0 ? undefined : Number(lastInsertRowid)
+      }),
     run: async <P extends object, R>(statement: Statement<P, R>, values: P) =>
       guarded(() => {
         const { compiled, run } = prepare(statement)

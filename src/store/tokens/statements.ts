@@ -58,27 +58,28 @@ export const tokenByFingerprint = statement<
 
 export type TokenValues = Omit<TokenRecord, 'seq' | 'version' | 'modified_by' | 'modified_at'>
 
-/** Answers no row when the id is taken. */
-export const insertToken = statement<TokenValues, { seq: number }>(({ builder }, slot) =>
-  builder
-    .insertInto('tokens')
-    .values({
-      tenant_id: slot('tenant_id'),
-      id: slot('id'),
-      type: slot('type'),
-      container: slot('container'),
-      sealed: slot('sealed'),
-      ephemeral: slot('ephemeral'),
-      ephemeral_until: slot('ephemeral_until'),
-      version: 1,
-      metadata: slot('metadata'),
-      fingerprint: slot('fingerprint'),
-      expires_at: slot('expires_at'),
-      created_by: slot('created_by'),
-      created_at: slot('created_at'),
-    })
-    .onConflict((conflict) => conflict.columns(['tenant_id', 'id']).doNothing())
-    .returning('seq'),
+/** Writes no row when the id is taken. */
+export const insertToken = statement<TokenValues, { seq: number }>(({ builder, numbered }, slot) =>
+  numbered(
+    builder
+      .insertInto('tokens')
+      .values({
+        tenant_id: slot('tenant_id'),
+        id: slot('id'),
+        type: slot('type'),
+        container: slot('container'),
+        sealed: slot('sealed'),
+        ephemeral: slot('ephemeral'),
+        ephemeral_until: slot('ephemeral_until'),
+        version: 1,
+        metadata: slot('metadata'),
+        fingerprint: slot('fingerprint'),
+        expires_at: slot('expires_at'),
+        created_by: slot('created_by'),
+        created_at: slot('created_at'),
+      })
+      .onConflict((conflict) => conflict.columns(['tenant_id', 'id']).doNothing()),
+  ),
 )
 
 export type TokenChange = Pick<
