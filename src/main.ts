@@ -1,5 +1,6 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { addBackupCommands } from './commands/backup.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
@@ -129,6 +130,7 @@ const program = (): Command => {
       const config = loadConfig(process.env, { file: options.config })
       if (!(await acceptAuditLoss(config, options, printLine))) process.exitCode = FAILURE
     })
+  addBackupCommands(root)
   addKeysCommand(root)
   addPluginsCommand(root)
   addProtoCommand(root)

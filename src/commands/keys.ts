@@ -1,24 +1,5 @@
-import { type Command, Option } from 'commander'
-import { AppError } from '../common/errors.ts'
-import { type Config, loadConfig } from '../config.ts'
-import { StartError } from '../supervisor/start-error.ts'
-
-const print = (line: string) => process.stdout.write(`${line}\n`)
-
-/** Runs an operator's command; what it refuses is a sentence, what it could not do wholly exit code 1. */
-export const operate = async (
-  file: string | undefined,
-  work: (config: Config) => Promise<unknown>,
-): Promise<void> => {
-  try {
-    if ((await work(loadConfig(process.env, { file }))) === false) process.exitCode = 1
-  } catch (thrown) {
-    throw thrown instanceof AppError ? new StartError(thrown.message) : thrown
-  }
-}
-
-export const configOption = () =>
-  new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+import type { Command } from 'commander'
+import { configOption, operate, print } from './operate.ts'
 
 /** `sidevault keys …`: on the store itself, whether the service runs or not. */
 export const addKeysCommand = (root: Command): void => {

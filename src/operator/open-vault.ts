@@ -24,18 +24,19 @@ export interface OperatedVault {
 
 /**
  * Opens store, keys and a journal of its own (so that of two such commands at once the second is refused), and closes
- * them. Commands work on the store itself: the service may run, on this machine or on others, or be stopped.
+ * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this machine or on others, or be stopped.
  */
 export const withVault = async <T>(
   config: Config,
   work: (vault: OperatedVault) => Promise<T>,
+  { mode = 'join' }: { readonly mode?: 'join' | 'read-write' } = {},
 ): Promise<T> => {
   if (!existsSync(config.store))
     throw new StartError(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   const log = createLog('operator', config.logLevel)
-  const store = await openStore({ location: config.store, mode: 'join', log })
+  const store = await openStore({ location: config.store, mode, log })
   try {
     const keys = await openStoreKeys(config, store, false)
     const journal = await openJournal(

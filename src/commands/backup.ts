@@ -1,0 +1,26 @@
+import type { Command } from 'commander'
+import { configOption, operate, print } from './operate.ts'
+
+/** `sidevault backup`, `sidevault restore`. */
+export const addBackupCommands = (root: Command): void => {
+  root
+    .command('backup')
+    .description(
+      'write store and audit journals into one file; the service may run. The root key is not in it',
+    )
+    .argument('<file>', 'a new file')
+    .addOption(configOption())
+    .action(async (file: string, { config }: { config?: string }) => {
+      const { runBackup } = await import('../operator/backup.ts')
+      await operate(config, (settings) => runBackup(settings, file, print))
+    })
+  root
+    .command('restore')
+    .description('make a vault from a backup in an empty data directory, and verify it')
+    .argument('<file>', 'what "backup" wrote')
+    .addOption(configOption())
+    .action(async (file: string, { config }: { config?: string }) => {
+      const { runRestore } = await import('../operator/restore.ts')
+      await operate(config, (settings) => runRestore(settings, file, print))
+    })
+}

@@ -1,0 +1,105 @@
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import { createReadStream, createWriteStream } from 'node:fs'
+import { link, open, rm } from 'node:fs/promises'
+import { createInterface } from 'node:readline'
+import { pipeline } from 'node:stream/promises'
+import { createGunzip, createGzip } from 'node:zlib'
+import { AppError } from '../common/errors.ts'
+
+/** What every file says last: without it, or with another digest, it is not whole. */
+export interface Digest {
+  /** SHA-256 of all lines before, hex. */
+  readonly sha256: string
+}
+
+export interface LineWriter {
+  /** Waits while the disk is slower. */
+  write(value: unknown): Promise<void>
+  /** Writes the last line, which `last` makes from the digest of those before; on disk, and at its name, when resolved. */
+  finish(last: (digest: Digest) => object): Promise<void>
+  abort(): Promise<void>
+}
+
+export const damagedFile = (path: string): AppError =>
+  new AppError('invalid', `"${path}" is damaged or was cut short. Take another copy; nothing was changed.`)
+
+const syncFile = async (path: string): Promise<void> => {
+  const file = await open(path, 'r')
+  try {
+    await file.sync()
+  } finally {
+    await file.close()
+  }
+}
+
+/** A gzip file of JSON lines (0600), which appears under its name when it is whole. An existing file is never replaced. */
+export const writeLines = (path: string): LineWriter => {
+  const partial = `${path}.partial`
+  const hash = createHash('sha256')
+  const gzip = createGzip({ level: 3 })
+  const done = pipeline(gzip, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))
+  let failed: unknown
+  done.catch((thrown: unknown) => {
+    failed = thrown
+  })
+  const send = async (text: string): Promise<void> => {
+    if (failed !== undefined) throw failed
+    if (!gzip.write(text)) await Promise.race([once(gzip, 'drain'), done])
+  }
+  return {
+    write: (value) => {
+      const text = `${JSON.stringify(value)}\n`
+      hash.update(text)
+      return send(text)
+    },
+    finish: async (last) => {
+      const digest = { sha256: hash.digest('hex') }
+      await send(`${JSON.stringify({ ...last(digest), ...digest })}\n`)
+      gzip.end()
+      await done
+      await syncFile(partial)
+      try {
+        await link(partial, path)
+      } catch (cause) {
+        throw new AppError('invalid', `"${path}" is there already. Choose another name.`, { cause })
+      }
+      await rm(partial)
+    },
+    abort: async () => {
+      gzip.destroy()
+      await done.catch(() => {})
+      await rm(partial, { force: true })
+    },
+  }
+}
+
+/**
+ * The lines of such a file, the last one included. Rejects with `invalid` where it is damaged: what was read before
+ * counts only when the end was reached.
+ */
+export async function* readLines(path: string): AsyncGenerator<unknown> {
+  const hash = createHash('sha256')
+  const gunzip = createGunzip()
+  const source = createReadStream(path)
+  source.on('error', (error) => gunzip.destroy(error))
+  source.pipe(gunzip)
+  let last: unknown
+  try {
+    for await (const text of createInterface({ input: gunzip, crlfDelay: Number.POSITIVE_INFINITY })) {
+      if (last !== undefined) throw damagedFile(path)
+      const value: unknown = JSON.parse(text)
+      if (typeof value === 'object' && value !== null && 'sha256' in value) {
+        if (value.sha256 !== hash.digest('hex')) throw damagedFile(path)
+        last = value
+      } else hash.update(`${text}\n`)
+      yield value
+    }
+  } catch (thrown) {
+    throw thrown instanceof AppError ? thrown : damagedFile(path)
+  } finally {
+    source.destroy()
+    gunzip.destroy()
+  }
+  if (last === undefined) throw damagedFile(path)
+}
