@@ -38,6 +38,7 @@ export const reactOperations = (kernel: Kernel, react: React, requests: Backgrou
       input: ReactInput,
       output: ReactOutput,
       runsCode: true,
+      transient: ['raw'],
       errors: ['unprocessable'],
       examples: examples.react,
       statusOf: ({ asyncReactorRequestId }) => (asyncReactorRequestId === undefined ? 200 : 202),

@@ -28,6 +28,7 @@ const MEMBERS = [
   'status',
   'statusOf',
   'runsCode',
+  'transient',
   'location',
   'errors',
   'examples',

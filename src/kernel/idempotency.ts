@@ -14,6 +14,8 @@ import { withoutData } from './without-data.ts'
 const MAX_KEY = 200
 /** How long an answer is kept, ms. */
 const KEPT = 24 * 60 * 60_000
+/** How long those members of it are kept that no token answers for, ms. */
+const TRANSIENT = 10 * 60_000
 /** A call that has not answered within this time (ms) has died; a repetition may run. */
 const LEASE = 60_000
 
@@ -61,6 +63,12 @@ const tokensIn = (answer: unknown, types: ReadonlyMap<string, unknown>): readonl
     return [{ id, type }]
   return Object.values(answer).flatMap((value) => tokensIn(value, types))
 }
+
+/** The answer without these members; itself when it has none of them. */
+const without = (answer: unknown, names: readonly string[]): unknown =>
+  isObject(answer) && names.some((name) => Object.hasOwn(answer, name))
+    ? Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name)))
+    : answer
 
 /**
  * Idempotency keys (completions §1), per tenant, actor, operation and key. The right to run lies in the store, so it holds across
@@ -130,17 +138,20 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       try {
         const sealed = (value: unknown, part: 'outline' | 'whole') =>
           ring.seal(Buffer.from(JSON.stringify({ output: value })), answerBinding(tenantId, key, part))
-        const outline = withoutData(output, tokenTypes)
+        const lasting = without(output, operation.transient ?? [])
+        const passing = lasting !== output
+        const outline = withoutData(lasting, tokenTypes)
         const done = clock.now()
+        const until = passing ? { until: done + TRANSIENT } : {}
         await answers.finish(
           {
             ...id,
             holder,
             expiresAt: done + KEPT,
             sealed: sealed(outline.output, 'outline'),
-            ...(outline.tokens.length === 0
+            ...(outline.tokens.length === 0 && !passing
               ? {}
-              : { shown: { sealed: sealed(output, 'whole'), tokens: outline.tokens } }),
+              : { shown: { sealed: sealed(output, 'whole'), tokens: outline.tokens, ...until } }),
           },
           done,
         )

@@ -76,6 +76,11 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly location?: (output: Static<O>) => string
   /** It runs code of the tenant, which may decide the status and the body of an answer from 400 up. */
   readonly runsCode?: boolean
+  /**
+   * Members of the output that may hold what code made of data, which no token answers for: a repeated answer
+   * (idempotency keys) has them for ten minutes, and then goes without.
+   */
+  readonly transient?: readonly string[]
   /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]
   readonly examples?: readonly Example[]

@@ -46,6 +46,19 @@ t.test('"kept 24 h"', async (t) => {
   t.not((await send('POST', '/tokens', { data: 'a' }, 'day')).body.id, first.body.id)
 })
 
+t.test('what code returned is repeated for ten minutes, the tokens it made for 24 h', async (t) => {
+  const body = { name: 'r', code: 'module.exports = ({ args }) => ({ raw: args, tokenize: { a: args.a } })' }
+  const reactor = (await api.call('POST', '/reactors', { key: api.management, body })).body.id
+  const { key: user } = await api.application('private', ['token:use', 'token:create'])
+  const react = () => send('POST', `/reactors/${reactor}/react`, { args: { a: 'x' } }, 'react', user)
+  const first = await react()
+  t.match(first.body, { raw: { a: 'x' }, tokens: { a: String } })
+  api.clock.advance(10 * 60_000 - 1)
+  t.strictSame((await react()).body, first.body)
+  api.clock.advance(1)
+  t.strictSame((await react()).body, { tokens: first.body.tokens })
+})
+
 t.test('"failures are not kept"', async (t) => {
   t.equal((await send('POST', '/tokens', { type: 'card', data: 1 }, 'again')).status, 400)
   t.equal((await send('GET', '/tokens/none', {}, 'again')).status, 404)

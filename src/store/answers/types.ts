@@ -23,9 +23,9 @@ export interface FinishedAnswer extends AnswerKey {
   readonly sealed: Buffer
   /**
    * The whole answer, when it shows something of tokens. It goes in the transaction that changes or deletes one of them,
-   * and when one of them, or a short-lived member, expires.
+   * when one of them, or a short-lived member, expires, and at `until`.
    */
-  readonly shown?: { readonly sealed: Buffer; readonly tokens: readonly string[] }
+  readonly shown?: { readonly sealed: Buffer; readonly tokens: readonly string[]; readonly until?: number }
 }
 
 export interface AnswerStore {

@@ -29,15 +29,18 @@ export const beginAnswer = async (
   return { kind: 'begun' }
 }
 
-/** Until when all these tokens and their short-lived members are there; null: no end. Undefined: one has gone already. */
+/**
+ * Until when all these tokens and their short-lived members are there, at most until `latest`; null: no end. Undefined: one
+ * has gone already.
+ */
 const lifeOf = async (
   session: Session,
   tenant_id: string,
-  ids: readonly string[],
+  { tokens, until: latest }: NonNullable<FinishedAnswer['shown']>,
   now: number,
 ): Promise<number | null | undefined> => {
-  let until = Number.POSITIVE_INFINITY
-  for (const id of ids) {
+  let until = latest ?? Number.POSITIVE_INFINITY
+  for (const id of tokens) {
     const token = await session.get(heldTokenById, { tenant_id, id, now })
     if (!token) return undefined
     until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
@@ -50,7 +53,7 @@ export const finishAnswer = async (
   { answer, now }: { readonly answer: FinishedAnswer; readonly now: number },
 ): Promise<void> => {
   const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = answer
-  const life = shown === undefined ? undefined : await lifeOf(session, tenant_id, shown.tokens, now)
+  const life = shown === undefined ? undefined : await lifeOf(session, tenant_id, shown, now)
   const kept = life === undefined ? undefined : shown
   const row = { tenant_id, key, holder, sealed, expires_at }
   const shownRow = { shown: kept?.sealed ?? null, shown_until: life ?? null }
