@@ -21,8 +21,8 @@ export interface Account {
   tokens: number
   /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
   called(identity: Identity): Promise<void>
-  /** Once: how it ended; `status` is `forwarded`, `dry_run` or the status of our own answer. */
-  finish(status: string, error?: AppError): void
+  /** Once: how it ended; a number is the status of our own answer. */
+  finish(ended: 'forwarded' | 'dry_run' | 'interrupted' | number, error?: AppError): void
   /** A call that was refused. */
   refused(error: AppError): Promise<void>
 }
@@ -60,14 +60,14 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
         : record(identity, 'Proxy used')
       await audit?.([what])
     },
-    finish(status, error) {
+    finish(ended, error) {
       if (finished) return
       finished = true
-      metrics.requests.inc({ operation: 'proxy', status })
+      metrics.requests.inc({ operation: 'proxy', status: ended })
       const { identity, tokens, traceId } = account
       const line = {
         operation: 'proxy',
-        status,
+        ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
         tokens,
         ms: Math.round((performance.now() - began) * 10) / 10,
         trace_id: traceId,
@@ -79,7 +79,7 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
       else log.info(line, 'proxied call')
     },
     async refused(error) {
-      account.finish(String(error.status), error)
+      account.finish(error.status, error)
       const { identity } = account
       // What code decides is its answer, and no denial of ours.
       if (!identity || error.status !== 403 || error.answer !== undefined) return

@@ -139,7 +139,7 @@ t.test('log lines name no path, query, host, key, header, token id or value', as
   }
   t.equal(lines.length, 4)
   t.notMatch(JSON.stringify(lines), /secret|key_private|Lovelace|4242|denied"/)
-  t.match(lines[0], { operation: 'proxy', status: 'forwarded', tokens: 1, tenant_id: 'tenant' })
+  t.match(lines[0], { operation: 'proxy', outcome: 'forwarded', tokens: 1, tenant_id: 'tenant' })
 })
 
 const PROXY: StoredProxy = {
@@ -256,7 +256,7 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
   await waiting.exchange.headers(head(JSON_HEAD), true)
   t.same(lines, [])
   waiting.exchange.abandon()
-  t.match(lines, [{ status: 'forwarded', proxy_id: 'proxy-id' }])
+  t.match(lines, [{ outcome: 'forwarded', proxy_id: 'proxy-id' }])
   const passed = setUpStored({ responseTransform: IDENTITY }, { log })
   await passed.exchange.headers(head(JSON_HEAD), true)
   await passed.exchange.answerHeaders(answerHead({ 'content-type': 'text/plain' }), false)
