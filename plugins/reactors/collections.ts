@@ -52,7 +52,7 @@ export const Requests = {
     reactor_id: Type.String(),
     /** Who asked, and who alone is answered. */
     actor_id: Type.String(),
-    /** Absent while it runs. One that is absent past `due` will not come: its process ended first. */
+    /** Absent while it runs, as its process says by moving `due`. One that is absent past `due` will not come. */
     outcome: Type.Optional(
       Type.Object({
         tokens: Type.Optional(Type.Unknown()),

@@ -32,6 +32,12 @@ export const plugin = definePlugin({
       default: DELAYS,
       description: 'Seconds before each attempt to deliver a callback.',
     }),
+    async_lease: Type.Number({
+      minimum: 1,
+      maximum: 600,
+      default: 15,
+      description: 'Seconds after which an invocation in the background failed whose process says no more.',
+    }),
   }),
   setup: (kernel) => {
     const react = createReact(kernel)
@@ -40,6 +46,7 @@ export const plugin = definePlugin({
     const requests = createRequests(kernel, {
       react,
       deliver: (waiting, due) => callbacks.begin(waiting, due),
+      leaseMs: kernel.config.async_lease * 1_000,
       signal,
     })
     const callbacks = createCallbacks(kernel, {

@@ -6,8 +6,6 @@ import type { Prepared, React } from './react.ts'
 
 /** How long a result is kept, ms. */
 const KEPT = 24 * 60 * 60_000
-/** Milliseconds by which an invocation has ended, one way or the other, while its process lives. */
-const ENDS_WITHIN = 60_000
 /** Invocations that nobody waits for, in this process and of one tenant. */
 const MOST = 1_000
 const MOST_OF_TENANT = 100
@@ -22,6 +20,14 @@ const failed = (thrown: unknown): Outcome => {
   return { error: { title, status, detail } }
 }
 
+/** Of an invocation that has not ended: where its records are, and whether they are still to be renewed. */
+interface Running {
+  readonly tenantId: string
+  readonly id: string
+  readonly hasCallback: boolean
+  over: boolean
+}
+
 /** An outcome as callers and receivers of callbacks see it. */
 const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: id, ...outcome }) as Json
 
@@ -30,23 +36,42 @@ const overloaded = () =>
 
 /**
  * Invocations that are answered later (completions §8). Arguments are held in memory only; results lie in the store,
- * sealed, for 24 h. What a crash interrupts is a failed result once its time is over.
+ * sealed, for 24 h. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
+ * the invocation is a failed result, wherever it is asked for.
  */
 export const createRequests = (
   kernel: Kernel,
   {
     react,
     deliver,
+    leaseMs,
     signal,
   }: {
     readonly react: React
+    readonly leaseMs: number
     /** Told when a result is ready that somebody waits for. */
     readonly deliver: (waiting: Waiting, due: number) => void
     readonly signal: AbortSignal
   },
 ) => {
   const requests = () => kernel.records(Requests)
-  const running = new Map<Promise<void>, string>()
+  const callbacks = () => kernel.records(Callbacks)
+  const running = new Map<Promise<void>, Running>()
+
+  /** Whoever writes the outcome decides when it is due: what is over is left as it is. */
+  const renew = async (one: Running): Promise<void> => {
+    const due = kernel.clock.now() + leaseMs
+    const later = <R extends { readonly due: number }>(record: R): R =>
+      one.over ? record : { ...record, due }
+    await requests().update(one.tenantId, one.id, later)
+    if (one.hasCallback) await callbacks().update(one.tenantId, one.id, later)
+  }
+
+  const renewing = setInterval(() => {
+    for (const one of running.values())
+      renew(one).catch((err: unknown) => kernel.log.warn({ err, request: one.id }, 'a lease was not renewed'))
+  }, leaseMs / 3).unref()
+  signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
 
   const outcomeOf = async (prepared: Prepared, call: Call, wallMs: number | undefined): Promise<Outcome> => {
     const { caller, traceId, depth } = call
@@ -59,10 +84,12 @@ export const createRequests = (
     }
   }
 
-  const finish = async (tenantId: string, id: string, outcome: Outcome): Promise<void> => {
+  const finish = async (one: Running, outcome: Outcome): Promise<void> => {
+    const { tenantId, id } = one
+    one.over = true
     await requests().update(tenantId, id, (request) => ({ ...request, outcome }))
     const due = kernel.clock.now()
-    const waits = await kernel.records(Callbacks).update(tenantId, id, (callback) => ({ ...callback, due }))
+    const waits = await callbacks().update(tenantId, id, (callback) => ({ ...callback, due }))
     if (waits !== undefined) deliver({ tenantId, id }, due)
   }
 
@@ -92,28 +119,25 @@ export const createRequests = (
       }: { readonly wallMs: number | undefined; readonly callbackUrl: string | undefined },
     ): Promise<string> => {
       const { tenantId, actorId } = call.caller
-      const ofTenant = [...running.values()].filter((each) => each === tenantId).length
+      const ofTenant = [...running.values()].filter((each) => each.tenantId === tenantId).length
       if (running.size >= MOST || ofTenant >= MOST_OF_TENANT || signal.aborted) throw overloaded()
       const id = newId()
-      const times = { due: call.now + ENDS_WITHIN, expires_at: call.now + KEPT }
+      const times = { due: call.now + leaseMs, expires_at: call.now + KEPT }
       const reactor_id = prepared.reactor.id
       await kernel.commit([
         requests().inserting(tenantId, { id, reactor_id, actor_id: actorId, ...times }),
         ...(callbackUrl === undefined
           ? []
-          : [
-              kernel
-                .records(Callbacks)
-                .inserting(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times }),
-            ]),
+          : [callbacks().inserting(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times })]),
       ])
+      const one: Running = { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
       const work = outcomeOf(prepared, call, wallMs)
-        .then((result) => finish(tenantId, id, result))
+        .then((result) => finish(one, result))
         .catch((err: unknown) => {
           kernel.log.error({ err, trace_id: call.traceId }, 'the result of a reactor could not be kept')
         })
         .finally(() => running.delete(work))
-      running.set(work, tenantId)
+      running.set(work, one)
       return id
     },
 

@@ -1,0 +1,43 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { type Answer, startSidevault } from '../kit/sidevault.ts'
+import { descendants, until } from '../supervisor/processes.ts'
+
+t.test('a reactor whose process is killed under it is a failed result, and is not run again', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-interrupted-'))
+  const settings = join(directory, 'sidevault.json')
+  writeFileSync(settings, JSON.stringify({ plugin_config: { reactors: { async_lease: 1 } } }))
+  const sidevault = await startSidevault({ env: { SIDEVAULT_CONFIG: settings } })
+  t.teardown(async () => {
+    await sidevault.stop()
+    rmSync(directory, { recursive: true, force: true })
+  })
+  const key = await sidevault.application({ permissions: ['token:use', 'token:create'] })
+  const make = async (code: string): Promise<string> =>
+    (await sidevault.call('POST', '/reactors', { key: sidevault.managementKey, body: { name: 'r', code } }))
+      .json.id
+  const begin = async (code: string) => {
+    const id = await make(code)
+    const begun = await sidevault.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+    return () => sidevault.call('GET', `/reactors/${id}/results/${begun.json.asyncReactorRequestId}`, { key })
+  }
+  const ended = async (result: () => Promise<Answer>) => {
+    await until('the result is there', async () => (await result()).status === 200)
+    return (await result()).json
+  }
+  const lasting = (ms: number) =>
+    `module.exports = () => new Promise((resolve) => setTimeout(() => resolve({ raw: 1 }), ${ms}))`
+
+  const alive = await begin(lasting(2_500))
+  t.same(await ended(alive), { raw: 1 }, 'it is not taken for dead while its process lives')
+
+  const interrupted = await begin(lasting(25_000))
+  const admin = descendants(sidevault.pid).find(({ command }) => command.includes('sidevault: admin'))
+  process.kill(admin?.pid ?? 0, 'SIGKILL')
+  t.match(await ended(interrupted), { error: { status: 504, detail: /stopped while the reactor ran/ } })
+
+  const short = await make('module.exports = () => ({ raw: 1 })')
+  t.same((await sidevault.call('POST', `/reactors/${short}/react`, { key, body: {} })).json, { raw: 1 })
+})
