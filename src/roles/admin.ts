@@ -47,7 +47,7 @@ export const startAdminRole = async (
   await ingest.catchUp()
   ingest.start()
   const purge = createPurge(
-    { stores: [store.tokens, store.leftovers], clock: systemClock, log },
+    { stores: [store.tokens, store.leftovers], tokens: store.tokens, clock: systemClock, log },
     { intervalMs: PURGE_MS },
   )
   purge.start()

@@ -18,6 +18,8 @@ export interface Dialect {
   ) => Compilable<{ seq: number }>
   /** The rows that a command reads stay as they are until its end. */
   readonly held: <T>(query: T & { forShare(): T }) => T
+  /** As `held`, and no other command holds or takes them meanwhile. */
+  readonly taken: <T>(query: T & { forUpdate(): T }) => T
   /** The condition with `unknown` read as false, so that it can be negated. */
   readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
 }

@@ -8,6 +8,8 @@ export interface Schema {
   token_terms: { tenant_id: string; term: Uint8Array; seq: number }
   token_metadata: { tenant_id: string; key: string; value: string; seq: number }
   token_counts: TokenCountsTable
+  token_times: TokenTimesTable
+  token_tallies: TokenTalliesTable
   records: RecordsTable
   record_indexes: { collection: string; tenant_id: string; member: string; value: string; seq: number }
   record_lookups: { collection: string; member: string; value: string; seq: number }
@@ -71,6 +73,31 @@ export interface TokenCountsTable {
   last_created_at: number
 }
 
+/**
+ * How many token rows of a container and type were created, or last modified, in a bucket of time (tokens/times.ts), and
+ * between which numbers they lie, as far as that is known: rows that are gone may have widened it.
+ */
+export interface TokenTimesTable {
+  tenant_id: string
+  event: 'created' | 'modified'
+  level: number
+  bucket: number
+  container: string
+  type: string
+  count: number
+  first_seq: number
+  last_seq: number
+}
+
+/** How many token rows of a container and type have a value; only of values that have rows here (tokens/tallies.ts). */
+export interface TokenTalliesTable {
+  tenant_id: string
+  entry: string
+  container: string
+  type: string
+  count: number
+}
+
 export interface RecordsTable {
   seq: Generated<number>
   collection: string
@@ -85,10 +112,11 @@ export interface RecordsTable {
   expires_at: number | null
 }
 
-/** How many logs lie in a bucket of time; see logs/levels.ts. */
+/** How many logs lie in a bucket of time; see logs/levels.ts. `entity_id`: '' for all, or an entity that has many. */
 export interface LogCountsTable {
   tenant_id: string
   level: number
+  entity_id: string
   bucket: number
   entity_type: string
   count: number

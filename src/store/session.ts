@@ -1,6 +1,7 @@
 import type { Compilable } from 'kysely'
 import type { CommandName, Commands } from './commands/registry.ts'
 import type { Dialect } from './dialect.ts'
+import type { Schema } from './schema.ts'
 import type { Statement } from './statement.ts'
 
 /** One connection, as repositories and commands see it on either engine. */
@@ -19,6 +20,11 @@ export interface Session {
    * where a check spans rows that do not exist yet; SQLite's writers are one after the other anyway.
    */
   lock(name: string): Promise<void>
+  /**
+   * Inside a command, before it has written: waits for all transactions that write to the table, and keeps others from it
+   * to the end. What the command reads from then on holds all they wrote.
+   */
+  alone(table: keyof Schema): Promise<void>
 }
 
 /** Runs commands in transactions. A command's answer arrives after its commit is on disk. */

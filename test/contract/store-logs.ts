@@ -1,19 +1,11 @@
 import type { Test } from 'tap'
 import type { LogFilter, LogRow } from '../../src/store/types.ts'
 import { NOW } from '../store/kit.ts'
+import { numbers } from './numbers.ts'
 import type { OpenStore } from './store-contract.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-
-/** A small generator, so that a failure is the same failure again. */
-const numbers = (seed: number) => {
-  let state = seed
-  return (below: number): number => {
-    state = (Math.imul(state, 1_103_515_245) + 12_345) & 0x7fffffff
-    return state % below
-  }
-}
 
 const log = (journal_seq: number, changes: Partial<LogRow> = {}): LogRow => ({
   tenant_id: 'tenant-a',
@@ -35,11 +27,11 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('every page of every filter is what sorting all logs would give', async (t) => {
     const { logs } = await open(t)
     const next = numbers(7)
-    const rows = Array.from({ length: 900 }, (_, index) =>
+    const rows = Array.from({ length: 2_400 }, (_, index) =>
       log(index, {
         tenant_id: next(10) === 0 ? 'tenant-b' : 'tenant-a',
         entity_type: ['card', 'token', 'proxy'][next(3)]!,
-        entity_id: `e${next(5)}`,
+        entity_id: `e${[0, 0, 1, 2, 3, 4][next(6)]}`,
         // Bursts of equal and near times, and gaps of weeks, not in order.
         created_at: NOW + next(4) * 20 * DAY + next(3) * HOUR + next(5) * 1_000 + next(2),
         message: String(index),
@@ -54,6 +46,9 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
       {},
       { entityType: 'token' },
       { entityType: 'none' },
+      { entityId: 'e0' },
+      { entityId: 'e0', entityType: 'card' },
+      { entityId: 'e0', from: NOW + 1_000, to: NOW + 40 * DAY + 3_001 },
       { entityId: 'e1' },
       { entityId: 'e1', entityType: 'card' },
       { from: NOW + 20 * DAY },
@@ -85,12 +80,6 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
           pages.push(...page.map(({ message }) => message))
         }
         t.strictSame(pages, wanted, `${name} by offset`)
-        const counted: string[] = []
-        for (let offset = 0; offset <= wanted.length + 37; offset += 37) {
-          const page = await logs.list({ tenantId, ...filter, size: 37, offset, total: wanted.length })
-          counted.push(...page.map(({ message }) => message))
-        }
-        t.strictSame(counted, wanted, `${name} by offset, the total known`)
         const walked: string[] = []
         let after: { created_at: number; seq: number } | undefined
         for (;;) {

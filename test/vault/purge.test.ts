@@ -8,7 +8,10 @@ const log = createLog('test', 'silent')
 
 t.test('a round removes what is due and nothing else', async (t) => {
   const { create, store, clock, tenant, vault, reveal } = await openTestVault(t)
-  const purge = createPurge({ stores: [store.tokens], clock, log }, { intervalMs: 1000 })
+  const purge = createPurge(
+    { stores: [store.tokens], tokens: store.tokens, clock, log },
+    { intervalMs: 1000 },
+  )
   await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })
   const { id } = await create({ type: 'card', data: CARD })
   t.equal(await purge.run(), 0)
@@ -21,6 +24,8 @@ t.test('a round removes what is due and nothing else', async (t) => {
   t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
   t.equal(await purge.run(), 0)
 })
+
+const tokens = { tally: async () => {} }
 
 /** A store of which only `purge` is asked; `answers` are given in turn. */
 const scripted = (answers: (number | Error)[]) => {
@@ -36,14 +41,14 @@ const scripted = (answers: (number | Error)[]) => {
 
 t.test('a round goes on while batches are full', async (t) => {
   const { calls, stores } = scripted([500, 700, 3])
-  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   t.equal(await purge.run(), 1203)
   t.same(calls, [7, 7, 7])
 })
 
 t.test('rounds do not overlap, and stopping ends one', async (t) => {
   const { calls, stores } = scripted(Array(1000).fill(500))
-  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   const first = purge.run()
   t.equal(purge.run(), first)
   await purge.stop()
@@ -52,7 +57,7 @@ t.test('rounds do not overlap, and stopping ends one', async (t) => {
 
 t.test('a failing store does not end the purge', async (t) => {
   const { calls, stores } = scripted([new Error('disk'), 1])
-  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1 })
+  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1 })
   purge.start()
   purge.start()
   const clock = setInterval(() => undefined, 1)

@@ -8,6 +8,8 @@ export const ingestLogs = async (
   session: Session,
   { rows }: { readonly rows: readonly LogRow[] },
 ): Promise<void> => {
+  // Which entities are busy is decided, and acted upon, by one ingest at a time.
+  await session.lock('logs.ingest')
   const last = new Map<string, LogRow>()
   const counts = createLogCounts(session)
   for (const row of rows) {

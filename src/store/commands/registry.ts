@@ -10,6 +10,7 @@ import { createTenant, deleteTenant, updateTenant } from './tenants.ts'
 import { associateTokens, dissociateTokens } from './tokens-associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens-change.ts'
 import { createTokens } from './tokens-create.ts'
+import { dropTallies, tallyTokens } from './tokens-tally.ts'
 
 /**
  * Every write of the store, by name. A command runs inside a transaction of its own; arguments and answer are plain
@@ -20,6 +21,8 @@ export const commands = {
   'tokens.update': updateOneToken,
   'tokens.delete': deleteOneToken,
   'tokens.purge': purgeDue,
+  'tokens.tally': tallyTokens,
+  'tokens.drop-tallies': (session: Session, _: Record<string, never>) => dropTallies(session),
   'tokens.associate': associateTokens,
   'tokens.dissociate': dissociateTokens,
   'records.commit': commitRecords,

@@ -1,12 +1,17 @@
 import { forgetShown } from '../answers/statements.ts'
 import type { Session } from '../session.ts'
+import { countedToken } from '../tokens/counted.ts'
 import { createCounts } from '../tokens/counts.ts'
 import {
   deleteMetadata,
   deleteTerms,
   deleteToken,
+  expiredTokens,
+  takeToken,
   purgeEphemerals,
   purgeTokens,
+  termsOf,
+  termsOfOne,
   tokenById,
   updateToken,
 } from '../tokens/statements.ts'
@@ -30,15 +35,14 @@ export const updateOneToken = async (
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
   if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
   await session.run(forgetShown, { tenant_id, token_id: id })
+  const termsBefore = await session.all(termsOfOne, { seq })
   await session.run(deleteTerms, { seq })
   await session.run(deleteMetadata, { seq })
   await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
-  if (current.container !== row.container || current.type !== row.type) {
-    const counts = createCounts()
-    counts.removed(current)
-    counts.arrived(row)
-    await counts.write(session)
-  }
+  const counts = createCounts()
+  counts.removed(countedToken(current, termsBefore))
+  counts.arrived({ ...row, created_at: current.created_at, created_by: current.created_by, terms })
+  await counts.write(session)
   return { kind: 'updated' }
 }
 
@@ -47,11 +51,15 @@ export const deleteOneToken = async (
   session: Session,
   { tenantId, id, now }: { readonly tenantId: string; readonly id: string; readonly now: number },
 ): Promise<boolean> => {
-  const removed = await session.get(deleteToken, { tenant_id: tenantId, id })
+  const key = { tenant_id: tenantId, id }
+  const held = await session.get(takeToken, key)
+  if (!held) return false
+  const terms = await session.all(termsOfOne, held)
+  const removed = await session.get(deleteToken, key)
   if (!removed) return false
   await session.run(forgetShown, { tenant_id: tenantId, token_id: id })
   const counts = createCounts()
-  counts.removed({ tenant_id: tenantId, ...removed })
+  counts.removed(countedToken(removed, terms))
   await counts.write(session)
   return removed.expires_at === null || removed.expires_at > now
 }
@@ -62,9 +70,12 @@ export const purgeDue = async (
   { now, limit }: { readonly now: number; readonly limit: number },
 ): Promise<number> => {
   await session.lock('purge')
-  const expired = await session.all(purgeTokens, { now, limit })
+  const due = (await session.all(expiredTokens, { now, limit })).map(({ seq }) => seq)
+  const seqs = session.dialect.list(due)
+  const terms = Map.groupBy(await session.all(termsOf, { seqs }), ({ seq }) => seq)
+  const purged = await session.all(purgeTokens, { seqs, now })
   const counts = createCounts()
-  for (const token of expired) counts.removed(token)
+  for (const token of purged) counts.removed(countedToken(token, terms.get(token.seq) ?? []))
   await counts.write(session)
-  return expired.length + (await session.run(purgeEphemerals, { now, limit }))
+  return purged.length + (await session.run(purgeEphemerals, { now, limit }))
 }

@@ -1,14 +1,17 @@
 import { AppError } from '../../common/errors.ts'
 import type { Session } from '../session.ts'
+import { countedToken } from '../tokens/counted.ts'
 import { type Counts, createCounts } from '../tokens/counts.ts'
 import { toTokenRow } from '../tokens/row.ts'
 import {
   deleteExpiredToken,
+  takeToken,
   insertAssociation,
   insertMetadata,
   insertTerm,
   insertToken,
   liveTokenBySeq,
+  termsOfOne,
   tokenByFingerprint,
 } from '../tokens/statements.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
@@ -57,9 +60,11 @@ const insert = async (
   const seq = await session.insert(insertToken, values)
   if (seq !== undefined) return seq
   const { tenant_id } = token
+  const taken = await session.get(takeToken, { tenant_id, id })
+  const terms = taken ? await session.all(termsOfOne, taken) : []
   const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
   if (!expired) return undefined
-  counts.removed({ tenant_id, ...expired })
+  counts.removed(countedToken(expired, terms))
   return session.insert(insertToken, values)
 }
 
@@ -91,7 +96,7 @@ const createOne = async (
     if (seq === undefined) continue
     await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
     await associate(session, token, seq)
-    counts.created(token, token.created_at)
+    counts.created({ ...token, seq, modified_at: null, modified_by: null })
     return { kind: 'created', id, seq }
   }
   // The id stays unnamed: an alias may show digits of the data.

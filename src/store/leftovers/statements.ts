@@ -92,6 +92,14 @@ const tokenCountsOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('token_counts').where('tenant_id', '=', slot('tenant_id')),
 )
 
+const tokenTimesOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_times').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const tokenTalliesOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_tallies').where('tenant_id', '=', slot('tenant_id')),
+)
+
 const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('active_counts').where('tenant_id', '=', slot('tenant_id')),
 )
@@ -101,4 +109,13 @@ const answersOf = statement<OfTenant>(({ builder }, slot) =>
 )
 
 /** What is removed of a deleted tenant besides its records and keys, which went at once. */
-export const OF_TENANT = [tokensOf, logsOf, logCountsOf, tokenCountsOf, activeCountsOf, answersOf]
+export const OF_TENANT = [
+  tokensOf,
+  logsOf,
+  logCountsOf,
+  tokenCountsOf,
+  tokenTimesOf,
+  tokenTalliesOf,
+  activeCountsOf,
+  answersOf,
+]

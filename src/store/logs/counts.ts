@@ -3,6 +3,7 @@ import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
 import type { LogRow } from '../types.ts'
 import { monthOf } from '../usage/month.ts'
+import { countIfBusy, isBusy, SAMPLED } from './busy.ts'
 import { bucketOf, LEVELS } from './levels.ts'
 
 const addCount = statement<LogCountsTable>(({ builder }, slot) =>
@@ -11,13 +12,14 @@ const addCount = statement<LogCountsTable>(({ builder }, slot) =>
     .values({
       tenant_id: slot('tenant_id'),
       level: slot('level'),
+      entity_id: slot('entity_id'),
       bucket: slot('bucket'),
       entity_type: slot('entity_type'),
       count: slot('count'),
     })
     .onConflict((conflict) =>
       conflict
-        .columns(['tenant_id', 'level', 'bucket', 'entity_type'])
+        .columns(['tenant_id', 'level', 'entity_id', 'bucket', 'entity_type'])
         .doUpdateSet((eb) => ({ count: eb('log_counts.count', '+', eb.ref('excluded.count')) })),
     ),
 )
@@ -54,10 +56,13 @@ const tally = <T extends { count: number }>() => {
   }
 }
 
+type Finest = Omit<LogCountsTable, 'level'>
+
 /** Collects what newly ingested logs do to the counts of logs and of active tokens. */
 export const createLogCounts = (session: Session) => {
-  const finest = tally<LogCountsTable>()
+  const finest = tally<Finest>()
   const active = tally<Schema['active_counts']>()
+  const entities = new Map<string, LogRow[]>()
   const seen = new Set<string>()
 
   const countActive = async (tenant_id: string, month: number, seq: number): Promise<void> => {
@@ -68,27 +73,46 @@ export const createLogCounts = (session: Session) => {
       active.add(`${month} ${tenant_id}`, 1, () => ({ tenant_id, month }))
   }
 
+  const count = ({ tenant_id, entity_type, created_at }: LogRow, entity_id: string): void => {
+    const bucket = bucketOf(0, created_at)
+    finest.add(`${bucket} ${entity_type} ${tenant_id} ${entity_id}`, 1, () => ({
+      tenant_id,
+      entity_id,
+      bucket,
+      entity_type,
+    }))
+  }
+
+  /** Logs of an entity that has buckets go into them; one that has got many logs gets buckets, of all of its logs. */
+  const countEntity = async (logs: readonly LogRow[]): Promise<void> => {
+    const [log] = logs
+    if (log === undefined || log.entity_id === '') return
+    const { tenant_id, entity_id } = log
+    if (await isBusy(session, tenant_id, entity_id)) for (const each of logs) count(each, entity_id)
+    else if (logs.some(({ journal_seq }) => journal_seq % SAMPLED === 0))
+      await countIfBusy(session, tenant_id, entity_id)
+  }
+
   return {
-    add: async ({ tenant_id, entity_type, created_at, token_seq }: LogRow): Promise<void> => {
-      const bucket = bucketOf(0, created_at)
-      finest.add(`${bucket} ${entity_type} ${tenant_id}`, 1, () => ({
-        tenant_id,
-        level: 0,
-        bucket,
-        entity_type,
-      }))
+    add: async (log: LogRow): Promise<void> => {
+      count(log, '')
+      const { tenant_id, entity_id, created_at, token_seq } = log
+      const key = `${tenant_id} ${entity_id}`
+      const others = entities.get(key)
+      if (others) others.push(log)
+      else entities.set(key, [log])
       if (token_seq !== undefined) await countActive(tenant_id, monthOf(created_at), token_seq)
     },
     write: async (): Promise<void> => {
+      for (const logs of entities.values()) await countEntity(logs)
       const all = tally<LogCountsTable>()
-      for (const { tenant_id, entity_type, bucket: first, count } of finest.rows())
+      for (const { bucket: first, count, ...row } of finest.rows())
         for (const level of LEVELS.keys()) {
           const bucket = bucketOf(level, first * LEVELS[0])
-          all.add(`${level} ${bucket} ${entity_type} ${tenant_id}`, count, () => ({
-            tenant_id,
+          all.add(`${level} ${bucket} ${row.entity_type} ${row.tenant_id} ${row.entity_id}`, count, () => ({
+            ...row,
             level,
             bucket,
-            entity_type,
           }))
         }
       for (const row of all.rows()) await session.run(addCount, row)

@@ -1,6 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { LogFilter, LogListQuery, LogListRow } from '../types.ts'
+import { isBusy } from './busy.ts'
 import { bucketOf, LEVELS } from './levels.ts'
 
 const COLUMNS = [
@@ -42,15 +43,20 @@ const counted = async (session: Session, filter: LogFilter): Promise<number> => 
   return Number(row?.total ?? 0)
 }
 
-const buckets = ({ dialect }: Session, { tenantId, entityType }: LogFilter, level: number) => {
+const buckets = ({ dialect }: Session, { tenantId, entityType, entityId }: LogFilter, level: number) => {
   const all = dialect.builder
     .selectFrom('log_counts')
     .where('tenant_id', '=', tenantId)
     .where('level', '=', level)
+    .where('entity_id', '=', entityId ?? '')
   return entityType === undefined ? all : all.where('entity_type', '=', entityType)
 }
 
-/** How many logs of the filter's tenant and type lie before `at`: whole buckets, coarse to fine, and the rest by rows. */
+/** Whether buckets count the logs of the filter's tenant, type and entity. */
+const isCounted = async (session: Session, { tenantId, entityId }: LogFilter): Promise<boolean> =>
+  entityId === undefined || isBusy(session, tenantId, entityId)
+
+/** How many logs of the filter's tenant, type and entity lie before `at`: whole buckets, coarse to fine, and the rest by rows. */
 const before = async (session: Session, filter: LogFilter, at: number): Promise<number> => {
   let total = 0
   for (let level = TOP; level >= 0; level--) {
@@ -113,40 +119,14 @@ const skipTo = async (
   if (found === undefined) return undefined
   const from = found.bucket * LEVELS[0]
   const until = Math.min(to, from + LEVELS[0])
-  const { tenantId, entityType } = query
-  const inBucket = { tenantId, ...(entityType === undefined ? {} : { entityType }), from, to: until }
+  const inBucket = { ...query, from, to: until }
   return { ...query, to: until, offset: (await counted(session, inBucket)) - found.rank }
-}
-
-/** The page at `offset` of `total` rows, walked to from the oldest. */
-const fromOldest = async (
-  session: Session,
-  query: LogListQuery,
-  offset: number,
-  total: number,
-): Promise<readonly LogListRow[]> => {
-  const until = total - offset
-  if (until <= 0) return []
-  const size = Math.min(query.size, until)
-  const rows = await session.query(
-    matching(session, query)
-      .orderBy('created_at')
-      .orderBy('seq')
-      .select([...COLUMNS])
-      .limit(size)
-      .offset(until - size),
-    query.tenantId,
-  )
-  return rows.toReversed()
 }
 
 /** Newest first. */
 export const listLogs = async (session: Session, query: LogListQuery): Promise<readonly LogListRow[]> => {
-  const { offset = 0, entityId, after, total } = query
-  // No buckets count the logs of one entity: from the nearer end a page is never further than half of what counting walks.
-  if (entityId !== undefined && total !== undefined && offset > total / 2)
-    return fromOldest(session, query, offset, total)
-  const start = offset > 0 && entityId === undefined ? await skipTo(session, query, offset) : query
+  const { offset = 0, after } = query
+  const start = offset > 0 && (await isCounted(session, query)) ? await skipTo(session, query, offset) : query
   if (start === undefined) return []
   const page =
     after === undefined
@@ -163,9 +143,9 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
   return session.query(start.offset ? rows.offset(start.offset) : rows, query.tenantId)
 }
 
-/** How many logs a list has in all; by the counts, unless an entity is named. */
+/** How many logs a list has in all; by the counts, unless an entity is named that has few. */
 export const countLogs = async (session: Session, filter: LogFilter): Promise<number> => {
-  if (filter.entityId !== undefined) return counted(session, filter)
+  if (!(await isCounted(session, filter))) return counted(session, filter)
   const { from, to } = filter
   const upTo = await before(session, filter, to ?? END)
   return Math.max(0, upTo - (from === undefined ? 0 : await before(session, filter, from)))

@@ -33,10 +33,8 @@ export interface LogFilter {
 
 export interface LogListQuery extends LogFilter {
   readonly size: number
-  /** Rows to pass over. Costs the same at any depth; where an entity is named, about half of `count` at most. */
+  /** Rows to pass over. Costs the same at any depth. */
   readonly offset?: number
-  /** What `count` says of the filter: with it, a list of one entity is walked from the nearer end. */
-  readonly total?: number
   /** Rows behind this one only. */
   readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
 }

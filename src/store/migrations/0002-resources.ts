@@ -1,9 +1,5 @@
-import { type Kysely, type RawBuilder, sql } from 'kysely'
-import type { Migration } from './migration.ts'
-
-/** A statement that Kysely has no builder for, or that reads plainer as it is. */
-// biome-ignore lint/suspicious/noExplicitAny: the tables that a step makes or changes are not today's
-const raw = (db: Kysely<any>, text: RawBuilder<unknown>) => ({ compile: () => text.compile(db) })
+import { sql } from 'kysely'
+import { type Migration, raw } from './migration.ts'
 
 /** Those of `logs/levels.ts` when this step was made. */
 const LEVELS = [4_000, 256_000, 16_384_000, 1_048_576_000] as const

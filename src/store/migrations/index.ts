@@ -2,10 +2,11 @@ import { tables } from './0001-tables.ts'
 import { resources } from './0002-resources.ts'
 import { answers } from './0003-answers.ts'
 import { logsOfEntity } from './0004-logs-of-entity.ts'
+import { totals } from './0005-totals.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
-export const migrations: readonly Migration[] = [tables, resources, answers, logsOfEntity]
+export const migrations: readonly Migration[] = [tables, resources, answers, logsOfEntity, totals]
 
 /** The version of the schema that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

@@ -1,5 +1,11 @@
 import type { Compilable, Kysely, RawBuilder } from 'kysely'
 
+/** A statement that Kysely has no builder for, or that reads plainer as it is. */
+// biome-ignore lint/suspicious/noExplicitAny: the tables that a step makes or changes are not today's
+export const raw = (db: Kysely<any>, text: RawBuilder<unknown>): Compilable => ({
+  compile: () => text.compile(db) as ReturnType<Compilable['compile']>,
+})
+
 /** Column types and table endings by engine. */
 export interface Columns {
   /** Compared by code point, on both engines: ranges over containers and ids rely on it. */

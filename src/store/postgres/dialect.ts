@@ -27,5 +27,6 @@ export const postgresDialect: Dialect = {
   unindexed: (column) => sql.ref(column),
   numbered: (insert) => insert.returning('seq'),
   held: (query) => query.forShare(),
+  taken: (query) => query.forUpdate(),
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

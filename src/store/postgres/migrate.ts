@@ -5,7 +5,7 @@ import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
 import { refuseNewer } from '../schema-version.ts'
 import { postgresDialect } from './dialect.ts'
-import { wallOf } from './scope.ts'
+import { SERVICE, wallOf } from './scope.ts'
 
 const columns: Columns = {
   // By code point: a language's order is another one, and changes with the server's libraries.
@@ -83,6 +83,8 @@ export const migrate = async (
         'create table schema_migrations (version bigint primary key, name text not null, applied_at bigint not null)',
       )
     }
+    // Steps meet rows of all tenants.
+    await client.query("select set_config('sidevault.tenant', $1, true)", [SERVICE])
     for (const { version, name, up } of migrations.slice(current, target)) {
       for (const step of up(postgresDialect.builder, columns)) await client.query(step.compile().sql)
       await client.query('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [

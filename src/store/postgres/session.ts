@@ -44,7 +44,7 @@ const inScope = async <T>(
 
 type Ask = <T>(scope: string | undefined, send: (client: ClientBase) => Promise<T>) => Promise<T>
 
-const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
+const sessionOver = (ask: Ask, locks: Pick<Session, 'lock' | 'alone'>): Session => {
   const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
     const { name, sql: text, bind } = nameOf(statement)
     return ask(scopeFor(statement as Statement<never, unknown>, values), (client) =>
@@ -61,7 +61,7 @@ const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
       const { sql: text, parameters } = query.compile()
       return (await ask(scopeOf(tenantId), (client) => client.query({ text, values: [...parameters] }))).rows
     },
-    lock,
+    ...locks,
   }
 }
 
@@ -80,8 +80,13 @@ export const transactionSession = (
 ): Session =>
   sessionOver(
     (scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)),
-    async (name) => {
-      await client.query({ ...LOCK, values: [name] })
+    {
+      lock: async (name) => {
+        await client.query({ ...LOCK, values: [name] })
+      },
+      alone: async (table) => {
+        await client.query(`lock table ${table} in share row exclusive mode`)
+      },
     },
   )
 
@@ -98,7 +103,8 @@ export const readSession = (connections: Connections): Session => {
       throw fromPostgres(thrown)
     }
   }
-  return sessionOver(ask, async () => {
+  const refuse = async () => {
     throw new AppError('internal', 'Only commands hold locks.')
-  })
+  }
+  return sessionOver(ask, { lock: refuse, alone: refuse })
 }

@@ -8,6 +8,8 @@ import { transactionSession } from './session.ts'
 const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
+  'tokens.tally',
+  'tokens.drop-tallies',
   'leftovers.purge',
   'tenants.create',
   'tenants.update',
@@ -20,6 +22,8 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.update',
   'tokens.delete',
   'tokens.purge',
+  'tokens.tally',
+  'tokens.drop-tallies',
   'tokens.associate',
   'tokens.dissociate',
   'logs.ingest',

@@ -30,5 +30,6 @@ export const sqliteDialect: Dialect = {
   numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
   // Writers are one after the other.
   held: (query) => query,
+  taken: (query) => query,
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

@@ -12,6 +12,8 @@ const REST = 4
 const UPKEEP: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
+  'tokens.tally',
+  'tokens.drop-tallies',
   'leftovers.purge',
   'sealed.replace',
 ])

@@ -60,5 +60,6 @@ export const createSqliteSession = (db: Connection): Session => {
         return db.prepare(sql).all([...parameters]) as R[]
       }),
     lock: async () => {},
+    alone: async () => {},
   }
 }

@@ -1,10 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { TokenListQuery } from '../types.ts'
-import { type ListPlan, planList } from './plan.ts'
-import { allOf, matches, type PredicateContext, searchPredicate, visibilityPredicate } from './predicate.ts'
+import { leaderOf, placesIn } from './lead.ts'
+import { type Leader, type ListPlan, planList } from './plan.ts'
+import type { PredicateContext } from './predicate.ts'
 import { TOKEN_COLUMNS, type TokenRecord } from './row.ts'
-import { live, tenantTokens } from './statements.ts'
+import { candidates, groupPredicate } from './rows.ts'
 
 /** A list of more groups than this walks all tokens of the tenant and passes over those it does not show. */
 const MAX_MERGED = 16
@@ -14,51 +15,15 @@ interface Group {
   readonly type: string
 }
 
-type CountQuery = Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>
-
-/** Conditions on container and type only. */
-const groupPredicate = (context: PredicateContext, plan: ListPlan, query: CountQuery): RawBuilder<SqlBool> =>
-  allOf([
-    ...(plan.visibilityIsGrouped ? [visibilityPredicate(context, query.visibility)] : []),
-    ...plan.grouped.map((node) => searchPredicate(context, node)),
-  ])
-
-/** All other conditions. */
-const restPredicate = (context: PredicateContext, plan: ListPlan, query: CountQuery): RawBuilder<SqlBool> =>
-  allOf([
-    ...(plan.visibilityIsGrouped ? [] : [visibilityPredicate(context, query.visibility)]),
-    ...plan.rest.map((node) => searchPredicate(context, node)),
-  ])
-
-/** Live tokens of the tenant for which the plan's `rest` holds, led to by its entries if it has any. */
-const candidates = (context: PredicateContext, plan: ListPlan, query: CountQuery) => {
-  const { dialect } = context
-  const tokens = tenantTokens(dialect, query.tenantId)
-    .where(live(query.now))
-    .where(restPredicate(context, plan, query))
-  if (plan.entries.length === 0) return tokens
-  const seqs = sql.join(
-    plan.entries.map((entry) => matches(query.tenantId, entry)),
-    sql` union `,
-  )
-  // A cross join is not reordered: https://sqlite.org/optoverview.html#manual_control_of_query_plans_using_cross_join
-  return dialect.builder
-    .selectFrom(sql<{ seq: number }>`(${seqs})`.as('found'))
-    .crossJoin('tokens')
-    .whereRef('tokens.seq', '=', 'found.seq')
-    .where('tokens.tenant_id', '=', query.tenantId)
-    .where(live(query.now))
-    .where(restPredicate(context, plan, query)) as unknown as typeof tokens
-}
-
 /** The groups whose streams make up the list; undefined when the list is found another way. */
 const groupsOf = async (
   session: Session,
   plan: ListPlan,
-  query: CountQuery,
+  query: TokenListQuery,
+  leader: Leader | undefined,
 ): Promise<readonly Group[] | undefined> => {
   const narrowed = plan.grouped.length > 0 || (plan.visibilityIsGrouped && query.visibility !== 'all')
-  if (!narrowed || plan.selective || plan.entries.length > 0) return undefined
+  if (!narrowed || plan.selective || leader) return undefined
   const { dialect } = session
   const context = { dialect, tenantId: query.tenantId, ordered: false }
   const groups = await session.query(
@@ -75,8 +40,12 @@ const groupsOf = async (
 }
 
 /** What the page is put in order by. Where an id or a fingerprint leads, no index may be picked for its order instead. */
-const orderOf = ({ dialect }: PredicateContext, plan: ListPlan): RawBuilder<unknown> => {
-  if (plan.entries.length > 0) return sql`found.seq`
+const orderOf = (
+  { dialect }: PredicateContext,
+  plan: ListPlan,
+  leader: Leader | undefined,
+): RawBuilder<unknown> => {
+  if (leader) return sql`found.seq`
   return plan.selective ? dialect.unindexed('tokens.seq') : sql`tokens.seq`
 }
 
@@ -87,16 +56,24 @@ export const listTokens = async (
 ): Promise<readonly TokenRecord[]> => {
   if (query.size <= 0) return []
   const plan = planList(query)
-  const groups = await groupsOf(session, plan, query)
+  const leader = await leaderOf(session, plan, query)
+  const groups = await groupsOf(session, plan, query, leader)
   if (groups?.length === 0) return []
+  const places = leader || plan.selective ? undefined : await placesIn(session, plan, query)
+  if (places === 'nowhere') return []
   const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: true }
-  const orderBy = orderOf(context, plan)
+  const orderBy = orderOf(context, plan, leader)
 
   const page = () => {
-    const base = candidates(context, plan, query).select(
+    let base = candidates(context, plan, query, leader).select(
       TOKEN_COLUMNS.map((name) => `tokens.${name}` as const),
     )
-    return query.beforeSeq === undefined ? base : base.where(sql<SqlBool>`${orderBy} < ${query.beforeSeq}`)
+    if (query.beforeSeq !== undefined)
+      base = base.where(
+        sql<SqlBool>`${orderBy} < ${Math.min(query.beforeSeq, (places?.last ?? Infinity) + 1)}`,
+      )
+    else if (places) base = base.where(sql<SqlBool>`${orderBy} <= ${places.last}`)
+    return places ? base.where(sql<SqlBool>`${orderBy} >= ${places.first}`) : base
   }
 
   if (groups === undefined) {
@@ -115,36 +92,4 @@ export const listTokens = async (
     .orderBy('seq', 'desc')
     .limit(query.size)
   return session.query(query.offset ? merged.offset(query.offset) : merged, query.tenantId)
-}
-
-/** How many tokens a list has in all; without a scan when container and type alone decide it. */
-export const countTokens = async (session: Session, query: CountQuery): Promise<number> => {
-  const { dialect } = session
-  const { builder } = dialect
-  const plan = planList(query)
-  const context = { dialect, tenantId: query.tenantId, ordered: false }
-  const inGroups = groupPredicate(context, plan, query)
-
-  if (plan.visibilityIsGrouped && plan.rest.length === 0 && plan.entries.length === 0) {
-    const expired = builder
-      .selectFrom('tokens')
-      .where('expires_at', '<=', query.now)
-      .where(sql<SqlBool>`${dialect.unindexed('tenant_id')} = ${query.tenantId}`)
-      .where(groupPredicate({ ...context, ordered: true }, plan, query))
-      .select(sql<number>`count(*)`.as('expired'))
-    const [row] = await session.query(
-      builder
-        .selectFrom('token_counts')
-        .where('tenant_id', '=', query.tenantId)
-        .where(inGroups)
-        .select(sql<number>`coalesce(sum(count), 0) - (${expired})`.as('total')),
-      query.tenantId,
-    )
-    return Number(row?.total ?? 0)
-  }
-  const [row] = await session.query(
-    candidates(context, plan, query).where(inGroups).select(sql<number>`count(*)`.as('total')),
-    query.tenantId,
-  )
-  return Number(row?.total ?? 0)
 }

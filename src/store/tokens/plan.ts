@@ -1,7 +1,6 @@
 import type { SearchNode, TokenListQuery } from '../types.ts'
-import { isGrouped, isGroupedVisibility } from './predicate.ts'
-
-type Entry = Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
+import { type EntryNode, isGrouped, isGroupedVisibility } from './predicate.ts'
+import { intersect, type TimeRange, timeRangeOf } from './times.ts'
 
 /** How the tokens of a list are found. All parts of `grouped` and `rest` must hold. */
 export interface ListPlan {
@@ -9,13 +8,22 @@ export interface ListPlan {
   readonly grouped: readonly SearchNode[]
   readonly visibilityIsGrouped: boolean
   readonly rest: readonly SearchNode[]
-  /** Associations, blind terms or metadata entries of which one must hold, taken out of `rest`: their rows lead to the tokens. */
-  readonly entries: readonly Entry[]
+  /** Parts of `rest` that rows of an index lead to, from those expected to match the fewest tokens on. */
+  readonly leaders: readonly Leader[]
   /** An id or a fingerprint in `rest` leads to few tokens. */
   readonly selective: boolean
+  /** What parts of `rest` say of the time of creation, and nothing else of it. */
+  readonly created: TimeRange | undefined
 }
 
-const LEADERS = ['child', 'term', 'metadata'] as const
+export interface Leader {
+  readonly node: SearchNode
+  /** Of which one must hold. */
+  readonly entries: readonly EntryNode[]
+}
+
+/** Of one leader: engines limit how many rows of indexes one query unites. */
+const MAX_ENTRIES = 100
 
 const conjuncts = (node: SearchNode | undefined): readonly SearchNode[] => {
   if (node === undefined) return []
@@ -32,28 +40,34 @@ const isSelective = (node: SearchNode): boolean => {
   return parts.every((part) => part.kind === 'equals' && part.field === first.field)
 }
 
-const entriesOf = (node: SearchNode, kind: Entry['kind']): readonly Entry[] | undefined => {
+/** Kinds of entries, from those expected to match the fewest tokens on. */
+const RANKS = ['child', 'term', 'metadata', 'equals', 'range'] as const satisfies EntryNode['kind'][]
+
+const isEntry = (node: SearchNode): node is EntryNode => {
+  if (node.kind === 'equals') return node.field === 'created_by' || node.field === 'modified_by'
+  if (node.kind === 'range') return node.field === 'modified_at' && timeRangeOf(node) !== undefined
+  return node.kind === 'term' || node.kind === 'metadata' || node.kind === 'child'
+}
+
+const rankOf = ({ entries }: Leader): number => Math.min(...entries.map(({ kind }) => RANKS.indexOf(kind)))
+
+const leaderOf = (node: SearchNode): readonly Leader[] => {
   const parts = alternatives(node)
-  if (parts.length === 0 || !parts.some((part) => part.kind === kind)) return undefined
-  return parts.every((part) => part.kind === 'term' || part.kind === 'metadata' || part.kind === 'child')
-    ? parts
-    : undefined
+  return parts.length > 0 && parts.length <= MAX_ENTRIES && parts.every(isEntry)
+    ? [{ node, entries: parts }]
+    : []
 }
 
 export const planList = ({ visibility, where }: Pick<TokenListQuery, 'visibility' | 'where'>): ListPlan => {
   const all = conjuncts(where)
-  const grouped = all.filter(isGrouped)
   const rest = all.filter((node) => !isGrouped(node))
-  const selective = rest.some(isSelective)
-  // From those expected to match the fewest tokens on.
-  const leader = selective
-    ? undefined
-    : LEADERS.map((kind) => rest.find((node) => entriesOf(node, kind))).find((node) => node !== undefined)
+  const created = rest.map(timeRangeOf).filter((range) => range?.event === 'created')
   return {
-    grouped,
+    grouped: all.filter(isGrouped),
     visibilityIsGrouped: isGroupedVisibility(visibility),
-    rest: rest.filter((node) => node !== leader),
-    entries: leader ? (LEADERS.map((kind) => entriesOf(leader, kind)).find((found) => found) ?? []) : [],
-    selective,
+    rest,
+    leaders: rest.flatMap(leaderOf).sort((a, b) => rankOf(a) - rankOf(b)),
+    selective: rest.some(isSelective),
+    created: created.reduce((a, b) => a && b && intersect(a, b), created[0]),
   }
 }

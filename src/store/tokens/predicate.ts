@@ -9,7 +9,7 @@ type Predicate = RawBuilder<SqlBool>
 export interface PredicateContext {
   readonly dialect: Dialect
   readonly tenantId: string
-  /** The answer is walked newest first: no index on container or type may be picked over that order. */
+  /** The answer is walked newest first: no index on another column may be picked over that order. */
   readonly ordered: boolean
 }
 
@@ -40,10 +40,11 @@ export const afterPrefix = (prefix: string): string | undefined => {
   return undefined
 }
 
+/** Columns whose indexes give another order than newest first, or no order among several values. */
+const ASIDE: ReadonlySet<string> = new Set(['container', 'type', 'created_by', 'modified_by', 'modified_at'])
+
 const column = (context: PredicateContext, field: string): RawBuilder<unknown> =>
-  context.ordered && (field === 'container' || field === 'type')
-    ? context.dialect.unindexed(field)
-    : sql`${sql.ref(field)}`
+  context.ordered && ASIDE.has(field) ? context.dialect.unindexed(field) : sql`${sql.ref(field)}`
 
 const within = (expression: Expression<unknown>, from: Bound | undefined, to: Bound | undefined): Predicate =>
   allOf([
@@ -63,12 +64,23 @@ const startsWith = (expression: Expression<unknown>, prefix: string): Predicate 
 const asText = (bound: Bound | undefined): Bound | undefined =>
   bound && { ...bound, value: String(bound.value) }
 
-/** The numbers of the tokens that a blind term or a metadata entry names. */
+/** A condition that rows of an index answer with the numbers of tokens. */
+export type EntryNode =
+  | Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
+  | (Extract<SearchNode, { kind: 'equals' | 'range' }> & {
+      readonly field: 'created_by' | 'modified_by' | 'modified_at'
+    })
+
+/** The numbers of the tokens that a node leads to. */
 export const matches = (
   tenantId: string,
-  node: Extract<SearchNode, { kind: 'term' | 'metadata' | 'metadata-range' | 'child' }>,
+  node: EntryNode | Extract<SearchNode, { kind: 'metadata-range' }>,
 ): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
+    case 'equals':
+      return sql`select seq from tokens where tenant_id = ${tenantId} and ${sql.ref(node.field)} = ${node.value}`
+    case 'range':
+      return sql`select seq from tokens where tenant_id = ${tenantId} and ${within(sql.ref(node.field), node.from, node.to)}`
     case 'child':
       return sql`select child_seq as seq from token_associations where parent_seq = ${node.parentSeq} and tenant_id = ${tenantId}`
     case 'term':

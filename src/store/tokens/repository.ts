@@ -1,8 +1,12 @@
 import type { Session, Writer } from '../session.ts'
 import type { NewToken, TokenStore } from '../types.ts'
-import { countTokens, listTokens } from './list.ts'
+import { listTokens } from './list.ts'
 import { own, revive, toTokenRow } from './row.ts'
 import { tokenById, tokensByIds } from './statements.ts'
+import { countTokens } from './total.ts'
+
+/** Values that one call begins to count at most. */
+const TALLIES = 20
 
 /** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
@@ -82,4 +86,11 @@ export const createTokenStore = ({
   delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
 
   purge: (now, limit) => writer.write('tokens.purge', { now, limit }),
+
+  tally: async (size, common) => {
+    let found = true
+    for (let begun = 0; found && begun < TALLIES; begun++)
+      found = await writer.write('tokens.tally', { size, common })
+    await writer.write('tokens.drop-tallies', {})
+  },
 })

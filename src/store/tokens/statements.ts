@@ -120,42 +120,75 @@ export const updateToken = statement<TokenChange>(({ builder }, slot) =>
     .where('version', '=', slot('version')),
 )
 
-type Removed = Pick<TokenRecord, 'container' | 'type' | 'expires_at'>
+/** What of a row is counted, its terms apart. */
+const COUNTED_COLUMNS = [
+  'tenant_id',
+  'container',
+  'type',
+  'seq',
+  'metadata',
+  'expires_at',
+  'created_by',
+  'created_at',
+  'modified_by',
+  'modified_at',
+] as const satisfies readonly (keyof TokenRecord)[]
+
+export type CountedRecord = Pick<TokenRecord, (typeof COUNTED_COLUMNS)[number]>
 
 /** Terms and metadata go with it, by their foreign keys. */
-export const deleteToken = statement<{ tenant_id: string; id: string }, Removed>(({ builder }, slot) =>
+export const deleteToken = statement<{ tenant_id: string; id: string }, CountedRecord>(({ builder }, slot) =>
   builder
     .deleteFrom('tokens')
     .where('tenant_id', '=', slot('tenant_id'))
     .where('id', '=', slot('id'))
-    .returning(['container', 'type', 'expires_at']),
+    .returning(COUNTED_COLUMNS),
 )
 
-export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now: number }, Removed>(
+export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now: number }, CountedRecord>(
   ({ builder }, slot) =>
     builder
       .deleteFrom('tokens')
       .where('tenant_id', '=', slot('tenant_id'))
       .where('id', '=', slot('id'))
       .where('expires_at', '<=', slot('now'))
-      .returning(['container', 'type', 'expires_at']),
+      .returning(COUNTED_COLUMNS),
 )
 
-export const purgeTokens = serviceStatement<
-  { now: number; limit: number },
-  Pick<TokenRecord, 'tenant_id' | 'container' | 'type'>
->(({ builder }, slot) =>
-  builder
-    .deleteFrom('tokens')
-    .where('seq', 'in', (eb) =>
-      eb
+export const expiredTokens = serviceStatement<{ now: number; limit: number }, { seq: number }>(
+  (dialect, slot) =>
+    dialect.taken(
+      dialect.builder
         .selectFrom('tokens')
         .where('expires_at', '<=', slot('now'))
         .orderBy('expires_at')
         .limit(slot('limit'))
         .select('seq'),
-    )
-    .returning(['tenant_id', 'container', 'type']),
+    ),
+)
+
+export const purgeTokens = serviceStatement<{ seqs: unknown; now: number }, CountedRecord>((dialect, slot) =>
+  dialect.builder
+    .deleteFrom('tokens')
+    .where(dialect.memberOf('seq', slot('seqs')))
+    .where('expires_at', '<=', slot('now'))
+    .returning(COUNTED_COLUMNS),
+)
+
+/** The number of the token of an id, whether it is live or not. */
+export const takeToken = statement<{ tenant_id: string; id: string }, { seq: number }>((dialect, slot) =>
+  dialect.taken(tenantTokens(dialect, slot('tenant_id')).where('id', '=', slot('id')).select('seq')),
+)
+
+export const termsOfOne = statement<{ seq: number }, { term: Uint8Array }>(({ builder }, slot) =>
+  builder.selectFrom('token_terms').where('seq', '=', slot('seq')).select('term'),
+)
+
+export const termsOf = serviceStatement<{ seqs: unknown }, { seq: number; term: Uint8Array }>((dialect, slot) =>
+  dialect.builder
+    .selectFrom('token_terms')
+    .where(dialect.memberOf('seq', slot('seqs')))
+    .select(['seq', 'term']),
 )
 
 export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(({ builder }, slot) =>
@@ -216,4 +249,22 @@ export const liveTokenBySeq = statement<{ tenant_id: string; seq: number; now: n
       .where('seq', '=', slot('seq'))
       .where(live(slot('now')))
       .select('seq'),
+)
+
+export const newestTokens = serviceStatement<{ limit: number }, CountedRecord>(({ builder }, slot) =>
+  builder.selectFrom('tokens').orderBy('seq', 'desc').limit(slot('limit')).select(COUNTED_COLUMNS),
+)
+
+/** The first token from a place on. `share`: of all places, 0 to 1. */
+export const tokenAt = serviceStatement<{ share: number }, CountedRecord>(({ builder }, slot) =>
+  builder
+    .selectFrom('tokens')
+    .where('seq', '>=', (eb) =>
+      eb
+        .selectFrom('tokens as every')
+        .select(sql<number>`cast(${slot('share')} * max(every.seq) as bigint)`.as('place')),
+    )
+    .orderBy('seq')
+    .limit(sql.lit(1))
+    .select(COUNTED_COLUMNS),
 )

@@ -1,5 +1,6 @@
 import { LEVELS } from '../../../src/store/logs/levels.ts'
 import type { Connection } from '../../../src/store/sqlite/connection.ts'
+import { LEVELS as TOKEN_LEVELS } from '../../../src/store/tokens/times.ts'
 import { NOW } from '../kit.ts'
 
 const numbers = (from: number, to: number) =>
@@ -10,18 +11,25 @@ export const TENANT = 'tenant-a'
 
 /**
  * Tokens number `from` up to `to` by direct statements, as creates would leave them: a third of each of three
- * containers, a term and a fingerprint of its own (`term-<n>`, `fp-<n>`), metadata `n: <n>`. Nothing in them can be opened.
+ * containers, a term and a fingerprint of its own (`term-<n>`, `fp-<n>`), metadata `n: <n>` and, every other one,
+ * `color: red`; one application made them, a second apart. Nothing in them can be opened.
  */
 export const fillTokens = (db: Connection, from: number, to: number, tenant = TENANT): void => {
   db.transaction(() => {
     db.exec(`insert into tokens (seq, tenant_id, id, type, container, sealed, version, metadata, fingerprint, created_by, created_at)
       ${numbers(from, to)}
-      select i, '${tenant}', 'id-' || i, 'card', '/c' || (i % 3) || '/', zeroblob(200), 1, '{"n":"' || i || '"}',
-        'fp-' || i, 'application-1', ${NOW} + i from n`)
+      select i, '${tenant}', 'id-' || i, 'card', '/c' || (i % 3) || '/', zeroblob(200), 1, '{"n":"' || i || iif(i % 2 = 0, '","color":"red"}', '"}'),
+        'fp-' || i, 'application-1', ${NOW} + i * 1000 from n`)
     db.exec(`insert into token_terms (tenant_id, term, seq)
       ${numbers(from, to)} select '${tenant}', cast('term-' || i as blob), i from n`)
     db.exec(`insert into token_metadata (tenant_id, key, value, seq)
       ${numbers(from, to)} select '${tenant}', 'n', '' || i, i from n`)
+    db.exec(`insert into token_metadata (tenant_id, key, value, seq)
+      ${numbers(from, to)} select '${tenant}', 'color', 'red', i from n where i % 2 = 0`)
+    for (const [level, width] of TOKEN_LEVELS.entries())
+      db.exec(`insert into token_times (tenant_id, event, level, bucket, container, type, count, first_seq, last_seq)
+        select tenant_id, 'created', ${level}, created_at / ${width}, container, type, count(*), min(seq), max(seq)
+        from tokens where seq >= ${from} group by 1, 4, 5, 6 on conflict do update set count = count + excluded.count`)
     db.exec(`insert into token_counts (tenant_id, container, type, count, last_created_at)
       select tenant_id, container, type, count(*), max(created_at) from tokens where seq >= ${from} group by 1, 2, 3
       on conflict do update set count = count + excluded.count, last_created_at = excluded.last_created_at`)

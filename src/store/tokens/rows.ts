@@ -1,0 +1,55 @@
+import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import type { SearchNode, TokenListQuery } from '../types.ts'
+import type { Leader, ListPlan } from './plan.ts'
+import { allOf, matches, type PredicateContext, searchPredicate, visibilityPredicate } from './predicate.ts'
+import { live, tenantTokens } from './statements.ts'
+
+export type CountQuery = Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>
+
+/** Conditions on container and type only. */
+export const groupPredicate = (
+  context: PredicateContext,
+  plan: ListPlan,
+  query: CountQuery,
+): RawBuilder<SqlBool> =>
+  allOf([
+    ...(plan.visibilityIsGrouped ? [visibilityPredicate(context, query.visibility)] : []),
+    ...plan.grouped.map((node) => searchPredicate(context, node)),
+  ])
+
+/** All other conditions but one. */
+const restPredicate = (
+  context: PredicateContext,
+  plan: ListPlan,
+  query: CountQuery,
+  but: SearchNode | undefined,
+): RawBuilder<SqlBool> =>
+  allOf([
+    ...(plan.visibilityIsGrouped ? [] : [visibilityPredicate(context, query.visibility)]),
+    ...plan.rest.filter((node) => node !== but).map((node) => searchPredicate(context, node)),
+  ])
+
+/** Live tokens of the tenant for which the plan's `rest` holds, led to by entries if there is a leader. */
+export const candidates = (
+  context: PredicateContext,
+  plan: ListPlan,
+  query: CountQuery,
+  leader: Leader | undefined,
+) => {
+  const { dialect } = context
+  const rest = restPredicate(context, plan, query, leader?.node)
+  const tokens = tenantTokens(dialect, query.tenantId).where(live(query.now)).where(rest)
+  if (leader === undefined) return tokens
+  const seqs = sql.join(
+    leader.entries.map((entry) => matches(query.tenantId, entry)),
+    sql` union `,
+  )
+  // A cross join is not reordered: https://sqlite.org/optoverview.html#manual_control_of_query_plans_using_cross_join
+  return dialect.builder
+    .selectFrom(sql<{ seq: number }>`(${seqs})`.as('found'))
+    .crossJoin('tokens')
+    .whereRef('tokens.seq', '=', 'found.seq')
+    .where('tokens.tenant_id', '=', query.tenantId)
+    .where(live(query.now))
+    .where(rest) as unknown as typeof tokens
+}
