@@ -262,7 +262,7 @@ export const tokenAt = serviceStatement<{ share: number }, CountedRecord>(({ bui
     .where('seq', '>=', (eb) =>
       eb
         .selectFrom('tokens as every')
-        .select(sql<number>`cast(${slot('share')} * max(every.seq) as bigint)`.as('place')),
+        .select(sql<number>`cast(cast(${slot('share')} as double precision) * max(every.seq) as bigint)`.as('place')),
     )
     .orderBy('seq')
     .limit(sql.lit(1))
