@@ -60,19 +60,24 @@ try {
     'metadata.color:red OR type:token',
   ]
   process.stdout.write(
-    `| query among ${stored.toLocaleString('en')} tokens | found | p50 ms | p99 ms |\n| --- | --- | --- | --- |\n`,
+    `| query among ${stored.toLocaleString('en')} tokens | found | p50 ms | p99 ms | CPU ms |\n| --- | --- | --- | --- | --- |\n`,
   )
   const measure = async (query: string, search: () => Promise<number>) => {
     const times: number[] = []
     let found = 0
+    const before = process.cpuUsage()
     for (let round = 0; round < ROUNDS && times.reduce((sum, ms) => sum + ms, 0) < 10_000; round++) {
       const start = performance.now()
       found = await search()
       times.push(performance.now() - start)
     }
+    const { user, system } = process.cpuUsage(before)
+    const cpu = ((user + system) / 1_000 / times.length).toFixed(2)
     times.sort((a, b) => a - b)
     const at = (share: number) => times[Math.floor(times.length * share)]!.toFixed(2)
-    process.stdout.write(`| \`${query}\` | ${found.toLocaleString('en')} | ${at(0.5)} | ${at(0.99)} |\n`)
+    process.stdout.write(
+      `| \`${query}\` | ${found.toLocaleString('en')} | ${at(0.5)} | ${at(0.99)} | ${cpu} |\n`,
+    )
   }
   for (const query of throughApi)
     await measure(query, async () => {

@@ -129,9 +129,9 @@ const check = async (
       if (total !== wanted.length) t.equal(total, wanted.length, name)
       const walked: string[] = []
       for (let beforeSeq: number | undefined; ; ) {
-        const rows = await tokens.list({ ...query, size: 40, ...(beforeSeq ? { beforeSeq } : {}) })
+        const rows = await tokens.list({ ...query, size: 100, ...(beforeSeq ? { beforeSeq } : {}) })
         walked.push(...rows.map(({ id }) => id))
-        if (rows.length < 40) break
+        if (rows.length < 100) break
         beforeSeq = rows.at(-1)?.seq
       }
       if (walked.join() !== wanted.join()) t.strictSame(walked, wanted, name)
@@ -217,8 +217,8 @@ export const storeTotals = async (t: Test, open: OpenStore): Promise<void> => {
   }
 
   await create(80)
-  for (let round = 0; round < 5; round++) {
-    for (let step = 0; step < 40; step++) {
+  for (let round = 0; round < 3; round++) {
+    for (let step = 0; step < 50; step++) {
       const work = [() => create(next(12) + 1), update, update, remove, purge, reuse][next(6)]!
       await work()
       now += next(4) === 0 ? next(3 * HOUR) : next(400)

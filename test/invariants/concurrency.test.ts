@@ -1,11 +1,13 @@
 import t from 'tap'
+import { startBeside } from '../kit/beside.ts'
 import { type Answer, startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 const COUNT = 64
 
 const one = await startTestService(t)
-const two = await startTestService(t, { beside: one })
+/** The same, in a process of its own. */
+const two = await startBeside(t, one)
 const { managementKey } = one
 const tokenKey = await one.application({ permissions: ALL_TOKEN_PERMISSIONS })
 const publicKey = await one.application({ permissions: ['token:create'] }, 'public')
@@ -18,8 +20,15 @@ interface Sent {
 
 const keyFor = (path: string) => (/^\/(v2\/)?tokens/.test(path) ? tokenKey : managementKey)
 
-const call = (method: string, path: string, sent: Sent = {}, service = one) =>
+type Service = Pick<typeof one, 'call'>
+
+const call = (method: string, path: string, sent: Sent = {}, service: Service = one) =>
   service.call(method, path, { key: keyFor(path), ...sent })
+
+t.test('the services are two processes', async (t) => {
+  t.not(two.pid, process.pid)
+  t.equal((await call('GET', '/tenants/self', {}, two)).json.id, one.tenantId)
+})
 
 /** `COUNT` calls at once, by turns to either service. */
 const race = (make: (index: number) => readonly [method: string, path: string, sent?: Sent]) =>
@@ -268,7 +277,7 @@ t.test('of 64 regenerated keys one works at the end, on either service', async (
   const { id, key } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
   const answers = await race(() => ['POST', `/applications/${id}/regenerate`])
   t.strictSame(statuses(answers), { 200: COUNT })
-  const works = async (candidate: string, service: typeof one) =>
+  const works = async (candidate: string, service: Service) =>
     (await call('GET', '/applications/key', { key: candidate }, service)).status === 200
   for (const service of [one, two]) {
     t.notOk(await works(key, service), 'the first one is dead')
@@ -291,7 +300,9 @@ t.test('of 64 users who accept one invitation, one becomes a member', async (t) 
   const id = await KINDS['/tenants/self/invitations']!()
   const joins = await Promise.allSettled(
     Array.from({ length: COUNT }, (_, index) =>
-      (index % 2 ? two : one).kernel.registry.ports.members!.join(one.tenantId, id, `user-${index}`),
+      index % 2
+        ? two.join(one.tenantId, id, `user-${index}`)
+        : one.kernel.registry.ports.members!.join(one.tenantId, id, `user-${index}`),
     ),
   )
   t.equal(joins.filter(({ status }) => status === 'fulfilled').length, 1)

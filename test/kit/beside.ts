@@ -1,0 +1,81 @@
+import { fork } from 'node:child_process'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import type { Test } from 'tap'
+import type { Answer, CallOptions, TestService } from './service.ts'
+
+const CHILD = fileURLToPath(new URL('./beside-process.ts', import.meta.url))
+
+/** What the process of the second service is told first. */
+export interface Beginning {
+  readonly directory: string
+  /** Base64. Over the channel only: arguments and the environment are for all to see. */
+  readonly rootKey: string
+  readonly tenantId: string
+  readonly managementKey: string
+  /** What its clock, which nothing moves, says. */
+  readonly now: number
+}
+
+type Join = (tenantId: string, invitation: string, user: string) => Promise<string>
+
+export type Question = { readonly number: number } & (
+  | { readonly kind: 'call'; readonly method: string; readonly path: string; readonly sent: CallOptions }
+  | { readonly kind: 'join'; readonly args: Parameters<Join> }
+)
+
+export interface Reply {
+  readonly number: number
+  readonly value?: unknown
+  readonly error?: { readonly code: string; readonly message: string }
+}
+
+/** A second service on the database, keys and tenants of `service`, in a process of its own. It ends with the test. */
+export const startBeside = async (t: Test, service: TestService) => {
+  const child = fork(CHILD, { stdio: ['ignore', 'ignore', 'inherit', 'ipc'], serialization: 'advanced' })
+  const ended = once(child, 'exit')
+  t.teardown(async () => {
+    if (child.connected) child.disconnect()
+    await ended
+  })
+  const waiting = new Map<number, (reply: Reply) => void>()
+  child.on('message', (reply: Reply) => {
+    waiting.get(reply.number)?.(reply)
+    waiting.delete(reply.number)
+  })
+  child.on('exit', () => {
+    const error = { code: 'ended', message: 'The process of the second service has ended.' }
+    for (const [number, settle] of waiting) settle({ number, error })
+  })
+  let last = 0
+  const answered = async (number: number): Promise<unknown> => {
+    const { value, error } = await new Promise<Reply>((resolve) => waiting.set(number, resolve))
+    if (error) throw Object.assign(new Error(error.message), { code: error.code })
+    return value
+  }
+
+  const beginning: Beginning = {
+    directory: service.directory,
+    rootKey: service.rootKey.reveal().toString('base64'),
+    tenantId: service.tenantId,
+    managementKey: service.managementKey,
+    now: service.clock.now(),
+  }
+  child.send(beginning)
+  await answered(0)
+
+  return {
+    pid: child.pid,
+    call: (method: string, path: string, sent: CallOptions = {}): Promise<Answer> => {
+      const number = ++last
+      child.send({ number, kind: 'call', method, path, sent })
+      return answered(number) as Promise<Answer>
+    },
+    /** `members.join`, which no operation calls. */
+    join: (...args: Parameters<Join>): Promise<string> => {
+      const number = ++last
+      child.send({ number, kind: 'join', args })
+      return answered(number) as Promise<string>
+    },
+  }
+}
