@@ -5,12 +5,12 @@ import { type Counts, createCounts } from '../tokens/counts.ts'
 import { toTokenRow } from '../tokens/row.ts'
 import {
   deleteExpiredToken,
-  takeToken,
   insertAssociation,
   insertMetadata,
   insertTerm,
   insertToken,
   liveTokenBySeq,
+  takeToken,
   termsOfOne,
   tokenByFingerprint,
 } from '../tokens/statements.ts'

@@ -78,17 +78,14 @@ export const transactionSession = (
   client: ClientBase,
   { serviceWide }: { readonly serviceWide: boolean },
 ): Session =>
-  sessionOver(
-    (scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)),
-    {
-      lock: async (name) => {
-        await client.query({ ...LOCK, values: [name] })
-      },
-      alone: async (table) => {
-        await client.query(`lock table ${table} in share row exclusive mode`)
-      },
+  sessionOver((scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)), {
+    lock: async (name) => {
+      await client.query({ ...LOCK, values: [name] })
     },
-  )
+    alone: async (table) => {
+      await client.query(`lock table ${table} in share row exclusive mode`)
+    },
+  })
 
 /** For reads, each on any free connection; one whose connection is lost is asked once more on another. */
 export const readSession = (connections: Connections): Session => {

@@ -184,11 +184,12 @@ export const termsOfOne = statement<{ seq: number }, { term: Uint8Array }>(({ bu
   builder.selectFrom('token_terms').where('seq', '=', slot('seq')).select('term'),
 )
 
-export const termsOf = serviceStatement<{ seqs: unknown }, { seq: number; term: Uint8Array }>((dialect, slot) =>
-  dialect.builder
-    .selectFrom('token_terms')
-    .where(dialect.memberOf('seq', slot('seqs')))
-    .select(['seq', 'term']),
+export const termsOf = serviceStatement<{ seqs: unknown }, { seq: number; term: Uint8Array }>(
+  (dialect, slot) =>
+    dialect.builder
+      .selectFrom('token_terms')
+      .where(dialect.memberOf('seq', slot('seqs')))
+      .select(['seq', 'term']),
 )
 
 export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(({ builder }, slot) =>
@@ -262,7 +263,11 @@ export const tokenAt = serviceStatement<{ share: number }, CountedRecord>(({ bui
     .where('seq', '>=', (eb) =>
       eb
         .selectFrom('tokens as every')
-        .select(sql<number>`cast(cast(${slot('share')} as double precision) * max(every.seq) as bigint)`.as('place')),
+        .select(
+          sql<number>`cast(cast(${slot('share')} as double precision) * max(every.seq) as bigint)`.as(
+            'place',
+          ),
+        ),
     )
     .orderBy('seq')
     .limit(sql.lit(1))
