@@ -1,15 +1,12 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { createAuthority } from '../kit/authority.ts'
-import { startDns } from '../kit/dns.ts'
 import { findEnvoy } from '../kit/envoy.ts'
 import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { cpuDuring, residentMiB } from './cpu.ts'
-import { destinationConfig, edgeConfig, runEnvoy } from './envoys.ts'
+import { startDestination } from './destination.ts'
+import { edgeConfig, runEnvoy } from './envoys.ts'
 import { httpRequest, load } from './load.ts'
 import { partsBelow } from './processes.ts'
 
@@ -23,8 +20,6 @@ export interface ProxyFigures {
   readonly cpu: Readonly<Record<string, number>>
   readonly failures: number
 }
-
-const HOST = 'destination.bench.test'
 
 /** Code of the kinds people write. */
 const EDIT = `module.exports = async ({ args: { body, headers } }) => {
@@ -59,24 +54,12 @@ export const benchProxy = async (options: {
   rounds: number
   concurrencies: readonly number[]
 }) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-bench-'))
+  const destination = await startDestination()
   const binary = findEnvoy()
-  const authority = await createAuthority()
-  const leaf = await authority.issue([HOST])
-  const file = (name: string, text: string) => {
-    writeFileSync(join(directory, name), text)
-    return join(directory, name)
-  }
-  const ca = file('ca.pem', authority.pem)
-  const [destinationPort, straightPort, noOpPort] = [await freePort(), await freePort(), await freePort()]
-  const destination = await runEnvoy(
-    binary,
-    destinationConfig(destinationPort, file('cert.pem', leaf.cert), file('key.pem', leaf.key)),
-    destinationPort,
-  )
-  const to = { host: HOST, port: destinationPort, authority: ca }
+  const [straightPort, noOpPort] = [await freePort(), await freePort()]
+  const to = { host: destination.host, port: destination.port, authority: destination.authority }
   const straight = await runEnvoy(binary, edgeConfig(straightPort, to), straightPort)
-  const socket = join(directory, 'processor.sock')
+  const socket = join(destination.directory, 'processor.sock')
   const processor = spawn(
     process.execPath,
     [fileURLToPath(new URL('no-op-processor.ts', import.meta.url)), socket],
@@ -84,17 +67,7 @@ export const benchProxy = async (options: {
   )
   await once(processor.stdout!, 'data')
   const noOp = await runEnvoy(binary, edgeConfig(noOpPort, to, socket), noOpPort)
-  const dns = await startDns()
-  dns.set(HOST, { a: ['127.0.0.1'], ttl: 60 })
-  const sidevault = await startSidevault({
-    env: {
-      SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
-      SIDEVAULT_EGRESS_PORTS: '*',
-      SIDEVAULT_EGRESS_CA: ca,
-      SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
-      SIDEVAULT_LOG_LEVEL: 'warn',
-    },
-  })
+  const sidevault = await startSidevault({ env: destination.env })
   const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
   const token = await sidevault.call('POST', '/tokens', {
     key,
@@ -105,7 +78,7 @@ export const benchProxy = async (options: {
   const store = async (transforms: object): Promise<string> => {
     const answer = await sidevault.call('POST', '/proxies', {
       key: sidevault.managementKey,
-      body: { name: 'bench', destination_url: `https://${HOST}:${destinationPort}`, ...transforms },
+      body: { name: 'bench', destination_url: destination.url, ...transforms },
     })
     return answer.json.key
   }
@@ -139,7 +112,7 @@ export const benchProxy = async (options: {
       request: httpRequest(
         'POST',
         '/proxy/charge',
-        { ...headers, 'svc-api-key': key, 'svc-proxy-url': `https://${HOST}:${destinationPort}` },
+        { ...headers, 'svc-api-key': key, 'svc-proxy-url': destination.url },
         body,
       ),
       pids: parts,
@@ -202,7 +175,7 @@ export const benchProxy = async (options: {
     return { figures, memory }
   } finally {
     await sidevault.stop()
-    await Promise.all([straight.stop(), noOp.stop(), destination.stop(), dns.close()])
+    await Promise.all([straight.stop(), noOp.stop(), destination.stop()])
     processor.kill('SIGTERM')
   }
 }

@@ -1,14 +1,12 @@
 import { cpus, release } from 'node:os'
 import { type ApiFigures, benchApi } from './api.ts'
 import { benchProxy } from './proxy.ts'
+import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
 
 /** `npm run bench [-- --quick]`: prints Markdown tables. Method and last results: test/bench/README.md. */
 const quick = process.argv.includes('--quick')
 const log = (text: string) => process.stderr.write(`${text}\n`)
-const row = (cells: readonly (string | number)[]) => `| ${cells.join(' | ')} |`
-const table = (head: readonly string[], rows: readonly (readonly (string | number)[])[]) =>
-  [row(head), row(head.map(() => '---')), ...rows.map(row)].join('\n')
 const fixed = (digits: number) => (value: number) => value.toFixed(digits)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 
