@@ -24,6 +24,17 @@ const recordKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
   return key
 }
 
+/** The last one of each data key: values that one call sealed are often opened together. */
+const lastKeys = new WeakMap<KeyObject, { readonly salt: Buffer; readonly key: KeyObject }>()
+
+const openingKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
+  const last = lastKeys.get(dataKey)
+  if (last?.salt.equals(salt)) return last.key
+  const key = recordKey(dataKey, salt)
+  lastKeys.set(dataKey, { salt: Buffer.from(salt), key })
+  return key
+}
+
 const bindingOf = (head: Buffer, context: SealContext): Buffer =>
   Buffer.concat([
     head,
@@ -88,7 +99,7 @@ export const open = (
   const version = versionOf(sealed)
   const dataKey = version === undefined ? undefined : dataKeyOf(version)
   if (dataKey === undefined) throw cannotOpen()
-  const key = recordKey(dataKey, sealed.subarray(SALT_AT, NONCE_AT))
+  const key = openingKey(dataKey, sealed.subarray(SALT_AT, NONCE_AT))
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(NONCE_AT, TEXT_AT), {
     authTagLength: TAG,
   })

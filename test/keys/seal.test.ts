@@ -138,7 +138,15 @@ t.test('what one sealer seals has one key, a nonce each, and opens under its own
   t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
   t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
   t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
-  t.equal(open(keyOf, one, context).toString(), text.toString())
-  t.equal(open(keyOf, other, second).toString(), text.toString())
   t.equal(failureOf(one, second), SAME_FAILURE)
+  const alone = seal(7, text, context)
+  for (const [sealed, under] of [
+    [one, context],
+    [other, second],
+    [alone, context],
+    [other, second],
+  ] as const)
+    t.equal(open(keyOf, sealed, under).toString(), text.toString())
+  const otherKey = createSecretKey(Buffer.alloc(32, 1))
+  t.throws(() => open(() => otherKey, other, second), AppError, 'the same salt under another data key')
 })
