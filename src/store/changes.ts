@@ -1,4 +1,4 @@
-import { allChanges, sumOfChanges } from './records/statements.ts'
+import { allChanges, totalOfChanges } from './records/statements.ts'
 import type { Session, Writer } from './session.ts'
 
 /** The change counters: how often what is kept under each name was written. */
@@ -7,23 +7,29 @@ export interface Changes {
   sum(kinds: readonly string[]): Promise<number>
 }
 
+type Counters = ReadonlyMap<string, number>
+
+/** All counters, as they are when asked. They only grow: while their total stands still, none has moved. */
+const readCounters = ({ session }: { readonly session: Session }): (() => Promise<Counters>) => {
+  let known: { readonly total: number; readonly counters: Counters } | undefined
+  return async () => {
+    const total = Number((await session.get(totalOfChanges, {}))?.total ?? 0)
+    if (known?.total !== total) {
+      // What moves in between is read too, and the total then differs the next time.
+      const rows = await session.all(allChanges, {})
+      known = { total, counters: new Map(rows.map(({ kind, version }) => [kind, Number(version)])) }
+    }
+    return known.counters
+  }
+}
+
+const sumOf = (counters: Counters, kinds: readonly string[]): number =>
+  kinds.reduce((sum, kind) => sum + (counters.get(kind) ?? 0), 0)
+
 /** Reads anew for each question. */
-export const createChanges = ({ session }: { readonly session: Session }): Changes => {
-  // Callers ask with the same array on every request.
-  const lists = new WeakMap<readonly string[], unknown>()
-  const listOf = (kinds: readonly string[]): unknown => {
-    const known = lists.get(kinds)
-    if (known !== undefined) return known
-    const list = session.dialect.list(kinds)
-    if (Object.isFrozen(kinds)) lists.set(kinds, list)
-    return list
-  }
-  return {
-    sum: async (kinds) => {
-      if (kinds.length === 0) return 0
-      return Number((await session.get(sumOfChanges, { kinds: listOf(kinds) }))?.total ?? 0)
-    },
-  }
+export const createChanges = (deps: { readonly session: Session }): Changes => {
+  const read = readCounters(deps)
+  return { sum: async (kinds) => (kinds.length === 0 ? 0 : sumOf(await read(), kinds)) }
 }
 
 /**
@@ -38,12 +44,11 @@ export const shareChanges = ({
   readonly session: Session
   readonly writer: Writer
 }): { readonly changes: Changes; readonly writer: Writer } => {
-  let all: Promise<ReadonlyMap<string, number>> | undefined
+  const read = readCounters({ session })
+  let all: Promise<Counters> | undefined
   const forget = (): void => {
     all = undefined
   }
-  const read = async (): Promise<ReadonlyMap<string, number>> =>
-    new Map((await session.all(allChanges, {})).map(({ kind, version }) => [kind, Number(version)]))
   return {
     changes: {
       sum: async (kinds) => {
@@ -51,8 +56,7 @@ export const shareChanges = ({
           all = read()
           setImmediate(forget)
         }
-        const versions = await all
-        return kinds.reduce((sum, kind) => sum + (versions.get(kind) ?? 0), 0)
+        return sumOf(await all, kinds)
       },
     },
     writer: {

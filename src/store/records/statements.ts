@@ -147,9 +147,6 @@ export const allChanges = openStatement<object, { kind: string; version: number 
   builder.selectFrom('changes').select(['kind', 'version']),
 )
 
-export const sumOfChanges = openStatement<{ kinds: unknown }, { total: number | null }>((dialect, slot) =>
-  dialect.builder
-    .selectFrom('changes')
-    .where(dialect.memberOf('kind', slot('kinds')))
-    .select((eb) => eb.fn.sum<number | null>('version').as('total')),
+export const totalOfChanges = openStatement<object, { total: number | null }>(({ builder }) =>
+  builder.selectFrom('changes').select((eb) => eb.fn.sum<number | null>('version').as('total')),
 )
