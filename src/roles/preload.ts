@@ -6,6 +6,7 @@ import { PLUGINS_DIR } from './foundation.ts'
 export const preload = async (kind: string | undefined): Promise<void> => {
   if (kind !== 'gateway') await import('./admin.ts')
   if (kind !== 'admin') await import('./gateway.ts')
+  if (process.env.SIDEVAULT_REDIS_URL) await import('../shared-state/redis/state.ts')
   if (kind !== undefined) return
   await import('../sandbox/sandbox.ts')
   compileValidator({}) // the first one builds the validator of schemas themselves

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { noRedis, startRedis } from '../kit/redis.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 
 t.test(
@@ -38,5 +39,46 @@ t.test(
     const echoed = proxied.find(({ status }) => status === 200)!
     t.notMatch(echoed.text, /client-address/, 'a destination learns nothing of it')
     t.equal((await service.call('GET', '/healthz')).status, 200)
+  },
+)
+
+t.test(
+  'with Redis all processes count together, and each by itself while it is away',
+  { skip: await noRedis() },
+  async (t) => {
+    const redis = await startRedis(t)
+    const service = await startSidevault({
+      env: { SIDEVAULT_RATE_LIMIT_KEY: '20', SIDEVAULT_REDIS_URL: redis.url },
+    })
+    t.teardown(() => service.stop())
+    const began = performance.now()
+    /** How many of fifteen calls to the admin process and fifteen to a gateway were served. */
+    const served = async (): Promise<number> => {
+      const key = await service.application({ permissions: ['token:use'] })
+      const answers = await Promise.all(
+        Array.from({ length: 15 }, () => [
+          service.call('GET', '/permissions', { key }),
+          service.call('GET', '/proxy', {
+            key,
+            headers: { 'svc-proxy-url': 'https://demo.sidevault.test' },
+          }),
+        ]).flat(),
+      )
+      const statuses = answers.map(({ status }) => status)
+      t.equal(statuses.filter((status) => status !== 429 && status !== 200).length, 0)
+      return statuses.filter((status) => status === 200).length
+    }
+    const own = async (): Promise<number> => {
+      const metrics = (await service.call('GET', '/metrics')).text
+      return Number(/^sidevault_rate_limited_calls_total\{counted="own"\} (\d+)/m.exec(metrics)?.[1] ?? 0)
+    }
+    const together = await served()
+    // A bucket gains one in three seconds; a machine that is too busy to answer within the patience counts by itself.
+    const more = (performance.now() - began) / 3_000 + 1 + (await own())
+    t.ok(together >= 20 && together <= 20 + more, `${together} served`)
+    await redis.kill()
+    t.equal(await served(), 30)
+    t.ok((await own()) >= 30)
+    t.notMatch(service.stderr(), /"level":"error"/)
   },
 )

@@ -9,6 +9,8 @@ const DOUBT_BEAT_MS = 250
 /** A connection that says nothing for so long is given up for a new one. */
 const SILENCE_MS = 3_000
 const CONNECT_MS = 2_000
+/** A process that starts waits so long for Redis to be there. */
+const FIRST_MS = 500
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
 /** Commands that may be on their way; reached only when thousands of calls come within one patience. */
@@ -48,7 +50,7 @@ const reasonOf = (why: unknown): string => {
 
 /**
  * Keeps one connection with one subscription. There is no queue for the time without connection: a command is sent now
- * or not at all. Resolves after the first attempt, whatever became of it. `onMessage`: what the channel says. `onTrust`:
+ * or not at all. Resolves after the first attempt, whatever became of it, or half a second. `onMessage`: what the channel says. `onTrust`:
  * Redis does its work, at first or again. `look`: a piece of work that tells whether it does.
  */
 export const openConnection = async (
@@ -64,10 +66,10 @@ export const openConnection = async (
   { patienceMs }: { readonly patienceMs: number },
 ): Promise<Connection> => {
   const { log, look } = deps
-  const closing = new AbortController()
   const { promise: tried, resolve: hasTried } = Promise.withResolvers<void>()
   let client: RedisClient | undefined
   let trusted: boolean | undefined
+  let closed = false
 
   const trust = (one: RedisClient) => {
     client = one
@@ -78,7 +80,7 @@ export const openConnection = async (
   }
   const doubt = (why: unknown) => {
     client = undefined
-    if (trusted === false || closing.signal.aborted) return
+    if (trusted === false || closed) return
     trusted = false
     log.warn(
       { reason: reasonOf(why) },
@@ -101,48 +103,56 @@ export const openConnection = async (
   }
 
   /** One connection from its beginning to its end, which is a rejection. `onBeat`: it has answered. */
-  const live = async (onBeat: () => void): Promise<never> => {
-    const ended = new AbortController()
-    const one = newClient(deps.url).on('error', (error) => ended.abort(error))
-    const signal = AbortSignal.any([ended.signal, closing.signal])
-    const over = new Promise<never>((_resolve, reject) => {
+  const live = async (over: AbortController, onBeat: () => void): Promise<never> => {
+    const { signal } = over
+    const one = newClient(deps.url).on('error', (error) => over.abort(error))
+    const ended = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
+    // What waits for an answer later is told so by the client itself.
+    ended.catch(() => one.destroy())
     try {
-      await within(CONNECT_MS, () => Promise.race([over, one.connect()]))
-      await within(CONNECT_MS, () => Promise.race([over, one.subscribe(deps.channel, deps.onMessage)]))
+      await within(CONNECT_MS, () => Promise.race([ended, one.connect()]))
+      await within(CONNECT_MS, () => Promise.race([ended, one.subscribe(deps.channel, deps.onMessage)]))
       for (;;) {
-        await Promise.race([over, beat(one)])
+        await beat(one)
         onBeat()
         await sleep(client === undefined ? DOUBT_BEAT_MS : BEAT_MS, undefined, { signal, ref: false })
       }
     } catch (error) {
-      throw ended.signal.reason ?? error
+      throw signal.aborted ? signal.reason : error
     } finally {
       one.destroy()
     }
   }
 
+  let attempt = new AbortController()
+  const next = (): AbortController => {
+    attempt = new AbortController()
+    if (closed) attempt.abort()
+    return attempt
+  }
   const run = async () => {
-    for (let failures = 0; !closing.signal.aborted; failures++) {
-      await live(() => {
+    for (let failures = 0; !closed; failures++) {
+      await live(next(), () => {
         failures = 0
         hasTried()
       }).catch(doubt)
       hasTried()
-      await sleep(pauseAfter(failures), undefined, { signal: closing.signal, ref: false }).catch(() => {})
+      await sleep(pauseAfter(failures), undefined, { signal: next().signal, ref: false }).catch(() => {})
     }
   }
   const ran = run()
-  await tried
+  await Promise.race([tried, sleep(FIRST_MS, undefined, { ref: false })])
   return {
     get client() {
       return client
     },
     doubt,
     close: async () => {
-      closing.abort()
+      closed = true
       client = undefined
+      attempt.abort()
       await ran
     },
   }

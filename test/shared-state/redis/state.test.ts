@@ -152,6 +152,21 @@ t.test('without any Redis a process starts, counts, and closes at once', async (
   await state.close()
 })
 
+t.test(
+  'a Redis that takes connections and never answers holds up neither start nor end',
+  { skip },
+  async (t) => {
+    const redis = await startRedis(t)
+    redis.freeze()
+    const state = await open(t, redis.url)
+    t.equal(state.reach, 'away')
+    t.equal(await served([state], 5, 3), 3)
+    const closing = state.close()
+    redis.thaw()
+    await closing
+  },
+)
+
 t.test('a script that the server has forgotten is told again', { skip }, async (t) => {
   const redis = await startRedis(t)
   const state = await open(t, redis.url, PATIENT)
