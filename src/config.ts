@@ -6,6 +6,7 @@ import {
   parseBlock,
   parseListen,
   parsePorts,
+  parsePostgres,
   parsePrefix,
   parseRedisUrl,
   parseResolver,
@@ -30,8 +31,10 @@ export interface Config {
   readonly bootstrapKey: Secret<string> | undefined
   /** Upper case, the first one canonical. */
   readonly headerPrefixes: readonly [string, ...string[]]
-  /** Path of the SQLite file. */
+  /** Path of the SQLite file; unused where `postgres` is set. */
   readonly store: string
+  /** Address of the database that replicas share. */
+  readonly postgres: Secret<string> | undefined
   /** Undefined: what replicas share for a short time is kept in each process. */
   readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
@@ -135,10 +138,14 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true where something in front ends TLS.',
     )
 
-  if (settings.store?.startsWith('postgres'))
-    fault('store', 'PostgreSQL is not in this version yet.', 'Leave it unset: SQLite in the data directory.')
-  else if (settings.store !== undefined && settings.store !== 'sqlite')
-    fault('store', 'this is not a store.', 'Leave it unset, or write sqlite.')
+  const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
+  const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address))
+  if (address === undefined && settings.store !== undefined && settings.store !== 'sqlite')
+    fault(
+      'store',
+      'this is not a store.',
+      'Leave it unset, or write sqlite or postgres://user:password@host/database.',
+    )
   const redisUrl = settings.redis_url
   if (redisUrl !== undefined) parsed('redis_url', () => parseRedisUrl(redisUrl))
 
@@ -167,6 +174,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     bootstrapKey: secret(settings.bootstrap_key),
     headerPrefixes: [canonical, ...others],
     store: resolve(dataDir, 'sidevault.db'),
+    postgres: secret(postgres),
     redisUrl: secret(redisUrl),
     masterKey: secret(
       settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),

@@ -132,6 +132,15 @@ const program = (): Command => {
     })
   addBackupCommands(root)
   addKeysCommand(root)
+  root
+    .command('migrate-store')
+    .description('move the vault of the data directory to an empty PostgreSQL database')
+    .requiredOption('--to <address>', 'postgres://user:password@host/database')
+    .addOption(file)
+    .action(async (options: { config?: string; to: string }) => {
+      const { migrateStore } = await import('./roles/migrate-store.ts')
+      await migrateStore(loadConfig(process.env, { file: options.config }), options.to, printLine)
+    })
   addPluginsCommand(root)
   addProtoCommand(root)
   addReloadCommand(root)

@@ -8,7 +8,8 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/keys/change-root.ts': 'hands both root keys to the cipher',
   'src/operator/keys.ts': 'hands the source of the root key to what reads it',
   'src/operator/rotate-root.ts': 'finds the key file in the source of the root key',
-  'src/roles/foundation.ts': 'hands the source of the root key, and the URL of Redis, to what reads them',
+  'src/roles/foundation.ts':
+    'hands the source of the root key, and addresses with passwords, to what reads them',
   'src/supervisor/supervisor.ts': 'hands what the configuration file held to the processes below',
   'src/supervisor/live-settings.ts': 'compares what the configuration file held and holds',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',

@@ -13,6 +13,7 @@ import { walk } from './walk.ts'
 export interface LossDeps {
   readonly mac: Mac
   readonly logs: LogStore
+  readonly own?: (name: string) => boolean
   readonly clock: Clock
 }
 

@@ -9,6 +9,8 @@ export interface VerifyDeps {
   readonly mac: Mac
   /** The store's memory of the journals: without it a cut at the end of a journal cannot be seen. */
   readonly logs?: LogStore
+  /** Which of the journals that the store remembers belong to the directory. Default: all. */
+  readonly own?: (name: string) => boolean
 }
 
 export interface JournalReport {
@@ -33,7 +35,7 @@ export const journalNames = async (directory: string, deps: VerifyDeps): Promise
     const name = file.endsWith('.lock') ? file.slice(0, -'.lock'.length) : ''
     if (JOURNAL_NAME.test(name)) names.add(name)
   }
-  for (const name of (await deps.logs?.journals()) ?? []) names.add(name)
+  for (const name of (await deps.logs?.journals()) ?? []) if (deps.own?.(name) ?? true) names.add(name)
   return [...names].sort()
 }
 

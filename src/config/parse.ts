@@ -108,3 +108,27 @@ export const readable = (path: string): string => {
     throw new SettingError(`the file "${path}" cannot be read.`, 'Name a PEM file that this user can read.')
   }
 }
+
+/** Those of https://www.postgresql.org/docs/current/libpq-ssl.html that leave no doubt; `no-verify` checks no certificate. */
+const SSL_MODES: readonly (string | null)[] = ['disable', 'no-verify', 'verify-full', null]
+
+const STORE_FORM =
+  'Write postgres://user:password@host:5432/database, or leave it unset: SQLite in the data directory.'
+
+/** An address of PostgreSQL; one beyond this machine is spoken to by TLS with a checked certificate unless it says otherwise. */
+export const parsePostgres = (text: string): string => {
+  // A socket's directory stands encoded where the host is, which URLs of this kind keep as it is.
+  const url = URL.canParse(text) ? new URL(text) : undefined
+  if (url === undefined || url.hostname === '' || url.pathname.length < 2)
+    throw new SettingError('this is not the address of a database.', STORE_FORM)
+  const mode = url.searchParams.get('sslmode')
+  if (!SSL_MODES.includes(mode))
+    throw new SettingError(
+      'this sslmode does not say whether the server is checked.',
+      'Use sslmode=verify-full (with sslrootcert=<file> for an authority of your own), no-verify or disable.',
+    )
+  const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
+  const local = host.startsWith('/') || host === 'localhost' || (ipaddr.isValid(host) && isLoopback(host))
+  if (mode === null && !local) url.searchParams.set('sslmode', 'verify-full')
+  return url.href
+}

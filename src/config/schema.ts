@@ -16,7 +16,10 @@ export const settingsSchema = Type.Partial(
       description: 'Key of the first management application: 8–200 printable characters without spaces.',
     }),
     header_prefixes: list('Header brands, the first one canonical, e.g. SVC.'),
-    store: Type.String({ description: 'sqlite, a file in the data directory.' }),
+    store: Type.String({
+      secret: true,
+      description: 'sqlite, a file in the data directory, or postgres://user:password@host/database.',
+    }),
     redis_url: Type.String({
       secret: true,
       description:

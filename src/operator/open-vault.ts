@@ -6,7 +6,8 @@ import { newId } from '../common/ids.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import type { Keys } from '../keys/types.ts'
-import { journalDirectory, openStoreKeys } from '../roles/foundation.ts'
+import { journalDirectory, openStoreKeys, storeLocation } from '../roles/foundation.ts'
+import { journalName } from '../roles/replica.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { StartError } from '../supervisor/start-error.ts'
@@ -31,17 +32,17 @@ export const withVault = async <T>(
   work: (vault: OperatedVault) => Promise<T>,
   { mode = 'join' }: { readonly mode?: 'join' | 'read-write' } = {},
 ): Promise<T> => {
-  if (!existsSync(config.store))
+  if (config.postgres === undefined && !existsSync(config.store))
     throw new StartError(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   const log = createLog('operator', config.logLevel)
-  const store = await openStore({ location: config.store, mode, log })
+  const store = await openStore({ location: storeLocation(config), mode, log })
   try {
     const keys = await openStoreKeys(config, store, false)
     const journal = await openJournal(
       { mac: (data) => keys.mac('audit', data), log },
-      { directory: journalDirectory(config), name: 'operator', sync: true },
+      { directory: journalDirectory(config), name: await journalName(config, 'operator'), sync: true },
     )
     const record: OperatedVault['record'] = (tenant_id, entity_type, entity_id, message) =>
       journal.append([

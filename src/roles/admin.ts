@@ -43,7 +43,10 @@ export const startAdminRole = async (
     tell,
   })
   const { store, keys, kernel, metrics, ingest } = foundation
-  const installed = await install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log })
+  // Of several machines that start on one new store, one makes the first tenant.
+  const installed = await store.alone('install', () =>
+    install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log }),
+  )
   await ingest.catchUp()
   ingest.start()
   const purge = createPurge(

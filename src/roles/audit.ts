@@ -6,7 +6,8 @@ import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { openStore } from '../store/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { journalDirectory, openStoreKeys } from './foundation.ts'
+import { journalDirectory, openStoreKeys, storeLocation } from './foundation.ts'
+import { isOwnJournal } from './replica.ts'
 
 type Print = (line: string) => void
 
@@ -15,16 +16,17 @@ const withJournals = async <T>(
   config: Config,
   work: (deps: LossDeps, directory: string) => Promise<T>,
 ): Promise<T> => {
-  if (!existsSync(config.store))
+  if (config.postgres === undefined && !existsSync(config.store))
     throw new StartError(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   const log = createLog('audit', config.logLevel)
-  const store = await openStore({ location: config.store, mode: 'read-only', log })
+  const store = await openStore({ location: storeLocation(config), mode: 'read-only', log })
   try {
     const keys = await openStoreKeys(config, store, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
-    return await work({ mac, logs: store.logs, clock: systemClock }, journalDirectory(config))
+    const own = await isOwnJournal(config)
+    return await work({ mac, logs: store.logs, own, clock: systemClock }, journalDirectory(config))
   } finally {
     await store.close()
   }

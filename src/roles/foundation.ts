@@ -22,7 +22,10 @@ import type { SharedState } from '../shared-state/types.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
+
 import { openEgress } from './egress.ts'
+import { journalName } from './replica.ts'
+
 import type { Tell } from './running-role.ts'
 
 /** The plugins that come with the service. */
@@ -37,7 +40,7 @@ export interface Foundation {
   readonly metrics: Metrics
   /** Tenants' code; its processes start with the first use. */
   readonly codeHost: CodeHost
-  /** Brings the journals of all processes of this data directory into the store; only the owner writes. */
+  /** Brings the journals of all processes of this data directory into the store. */
   readonly ingest: Ingest
   /** What replicas share for a short time. */
   readonly state: SharedState
@@ -48,6 +51,9 @@ export interface Foundation {
   /** In the opposite order of opening. */
   close(): Promise<void>
 }
+
+/** What `openStore` is given. */
+export const storeLocation = (config: Config): string => config.postgres?.reveal() ?? config.store
 
 export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 
@@ -94,12 +100,18 @@ export const openFoundation = async (
     for (const one of closers.splice(0).toReversed()) await one()
   }
   try {
-    const store = await openStore({ location: config.store, mode: owner ? 'read-write' : 'join', log })
+    let announce = () => {}
+    const store = await openStore({
+      location: storeLocation(config),
+      mode: owner ? 'read-write' : 'join',
+      log,
+      onMoved: () => announce(),
+    })
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
     const journal = await openJournal(
       { mac: (data) => keys.mac('audit', data), log },
-      { directory: journalDirectory(config), name, sync: config.auditSync },
+      { directory: journalDirectory(config), name: await journalName(config, name), sync: config.auditSync },
     )
     closers.push(() => journal.close())
     const ingest = createIngest(
@@ -151,6 +163,8 @@ export const openFoundation = async (
       log,
     })
     closers.push(() => state.close())
+    announce = () => state.announce()
+    state.listen(() => store.changed())
     let limits = createRateLimits({ state, hash }, config.rateLimits)
     const admit: Admit = async (visitor) => limits?.(visitor)
     const take = async (next: Config) => {

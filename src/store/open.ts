@@ -16,15 +16,18 @@ export interface OpenStoreOptions {
   /** ms to wait for other processes that start at the same time. */
   readonly patience?: number
   readonly limits?: Partial<WriterLimits>
+  /** On a store that several machines share: called after a write of this process has moved a change counter. */
+  readonly onMoved?: () => void
 }
 
 /** Errors: `invalid` (not a database of ours, or of a newer version), `unavailable`, `overloaded`; each with its remedy. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, patience = 15_000, limits } = options
+  const { location, mode, log, patience = 15_000, limits, onMoved } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes start without.
     const { openPostgres } = await import('./postgres/open.ts')
-    return openPostgres({ log }, { address: location, mode, patience, ...(limits ? { limits } : {}) })
+    const more = { ...(limits ? { limits } : {}), ...(onMoved ? { onMoved } : {}) }
+    return openPostgres({ log }, { address: location, mode, patience, ...more })
   }
   // The rest of the address may hold a password.
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))

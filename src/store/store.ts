@@ -1,8 +1,11 @@
 import { createAnswerStore } from './answers/repository.ts'
-import { createChanges, shareChanges } from './changes.ts'
+import { type Changes, createChanges, shareChanges } from './changes.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
+
+import { allChanges } from './records/statements.ts'
 import { createSealedStore } from './sealed/repository.ts'
+
 import type { Session, Writer } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
 import { createTokenStore } from './tokens/repository.ts'
@@ -12,14 +15,22 @@ import { createUsageStore } from './usage/repository.ts'
 /** The repositories over one engine's session and writer. */
 export const assembleStore = (
   given: { readonly session: Session; readonly writer: Writer },
-  { writable, close }: { readonly writable: boolean; readonly close: () => Promise<void> },
+  options: {
+    readonly writable: boolean
+    readonly close: () => Promise<void>
+    /** Counters that the engine knows in a way of its own. */
+    /** How the engine keeps other processes from work of the same name; default: nobody else does such work. */
+    readonly alone?: Store['alone']
+    readonly watched?: { readonly changes: Changes; readonly writer: Writer; changed(): void }
+  },
 ): Store => {
-  const deps = writable ? { ...given, ...shareChanges(given) } : { ...given, changes: createChanges(given) }
-  const records = createRecordStore(deps)
+  const { writable, close, watched } = options
+  const counters = watched ?? (writable ? shareChanges(given) : { changes: createChanges(given) })
+  const deps = { ...given, ...counters }
   return {
     engine: deps.session.dialect.engine,
     tokens: createTokenStore(deps),
-    records,
+    records: createRecordStore(deps),
     tenants: createTenantStore(deps),
     keys: createKeyStore(deps),
     sealed: createSealedStore(deps),
@@ -28,9 +39,11 @@ export const assembleStore = (
     answers: createAnswerStore(deps),
     leftovers: { purge: (now, limit) => deps.writer.write('leftovers.purge', { now, limit }) },
     health: async () => {
-      await records.changes(['#health'])
+      await deps.session.all(allChanges, {})
       if (writable) await deps.writer.write('health.touch', {})
     },
+    alone: options.alone ?? ((_, work) => work()),
+    changed: () => watched?.changed(),
     close,
   }
 }

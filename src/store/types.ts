@@ -33,6 +33,10 @@ export interface Store {
   readonly leftovers: Leftovers
   /** Rejects when the store cannot read or, for `writable`, write. */
   health(): Promise<void>
+  /** Runs `work` while no other process of the store runs work of this name. */
+  alone<T>(name: string, work: () => Promise<T>): Promise<T>
+  /** Somebody says that another process has moved a change counter: they are read before they are used again. */
+  changed(): void
   /** Waits for acknowledged writes. */
   close(): Promise<void>
 }

@@ -8,7 +8,9 @@ import { refuseNewer } from '../schema-version.ts'
 import { DEFAULT_LIMITS, readOnlyWriter, type WriterLimits } from '../sqlite/writer.ts'
 import { assembleStore } from '../store.ts'
 import type { Store } from '../types.ts'
+import { watchChanges } from './changes.ts'
 import { codeOf, isLost } from './errors.ts'
+import { listen } from './listener.ts'
 import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool } from './pool.ts'
 import { readSession } from './session.ts'
@@ -21,6 +23,7 @@ export interface PostgresOptions {
   /** ms to wait for the server, or, not read-write, for one that brings the schema up to date. */
   readonly patience: number
   readonly limits?: Partial<WriterLimits>
+  readonly onMoved?: () => void
 }
 
 const POLL = 100
@@ -44,7 +47,8 @@ const explain = (thrown: unknown): unknown => {
   })
 }
 
-const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
+/** A connection of its own, without limits of time. */
+export const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client(clientConfig(address, 0))
   client.on('error', () => {})
   await client.connect()
@@ -55,8 +59,8 @@ const withClient = async <T>(address: string, work: (client: Client) => Promise<
   }
 }
 
-/** True once the schema is that of this program. */
-const prepare = (address: string, owner: boolean): Promise<boolean> =>
+/** True once the schema is that of this program; `owner` makes it so. */
+export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await refuseWallBreakers(client)
     const version = await schemaVersion(client)
@@ -83,11 +87,17 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
   }
 }
 
+/** The lock goes with the connection, whatever becomes of this process. */
+const alone = async <T>(client: Client, name: string, work: () => Promise<T>): Promise<T> => {
+  await client.query("select pg_advisory_lock(hashtextextended('sidevault alone ' || $1, 0))", [name])
+  return work()
+}
+
 export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, patience } = options
+  const { address, mode, patience, onMoved } = options
   try {
     await whenReady(address, mode === 'read-write', systemClock.now() + patience)
   } catch (thrown) {
@@ -101,13 +111,21 @@ export const openPostgres = async (
     mode === 'read-only'
       ? readOnlyWriter
       : createPostgresWriter(pool(WRITERS), { ...DEFAULT_LIMITS, ...options.limits })
+  const watched = watchChanges({ session, writer }, onMoved === undefined ? {} : { onMoved })
+  const listener = listen({ log }, { address, told: watched.changed })
   let closing: Promise<void> | undefined
   const close = async () => {
-    await writer.close()
+    watched.close()
+    await Promise.all([writer.close(), listener.close()])
     await readers.close()
   }
   return assembleStore(
     { session, writer },
-    { writable: mode === 'read-write', close: () => (closing ??= close()) },
+    {
+      writable: mode === 'read-write',
+      watched,
+      alone: (name, work) => withClient(address, (client) => alone(client, name, work)),
+      close: () => (closing ??= close()),
+    },
   )
 }

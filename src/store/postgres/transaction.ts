@@ -16,7 +16,7 @@ const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'tenants.delete',
 ])
 
-/** Commands that move no change counter. */
+/** Commands that move no change counter that anybody caches by. */
 const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.create',
   'tokens.update',
@@ -30,6 +30,7 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'answers.begin',
   'answers.finish',
   'answers.abandon',
+  'health.touch',
 ])
 
 export const movesCounters = (command: CommandName): boolean => !SILENT.has(command)

@@ -24,6 +24,12 @@ export const fromSqlite = (thrown: unknown): AppError => {
         retryAfter: 30,
       },
     )
+  if (code === 'SQLITE_CONSTRAINT_TRIGGER')
+    return new AppError(
+      'overloaded',
+      'The vault was moved to another store; nothing was written. Ask the operator to start the service on that one.',
+      { cause, retryAfter: 30 },
+    )
   if (/^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/.test(code))
     return new AppError('conflict', 'Something of this name exists already. Choose another.', { cause })
   return AppError.from(cause)

@@ -4,6 +4,7 @@ import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
+import { refuseMoved } from '../move/fence.ts'
 import { refuseNewer } from '../schema-version.ts'
 import { assembleStore } from '../store.ts'
 import type { Store } from '../types.ts'
@@ -63,6 +64,7 @@ const prepare = async (path: string, deadline: number): Promise<void> => {
     await useWal(db, deadline)
     const version = schemaVersion(db)
     refuseNewer(version)
+    refuseMoved(db)
     if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
   } finally {
     db.close()
@@ -82,6 +84,7 @@ const tryReader = (path: string): Connection | undefined => {
   try {
     const version = schemaVersion(db)
     refuseNewer(version)
+    refuseMoved(db)
     if (version === SCHEMA_VERSION) return db
   } catch (thrown) {
     db.close()

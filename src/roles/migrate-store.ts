@@ -1,0 +1,30 @@
+import { existsSync } from 'node:fs'
+import { parsePostgres } from '../config/parse.ts'
+import type { Config } from '../config.ts'
+import { moveStore } from '../store/move/move.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+/** Moves the vault of the data directory to PostgreSQL, with a line for each table. */
+export const migrateStore = async (
+  config: Config,
+  to: string,
+  print: (line: string) => void,
+): Promise<void> => {
+  if (!existsSync(config.store))
+    throw new StartError(
+      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
+    )
+  let told = performance.now()
+  const rows = await moveStore({
+    from: config.store,
+    to: parsePostgres(to),
+    onRows: (name, count) => {
+      if (performance.now() - told < 1_000) return
+      told = performance.now()
+      print(`…       ${name}: ${count} rows so far`)
+    },
+    onTable: (name, count) => print(`ok      ${name}: ${count} rows, the same on both sides`),
+  })
+  print(`${rows} rows were moved. The file takes no more writes.`)
+  print('Stop the service if it runs, set SIDEVAULT_STORE to the new address, and start it again.')
+}

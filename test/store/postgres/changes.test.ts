@@ -1,0 +1,160 @@
+import t, { type Test } from 'tap'
+import { MAX_AGE_MS, watchChanges } from '../../../src/store/postgres/changes.ts'
+import type { Session, Writer } from '../../../src/store/session.ts'
+import type { Store } from '../../../src/store/types.ts'
+import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
+import { NOW } from '../kit.ts'
+import { aServer, aStore } from './kit.ts'
+
+/** Counters whose reads are answered by hand. */
+const setUp = (t: Test) => {
+  let at = 0
+  let versions: Readonly<Record<string, number>> = { things: 1 }
+  const reads: { answer: () => void; fail: () => void }[] = []
+  const session = {
+    all: () =>
+      new Promise((resolve, reject) =>
+        reads.push({
+          answer: () => resolve(Object.entries(versions).map(([kind, version]) => ({ kind, version }))),
+          fail: () => reject(new Error('away')),
+        }),
+      ),
+  } as unknown as Session
+  const writer: Writer = { write: async () => undefined as never, close: async () => {} }
+  let moved = 0
+  const watched = watchChanges({ session, writer, now: () => at }, { onMoved: () => moved++ })
+  t.teardown(() => watched.close())
+  return {
+    watched,
+    reads,
+    sum: () => watched.changes.sum(['things']),
+    advance: (ms: number) => {
+      at += ms
+    },
+    set: (things: number) => {
+      versions = { things }
+    },
+    moved: () => moved,
+  }
+}
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+
+t.test('what a look found answers without another one, for as long as it may', async (t) => {
+  const { sum, reads, advance, set } = setUp(t)
+  const first = sum()
+  reads[0]?.answer()
+  t.equal(await first, 1)
+  set(2)
+  advance(MAX_AGE_MS)
+  t.equal(await sum(), 1)
+  t.equal(reads.length, 1)
+  advance(1)
+  const second = sum()
+  reads[1]?.answer()
+  t.equal(await second, 2)
+})
+
+t.test('age counts from the beginning of a look, and a look that took too long is of no use', async (t) => {
+  const { sum, reads, advance } = setUp(t)
+  const asked = sum()
+  advance(MAX_AGE_MS + 1)
+  reads[0]?.answer()
+  await turn()
+  advance(MAX_AGE_MS + 1)
+  reads[1]?.answer()
+  await t.rejects(asked, { code: 'overloaded' })
+  t.equal(reads.length, 2)
+})
+
+t.test('when the store is away, questions fail as soon as what is known is too old', async (t) => {
+  const { sum, reads, advance } = setUp(t)
+  const first = sum()
+  reads[0]?.answer()
+  await first
+  advance(MAX_AGE_MS + 1)
+  const second = sum()
+  reads[1]?.fail()
+  await t.rejects(second, { message: 'away' })
+})
+
+t.test('a write of this process counts at once, even where a look was on its way', async (t) => {
+  const { watched, sum, reads, set, moved } = setUp(t)
+  const before = sum()
+  await watched.writer.write('records.commit', { mutations: [], now: 0 })
+  reads[0]?.answer()
+  t.equal(await before, 1)
+  set(2)
+  const after = sum()
+  t.equal(reads.length, 2, 'the look that began before the write is not used')
+  reads[1]?.answer()
+  t.equal(await after, 2)
+  t.equal(moved(), 1)
+  await watched.writer.write('tokens.create', { tokens: [], now: 0 })
+  t.equal(moved(), 1, 'tokens move no counter')
+})
+
+t.test('one who was told looks at once, and not once for each word', async (t) => {
+  const { watched, sum, reads, set } = setUp(t)
+  watched.changed()
+  watched.changed()
+  watched.changed()
+  t.equal(reads.length, 1)
+  set(3)
+  reads[0]?.answer()
+  const asked = sum()
+  t.equal(reads.length, 2, 'it was told of more since that look began')
+  reads[1]?.answer()
+  t.equal(await asked, 3)
+})
+
+t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
+  const server = await aServer(t)
+  const address = await server.database()
+  const stores = [
+    await aStore(t, address),
+    await aStore(t, address, { mode: 'join' }),
+    await aStore(t, address),
+  ]
+  const shape = { name: 'things', indexes: [], lookups: [] }
+  let id = 0
+  const insert = (store: Store) =>
+    store.records.commit(
+      [{ kind: 'insert', collection: 'things', tenantId: 'a', id: String(++id), record: {}, shape }],
+      NOW,
+    )
+
+  t.test('know of each change within a second of its answer, the writer at once', async (t) => {
+    for (const [number, writer] of stores.entries()) {
+      await insert(writer)
+      const answered = performance.now()
+      t.equal(await writer.records.changes(['things']), number + 1)
+      for (const store of stores)
+        while ((await store.records.changes(['things'])) !== number + 1)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+      t.ok(performance.now() - answered < 1_000)
+    }
+  })
+
+  t.test('also while nobody tells them', async (t) => {
+    const cut = "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'"
+    t.equal((await queryPostgres(server.admin, cut)).length, stores.length)
+    const before = await stores[2]?.records.changes(['things'])
+    await insert(stores[0] as Store)
+    const answered = performance.now()
+    while ((await stores[2]?.records.changes(['things'])) === before)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+    t.ok(performance.now() - answered < 1_000)
+  })
+
+  t.test('and of keys', async (t) => {
+    const before = await Promise.all(stores.map((store) => store.keys.changes()))
+    const key = { tenant_id: 'a', purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
+    await stores[1]?.keys.add([key])
+    const answered = performance.now()
+    for (const [number, store] of stores.entries())
+      while ((await store.keys.changes()) === before[number])
+        await new Promise((resolve) => setTimeout(resolve, 5))
+    t.ok(performance.now() - answered < 1_000)
+  })
+})
