@@ -100,7 +100,38 @@ const testJobs = (root, only) => {
       ...(name.startsWith('test/spec/')
         ? [{ name: `${name} (gRPC)`, file: process.execPath, args: [name], env: { SPEC_TRANSPORT: 'grpc' } }]
         : []),
+      // And what it does on SQLite, it does on PostgreSQL (test/kit/test-store.ts).
+      ...(name.startsWith('test/spec/')
+        ? [
+            {
+              name: `${name} (PostgreSQL)`,
+              file: process.execPath,
+              args: [name],
+              env: { SPEC_STORE: 'postgres' },
+            },
+          ]
+        : []),
     ])
+}
+
+/** @param {Job} job */
+const needsDatabase = ({ env }) => env?.SPEC_STORE === 'postgres'
+
+/**
+ * One PostgreSQL for all test files that do with a database of their own (test/kit/postgres.ts).
+ * @param {readonly Job[]} jobs
+ * @returns {Promise<{ missing: string | false, close: () => Promise<void> }>}
+ */
+const startDatabase = async (jobs) => {
+  const nothing = async () => {}
+  if (!jobs.some((job) => needsDatabase(job) || job.name.includes('postgres')))
+    return { missing: false, close: nothing }
+  const { postgresMissing, startPostgres } = await import('../test/kit/postgres.ts')
+  const missing = postgresMissing()
+  if (missing || process.env.SIDEVAULT_TEST_POSTGRES) return { missing, close: nothing }
+  const server = await startPostgres()
+  process.env.SIDEVAULT_TEST_POSTGRES = server.admin
+  return { missing, close: server.close }
 }
 
 /**
@@ -121,6 +152,14 @@ export const test = async (root, only = []) => {
   ]
   const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]
   const total = { passed: 0, failed: 0, skipped: 0 }
+  const postgres = await startDatabase(jobs)
+  if (postgres.missing) {
+    process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
+    for (const job of jobs.filter(needsDatabase)) {
+      jobs.splice(jobs.indexOf(job), 1)
+      total.skipped++
+    }
+  }
   const work = async (/** @type {Job[]} */ queue) => {
     for (let job = queue.shift(); job; job = queue.shift()) {
       const outcome = await perform(root, job)
@@ -137,6 +176,7 @@ export const test = async (root, only = []) => {
   const together = jobs.filter((job) => !alone.includes(job))
   await work(alone)
   await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, () => work(together)))
+  await postgres.close()
   if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`)

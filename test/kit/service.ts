@@ -24,6 +24,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
 import { createVault } from '../../src/vault/vault.ts'
+import { newStoreLocation } from './test-store.ts'
 
 const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
 
@@ -43,6 +44,8 @@ export const testClock = (
 /** What services on one data directory have in common. */
 interface Shared {
   readonly directory: string
+  /** Of the store. */
+  readonly location: string
   readonly rootKey: Secret<Buffer>
   readonly clock: Clock
   readonly tenantId: string
@@ -96,7 +99,7 @@ const parsed = (text: string): unknown => {
 }
 
 /**
- * The admin role in this process: real store (SQLite), keys, journal, expressions, vault, kernel and HTTP, in a
+ * The admin role in this process: real store (SQLite, or what test-store.ts says), keys, journal, expressions, vault, kernel and HTTP, in a
  * directory of its own, with a first tenant. Everything is closed when the test ends.
  */
 export const startTestService = async (t: Test, options: ServiceOptions = {}) => {
@@ -106,7 +109,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   const clock = options.clock ?? beside?.clock ?? testClock()
   const log = options.log ?? createLog('test', 'silent')
   const metrics = createMetrics()
-  const location = join(directory, 'vault.db')
+  const location = beside?.location ?? (await newStoreLocation(directory))
   const store = options.openStore?.(location) ?? (await openStore({ location, mode: 'read-write', log }))
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   const mac = (data: string | Buffer) => keys.mac('audit', data)
@@ -227,6 +230,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
 
   return {
     directory,
+    location,
     rootKey,
     clock,
     store,

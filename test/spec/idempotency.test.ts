@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
+import { textAtRest } from '../kit/test-store.ts'
 import { startApi } from './api.ts'
 
 const api = await startApi(t)
@@ -189,9 +188,7 @@ t.test('answers lie sealed, and a replayed one that shows data leaves its record
   t.strictSame(again.body, first.body)
   const { body: logs } = await api.call('GET', `/logs?entity_id=${first.body.id}`, { key: api.management })
   t.match(logs.data, [{ operation: 'read', message: /repeated/ }, { operation: 'create' }])
-  const files = ['vault.db', 'vault.db-wal'].map((name) =>
-    readFileSync(join(api.service.directory, name), 'latin1'),
-  )
+  const files = await textAtRest(api.service.location)
   for (const text of [secret, made.body.key, 'idem-9d1c'])
     t.ok(
       files.every((file) => !file.includes(text)),

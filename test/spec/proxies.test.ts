@@ -1,6 +1,5 @@
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import t from 'tap'
+import { textAtRest } from '../kit/test-store.ts'
 import { startApi } from './api.ts'
 
 const api = await startApi(t)
@@ -267,9 +266,7 @@ t.test('keys, configuration, code and destination are not readable at rest', asy
     destination_url: 'https://hooks.example.com/services/T00-secret',
   })
   await api.service.store.health()
-  const files = ['vault.db', 'vault.db-wal'].map((name) =>
-    readFileSync(join(api.service.directory, name), 'latin1'),
-  )
+  const files = await textAtRest(api.service.location)
   for (const secret of ['sk_live_7f3a91c2', 'sk_code_55d1', 'T00-secret', made.key])
     t.ok(
       files.every((text) => !text.includes(secret)),
