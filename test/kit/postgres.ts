@@ -21,8 +21,11 @@ export interface PostgresServer {
   readonly admin: string
   /** The directory of its unix socket; undefined when it is not ours. */
   readonly socketDirectory: string | undefined
-  /** Address of a new, empty database, whose owner may do nothing else. Its collation is not the code points' order. */
-  database(): Promise<string>
+  /**
+   * Address of a new database, whose owner may do nothing else: an empty one, or a copy of that with the address `like`,
+   * to which nobody is connected. Its collation is not the code points' order.
+   */
+  database(like?: string): Promise<string>
   /** `kill -9` of the whole server. */
   kill(): Promise<void>
   /** After `kill`: the same server with what was on its disk. */
@@ -62,18 +65,19 @@ const whenReady = async (address: string, output: () => string): Promise<void> =
 }
 
 /** Databases of one server, each of an owner that all of them share. */
-const databasesOf = (admin: string): { make: () => Promise<string>; dropAll: () => Promise<void> } => {
+const databasesOf = (admin: string): { make: PostgresServer['database']; dropAll: () => Promise<void> } => {
   const names: string[] = []
   const owner = 'sidevault_test'
   return {
-    make: async () => {
+    make: async (like) => {
       const name = `test_${randomBytes(8).toString('hex')}`
       names.push(name)
       await queryPostgres(
         admin,
         `do $$ begin create role ${owner} login password '${owner}'; exception when duplicate_object or unique_violation then null; end $$`,
       )
-      await queryPostgres(admin, `create database ${name} owner ${owner}`)
+      const template = like === undefined ? '' : `template ${new URL(like).pathname.slice(1)}`
+      await queryPostgres(admin, `create database ${name} owner ${owner} ${template}`)
       const address = new URL(admin)
       address.pathname = name
       address.username = owner

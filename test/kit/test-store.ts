@@ -1,7 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { createLog } from '../../src/common/log.ts'
+import { openStore } from '../../src/store/open.ts'
 import { type PostgresServer, queryPostgres, startPostgres } from './postgres.ts'
+
+const templates = new WeakMap<PostgresServer, Promise<string>>()
+
+/** Address of a new database with the tables of this version: a copy, for making them takes longer. */
+export const newVaultDatabase = async (server: PostgresServer): Promise<string> => {
+  let template = templates.get(server)
+  if (template === undefined) {
+    template = server.database().then(async (location) => {
+      const log = createLog('test', 'silent')
+      await (await openStore({ location, mode: 'read-write', log })).close()
+      return location
+    })
+    templates.set(server, template)
+  }
+  return server.database(await template)
+}
 
 let server: Promise<PostgresServer> | undefined
 
@@ -10,7 +28,7 @@ const database = async (): Promise<string> => {
     server = startPostgres()
     t.teardown(async () => (await server)?.close())
   }
-  return (await server).database()
+  return newVaultDatabase(await server)
 }
 
 /**

@@ -20,11 +20,15 @@ const stripped = (thrown: unknown): Error => {
 export const isContended = (thrown: unknown): boolean =>
   CONTENDED.has(codeOf(thrown)) || codeOf(thrown) === FOREIGN_KEY
 
-/** The connection is gone, or was never there: the server says so with class 08 or 57P, the network with no code of its own. */
-export const isLost = (thrown: unknown): boolean =>
-  !(thrown instanceof AppError) &&
-  (!(thrown instanceof DatabaseError) || /^(08|57P|53300)/.test(codeOf(thrown))) &&
-  !(thrown instanceof TypeError || thrown instanceof RangeError || thrown instanceof ReferenceError)
+/** What `pg` says of connections that end, or do not begin, without a word of the server. */
+const SILENT =
+  /^(Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout|timeout exceeded when trying to connect)/
+
+/** The connection is gone, or was never there: by the server's word (classes 08 and 57P), the system's or the client's. */
+export const isLost = (thrown: unknown): boolean => {
+  if (thrown instanceof DatabaseError) return /^(08|57P|53300)/.test(codeOf(thrown))
+  return thrown instanceof Error && ('syscall' in thrown || SILENT.test(thrown.message))
+}
 
 const unreachable = (thrown: unknown) =>
   new AppError('overloaded', 'The store cannot be reached; nothing was done. Retry shortly.', {

@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../common/errors.ts'
-import type { CommandName } from '../commands/registry.ts'
+import type { CommandName, Commands } from '../commands/registry.ts'
 import type { Writer } from '../session.ts'
 import type { WriterLimits } from '../sqlite/writer.ts'
+import { createTokenQueue } from './create-queue.ts'
 import { fromPostgres, isContended, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { runInTransaction } from './transaction.ts'
@@ -28,12 +29,19 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
     }
 }
 
-/** Runs each command in a transaction of its own, on any free connection. What may wait is bounded. */
+/** Runs each command in a transaction of its own, on any free connection, but for new tokens. What may wait is bounded. */
 export const createPostgresWriter = (connections: Connections, limits: WriterLimits): Writer => {
   let waiting = 0
   let bytesWaiting = 0
   let closing: Promise<void> | undefined
   let idle: (() => void) | undefined
+
+  const run = (command: CommandName, args: unknown): Promise<unknown> =>
+    retried(() => connections.use((client) => runInTransaction(client, command, args)))
+  const create = createTokenQueue(
+    { connections, retried },
+    { alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['answer']> },
+  )
 
   const write = async (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
     if (closing) throw closed()
@@ -42,7 +50,9 @@ export const createPostgresWriter = (connections: Connections, limits: WriterLim
     waiting++
     bytesWaiting += bytes
     try {
-      return await retried(() => connections.use((client) => runInTransaction(client, command, args)))
+      return await (command === 'tokens.create'
+        ? create(args as Commands['tokens.create']['args'])
+        : run(command, args))
     } finally {
       waiting--
       bytesWaiting -= bytes

@@ -1,0 +1,200 @@
+import type { ClientBase } from 'pg'
+import type { Commands } from '../commands/registry.ts'
+import type { Session } from '../session.ts'
+import { createCounts } from '../tokens/counts.ts'
+import { TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/row.ts'
+import type { Created, NewToken, TokenRow } from '../types.ts'
+import { enterScope, scopeOf } from './scope.ts'
+
+type Create = Commands['tokens.create']['args']
+
+/** One of them needs the command of its own: an id is taken. Nothing of the batch may stay. */
+export class BatchRefused extends Error {}
+
+const COLUMNS = {
+  tenant_id: 'text',
+  id: 'text',
+  type: 'text',
+  container: 'text',
+  sealed: 'bytea',
+  ephemeral: 'bytea',
+  ephemeral_until: 'bigint',
+  metadata: 'text',
+  fingerprint: 'text',
+  expires_at: 'bigint',
+  created_by: 'text',
+  created_at: 'bigint',
+} as const satisfies Partial<Record<keyof TokenRecord, string>>
+
+const names = Object.keys(COLUMNS) as (keyof typeof COLUMNS)[]
+
+/** Numbers (`seq`) are given in the order of the rows. */
+const INSERT = {
+  name: 'create tokens',
+  text: `insert into tokens (${names.join(', ')}, version)
+    select *, 1 from unnest(${names.map((name, at) => `$${at + 1}::${COLUMNS[name]}[]`).join(', ')})
+    on conflict (tenant_id, id) do nothing returning id, seq`,
+}
+
+/** In one order everywhere. The names are those that `findDuplicate` locks. */
+const LOCK = {
+  name: 'lock fingerprints',
+  text: `select pg_advisory_xact_lock(hash) from (select distinct hashtextextended('sidevault ' || name, 0) as hash
+    from unnest($1::text[]) as name order by 1) as hashes`,
+}
+
+const DUPLICATES = {
+  name: 'find duplicates',
+  text: `select wanted.at, found.* from unnest($2::text[], $3::text[], $4::bigint[])
+      with ordinality as wanted (fingerprint, container, now, at)
+    join lateral (select ${TOKEN_COLUMNS.join(', ')} from tokens
+      where tenant_id = $1 and fingerprint = wanted.fingerprint and container = wanted.container
+        and (expires_at is null or expires_at > wanted.now) limit 1) as found on true`,
+}
+
+const TERMS = {
+  name: 'create terms',
+  text: `insert into token_terms (tenant_id, term, seq)
+    select $1, term, seq from unnest($2::bytea[], $3::bigint[]) as rows (term, seq) on conflict do nothing`,
+}
+
+const METADATA = {
+  name: 'create metadata',
+  text: `insert into token_metadata (tenant_id, key, value, seq)
+    select $1, key, value, seq from unnest($2::text[], $3::text[], $4::bigint[]) as rows (key, value, seq)`,
+}
+
+const printOf = ({ tenant_id, fingerprint, container }: NewToken): string =>
+  `fingerprint ${tenant_id} ${fingerprint} ${container}`
+
+const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean => deduplicate && fingerprint !== null
+
+/**
+ * Takes from the front of `waiting` what can be written together: calls of one tenant, with neither parents nor ids or
+ * deduplicated fingerprints that meet. Empty when the first call needs its own command.
+ */
+export const takeBatch = <T extends { readonly args: Create }>(
+  waiting: readonly T[],
+  maxTokens: number,
+): readonly T[] => {
+  const tenant = waiting[0]?.args.tokens[0]?.tenant_id
+  const met = new Set<string>()
+  const batch: T[] = []
+  let size = 0
+  for (const job of waiting) {
+    const { tokens } = job.args
+    const marks = tokens.flatMap((token) => [
+      `id ${token.id}`,
+      ...(deduplicates(token) ? [printOf(token)] : []),
+    ])
+    const fits =
+      tokens.every(({ tenant_id, parentSeq }) => tenant_id === tenant && parentSeq === undefined) &&
+      new Set(marks).size === marks.length &&
+      !marks.some((mark) => met.has(mark)) &&
+      (size === 0 || size + tokens.length <= maxTokens)
+    if (!fits) break
+    for (const mark of marks) met.add(mark)
+    size += tokens.length
+    batch.push(job)
+  }
+  return batch
+}
+
+interface Wanted {
+  readonly token: NewToken
+  readonly now: number
+}
+
+const findDuplicates = async (
+  client: ClientBase,
+  all: readonly Wanted[],
+): Promise<ReadonlyMap<NewToken, TokenRow>> => {
+  const wanted = all.filter(({ token }) => deduplicates(token))
+  if (wanted.length === 0) return new Map()
+  const [, { rows }] = await Promise.all([
+    client.query({ ...LOCK, values: [wanted.map(({ token }) => printOf(token))] }),
+    client.query<TokenRecord & { at: number }>({
+      ...DUPLICATES,
+      values: [
+        wanted[0]?.token.tenant_id,
+        wanted.map(({ token }) => token.fingerprint),
+        wanted.map(({ token }) => token.container),
+        wanted.map(({ now }) => now),
+      ],
+    }),
+  ])
+  return new Map(
+    rows.map(({ at, ...record }) => {
+      const { token, now } = wanted[at - 1] as Wanted
+      return [token, toTokenRow(record, now)]
+    }),
+  )
+}
+
+/** The numbers of the new rows by their ids. */
+const insertAll = async (
+  client: ClientBase,
+  tokens: readonly NewToken[],
+): Promise<ReadonlyMap<string, number>> => {
+  const rows = tokens.map((token) => ({
+    ...token,
+    metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
+  }))
+  const inserted = await client.query<{ id: string; seq: number }>({
+    ...INSERT,
+    values: names.map((name) => rows.map((row) => row[name])),
+  })
+  if (inserted.rows.length < tokens.length) throw new BatchRefused('an id is taken')
+  return new Map(inserted.rows.map(({ id, seq }) => [id, seq]))
+}
+
+const insertSearchRows = async (
+  client: ClientBase,
+  tenantId: string,
+  tokens: readonly NewToken[],
+  seqs: ReadonlyMap<string, number>,
+): Promise<void> => {
+  const terms = tokens.flatMap(({ id, terms }) => terms.map((term) => [term, seqs.get(id)] as const))
+  const entries = tokens.flatMap(({ id, metadata }) =>
+    Object.entries(metadata ?? {}).map(([key, value]) => [key, value, seqs.get(id)] as const),
+  )
+  await Promise.all([
+    terms.length > 0 &&
+      client.query({
+        ...TERMS,
+        values: [tenantId, terms.map(([term]) => term), terms.map(([, seq]) => seq)],
+      }),
+    entries.length > 0 &&
+      client.query({
+        ...METADATA,
+        values: [tenantId, ...([0, 1, 2] as const).map((at) => entries.map((entry) => entry[at]))],
+      }),
+  ])
+}
+
+/**
+ * What `tokens.create` does for each of these calls, with as many statements as for one of them. `session` and `client`
+ * are of one transaction. Throws `BatchRefused`, or whatever a statement failed with: then none is answered.
+ */
+export const createBatch = async (
+  client: ClientBase,
+  session: Session,
+  calls: readonly Create[],
+): Promise<readonly (readonly Created[])[]> => {
+  const all = calls.flatMap(({ tokens, now }) => tokens.map((token) => ({ token, now })))
+  const tenantId = all[0]?.token.tenant_id ?? ''
+  const entered = enterScope(client, scopeOf(tenantId))
+  const [duplicates] = await Promise.all([findDuplicates(client, all), entered])
+  const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
+  const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
+  const counts = createCounts()
+  for (const token of fresh) counts.created(token, token.created_at)
+  await Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
+  return calls.map(({ tokens }) =>
+    tokens.map((token): Created => {
+      const duplicate = duplicates.get(token)
+      if (duplicate !== undefined) return { kind: 'duplicate', token: duplicate }
+      return { kind: 'created', id: token.id, seq: seqs.get(token.id) as number }
+    }),
+  )
+}

@@ -1,0 +1,94 @@
+import { AppError } from '../../common/errors.ts'
+import type { Commands } from '../commands/registry.ts'
+import { createBatch, takeBatch } from './create-batch.ts'
+import type { Connections } from './pool.ts'
+import { transactionSession } from './session.ts'
+import { inTransaction } from './transaction.ts'
+
+type Create = Commands['tokens.create']
+
+interface Waiting {
+  readonly args: Create['args']
+  readonly resolve: (answer: Create['answer'] | Promise<Create['answer']>) => void
+  readonly reject: (thrown: unknown) => void
+}
+
+/** The store cannot be asked, or its answer is lost: another try would not be the first. */
+const isAway = (thrown: unknown): boolean =>
+  thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'unavailable')
+
+/** Batches at work at a time: one writes while another waits for the disk. */
+const LANES = 2
+/** Tokens in one transaction: the first call of a batch waits for the last. */
+const MAX_TOKENS = 1_000
+
+/**
+ * Writes new tokens of many callers together: what comes while all lanes are at work makes up the next batch. So the
+ * busier the callers, the fewer round trips and syncs a token costs. `alone` runs one call by its own command; a batch
+ * that fails for any reason that leaves nothing behind is run so, call by call.
+ */
+export const createTokenQueue = (
+  {
+    connections,
+    retried,
+  }: { readonly connections: Connections; readonly retried: <T>(work: () => Promise<T>) => Promise<T> },
+  { alone }: { readonly alone: (args: Create['args']) => Promise<Create['answer']> },
+): ((args: Create['args']) => Promise<Create['answer']>) => {
+  let waiting: Waiting[] = []
+  let busy = 0
+  let scheduled = false
+
+  const write = async (batch: readonly Waiting[]): Promise<void> => {
+    try {
+      const answers = await retried(() =>
+        connections.use((client) =>
+          inTransaction(client, () => {
+            const session = transactionSession(client, { serviceWide: false })
+            return createBatch(
+              client,
+              session,
+              batch.map(({ args }) => args),
+            )
+          }),
+        ),
+      )
+      for (const [at, { resolve }] of batch.entries()) resolve(answers[at] ?? [])
+    } catch (thrown) {
+      for (const { args, resolve, reject } of batch) {
+        if (isAway(thrown)) reject(thrown)
+        else resolve(alone(args))
+      }
+    }
+  }
+
+  const flush = (): void => {
+    scheduled = false
+    while (busy < LANES && waiting.length > 0) {
+      const batch = takeBatch(waiting, MAX_TOKENS)
+      const [first] = waiting
+      waiting = waiting.slice(Math.max(batch.length, 1))
+      if (batch.length === 0 && first !== undefined) {
+        first.resolve(alone(first.args))
+        continue
+      }
+      busy++
+      void write(batch).finally(() => {
+        busy--
+        schedule()
+      })
+    }
+  }
+
+  /** The check phase comes after all I/O callbacks of a turn: what they write travels together. */
+  const schedule = (): void => {
+    if (scheduled) return
+    scheduled = true
+    setImmediate(flush)
+  }
+
+  return (args) =>
+    new Promise((resolve, reject) => {
+      waiting.push({ args, resolve, reject })
+      schedule()
+    })
+}
