@@ -9,6 +9,7 @@ const CHILD = fileURLToPath(new URL('./beside-process.ts', import.meta.url))
 /** What the process of the second service is told first. */
 export interface Beginning {
   readonly directory: string
+  readonly location: string
   /** Base64. Over the channel only: arguments and the environment are for all to see. */
   readonly rootKey: string
   readonly tenantId: string
@@ -56,6 +57,7 @@ export const startBeside = async (t: Test, service: TestService) => {
 
   const beginning: Beginning = {
     directory: service.directory,
+    location: service.location,
     rootKey: service.rootKey.reveal().toString('base64'),
     tenantId: service.tenantId,
     managementKey: service.managementKey,

@@ -188,7 +188,8 @@ export const createBatch = async (
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
   const counts = createCounts()
-  for (const token of fresh) counts.created(token, token.created_at)
+  for (const token of fresh)
+    counts.created({ ...token, seq: seqs.get(token.id) as number, modified_at: null, modified_by: null })
   await Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
   return calls.map(({ tokens }) =>
     tokens.map((token): Created => {
