@@ -14,6 +14,7 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/supervisor/live-settings.ts': 'compares what the configuration file held and holds',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
   'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',
+  'src/roles/destination-clusters.ts': "hands the key of a proxy's certificate to Envoy's control plane",
   'src/roles/install.ts':
     'hashes the first key; hands a generated one to the supervisor, which prints it once',
 }

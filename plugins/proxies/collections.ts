@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })
 
@@ -19,6 +20,7 @@ export const Proxies = {
     response_transform: Type.Optional(Transform),
     application_id: Type.Optional(Type.String()),
     configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
+    destination_tls: Type.Optional(StoredTls),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
     created_by: Type.String(),
@@ -27,7 +29,14 @@ export const Proxies = {
     modified_at: Type.Optional(Type.Integer()),
   }),
   lookups: ['key_hash'],
-  sealed: ['key', 'destination_url', 'request_transform', 'response_transform', 'configuration'],
+  sealed: [
+    'key',
+    'destination_url',
+    'request_transform',
+    'response_transform',
+    'configuration',
+    'destination_tls',
+  ],
 } as const
 
 export type ProxyRecord = Static<(typeof Proxies)['schema']>

@@ -51,6 +51,19 @@ export const create: readonly Example[] = [
       errors: { destination_url: ['is required'] },
     },
   },
+  {
+    summary: 'A client certificate without its key',
+    input: {
+      name: 'Payments',
+      destination_url: 'https://payments.example.com/v1',
+      destination_tls: { client_certificate: '-----BEGIN CERTIFICATE-----…' },
+    },
+    error: {
+      code: 'invalid',
+      detail: 'One or more members of the request are not valid; see "errors".',
+      errors: { 'destination_tls.client_key': ['is required with a client certificate'] },
+    },
+  },
 ]
 
 export const list: readonly Example[] = [

@@ -1,6 +1,7 @@
 import type { Static } from 'typebox'
 import { type CodeWarning, checkApplication, checkDestination, codeWarnings, type Kernel } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
+import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
 import type { ProxyInput } from './schemas.ts'
 
 /** What a caller decides about a proxy, in stored form. */
@@ -13,6 +14,7 @@ export type ProxyMembers = Pick<
   | 'response_transform'
   | 'application_id'
   | 'configuration'
+  | 'destination_tls'
   | 'request_reactor_id'
   | 'response_reactor_id'
 >
@@ -26,8 +28,13 @@ export const parseProxy = async (
   kernel: Kernel,
   tenantId: string,
   input: Static<typeof ProxyInput>,
+  { now, before }: { readonly now: number; readonly before?: ProxyRecord },
 ): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
   checkDestination(kernel, 'destination_url', input.destination_url)
+  const { destination_url: url } = input
+  const destination_tls =
+    input.destination_tls &&
+    parseDestinationTls(input.destination_tls, { now, url, before: before?.destination_tls })
   if (input.application) await checkApplication(kernel, tenantId, input.application.id)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
   const warnings = await codeWarnings(kernel, tenantId, {
@@ -43,12 +50,15 @@ export const parseProxy = async (
       ...(response === undefined ? {} : { response_transform: { code: response } }),
       ...(input.application ? { application_id: input.application.id } : {}),
       ...(input.configuration ? { configuration: input.configuration } : {}),
+      ...(destination_tls ? { destination_tls } : {}),
       ...(input.request_reactor_id ? { request_reactor_id: input.request_reactor_id } : {}),
       ...(input.response_reactor_id ? { response_reactor_id: input.response_reactor_id } : {}),
     },
     warnings,
   }
 }
+
+const withoutId = ({ id: _, ...members }: StoredTls) => members
 
 /** A stored proxy as the request that would make it: what a patch merges into. */
 export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
@@ -59,6 +69,7 @@ export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
   ...(proxy.response_transform ? { response_transform: proxy.response_transform } : {}),
   ...(proxy.application_id ? { application: { id: proxy.application_id } } : {}),
   ...(proxy.configuration ? { configuration: proxy.configuration } : {}),
+  ...(proxy.destination_tls ? { destination_tls: withoutId(proxy.destination_tls) } : {}),
   ...(proxy.request_reactor_id ? { request_reactor_id: proxy.request_reactor_id } : {}),
   ...(proxy.response_reactor_id ? { response_reactor_id: proxy.response_reactor_id } : {}),
 })

@@ -43,7 +43,10 @@ export const proxyOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)
-        const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record))
+        const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record), {
+          now,
+          before: current.record,
+        })
         const { key, key_hash, created_by, created_at } = current.record
         const proxy: ProxyRecord = {
           ...members,
@@ -73,7 +76,7 @@ export const proxyOperations = (kernel: Kernel) => {
       location: ({ id }) => `/proxies/${id}`,
       examples: examples.create,
       run: async (input, { caller, now }) => {
-        const { members, warnings } = await parseProxy(kernel, caller.tenantId, input)
+        const { members, warnings } = await parseProxy(kernel, caller.tenantId, input, { now })
         const key = randomBase58(KEY_LENGTH)
         const proxy: ProxyRecord = {
           ...members,

@@ -10,6 +10,7 @@ import {
   warningsOf,
 } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
+import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 
 const TransformInput = Type.Object(
   { code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) },
@@ -31,6 +32,7 @@ const optional = {
   require_auth: orNull(7, Type.Boolean({ description: 'Default: true.' })),
   request_reactor_id: orNull(8, reactorId),
   response_reactor_id: orNull(9, reactorId),
+  destination_tls: orNull(10, DestinationTlsInput),
 }
 
 /** Body of a create and of an update. */
@@ -77,6 +79,7 @@ export const ProxyOutput = Type.Object(
     modified_by: Type.Optional(Type.String({ field: 15 })),
     modified_at: Type.Optional(Type.String({ format: 'date-time', field: 16 })),
     warnings: warningsOf(17),
+    destination_tls: Type.Optional(field(18, DestinationTlsOutput)),
   },
   { title: 'Proxy' },
 )
@@ -84,12 +87,13 @@ export const ProxyOutput = Type.Object(
 /** A proxy as the API shows it. */
 export const proxyOutput = (
   tenantId: string,
-  { key_hash: _, created_at, modified_at, ...proxy }: ProxyRecord,
+  { key_hash: _, destination_tls, created_at, modified_at, ...proxy }: ProxyRecord,
   warnings: readonly CodeWarning[] = [],
 ): Static<typeof ProxyOutput> => ({
   ...proxy,
   tenant_id: tenantId,
   created_at: isoTime(created_at),
   ...(modified_at === undefined ? {} : { modified_at: isoTime(modified_at) }),
+  ...(destination_tls === undefined ? {} : { destination_tls: showDestinationTls(destination_tls) }),
   ...(warnings.length === 0 ? {} : { warnings: [...warnings] }),
 })

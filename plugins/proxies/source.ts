@@ -1,5 +1,6 @@
 import type { Kernel, ProxySource, StoredProxy } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
+import { tlsOf } from './destination-tls.ts'
 
 const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   id: proxy.id,
@@ -10,6 +11,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   ...(proxy.response_transform ? { responseTransform: proxy.response_transform.code } : {}),
   configuration: proxy.configuration ?? {},
   ...(proxy.application_id === undefined ? {} : { applicationId: proxy.application_id }),
+  ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),
 })
 
 /** The port by which the gateway finds the proxy behind a key. */

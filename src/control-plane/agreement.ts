@@ -4,8 +4,11 @@
  */
 export const METADATA = 'sidevault.proxy'
 
-/** Which cluster a released request goes to. Absent: the request is held and goes nowhere. */
-export type Upstream = 'https' | 'http' | 'demo'
+/**
+ * Which cluster a released request goes to. Absent: the request is held and goes nowhere. `tls`: that of a stored proxy
+ * with certificates of its own, which `CLUSTER_HEADER` names.
+ */
+export type Upstream = 'https' | 'http' | 'demo' | 'tls'
 
 /** What the gateway may write into the namespace. Members of several answers are merged by Envoy. */
 export interface ExchangeMetadata {
@@ -20,6 +23,12 @@ export interface ExchangeMetadata {
   /** The local reply is the gateway's own and is left as it is. */
   readonly reply?: true
 }
+
+/**
+ * Names a cluster, on requests with the metadata `upstream: tls` only. It is taken off whatever a caller sends before any
+ * filter runs, and off again before the request is forwarded: only the gateway ever sets it.
+ */
+export const CLUSTER_HEADER = 'x-sidevault-cluster'
 
 /** The five methods that `/proxy` takes (interface "Ephemeral proxy"). */
 export const PROXY_METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']

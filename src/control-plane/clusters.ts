@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { brandHeaders } from './agreement.ts'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
 import { restoreForwardedProto } from './header-copies.ts'
-import type { Settings } from './options.ts'
+import type { DestinationIdentity, Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
 const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
@@ -146,15 +146,31 @@ const headerMutation = (brands: readonly string[]) => ({
 
 const codec = { name: 'envoy.filters.http.upstream_codec', typed_config: { '@type': CODEC } }
 
-const tls = (authority: string, serverName?: string) => ({
+interface TlsOptions {
+  readonly authorities: { readonly filename: string } | { readonly inline_string: string }
+  readonly serverName?: string
+  readonly client?: DestinationIdentity['client']
+}
+
+const tls = ({ authorities, serverName, client }: TlsOptions) => ({
   name: 'envoy.transport_sockets.tls',
   typed_config: {
     '@type': TLS,
     ...(serverName === undefined ? {} : { sni: serverName }),
     common_tls_context: {
       tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+      ...(client === undefined
+        ? {}
+        : {
+            tls_certificates: [
+              {
+                certificate_chain: { inline_string: client.certificate },
+                private_key: { inline_string: client.key },
+              },
+            ],
+          }),
       validation_context: {
-        trusted_ca: { filename: authority },
+        trusted_ca: authorities,
         ...(serverName === undefined
           ? {}
           : {
@@ -169,8 +185,16 @@ const LIMITS = {
   thresholds: [{ max_connections: 8192, max_pending_requests: 8192, max_requests: 16384 }],
 }
 
-const destination = (settings: Settings, scheme: 'https' | 'http') => ({
-  name: CLUSTERS[scheme],
+const trusted = (
+  { egress }: Settings,
+  { client, authorities }: Partial<DestinationIdentity> = {},
+): TlsOptions => ({
+  authorities: authorities === undefined ? { filename: egress.trustBundle } : { inline_string: authorities },
+  ...(client === undefined ? {} : { client }),
+})
+
+const destination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+  name: identity?.name ?? CLUSTERS[scheme],
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
   per_connection_buffer_limit_bytes: 1_048_576,
@@ -203,7 +227,7 @@ const destination = (settings: Settings, scheme: 'https' | 'http') => ({
       ],
     },
   },
-  ...(scheme === 'https' ? { transport_socket: tls(settings.egress.trustBundle) } : {}),
+  ...(scheme === 'https' ? { transport_socket: tls(trusted(settings, identity)) } : {}),
 })
 
 const demo = (settings: Settings, { socket, authority, host }: NonNullable<Settings['demo']>) => ({
@@ -218,7 +242,7 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
     },
   },
   load_assignment: sockets(CLUSTERS.demo, [socket]),
-  transport_socket: tls(authority, host),
+  transport_socket: tls({ authorities: { filename: authority }, serverName: host }),
 })
 
 /** `Cluster` messages. */
@@ -229,5 +253,6 @@ export const clusters = (settings: Settings) => [
   nowhere,
   destination(settings, 'https'),
   ...(settings.egress.http ? [destination(settings, 'http')] : []),
+  ...(settings.identities ?? []).map((identity) => destination(settings, 'https', identity)),
   ...(settings.demo ? [demo(settings, settings.demo)] : []),
 ]

@@ -3,6 +3,7 @@
  * made first and never forwarded, keep what the caller really sent.
  */
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
+import { CLUSTER_HEADER } from './agreement.ts'
 
 export const CONNECTION_COPY = 'x-sidevault-connection'
 const FORWARDED_PROTO = 'x-forwarded-proto'
@@ -42,6 +43,7 @@ export const headerCopies = (withClientAddress: boolean) => ({
   typed_config: {
     '@type': EARLY,
     mutations: [
+      { remove: CLUSTER_HEADER },
       ...copy('connection', CONNECTION_COPY),
       ...copy(FORWARDED_PROTO, FORWARDED_PROTO_COPY),
       ...(withClientAddress ? clientAddress : []),

@@ -133,6 +133,7 @@ const PROXY: readonly Rule[] = [
     'destination_timeout',
     'The destination did not answer in time. It may have received the request.',
   ),
+  rule(cel(`${DETAILS} == 'cluster_not_found'`), 'unavailable', HELD),
   rule(
     cel(`${DETAILS}.startsWith('dns_cache')`),
     'overloaded',

@@ -1,6 +1,16 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
+/** What a destination is shown, and by whom its certificate must be signed. */
+export interface DestinationIdentity {
+  /** Name of the cluster; another identity has another one. */
+  readonly name: string
+  /** Certificate chain and key, PEM. */
+  readonly client?: { readonly certificate: string; readonly key: string }
+  /** Authorities, PEM, in the place of those of `egress.trustBundle`. */
+  readonly authorities?: string
+}
+
 /** What Envoy's configuration is made from. Paths may be relative: Envoy and the service share a working directory. */
 export interface BootstrapOptions {
   /** `host` is an IP address or `localhost`. */
@@ -30,6 +40,8 @@ export interface BootstrapOptions {
     /** Name servers instead of the system's. */
     readonly resolvers?: readonly { readonly address: string; readonly port: number }[]
   }
+  /** Of stored proxies with certificates of their own. */
+  readonly identities?: readonly DestinationIdentity[]
   /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
   readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }
   /** Bytes of a proxied body, before and after its values are in. Default 8 MiB. */

@@ -1,6 +1,6 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
-import { brandHeaders, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
@@ -51,6 +51,7 @@ const released = (settings: Settings, upstream: Upstream, brand: string) => {
       ],
     },
     request_body_buffer_limit: settings.bodyLimit,
+    ...(upstream === 'tls' ? { request_headers_to_remove: [CLUSTER_HEADER] } : {}),
     response_headers_to_remove: [...settings.brands.map((each) => brandHeaders(each).traceId), ...foreign],
     response_headers_to_add: [
       {
@@ -59,7 +60,7 @@ const released = (settings: Settings, upstream: Upstream, brand: string) => {
       },
     ],
     route: {
-      cluster: CLUSTERS[upstream],
+      ...(upstream === 'tls' ? { cluster_header: CLUSTER_HEADER } : { cluster: CLUSTERS[upstream] }),
       // The whole response may take as long as it likes; its start may not.
       timeout: '0s',
       idle_timeout: duration(QUIET_MS),
@@ -83,7 +84,7 @@ export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
-  const upstreams: Upstream[] = ['https']
+  const upstreams: Upstream[] = ['https', 'tls']
   if (settings.egress.http) upstreams.push('http')
   if (settings.demo) upstreams.push('demo')
   // Unless Envoy sets it, it is the caller's, and means nothing.

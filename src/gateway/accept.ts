@@ -1,7 +1,7 @@
 /** What a request's headers must be for it to be proxied (interface "Ephemeral proxy", completions §7). */
 import { AppError } from '../common/errors.ts'
-import { brandHeaders, PROXY_METHODS } from '../control-plane/agreement.ts'
-import type { StoredProxy } from '../sdk/index.ts'
+import { brandHeaders, PROXY_METHODS, type Upstream } from '../control-plane/agreement.ts'
+import type { DestinationTls, StoredProxy } from '../sdk/index.ts'
 import { type Destination, type Destinations, joinPath, parseSuffix, type Suffix } from './destination.ts'
 import { asks, type BrandRules, branded, type Head, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
@@ -11,10 +11,15 @@ export interface Acceptance {
   readonly destinations: Destinations
   /** Bytes of a body. */
   readonly bodyLimit: number
+  /** Resolves with the cluster's name when Envoy has it. Absent: no proxy with certificates works. */
+  readonly clusterOf?: ((tls: DestinationTls) => Promise<string>) | undefined
 }
 
 export interface Accepted extends Identity {
   readonly destination: Destination
+  readonly upstream: Upstream
+  /** With the upstream `tls`. */
+  readonly cluster: string | undefined
   readonly method: string
   /** What came after `/proxy`, without proxy keys. */
   readonly suffix: Suffix
@@ -39,6 +44,19 @@ const destinationOf = (
       `The request names no destination. Send its base URL in the header "${brandHeaders(brand).proxyUrl}".`,
     )
   return destinations.parse(Buffer.from(url, 'latin1').toString('utf8'))
+}
+
+/** Certificates of its own take a proxy's requests through a cluster of its own, to https:// destinations only. */
+const wayTo = async (
+  { upstream }: Destination,
+  { proxy, dryRun }: Identity,
+  { clusterOf }: Acceptance,
+): Promise<Pick<Accepted, 'upstream' | 'cluster'>> => {
+  if (proxy?.destinationTls === undefined || dryRun) return { upstream, cluster: undefined }
+  if (upstream !== 'https')
+    throw new AppError('bad_destination', 'The proxy has certificates, and its destination takes none.')
+  if (clusterOf === undefined) throw new AppError('unavailable', 'No proxy with certificates works here.')
+  return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls) }
 }
 
 /**
@@ -69,6 +87,7 @@ export const acceptHead = async (
     throw new AppError('destination_forbidden', 'The destination is this gateway itself. Use another one.')
   return {
     ...identity,
+    ...(await wayTo(destination, identity, acceptance)),
     destination,
     method,
     suffix,

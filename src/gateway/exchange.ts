@@ -36,7 +36,12 @@ import { runTransform, type Transformed, type TransformRun, withoutCoding } from
 import type { Answer, Exchange } from './types.ts'
 import { checkStreamable, passOn, type UploadLimits } from './upload.ts'
 
-export interface ExchangeDeps extends AccountDeps, IdentifyDeps, ActingDeps, Pick<RehearseDeps, 'runIdle'> {
+export interface ExchangeDeps
+  extends AccountDeps,
+    IdentifyDeps,
+    ActingDeps,
+    Pick<RehearseDeps, 'runIdle'>,
+    Pick<Acceptance, 'clusterOf'> {
   readonly vault: Vault
   readonly expressions: Expressions
   readonly admission: Admission
@@ -66,6 +71,7 @@ export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): (
     brands: options.brands,
     bodyLimit: options.bodyLimit,
     destinations: createDestinations(options.destinations),
+    clusterOf: deps.clusterOf,
     timed: createTimed(deps.metrics),
   }
   return () => createExchange(shared)
@@ -164,8 +170,16 @@ const createExchange = (shared: Shared): Exchange => {
   const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch: boolean): Answer => {
     if (watch) watching = true
     else account.finish('forwarded')
-    const { upstream } = accepted.destination
-    return { kind: 'release', brand, upstream, edits, watch, ...(body === undefined ? {} : { body }) }
+    const { upstream, cluster } = accepted
+    return {
+      kind: 'release',
+      brand,
+      upstream,
+      cluster,
+      edits,
+      watch,
+      ...(body === undefined ? {} : { body }),
+    }
   }
 
   /** What the destination is told in the place of what the caller said. */
@@ -226,7 +240,8 @@ const createExchange = (shared: Shared): Exchange => {
   const letGo = (accepted: Accepted, remove: readonly string[]): Answer => ({
     kind: 'release',
     brand,
-    upstream: accepted.destination.upstream,
+    upstream: accepted.upstream,
+    cluster: accepted.cluster,
     edits: editsOf(accepted, remove),
   })
 

@@ -2,7 +2,7 @@
  * Envoy's messages (proto/sidevault/ext-proc.proto) on the wire. Written by hand for the few fields there are: a
  * library that reads the description builds an object for every field first, which costs more than the exchange.
  */
-import { type ExchangeMetadata, METADATA } from '../control-plane/agreement.ts'
+import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../control-plane/agreement.ts'
 import type { Edits, Head } from './headers.ts'
 import { Reader, WireError, Writer } from './protobuf.ts'
 import type { Answer } from './types.ts'
@@ -209,9 +209,17 @@ const RESPONSE_FIELD: Readonly<Record<Phase, number>> = {
 const REQUEST_TRAILERS = 5
 const CONTINUE_AND_REPLACE = 1
 
+/** The cluster's name is set last: nothing that code or a caller sends may take its place. */
+const editsOf = (answer: Answer): Edits => {
+  if (answer.kind !== 'release' || answer.cluster === undefined)
+    return 'edits' in answer ? answer.edits : NO_EDITS
+  const { set, remove } = answer.edits
+  return { set: new Map([...set, [CLUSTER_HEADER, answer.cluster]]), remove }
+}
+
 /** `CommonResponse`. */
 const writeCommon = (writer: Writer, answer: Answer, phase: Phase): void => {
-  const { set, remove } = 'edits' in answer ? answer.edits : NO_EDITS
+  const { set, remove } = editsOf(answer)
   const body = 'body' in answer ? answer.body : undefined
   const ofRequest = phase === 'request_headers' || phase === 'request_body'
   // Chooses the route again; without a header mutation Envoy does not.

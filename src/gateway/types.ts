@@ -15,6 +15,8 @@ export type Answer =
       readonly brand: string
       readonly edits: Edits
       readonly upstream: Upstream
+      /** With the upstream `tls`: the cluster. */
+      readonly cluster?: string | undefined
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
       readonly watch?: boolean

@@ -9,6 +9,7 @@ import { createIdentify } from '../kernel/authenticate.ts'
 import { createProxyDirectory } from '../kernel/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { createDestinationClusters } from './destination-clusters.ts'
 import { type Foundation, openFoundation } from './foundation.ts'
 import { machineOf } from './machine.ts'
 import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
@@ -70,6 +71,7 @@ export const startGatewayRole = async (
       code: kernel.code,
       runIdle: createRunIdle(sandbox),
       applicationCaller: (tenantId, id) => identify({ tenantId, id }),
+      clusterOf: createDestinationClusters(sockets.control),
     },
     {
       socketPath: at(sockets.gateways),

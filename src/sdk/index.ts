@@ -4,6 +4,12 @@ import type { Contribution, Kernel, Plugin } from './plugin.ts'
 
 export { type Static, type TSchema, Type } from 'typebox'
 
+export {
+  authorityFault,
+  type CertificateInfo,
+  describeCertificates,
+  identityFaults,
+} from '../common/certificates.ts'
 export { isoTime, parseIsoTime } from '../common/clock.ts'
 export { AppError, invalid } from '../common/errors.ts'
 export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'

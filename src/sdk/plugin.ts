@@ -88,6 +88,17 @@ export interface StoredProxy {
   readonly configuration: Readonly<Record<string, unknown>>
   /** Whom its code, and callers without a key, act as; absent: nobody. */
   readonly applicationId?: string
+  /** Absent: no client certificate, and the authorities of the service. */
+  readonly destinationTls?: DestinationTls
+}
+
+/** What a destination is shown, and by whom its certificate must be signed; PEM, without a fault. */
+export interface DestinationTls {
+  /** Unique; other certificates have another one. */
+  readonly id: string
+  readonly client?: { readonly certificate: string; readonly key: Secret<string> }
+  /** In the place of the authorities of the service. */
+  readonly authorities?: string
 }
 
 /** Finds stored proxies. */

@@ -8,6 +8,7 @@ import { createDiscovery, type KindStatus, NotTaken, type Question } from '../co
 import type { BootstrapOptions } from '../control-plane/options.ts'
 import { createSnapshot, isSame, overlapping, type Snapshot } from '../control-plane/snapshot.ts'
 import { KIND_NAMES, KINDS, type Kind } from '../control-plane/xds.ts'
+import { createIdentities, parseIdentity } from './identities.ts'
 
 /** An Envoy that was killed is back by then. */
 const TAKE_MS = 10_000
@@ -18,6 +19,9 @@ const MAX_BODY = 4 * 1024 * 1024
 const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
   KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
 )
+
+/** `PUT /identities/<name>`: a gateway's request for a cluster of that name. */
+const IDENTITY = /^PUT \/identities\/([a-z0-9_-]{1,100})$/
 
 export interface Control {
   /**
@@ -91,20 +95,30 @@ export const startControl = async (
   }
 
   /** For the operator, and for those who ask how things are. */
-  const command = async (route: string): Promise<{ readonly status: number; readonly body: object }> => {
+  const command = async (
+    request: IncomingMessage,
+  ): Promise<{ readonly status: number; readonly body: object }> => {
+    const route = `${request.method} ${request.url}`
     if (route === 'GET /status') return { status: 200, body: discovery.status() }
-    if (route !== 'POST /reload' || reload === undefined) return { status: 404, body: {} }
+    const identity = IDENTITY.exec(route)?.[1]
     try {
-      return { status: 200, body: await reload() }
+      if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
+      if (identity === undefined) return { status: 404, body: {} }
+      await identities.use(parseIdentity(identity, await bodyOf(request)))
+      return { status: 200, body: {} }
     } catch (error) {
-      return { status: 409, body: { detail: error instanceof Error ? error.message : String(error) } }
+      const refused = error instanceof NotTaken && error.refused.length > 0
+      return {
+        status: refused ? 422 : 409,
+        body: { detail: error instanceof Error ? error.message : String(error) },
+      }
     }
   }
 
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const kind = request.method === 'POST' ? KIND_BY_PATH.get(request.url) : undefined
     if (kind === undefined) {
-      const reply = await command(`${request.method} ${request.url}`)
+      const reply = await command(request)
       response.writeHead(reply.status, { 'content-type': 'application/json' })
       response.end(JSON.stringify(reply.body))
       return
@@ -118,14 +132,17 @@ export const startControl = async (
     response.end(reply.status === 200 ? reply.body : '')
   }
 
+  const change: Control['change'] = (next) => inTurn(() => run(next))
+  const identities = createIdentities({ change }, { clock })
   const server = await serveSocket(socketPath, (request, response) => {
     answer(request, response).catch(() => response.destroy())
   })
   return {
-    change: (next) => inTurn(() => run(next)),
+    change,
     restarted: () => discovery.restarted(),
     status: () => discovery.status(),
     close: async () => {
+      identities.close()
       discovery.close()
       await server.close()
     },

@@ -53,7 +53,7 @@ export const createLiveSettings = (config: Config, deps: LiveSettingsDeps): Live
 
   const take = async (next: Config): Promise<void> => {
     const options = await deps.envoyOptions(next)
-    await control.change(() => options)
+    await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
     await deps.tell(next.file.reveal())
     const { trustBundle } = options.egress
     await keepTrustBundle(dirname(trustBundle), trustBundle)

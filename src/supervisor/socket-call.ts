@@ -5,7 +5,7 @@ const TIMEOUT_MS = 2_000
 /** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page, the operator's commands. */
 export const callSocket = (
   socketPath: string,
-  method: 'GET' | 'POST' | 'DELETE',
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
   path: string,
   {
     signal,

@@ -1,0 +1,44 @@
+// node run.js <Sidevault's URL> <management key> <destination's URL> <folder with client.pem, client-key.pem and ca.pem>
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const [vault, managementKey, destination, folder] = process.argv.slice(2)
+const read = (name) => readFileSync(join(folder, name), 'utf8')
+
+const call = async (method, path, key, body, headers = {}) => {
+  const answer = await fetch(vault + path, {
+    method,
+    headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json', ...headers },
+    body: JSON.stringify(body),
+  })
+  return { status: answer.status, body: await answer.json() }
+}
+const made = async (path, key, body) => {
+  const answer = await call('POST', path, key, body)
+  if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
+  return answer.body
+}
+
+const { key } = await made('/applications', managementKey, {
+  name: 'Payments',
+  type: 'private',
+  permissions: ['token:create', 'token:use'],
+})
+const token = await made('/tokens', key, { type: 'token', data: '4242424242424242' })
+
+const proxy = await made('/proxies', managementKey, {
+  name: 'A bank',
+  destination_url: destination,
+  destination_tls: {
+    client_certificate: read('client.pem'),
+    client_key: read('client-key.pem'),
+    ca: read('ca.pem'),
+  },
+})
+const body = { card: `{{ ${token.id} }}` }
+const through = await call('POST', '/proxy', key, body, { 'SVC-PROXY-KEY': proxy.key })
+const without = await call('POST', '/proxy', key, body, { 'SVC-PROXY-URL': destination })
+
+process.stdout.write(
+  `${JSON.stringify({ certificates: proxy.destination_tls, through, without }, null, 2)}\n`,
+)

@@ -1,0 +1,128 @@
+import { type Static, Type } from 'typebox'
+import {
+  authorityFault,
+  type CertificateInfo,
+  type DestinationTls,
+  describeCertificates,
+  field,
+  identityFaults,
+  invalid,
+  isoTime,
+  newId,
+  orNull,
+  Secret,
+} from '#sdk'
+
+const pem = (description: string, maxLength: number) => Type.String({ minLength: 1, maxLength, description })
+
+/** Write-only: what a destination is shown, and whom its certificate must come from. */
+export const DestinationTlsInput = Type.Object(
+  {
+    client_certificate: orNull(
+      1,
+      pem('PEM chain, its own certificate first; shown to the destination.', 32_768),
+    ),
+    client_key: orNull(2, pem('PEM key of the certificate, without a passphrase; never returned.', 16_384)),
+    ca: orNull(3, pem("PEM authorities of the destination, in the place of the service's.", 65_536)),
+  },
+  {
+    title: 'ProxyDestinationTlsInput',
+    description: 'Certificates for the destination, which must be https://. Never returned as they are.',
+  },
+)
+
+const Info = Type.Object(
+  {
+    subject: field(1, Type.String()),
+    fingerprint: field(2, Type.String({ description: 'SHA-256, hexadecimal.' })),
+    expires_at: field(3, Type.String({ format: 'date-time' })),
+  },
+  { title: 'ProxyCertificate' },
+)
+
+/** What is told of them. */
+export const DestinationTlsOutput = Type.Object(
+  {
+    client_certificate: Type.Optional(field(1, Info)),
+    ca: Type.Optional(Type.Array(Info, { field: 2 })),
+  },
+  { title: 'ProxyDestinationTls' },
+)
+
+/** As it is stored; `id` is another one with each change. */
+export const StoredTls = Type.Object({
+  id: Type.String(),
+  client_certificate: Type.Optional(Type.String()),
+  client_key: Type.Optional(Type.String()),
+  ca: Type.Optional(Type.String()),
+})
+export type StoredTls = Static<typeof StoredTls>
+
+const faultsOf = (
+  { client_certificate, client_key, ca }: Static<typeof DestinationTlsInput>,
+  now: number,
+): Readonly<Record<string, string | undefined>> => {
+  const authorities = ca ? authorityFault(ca, now) : undefined
+  if (!client_certificate && !client_key)
+    return { ca: ca ? authorities : 'is required when there is no client certificate' }
+  if (!client_certificate) return { client_certificate: 'is required with a client key', ca: authorities }
+  if (!client_key) return { client_key: 'is required with a client certificate', ca: authorities }
+  const wrong = identityFaults({ certificate: client_certificate, key: client_key }, now)
+  return { client_certificate: wrong.certificate, client_key: wrong.key, ca: authorities }
+}
+
+/** The stored form; `before` when nothing changed. Throws `invalid` with each member's fault. */
+export const parseDestinationTls = (
+  input: Static<typeof DestinationTlsInput>,
+  {
+    now,
+    url,
+    before,
+  }: { readonly now: number; readonly url: string; readonly before: StoredTls | undefined },
+): StoredTls => {
+  if (!/^https:/i.test(url)) throw invalid({ destination_tls: ['needs an https:// destination'] })
+  const faults = Object.entries(faultsOf(input, now)).flatMap(([member, fault]) =>
+    fault === undefined ? [] : [[`destination_tls.${member}`, [fault]] as const],
+  )
+  if (faults.length > 0) throw invalid(Object.fromEntries(faults))
+  const { client_certificate, client_key, ca } = input
+  const next = {
+    ...(client_certificate ? { client_certificate } : {}),
+    ...(client_key ? { client_key } : {}),
+    ...(ca ? { ca } : {}),
+  }
+  const { id, ...same } = before ?? { id: undefined }
+  return { id: id !== undefined && isSame(same, next) ? id : newId(), ...next }
+}
+
+const isSame = (one: Omit<StoredTls, 'id'>, other: Omit<StoredTls, 'id'>): boolean =>
+  one.client_certificate === other.client_certificate &&
+  one.client_key === other.client_key &&
+  one.ca === other.ca
+
+const told = ({ subject, fingerprint, expires }: CertificateInfo): Static<typeof Info> => ({
+  subject,
+  fingerprint,
+  expires_at: isoTime(expires),
+})
+
+/** What the API tells of stored certificates: nothing that would open a door. */
+export const showDestinationTls = ({
+  client_certificate,
+  ca,
+}: StoredTls): Static<typeof DestinationTlsOutput> => {
+  const [own] = client_certificate === undefined ? [] : describeCertificates(client_certificate)
+  return {
+    ...(own === undefined ? {} : { client_certificate: told(own) }),
+    ...(ca === undefined ? {} : { ca: describeCertificates(ca).map(told) }),
+  }
+}
+
+/** The same for the gateway. */
+export const tlsOf = ({ id, client_certificate, client_key, ca }: StoredTls): DestinationTls => ({
+  id,
+  ...(client_certificate === undefined || client_key === undefined
+    ? {}
+    : { client: { certificate: client_certificate, key: new Secret(client_key) } }),
+  ...(ca === undefined ? {} : { authorities: ca }),
+})
