@@ -71,6 +71,11 @@ const faultsOf = (
   return { client_certificate: wrong.certificate, client_key: wrong.key, ca: authorities }
 }
 
+const isSame = (one: Omit<StoredTls, 'id'>, other: Omit<StoredTls, 'id'>): boolean =>
+  one.client_certificate === other.client_certificate &&
+  one.client_key === other.client_key &&
+  one.ca === other.ca
+
 /** The stored form; `before` when nothing changed. Throws `invalid` with each member's fault. */
 export const parseDestinationTls = (
   input: Static<typeof DestinationTlsInput>,
@@ -81,24 +86,20 @@ export const parseDestinationTls = (
   }: { readonly now: number; readonly url: string; readonly before: StoredTls | undefined },
 ): StoredTls => {
   if (!/^https:/i.test(url)) throw invalid({ destination_tls: ['needs an https:// destination'] })
-  const faults = Object.entries(faultsOf(input, now)).flatMap(([member, fault]) =>
-    fault === undefined ? [] : [[`destination_tls.${member}`, [fault]] as const],
-  )
-  if (faults.length > 0) throw invalid(Object.fromEntries(faults))
   const { client_certificate, client_key, ca } = input
   const next = {
     ...(client_certificate ? { client_certificate } : {}),
     ...(client_key ? { client_key } : {}),
     ...(ca ? { ca } : {}),
   }
-  const { id, ...same } = before ?? { id: undefined }
-  return { id: id !== undefined && isSame(same, next) ? id : newId(), ...next }
+  // Certificates that have ended meanwhile stop no other change.
+  if (before !== undefined && isSame(before, next)) return before
+  const faults = Object.entries(faultsOf(input, now)).flatMap(([member, fault]) =>
+    fault === undefined ? [] : [[`destination_tls.${member}`, [fault]] as const],
+  )
+  if (faults.length > 0) throw invalid(Object.fromEntries(faults))
+  return { id: newId(), ...next }
 }
-
-const isSame = (one: Omit<StoredTls, 'id'>, other: Omit<StoredTls, 'id'>): boolean =>
-  one.client_certificate === other.client_certificate &&
-  one.client_key === other.client_key &&
-  one.ca === other.ca
 
 const told = ({ subject, fingerprint, expires }: CertificateInfo): Static<typeof Info> => ({
   subject,

@@ -12,7 +12,7 @@ export interface Acceptance {
   /** Bytes of a body. */
   readonly bodyLimit: number
   /** Resolves with the cluster's name when Envoy has it. Absent: no proxy with certificates works. */
-  readonly clusterOf?: ((tls: DestinationTls) => Promise<string>) | undefined
+  readonly clusterOf?: ((tls: DestinationTls, tenantId: string) => Promise<string>) | undefined
 }
 
 export interface Accepted extends Identity {
@@ -56,7 +56,7 @@ const wayTo = async (
   if (upstream !== 'https')
     throw new AppError('bad_destination', 'The proxy has certificates, and its destination takes none.')
   if (clusterOf === undefined) throw new AppError('unavailable', 'No proxy with certificates works here.')
-  return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls) }
+  return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls, proxy.tenantId) }
 }
 
 /**

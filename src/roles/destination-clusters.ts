@@ -19,11 +19,18 @@ type Outcome = 'ready' | 'refused' | 'late'
  * The name of Envoy's cluster for certificates, when Envoy has it: within some 100 ms of their first use. Rejects with
  * `unavailable` when it does not come in time, or is refused.
  */
-export const createDestinationClusters = (socketPath: string): ((tls: DestinationTls) => Promise<string>) => {
+export const createDestinationClusters = (
+  socketPath: string,
+): ((tls: DestinationTls, tenantId: string) => Promise<string>) => {
   const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: KEPT_MS })
 
-  const ask = async (name: string, { client, authorities }: DestinationTls): Promise<Outcome> => {
+  const ask = async (
+    name: string,
+    owner: string,
+    { client, authorities }: DestinationTls,
+  ): Promise<Outcome> => {
     const body = {
+      owner,
       ...(client === undefined ? {} : { certificate: client.certificate, key: client.key.reveal() }),
       ...(authorities === undefined ? {} : { authorities }),
     }
@@ -35,11 +42,11 @@ export const createDestinationClusters = (socketPath: string): ((tls: Destinatio
     return outcome
   }
 
-  return async (tls) => {
+  return async (tls, tenantId) => {
     const name = `destination_tls_${tls.id}`
     let asking = asked.get(name)
     if (asking === undefined) {
-      asking = ask(name, tls)
+      asking = ask(name, tenantId, tls)
       asked.set(name, asking)
     }
     if ((await asking) === 'ready') return name

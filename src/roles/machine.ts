@@ -4,6 +4,7 @@ import type { Config } from '../config.ts'
 import { envoyIsLive } from '../supervisor/envoy.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
+import { checkConfiguration, configurationMetrics } from './configuration.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -35,9 +36,11 @@ export const machineOf = (foundation: Foundation, config: Config, start: Process
     envoy: async () => {
       if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
     },
+    configuration: (signal) => checkConfiguration(sockets.control, signal),
   }
   const sources: MetricSource[] = [
     { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
+    { name: 'supervisor', metrics: (signal) => configurationMetrics(sockets.control, signal) },
   ]
   for (const [worker, socket] of sockets.status.entries()) {
     const itself = start.kind === 'gateway' && worker === start.worker

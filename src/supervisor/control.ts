@@ -74,6 +74,7 @@ export const startControl = async (
 
   const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
     const wanted = next(current)
+    if (wanted === current) return
     const made = createSnapshot(wanted)
     if (!isSame(snapshot, made))
       try {

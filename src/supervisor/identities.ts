@@ -1,28 +1,36 @@
 /** Certificates of stored proxies that Envoy has clusters for: those that are in use. They are in memory only. */
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
-import type { DestinationIdentity } from '../control-plane/options.ts'
+import type { BootstrapOptions, DestinationIdentity } from '../control-plane/options.ts'
 import type { Control } from './control.ts'
 
-/** A gateway tells of a use every minute at most, and holds a request for two. */
-const IDLE_MS = 10 * 60_000
+/** A gateway tells of a use once a minute, and holds a request for two at most. */
+const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 60_000
-const MOST = 500
+
+/** Each is a cluster with its own guards, and Envoy is told of all when one comes. */
+const MOST = { all: 200, ofOwner: 50 }
+
+export interface OwnedIdentity extends DestinationIdentity {
+  /** The tenant, whose use is limited. */
+  readonly owner: string
+}
 
 export interface Identities {
   /** Resolves when Envoy has a cluster for it; rejects when it refuses that, or when there are too many. */
-  use(identity: DestinationIdentity): Promise<void>
+  use(identity: OwnedIdentity): Promise<void>
   close(): void
 }
 
 const text = (value: unknown): value is string => typeof value === 'string' && value !== ''
 
 /** What a gateway sent for the cluster `name`. Throws an Error when that is no identity. */
-export const parseIdentity = (name: string, body: unknown): DestinationIdentity => {
-  if (!isObject(body)) throw new Error('not an identity')
-  const { certificate, key, authorities } = body
+export const parseIdentity = (name: string, body: unknown): OwnedIdentity => {
+  if (!isObject(body) || !text(body.owner)) throw new Error('not an identity')
+  const { owner, certificate, key, authorities } = body
   return {
     name,
+    owner,
     ...(text(certificate) && text(key) ? { client: { certificate, key } } : {}),
     ...(text(authorities) ? { authorities } : {}),
   }
@@ -30,37 +38,62 @@ export const parseIdentity = (name: string, body: unknown): DestinationIdentity 
 
 export const createIdentities = (
   control: Pick<Control, 'change'>,
-  { clock, most = MOST }: { readonly clock: Clock; readonly most?: number },
+  { clock, most = MOST }: { readonly clock: Clock; readonly most?: typeof MOST },
 ): Identities => {
-  const used = new Map<string, number>()
-  const inUse = (known: readonly DestinationIdentity[] = []) =>
-    known.filter(({ name }) => (used.get(name) ?? 0) > clock.now() - IDLE_MS)
+  const known = new Map<string, { readonly owner: string; usedAt: number }>()
+  const waiting = new Map<string, OwnedIdentity>()
+
+  const forgetIdle = () => {
+    for (const [name, { usedAt }] of known) if (usedAt <= clock.now() - IDLE_MS) known.delete(name)
+  }
+  /** `current` with `more`, and without what nobody uses. */
+  const having = (current: BootstrapOptions, more: readonly DestinationIdentity[]): BootstrapOptions => {
+    const { identities = [] } = current
+    const kept = identities.filter(({ name }) => known.has(name))
+    const all = new Map([...more, ...kept].map((one) => [one.name, one]))
+    return all.size === kept.length && kept.length === identities.length
+      ? current
+      : { ...current, identities: [...all.values()] }
+  }
+
+  const admit = ({ name, owner }: OwnedIdentity) => {
+    forgetIdle()
+    const others = [...known].filter(([other]) => other !== name)
+    const ofOwner = others.filter(([, one]) => one.owner === owner)
+    if (others.length >= most.all || ofOwner.length >= most.ofOwner)
+      throw new Error('too many certificates are in use')
+    known.set(name, { owner, usedAt: clock.now() })
+  }
+
+  /** Those that came while another change was made come together. */
+  const add = async (identity: OwnedIdentity): Promise<void> => {
+    waiting.set(identity.name, identity)
+    let batch: readonly DestinationIdentity[] = []
+    try {
+      await control.change((current) => {
+        batch = [...waiting.values()]
+        waiting.clear()
+        return having(current, [...batch, identity])
+      })
+    } catch (error) {
+      // One that is refused is not to stop the others.
+      if (batch.length <= 1) throw error
+      await control.change((current) => having(current, [identity]))
+    }
+  }
 
   const sweep = setInterval(() => {
-    control
-      .change((current) => {
-        const identities = inUse(current.identities)
-        for (const name of [...used.keys()])
-          if (!identities.some((one) => one.name === name)) used.delete(name)
-        return { ...current, identities }
-      })
-      .catch(() => {}) // it is logged there, and tried again
+    forgetIdle()
+    control.change((current) => having(current, [])).catch(() => {}) // it is logged there, and tried again
   }, SWEEP_MS).unref()
 
   return {
     use: async (identity) => {
-      const known = used.has(identity.name)
-      used.set(identity.name, clock.now())
+      admit(identity)
       try {
-        await control.change((current) => {
-          const { identities = [] } = current
-          if (identities.some(({ name }) => name === identity.name)) return current
-          const others = inUse(identities)
-          if (others.length >= most) throw new Error('too many certificates are in use')
-          return { ...current, identities: [...others, identity] }
-        })
+        await add(identity)
       } catch (error) {
-        if (!known) used.delete(identity.name)
+        known.delete(identity.name)
         throw error
       }
     },

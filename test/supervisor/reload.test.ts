@@ -149,6 +149,11 @@ t.test('nothing fails while settings change, and each change is in force', async
   const renewed = await writeCertificate()
   await until('certificates are watched', () => isShown(renewed))
 
+  const metrics = (await call('GET', '/metrics', {})).text
+  t.match(metrics, /sidevault_configuration_taken\{kind="routes"\} 1/)
+  t.match(metrics, /sidevault_configuration_refusals_total\{kind="clusters"\} 0/)
+  t.match((await call('GET', '/readyz', {})).text, /"name":"configuration","status":"ok"/)
+
   running = false
   await traffic
   t.same(failures, [])

@@ -1,0 +1,64 @@
+import type { KindStatus } from '../control-plane/discovery.ts'
+import { callSocket } from '../supervisor/socket-call.ts'
+
+/** Envoy takes a change in some 50 ms; one that is killed is back in less. */
+const LATE_MS = 10_000
+
+const statusOf = async (socketPath: string, signal: AbortSignal): Promise<readonly KindStatus[]> => {
+  const { status, body } = await callSocket(socketPath, 'GET', '/status', { signal })
+  if (status !== 200) throw new Error(`the control plane answered ${status}`)
+  return JSON.parse(body)
+}
+
+/** Rejects when Envoy has not taken what it was given long ago. */
+export const checkConfiguration = async (socketPath: string, signal: AbortSignal): Promise<void> => {
+  const late = (await statusOf(socketPath, signal)).filter(({ taken, ageMs }) => !taken && ageMs > LATE_MS)
+  if (late.length > 0) throw new Error(`Envoy has not taken its ${late.map(({ kind }) => kind).join(', ')}`)
+}
+
+const SHOWN: readonly (readonly [
+  name: string,
+  type: string,
+  help: string,
+  of: (status: KindStatus) => number,
+])[] = [
+  [
+    'sidevault_configuration_version',
+    'gauge',
+    'Number of the version that Envoy is given, by kind of resource; it grows with each change of any kind.',
+    ({ version }) => Number.parseInt(version, 10),
+  ],
+  [
+    'sidevault_configuration_age_seconds',
+    'gauge',
+    'Time since that version was made.',
+    ({ ageMs }) => ageMs / 1000,
+  ],
+  [
+    'sidevault_configuration_taken',
+    'gauge',
+    '1 when Envoy has taken that version.',
+    ({ taken }) => Number(taken),
+  ],
+  [
+    'sidevault_configuration_refusals_total',
+    'counter',
+    'Versions that Envoy refused.',
+    ({ refused }) => refused,
+  ],
+]
+
+/** What Envoy is given and has taken, in the form of prom-client's JSON. */
+export const configurationMetrics = async (
+  socketPath: string,
+  signal: AbortSignal,
+): Promise<readonly object[]> => {
+  const all = await statusOf(socketPath, signal)
+  return SHOWN.map(([name, type, help, of]) => ({
+    name,
+    help,
+    type,
+    aggregator: 'sum',
+    values: all.map((status) => ({ value: of(status), labels: { kind: status.kind } })),
+  }))
+}

@@ -1,0 +1,152 @@
+/** Stored proxies with certificates of their own, through the whole program. */
+import { execFileSync } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import type { TLSSocket } from 'node:tls'
+import t from 'tap'
+import { callSocket } from '../../src/supervisor/socket-call.ts'
+import { type Certificate, createAuthority } from '../kit/authority.ts'
+import { startSidevault } from '../kit/sidevault.ts'
+import { descendants, until } from '../supervisor/processes.ts'
+
+const [servers, first, second] = await Promise.all([
+  createAuthority('servers'),
+  createAuthority('first clients'),
+  createAuthority('second clients'),
+])
+const own = await servers.issue(['127.0.0.1'])
+const server = createServer(
+  { ...own, ca: [first.pem, second.pem], requestCert: true, rejectUnauthorized: true },
+  (request, response) => {
+    const peer = (request.socket as TLSSocket).getPeerCertificate(true)
+    const headers = Object.keys(request.headers)
+    response.end(JSON.stringify({ issuer: peer.issuer?.CN, fingerprint: peer.fingerprint256, headers }))
+  },
+).listen(0, '127.0.0.1')
+await once(server, 'listening')
+const destination = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+
+const vault = await startSidevault({
+  env: { SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32', SIDEVAULT_EGRESS_PORTS: '*' },
+})
+const key = await vault.application({ permissions: ['token:use'] })
+t.teardown(async () => {
+  await vault.stop()
+  server.closeAllConnections()
+  server.close()
+})
+
+const tlsOf = ({ cert, key }: Certificate, ca = servers.pem) => ({
+  client_certificate: cert,
+  client_key: key,
+  ca,
+})
+const manage = (method: string, path: string, body?: unknown) =>
+  vault.call(method, path, {
+    key: vault.managementKey,
+    body,
+    ...(method === 'PATCH' ? { headers: { 'content-type': 'application/merge-patch+json' } } : {}),
+  })
+const make = async (destination_tls: object, more: object = {}) => {
+  const made = await manage('POST', '/proxies', {
+    name: 'test',
+    destination_url: destination,
+    destination_tls,
+    ...more,
+  })
+  if (made.status !== 201) throw new Error(made.text)
+  return made.json as { id: string; key: string; destination_tls: Record<string, { fingerprint: string }> }
+}
+const send = (proxyKey: string, headers: Record<string, string> = {}) =>
+  vault.call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-key': proxyKey, ...headers } })
+const colons = (fingerprint = '') => fingerprint.toUpperCase().replace(/..(?!$)/g, '$&:')
+
+t.test('each proxy shows its own certificate, and a change counts for the next request', async (t) => {
+  const [one, other] = [
+    await make(tlsOf(await first.issue(['a']))),
+    await make(tlsOf(await second.issue(['b']))),
+  ]
+  t.match((await send(one.key)).json, {
+    issuer: 'first clients',
+    fingerprint: colons(one.destination_tls.client_certificate?.fingerprint),
+  })
+  t.match((await send(other.key)).json, { issuer: 'second clients' })
+  t.match((await send(one.key)).json, { issuer: 'first clients' })
+
+  const changed = await second.issue(['c'])
+  const patched = await manage('PATCH', `/proxies/${one.id}`, {
+    destination_tls: { client_certificate: changed.cert, client_key: changed.key },
+  })
+  t.equal(patched.status, 204, patched.text)
+  t.match((await send(one.key)).json, { issuer: 'second clients' })
+
+  await manage('PATCH', `/proxies/${one.id}`, { destination_tls: { ca: first.pem } })
+  t.equal((await send(one.key)).status, 502, 'the destination is not of this authority')
+  await manage('PATCH', `/proxies/${one.id}`, { destination_tls: null })
+  t.equal((await send(one.key)).status, 502, 'without certificates it is not reached')
+  t.match((await send(other.key)).json, { issuer: 'second clients' })
+  t.equal((await manage('DELETE', `/proxies/${other.id}`)).status, 204)
+  t.equal((await send(other.key)).status, 404)
+})
+
+t.test('nobody chooses another certificate by a header, and the destination sees none of it', async (t) => {
+  const mine = await make(tlsOf(await first.issue(['a'])))
+  const foreign = await make(tlsOf(await second.issue(['b'])))
+  await send(foreign.key)
+  const clusters = (await callSocket(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/clusters')).body
+  const names = [...new Set(clusters.match(/destination_tls_[0-9a-f-]+/g))]
+  t.ok(names.length > 0)
+  for (const name of names) {
+    const headers = { 'x-sidevault-cluster': name }
+    const forced = await send(mine.key, headers)
+    t.match(forced.json, { issuer: 'first clients' })
+    t.notOk(forced.json.headers.some((each: string) => each.includes('sidevault')))
+    const plain = await vault.call('POST', '/proxy', {
+      key,
+      body: {},
+      headers: { 'svc-proxy-url': destination, ...headers },
+    })
+    t.equal(plain.status, 502)
+    const code = `module.exports = async ({ args }) => ({ headers: { 'x-sidevault-cluster': '${name}' }, body: {} })`
+    const forcing = await make(tlsOf(await first.issue(['a'])), { request_transform: { code } })
+    t.match((await send(forcing.key)).json, { issuer: 'first clients' })
+  }
+})
+
+t.test('keys are nowhere in clear: not in files, answers, dumps or logs', async (t) => {
+  const certificate = await first.issue(['a'])
+  const proxy = await make(tlsOf(certificate))
+  t.equal((await send(proxy.key)).status, 200)
+  const secret = certificate.key.split('\n')[1] as string
+  const shown = await manage('GET', `/proxies/${proxy.id}`)
+  t.equal(shown.json.destination_tls.client_certificate.subject, 'CN=leaf')
+  t.notMatch(shown.text, /BEGIN|PRIVATE/)
+  const dump = await callSocket(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/config_dump')
+  t.match(dump.body, /destination_tls_/)
+  t.notOk(dump.body.includes(secret))
+  t.notOk(dump.body.includes(Buffer.from(certificate.key).toString('base64').slice(4, 60)))
+  t.notOk(vault.stderr().includes(secret))
+  const found = execFileSync(
+    'sh',
+    ['-c', `grep -rlF -- '${secret}' '${vault.dataDir}' 2>/dev/null || true`],
+    {
+      encoding: 'utf8',
+    },
+  )
+  t.equal(found, '')
+})
+
+t.test('an Envoy or a gateway that is born again goes on with them', async (t) => {
+  const proxy = await make(tlsOf(await first.issue(['a'])))
+  for (const process_ of [/envoy\.json/, /^sidevault: gateway/]) {
+    t.equal((await send(proxy.key)).status, 200)
+    const { pid = 0 } = descendants(vault.pid).find(({ command }) => process_.test(command)) ?? {}
+    process.kill(pid, 'SIGKILL')
+    await until('the destination is reached again', async () => {
+      const answer = await send(proxy.key).catch(() => undefined)
+      return answer?.status === 200
+    })
+  }
+})

@@ -1,0 +1,73 @@
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { startTestService } from '../kit/service.ts'
+
+const clock = { now: () => Date.now() }
+const service = await startTestService(t, { clock })
+const authority = await createAuthority()
+const { cert, key } = await authority.issue(['a.test'])
+const PATCH = { 'content-type': 'application/merge-patch+json' }
+const send = (destination_tls: unknown, more: object = {}) =>
+  service.call('POST', '/proxies', {
+    body: { name: 'p', destination_url: 'https://a.test', destination_tls, ...more },
+  })
+const stored = async (proxyKey: string) =>
+  (await service.kernel.registry.ports.proxies?.find(service.keys.mac('api-key', proxyKey)))?.destinationTls
+
+t.test('certificates are kept for the gateway, and told of by name only', async (t) => {
+  const { status, json, text } = await send({ client_certificate: cert, client_key: key, ca: authority.pem })
+  t.equal(status, 201)
+  t.match(json.destination_tls, {
+    client_certificate: { subject: 'CN=leaf', fingerprint: /^[0-9a-f]{64}$/, expires_at: /^20.*\+00:00$/ },
+    ca: [{ subject: 'CN=Sidevault test authority' }],
+  })
+  t.notMatch(text, /BEGIN|"id":"[^"]*","client/)
+  const found = await stored(json.key)
+  t.equal(found?.client?.certificate, cert)
+  t.equal(found?.client?.key.reveal(), key)
+  t.equal(found?.authorities, authority.pem)
+  t.notMatch(JSON.stringify(found), /PRIVATE/)
+
+  const path = `/proxies/${json.id}`
+  const patch = (body: object) => service.call('PATCH', path, { body, headers: PATCH })
+  t.equal((await patch({ name: 'q' })).status, 204)
+  t.equal((await stored(json.key))?.id, found?.id, 'another name leaves them as they are')
+  t.equal((await patch({ destination_tls: { ca: null } })).status, 204)
+  const changed = await stored(json.key)
+  t.not(changed?.id, found?.id)
+  t.equal(changed?.authorities, undefined)
+  const whole = await service.call('GET', path)
+  t.equal(
+    (await service.call('PUT', path, { body: whole.json })).status,
+    400,
+    'what is shown cannot be stored',
+  )
+  t.equal((await patch({ destination_tls: null })).status, 204)
+  t.equal(await stored(json.key), undefined)
+})
+
+t.test('faults are told by member, without what was sent', async (t) => {
+  const foreign = await authority.issue(['b.test'])
+  const expired = await authority.issue(['c.test'], { expired: true })
+  const own = { client_certificate: cert, client_key: key }
+  const cases: readonly (readonly [unknown, Record<string, RegExp>])[] = [
+    [{}, { 'destination_tls.ca': /required/ }],
+    [{ client_certificate: cert }, { 'destination_tls.client_key': /required/ }],
+    [{ client_key: key }, { 'destination_tls.client_certificate': /required/ }],
+    [{ ...own, client_key: foreign.key }, { 'destination_tls.client_key': /does not belong/ }],
+    [{ ...own, client_key: 'x' }, { 'destination_tls.client_key': /no PEM private key/ }],
+    [{ ...own, client_certificate: key }, { 'destination_tls.client_certificate': /no PEM certificate/ }],
+    [
+      { client_certificate: expired.cert, client_key: expired.key, ca: 'x' },
+      { 'destination_tls.client_certificate': /expired/, 'destination_tls.ca': /no PEM certificate/ },
+    ],
+    ['x', { destination_tls: /./ }],
+  ]
+  for (const [tls, errors] of cases) {
+    const { status, json, text } = await send(tls)
+    t.equal(status, 400)
+    for (const [member, fault] of Object.entries(errors))
+      t.match(json.errors?.[member]?.join(), fault, member)
+    t.notMatch(text, key.split('\n')[1] as string)
+  }
+})
