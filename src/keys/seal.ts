@@ -45,6 +45,7 @@ const bindingOf = (head: Buffer, context: SealContext): Buffer =>
       context.type,
       String(context.version),
       context.part,
+      ...(context.also ?? []),
     ),
   ])
 

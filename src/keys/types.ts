@@ -7,6 +7,8 @@ export interface SealContext {
   readonly type: string
   readonly version: number
   readonly part: 'sealed' | 'ephemeral'
+  /** What else must be as it was when the value is opened, in order. */
+  readonly also?: readonly string[]
 }
 
 /** The keys of one tenant, unwrapped. All methods are synchronous once the ring is loaded. */

@@ -15,7 +15,7 @@ import { createFaults } from './faults.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { presentOrOutline, type ShownRow } from './present.ts'
-import { type Opened, openToken, sealToken, splitEphemeral } from './seal.ts'
+import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 
 /** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
@@ -120,22 +120,28 @@ const newToken = (
   { caller }: UseContext,
   now: number,
   parentSeq: number | undefined,
-): NewToken => ({
-  tenant_id: caller.tenantId,
-  id,
-  type: draft.type.name,
-  container: draft.container,
-  ...sealToken(sealer, opened, { tenantId: caller.tenantId, tokenId: id, type: draft.type.name, version: 1 }),
-  metadata: draft.metadata ?? null,
-  fingerprint: derived.fingerprint,
-  expires_at: draft.expiresAt ?? null,
-  created_by: caller.actorId,
-  created_at: now,
-  terms: derived.terms,
-  deduplicate: deduplicate && derived.fingerprint !== null,
-  fallbackIds: [],
-  ...(parentSeq === undefined ? {} : { parentSeq }),
-})
+): NewToken => {
+  const type = draft.type.name
+  const { container } = draft
+  const expires_at = draft.expiresAt ?? null
+  const bound = tokenBinding(caller.tenantId, { id, type, version: 1, container, expires_at })
+  return {
+    tenant_id: caller.tenantId,
+    id,
+    type,
+    container,
+    ...sealToken(sealer, opened, bound),
+    metadata: draft.metadata ?? null,
+    fingerprint: derived.fingerprint,
+    expires_at,
+    created_by: caller.actorId,
+    created_at: now,
+    terms: derived.terms,
+    deduplicate: deduplicate && derived.fingerprint !== null,
+    fallbackIds: [],
+    ...(parentSeq === undefined ? {} : { parentSeq }),
+  }
+}
 
 /** Stores all drafts or none, in order. */
 const store = async (

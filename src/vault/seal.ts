@@ -28,7 +28,9 @@ interface SealedBody {
   readonly fingerprint_expression?: string
 }
 
-type Bound = Pick<SealContext, 'tenantId' | 'tokenId' | 'type' | 'version'>
+type Bound = Omit<SealContext, 'part'>
+
+type Located = Pick<TokenRow, 'id' | 'type' | 'version' | 'container' | 'expires_at'>
 
 export interface Seals {
   readonly sealed: Buffer
@@ -103,11 +105,20 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
   }
 }
 
-/** What the seals of a stored token are bound to. */
+/**
+ * What the seals of a stored token are bound to: what it is, and what says who may read it and how long. A row in which any
+ * of this was edited does not open.
+ */
 export const tokenBinding = (
   tenantId: string,
-  { id, type, version }: Pick<TokenRow, 'id' | 'type' | 'version'>,
-): Bound => ({ tenantId, tokenId: id, type, version })
+  { id, type, version, container, expires_at }: Located,
+): Bound => ({
+  tenantId,
+  tokenId: id,
+  type,
+  version,
+  also: [container, expires_at === null ? '' : String(expires_at)],
+})
 
 /** Opens a row as of `now`: ephemeral members that are due are left out, also when the purge is late. */
 export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened => {

@@ -11,7 +11,7 @@ import { createFaults } from './faults.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, presentOrOutline, shownData } from './present.ts'
 import { findToken, notFound, refuse } from './read.ts'
-import { type Opened, openToken, sealToken, splitEphemeral, wholeData } from './seal.ts'
+import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 
@@ -142,14 +142,16 @@ const attempt = async (
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted)
   const { version, ...unversioned } = row
-  const bound = { tenantId: row.tenant_id, tokenId: id, type: row.type, version: version + 1 }
+  const { container } = draft
+  const expires_at = patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null)
+  const bound = tokenBinding(row.tenant_id, { ...row, container, expires_at, version: version + 1 })
   const next = {
     ...unversioned,
     ...sealToken(ring, opened, bound),
-    container: draft.container,
+    container,
     metadata,
     fingerprint,
-    expires_at: patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null),
+    expires_at,
     modified_by: caller.actorId,
     modified_at: now,
   }

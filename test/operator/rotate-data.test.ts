@@ -1,6 +1,7 @@
 import t from 'tap'
 import { retireData, rotateData } from '../../src/operator/rotate-data.ts'
 import type { SealedStore } from '../../src/store/types.ts'
+import { tokenBinding } from '../../src/vault/seal.ts'
 import { startTestService, type TestService, testClock } from '../kit/service.ts'
 
 const HOUR = 60 * 60_000
@@ -165,13 +166,7 @@ t.test('an old version is destroyed an hour later, when nothing is under it any 
 
   // what a process that slept wrote under its old ring
   const [row] = (await service.store.sealed.tokens(service.tenantId, 0, 10)).slice(1)
-  const bound = {
-    tenantId: service.tenantId,
-    tokenId: row!.id,
-    type: row!.type,
-    version: 1,
-    part: 'sealed',
-  } as const
+  const bound = { ...tokenBinding(service.tenantId, row!), part: 'sealed' } as const
   const late = stale.seal(Buffer.from(JSON.stringify({ data: 'late' })), bound)
   t.equal(late.readUInt32BE(1), 1)
   await service.store.sealed.reseal({

@@ -101,6 +101,24 @@ t.test('errors do not repeat what may be data', async (t) => {
   t.match((await failure(vault.get(id, as()))).message, id)
 })
 
+t.test('a row that was moved to another container, or given more time, does not open', async (t) => {
+  const { create, store, tenant, vault, reveal } = await openTestVault(t)
+  const edits = [{ container: '/general/low/' }, { expires_at: null }, { expires_at: START + 90_000_000 }]
+  for (const edit of edits) {
+    const { id } = await create({ data: 'x', expires_at: '2026-03-02T12:00:00Z' })
+    t.equal((await vault.get(id, reveal())).data, 'x')
+    const [found] = await store.tokens.read(tenant, [id], START)
+    if (!found) throw new Error('the row is missing')
+    const { version, ...row } = found
+    // What the store would hold if somebody had written to it: the version stays, as the seals name it.
+    const next = { ...row, ...edit }
+    await store.tokens.delete(tenant, id, START)
+    t.equal(version, 1)
+    await store.tokens.create([{ ...next, terms: [], deduplicate: false, fallbackIds: [] }], START)
+    t.equal((await failure(vault.get(id, reveal()))).code, 'internal', JSON.stringify(edit))
+  }
+})
+
 t.test('a row that was swapped for another does not open', async (t) => {
   const { create, store, tenant, vault, reveal } = await openTestVault(t)
   const one = await create({ data: 'one' })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Json, TokenType } from '../../src/sdk/index.ts'
-import { openToken, sealToken, splitEphemeral, wholeData } from '../../src/vault/seal.ts'
+import { openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from '../../src/vault/seal.ts'
 import { createTokenTypes } from '../../src/vault/token-types.ts'
 import { openTestVault, START } from './kit.ts'
 
@@ -45,19 +45,16 @@ t.test('a token comes back from its seals, each member until its own time', asyn
     searchIndexes: ['i'],
     fingerprintExpression: 'f',
   }
-  const seals = sealToken(ring, opened, { tenantId: tenant, tokenId: 'abc', type: 'x', version: 3 })
+  const place = { id: 'abc', type: 'x', version: 3, container: '/a/', expires_at: null }
+  const seals = sealToken(ring, opened, tokenBinding(tenant, place))
   t.equal(seals.ephemeral_until, START + 20_000, 'removed when the last of them is due')
   const row = {
     ...seals,
     seq: 1,
     tenant_id: tenant,
-    id: 'abc',
-    type: 'x',
-    version: 3,
-    container: '/a/',
+    ...place,
     metadata: null,
     fingerprint: null,
-    expires_at: null,
     created_by: 'me',
     created_at: START,
     modified_by: null,

@@ -19,6 +19,8 @@ export const tokensAfter = statement<
     id: string
     type: string
     version: number
+    container: string
+    expires_at: number | null
     sealed: Uint8Array
     ephemeral: Uint8Array | null
   }
@@ -27,7 +29,7 @@ export const tokensAfter = statement<
     .where('seq', '>', slot('after'))
     .orderBy('seq')
     .limit(slot('limit'))
-    .select(['seq', 'id', 'type', 'version', 'sealed', 'ephemeral']),
+    .select(['seq', 'id', 'type', 'version', 'container', 'expires_at', 'sealed', 'ephemeral']),
 )
 
 export const recordsAfter = statement<

@@ -10,6 +10,8 @@ export interface SealedToken {
   readonly id: string
   readonly type: string
   readonly version: number
+  readonly container: string
+  readonly expires_at: number | null
   readonly sealed: Buffer
   readonly ephemeral: Buffer | null
 }
