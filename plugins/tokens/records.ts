@@ -36,7 +36,8 @@ export const recordOperations = (kernel: Kernel) => [
     rpc: 'Tokens.Update',
     http: 'PATCH /tokens/{id}',
     summary: 'Update a token',
-    description: '`data`, `mask` and `metadata` are merged (RFC 7386); the other members are replaced.',
+    description:
+      '`data`, `mask` and `metadata` are merged (RFC 7386); the other members are replaced. `id` and `type` cannot change and are ignored.',
     permission: 'token:update',
     audit: 'none',
     consumes: ['application/merge-patch+json'],
