@@ -157,6 +157,9 @@ export const CASES: readonly Case[] = [
   transform('uuid', {}),
   transform('uuid-v5', { name: 'example.com' }),
   transform('gzip-body', { list: Array(50).fill('same words') }),
+  transform('form-data', { note: 'one\ntwo\r\nü', text: 'file ü' }),
+  transform('blob', { text: 'näive' }),
+  transform('zlib-streams', { text: 'same words '.repeat(30) }),
   transform('dates', { at: '2030-03-09T23:30:15.250-05:00' }),
   transform('card-brand', {
     numbers: [pan, '5555555555554444', '2223003122003222', '378282246310005', '6011111111111118'],

@@ -11,7 +11,7 @@ const read = async (request: IncomingMessage) => {
 const answer = (
   url: URL,
   body: string,
-  authorization: string | undefined,
+  { authorization, 'content-type': type = '' }: IncomingMessage['headers'],
 ): readonly [status: number, value: unknown] => {
   const [, area, name = ''] = url.pathname.split('/')
   switch (area) {
@@ -27,6 +27,8 @@ const answer = (
       return name === '404' ? [404, {}] : [200, { name: `item ${name}` }]
     case 'echo':
       return [200, JSON.parse(body)]
+    case 'form':
+      return [200, { data: body.replaceAll(type.split('boundary=')[1] ?? '', 'boundary') }]
     case 'refuse':
       return [402, { reason: 'do_not_honor', seen: body.length }]
     default:
@@ -37,7 +39,7 @@ const answer = (
 export const openDestination = async (t: { teardown(end: () => void): void }): Promise<string> => {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://destination')
-    const [status, value] = answer(url, await read(request), request.headers.authorization)
+    const [status, value] = answer(url, await read(request), request.headers)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -33,7 +33,7 @@ const LATER: Readonly<Record<string, readonly string[]>> = {
   perf_hooks: ['performance'],
   '#clone': ['structuredClone'],
   '#events': ['Event', 'EventTarget', 'AbortController', 'AbortSignal'],
-  '#fetch': ['fetch', 'Headers', 'Request', 'Response'],
+  '#fetch': ['fetch', 'Headers', 'Request', 'Response', 'Blob', 'File', 'FormData'],
   '#webcrypto': ['crypto'],
 }
 

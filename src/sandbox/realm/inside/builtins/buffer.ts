@@ -81,3 +81,12 @@ export const btoa = (input: unknown): string => {
   if (/[^\x00-\xff]/.test(text)) throw invalidCharacter()
   return Buffer.from(text, 'latin1').toString('base64')
 }
+
+declare const exports: object
+
+// made when it is looked at: with it come requests and their bodies, which need this module
+Object.defineProperty(exports, 'Blob', {
+  enumerable: true,
+  configurable: true,
+  get: () => (require('#fetch') as typeof import('../fetch/fetch.ts').builtin).Blob,
+})

@@ -3,6 +3,8 @@ import { Buffer } from 'node:buffer'
 import { callSync } from '../border.ts'
 import { viewOf } from '../bytes.ts'
 import { URLSearchParams } from '../url/search-params.ts'
+import { Blob } from './blob.ts'
+import { FormData, multipart } from './form-data.ts'
 
 /** A body at rest; bytes as base64 until someone reads them. */
 export type Stored =
@@ -24,6 +26,9 @@ export const storedOf = (body: unknown): Stored | undefined => {
   if (body instanceof ReceivedBody) return body.stored
   if (body instanceof URLSearchParams)
     return { kind: 'text', text: body.toString(), type: 'application/x-www-form-urlencoded;charset=UTF-8' }
+  if (body instanceof FormData) return { kind: 'bytes', ...multipart(body) }
+  if (body instanceof Blob)
+    return { kind: 'bytes', bytes: Blob.bytesOf(body), ...(body.type === '' ? {} : { type: body.type }) }
   if (ArrayBuffer.isView(body) || body instanceof ArrayBuffer) return { kind: 'bytes', bytes: viewOf(body) }
   return { kind: 'text', text: String(body), type: 'text/plain;charset=UTF-8' }
 }

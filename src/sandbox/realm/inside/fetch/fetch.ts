@@ -1,5 +1,7 @@
 /** `fetch`, through the same guard as proxied requests. */
+import { Blob, File } from './blob.ts'
 import { ReceivedBody } from './body.ts'
+import { FormData } from './form-data.ts'
 import { Headers } from './headers.ts'
 import { Request, type RequestInit, Response } from './request.ts'
 import { send } from './send.ts'
@@ -17,4 +19,4 @@ const fetch = async (input: unknown, init: RequestInit = {}): Promise<Response> 
   return Response.received(new ReceivedBody(body), answer, answer)
 }
 
-export const builtin = { fetch, Headers, Request, Response }
+export const builtin = { fetch, Headers, Request, Response, Blob, File, FormData }

@@ -1,5 +1,13 @@
 /** `node-fetch`, as its second version is used: a function with the classes on it. */
-const { fetch, Headers, Request, Response }: typeof import('./fetch.ts').builtin = require('#fetch')
+const {
+  fetch,
+  Headers,
+  Request,
+  Response,
+  Blob,
+  File,
+  FormData,
+}: typeof import('./fetch.ts').builtin = require('#fetch')
 
 export class FetchError extends Error {
   override name = 'FetchError'
@@ -29,6 +37,9 @@ export const builtin = Object.assign(nodeFetch, {
   Headers,
   Request,
   Response,
+  Blob,
+  File,
+  FormData,
   FetchError,
   AbortError,
   isRedirect,

@@ -1,6 +1,7 @@
 /** `Request` and `Response`. */
 import { AbortSignal } from '../builtins/event-target.ts'
 import { URL } from '../url/url-class.ts'
+import { Blob } from './blob.ts'
 import { Body, ReceivedBody, type Stored, storedOf } from './body.ts'
 import { Headers } from './headers.ts'
 
@@ -23,6 +24,9 @@ const withType = (headers: Headers, stored: Stored | undefined): Headers => {
   if (stored?.type !== undefined && !headers.has('content-type')) headers.set('content-type', stored.type)
   return headers
 }
+
+const blobOf = async (message: Request | Response): Promise<Blob> =>
+  new Blob([await message.bytes()], { type: message.headers.get('content-type') ?? '' })
 
 export class Request extends Body {
   readonly url: string
@@ -48,6 +52,10 @@ export class Request extends Body {
     this.headers = withType(new Headers(init.headers ?? from?.headers), stored)
     this.redirect = init.redirect ?? from?.redirect ?? 'follow'
     this.signal = init.signal ?? from?.signal ?? new AbortSignal()
+  }
+
+  blob(): Promise<Blob> {
+    return blobOf(this)
   }
 
   clone(): Request {
@@ -102,6 +110,10 @@ export class Response extends Body {
 
   get redirected(): boolean {
     return this.#origin.redirected
+  }
+
+  blob(): Promise<Blob> {
+    return blobOf(this)
   }
 
   clone(): Response {

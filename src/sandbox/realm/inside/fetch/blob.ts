@@ -1,0 +1,110 @@
+/** `Blob` and `File`: bytes with a type. */
+import { callSync } from '../border.ts'
+import { viewOf } from '../bytes.ts'
+import { fill, latin1 } from '../latin1.ts'
+
+/** The UTF-8 of a text, and the text of UTF-8. */
+export const encoded = (text: string): Uint8Array => {
+  const bytes = callSync<string>('text.bytes', [text, 'utf8'])
+  return fill(new Uint8Array(bytes.length), bytes)
+}
+const decoded = (bytes: Uint8Array): string => callSync('text.of', [latin1(bytes), 'latin1'], 'utf8')
+
+/** One after the other. */
+export const joined = (parts: readonly Uint8Array[]): Uint8Array => {
+  let length = 0
+  for (const part of parts) length += part.length
+  const all = new Uint8Array(length)
+  let at = 0
+  for (const part of parts) {
+    all.set(part, at)
+    at += part.length
+  }
+  return all
+}
+
+interface BlobOptions {
+  readonly type?: unknown
+}
+
+const OTHER_THAN_PRINTABLE = /[^\x20-\x7e]/
+
+const typeOf = (type: unknown = ''): string => {
+  const text = String(type)
+  return OTHER_THAN_PRINTABLE.test(text) ? '' : text.toLowerCase()
+}
+
+const place = (at: number | undefined, otherwise: number, size: number): number => {
+  const whole = Math.trunc(Number(at ?? otherwise)) || 0
+  return whole < 0 ? Math.max(size + whole, 0) : Math.min(whole, size)
+}
+
+export class Blob {
+  readonly type: string
+  #bytes: Uint8Array
+
+  constructor(parts: Iterable<unknown> = [], { type }: BlobOptions = {}) {
+    if (typeof parts !== 'object' || parts === null || !(Symbol.iterator in parts))
+      throw new TypeError('The "sources" argument must be an iterable.')
+    const bytes: Uint8Array[] = []
+    for (const part of parts)
+      bytes.push(
+        part instanceof Blob
+          ? part.#bytes
+          : ArrayBuffer.isView(part) || part instanceof ArrayBuffer
+            ? viewOf(part)
+            : encoded(String(part)),
+      )
+    this.#bytes = joined(bytes)
+    this.type = typeOf(type)
+  }
+
+  /** Without waiting, for whoever sends it; not to be changed. */
+  static bytesOf(blob: Blob): Uint8Array {
+    return blob.#bytes
+  }
+
+  get size(): number {
+    return this.#bytes.length
+  }
+
+  slice(start?: number, end?: number, type?: unknown): Blob {
+    const { size } = this
+    return new Blob([this.#bytes.subarray(place(start, 0, size), place(end, size, size))], { type })
+  }
+
+  async text(): Promise<string> {
+    return decoded(this.#bytes).replace(/^\ufeff/, '')
+  }
+
+  async arrayBuffer(): Promise<ArrayBuffer> {
+    return new Uint8Array(this.#bytes).buffer
+  }
+
+  async bytes(): Promise<Uint8Array> {
+    return new Uint8Array(this.#bytes)
+  }
+
+  get [Symbol.toStringTag](): string {
+    return 'Blob'
+  }
+}
+
+export class File extends Blob {
+  readonly name: string
+  readonly lastModified: number
+
+  constructor(
+    parts: Iterable<unknown>,
+    name: unknown,
+    options: BlobOptions & { readonly lastModified?: number } = {},
+  ) {
+    super(parts, options)
+    this.name = String(name)
+    this.lastModified = Number(options.lastModified ?? Date.now())
+  }
+
+  override get [Symbol.toStringTag](): string {
+    return 'File'
+  }
+}
