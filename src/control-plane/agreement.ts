@@ -40,6 +40,7 @@ export const brandHeaders = (brand: string) =>
     proxyKey: `${brand}-proxy-key`,
     proxyUrl: `${brand}-proxy-url`,
     dryRun: `${brand}-proxy-dry-run`,
+    dryRunAnswer: `${brand}-proxy-dry-run-answer`,
     stream: `${brand}-proxy-stream`,
     idempotencyKey: `${brand}-idempotency-key`,
     traceId: `${brand}-trace-id`,

@@ -57,11 +57,12 @@ export const brandRules = (prefixes: readonly string[]): BrandRules => {
   const brands = [canonical, ...others] as const
   const names = new Map(brands.map((brand) => [brand, brandHeaders(brand)]))
   const own = [...names.values()].flatMap(
-    ({ apiKey, proxyKey, proxyUrl, dryRun, stream, idempotencyKey }) => [
+    ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunAnswer, stream, idempotencyKey }) => [
       apiKey,
       proxyKey,
       proxyUrl,
       dryRun,
+      dryRunAnswer,
       stream,
       idempotencyKey,
     ],
@@ -86,7 +87,7 @@ export const single = (head: Head, name: string): string | undefined => {
 export const branded = (
   head: Head,
   { names }: BrandRules,
-  kind: 'apiKey' | 'proxyKey' | 'proxyUrl',
+  kind: 'apiKey' | 'proxyKey' | 'proxyUrl' | 'dryRunAnswer',
 ): string | undefined => {
   for (const own of names.values()) {
     const value = single(head, own[kind])

@@ -172,6 +172,59 @@ t.test('a management key is shown the plan under the application of the proxy', 
   t.equal((await dryRun({ key: other.key, headers, body })).status, 403)
 })
 
+t.test('a response transform runs on an answer that the caller makes up', async (t) => {
+  const proxy = await create({
+    configuration: { secret: 'of the configuration' },
+    response_transform: code(
+      `console.log(Object.keys(args), configuration.secret)
+       if (args.body.fail) throw new Error('not this')
+       return { body: { ...args.body, number: args.body.number.slice(-4) }, headers: { ...args.headers, 'x-new': '1' } }`,
+    ),
+  })
+  const ask = (answer?: object | string) =>
+    dryRun({
+      headers: {
+        'svc-proxy-key': proxy.key,
+        ...(answer === undefined
+          ? {}
+          : { 'bt-proxy-dry-run-answer': typeof answer === 'string' ? answer : JSON.stringify(answer) }),
+      },
+      body: {},
+    })
+  t.match((await ask()).json, {
+    response_transform: { ran: false, reason: /has no answer.*"svc-proxy-dry-run-answer"/ },
+    answer: undefined,
+  })
+  const { json, text } = await ask({
+    status: 201,
+    headers: { 'X-Old': 'o' },
+    body: { number: '123456', a: 1 },
+  })
+  t.match(json, {
+    forwards: true,
+    response_transform: {
+      ran: true,
+      headers: { added: ['x-new'], removed: [], changed: [] },
+      body: { added: [], removed: [], changed: ['/number'] },
+      console: [{ level: 'log', text: "[ 'body', 'headers' ] [secret]" }],
+    },
+    answer: { status: 201, body: { before: { number: '123456', a: 1 }, after: { number: '3456', a: 1 } } },
+  })
+  t.notMatch(text, /of the configuration/)
+  t.match((await ask({ body: { fail: true } })).json, {
+    forwards: true,
+    response_transform: { ran: true },
+    answer: { proxy_error: { status: 400, detail: /not this/ } },
+  })
+  t.match((await ask({ status: 404, body: { number: 1 } })).json, {
+    response_transform: { ran: false },
+    answer: { status: 404, body: { after: { number: 1 } } },
+  })
+  t.match((await ask({ body: '{' })).json.answer.proxy_error, { status: 400 })
+  for (const wrong of ['no JSON', '[]', '{"status":1000}', '{"status":"200"}', '{"headers":5}'])
+    t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no answer/ } }, wrong)
+})
+
 t.test('code that fails is told of with its console; bt and fetch do nothing', async (t) => {
   const { id } = await application({ permissions: ['token:create', 'token:read', 'token:use'] })
   const failures: [string, object, RegExp][] = [

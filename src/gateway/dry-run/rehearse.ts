@@ -1,9 +1,10 @@
 /** What would be done with a request, found out without doing it (../README.md, "Dry runs"). */
 import { AppError, type Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
+import { brandHeaders } from '../../control-plane/agreement.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
-import type { UsedToken, Vault } from '../../sdk/index.ts'
+import type { StoredProxy, UsedToken, Vault } from '../../sdk/index.ts'
 import type { Accepted } from '../accept.ts'
 import { type ActingDeps, actingInDryRun } from '../acting.ts'
 import { type Plan, planBody } from '../body/rewrite.ts'
@@ -12,6 +13,7 @@ import { type Head, strippedNames } from '../headers.ts'
 import type { Stage, Timed } from '../stages.ts'
 import { shapeOf } from '../transform/content.ts'
 import type { TransformRun } from '../transform/run.ts'
+import { answerFixture, type RehearsedAnswer, rehearseAnswer } from './answer.ts'
 import { decodedBody, shownBody } from './bodies.ts'
 import { foreseeTokens, refusalOf, type TokenPlan } from './tokens.ts'
 import {
@@ -55,6 +57,8 @@ export interface DryRun {
   readonly request_transform?: TransformPlan
   readonly response_transform?: TransformPlan
   readonly body: { readonly before?: Json; readonly after?: Json }
+  /** Of the answer that the caller made up, when it gave one and the call would be forwarded. */
+  readonly answer?: RehearsedAnswer
   readonly stages: Rehearsal['stages']
   readonly notes: readonly string[]
 }
@@ -70,6 +74,9 @@ const NOTES = {
   expressions:
     'An expression cannot be evaluated on masked values. The body is shown, and was given to the transform, as it was sent.',
 } as const
+
+const noAnswer = (brand: string) =>
+  `It runs on 2xx answers with JSON or a form, and a dry run has no answer. Give it one in the header "${brandHeaders(brand).dryRunAnswer}", as {"status":200,"headers":{},"body":{}}.`
 
 /** Origin and path, and of the query the names. */
 const destinationOf = ({ destination, method, path }: Accepted): DryRun['destination'] => {
@@ -107,6 +114,7 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
   const { contentType, contentEncoding, caller, proxy, method, suffix } = accepted
   const notes: string[] = [NOTES.masked]
   const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
+  const fixture = answerFixture(head, run.brands)
   const plan = await timed('plan', () =>
     planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions, run.limits),
   )
@@ -124,6 +132,9 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
   }
   const before = shownBody({ ...sent, bytes })
 
+  const hidden = caller.applicationType === 'private' && Object.keys(proxy?.configuration ?? {}).length > 0
+  const shownProxy = (of: StoredProxy) => (hidden ? withoutConfiguration(of) : of)
+
   const transformed = async (): Promise<RehearsedTransform | undefined> => {
     const shape = shapeOf(contentType)
     const { runIdle } = deps
@@ -133,16 +144,29 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
     if (shape === undefined) return without('The content type is neither JSON nor a form.')
     if (runIdle === undefined) return without('No code runs here. Ask the operator.')
     notes.push(NOTES.code)
-    const hidden = caller.applicationType === 'private' && Object.keys(proxy.configuration).length > 0
     if (hidden) notes.push(NOTES.configuration)
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
     const message = { head, stripped: strippedNames(head, run.brands), shape, body: bytes, args }
-    const shown = hidden ? withoutConfiguration(proxy) : proxy
-    return timed('transform', () => rehearseTransform(message, { ...run, proxy: shown }, runIdle))
+    return timed('transform', () =>
+      rehearseTransform('request_transform', message, { ...run, proxy: shownProxy(proxy) }, runIdle),
+    )
+  }
+
+  /** The plan of the response transform, and what it makes of an answer, if there is one to make something of. */
+  const answered = async (forwards: boolean) => {
+    const { runIdle } = deps
+    if (proxy?.responseTransform === undefined) return {}
+    if (fixture === undefined || !forwards || runIdle === undefined)
+      return { response_transform: { ran: false, reason: noAnswer(run.brands.brands[0]) } }
+    const { plan: response_transform, answer } = await timed('transform', () =>
+      rehearseAnswer(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),
+    )
+    return { response_transform, answer }
   }
 
   const request = await transformed()
   const error = refusal ?? request?.error
+  const answer = await answered(error === undefined)
   const after = request === undefined ? before : request.after
   return {
     dry_run: true,
@@ -153,9 +177,7 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
     expressions: plan.kind === 'pass' ? [] : expressionsIn(plan.texts()),
     tokens: plans.slice(0, MOST),
     ...(request === undefined ? {} : { request_transform: request.plan }),
-    ...(proxy?.responseTransform === undefined
-      ? {}
-      : { response_transform: { ran: false, reason: 'It runs on 2xx answers with JSON or a form.' } }),
+    ...answer,
     body: {
       ...(before === undefined ? {} : { before }),
       ...(after === undefined || error !== undefined ? {} : { after }),

@@ -2,7 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import type { Code, CodeRun, StoredProxy } from '../../sdk/index.ts'
 import type { Edits } from '../headers.ts'
-import { type Message, runTransform, type TransformRun } from '../transform/run.ts'
+import { type Message, runTransform, type TransformName, type TransformRun } from '../transform/run.ts'
 import { shownBody } from './bodies.ts'
 import { bodyChanges, type Changes, headerChanges } from './changes.ts'
 
@@ -42,8 +42,9 @@ const contentTypeOf = ({ head }: Message, { set, remove }: Edits): string | unde
   return [set.get('content-type') ?? head.get('content-type') ?? []].flat().join(', ')
 }
 
-/** Runs a request transform on a message whose values are masked, and tells what it changed. */
+/** Runs a transform on a message whose values are masked, or made up, and tells what it changed. */
 export const rehearseTransform = async (
+  name: TransformName,
   message: Message,
   run: Omit<TransformRun, 'code'>,
   runIdle: RunIdle,
@@ -59,7 +60,7 @@ export const rehearseTransform = async (
   const shown = (bytes: Buffer, contentType: string | undefined) =>
     bytes.length === 0 ? {} : shownBody({ bytes, contentType, contentEncoding: undefined })
   try {
-    const { edits, body: result } = await runTransform('request_transform', message, { ...run, code })
+    const { edits, body: result } = await runTransform(name, message, { ...run, code })
     const before = shown(body, head.get('content-type')?.join(', '))
     const after = shown(result, contentTypeOf(message, edits))
     const changes = before === undefined || after === undefined ? {} : { body: bodyChanges(before, after) }
