@@ -5,6 +5,7 @@ import { parseCidr } from '../control-plane/ranges.ts'
 import { codingsOf, decode } from '../gateway/body/decode.ts'
 import { parseDestination } from '../gateway/destination.ts'
 import type { Kernel, OutboundAnswer, OutboundRequest } from '../sdk/index.ts'
+import { createAddresses } from './addresses.ts'
 import { createConnect } from './connect.ts'
 import { createResolve } from './resolve.ts'
 
@@ -113,12 +114,13 @@ const headerPairs = (headers: Dispatcher.ResponseData['headers']): (readonly [st
  */
 export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOptions): Outbound => {
   const policy = { allow: egress.allow.map(parseCidr), ports: egress.ports, http: egress.http }
-  const connect = createConnect(createResolve(egress.resolvers), {
-    allow: egress.allow,
-    own,
-    trust,
-    timeoutMs: CONNECT_MS,
-  })
+  const connect = createConnect(
+    createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
+    {
+      trust,
+      timeoutMs: CONNECT_MS,
+    },
+  )
   const agent = new Agent({
     connect,
     connections: CONNECTIONS,
