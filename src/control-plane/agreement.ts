@@ -10,12 +10,20 @@ export const METADATA = 'sidevault.proxy'
  */
 export type Upstream = 'https' | 'http' | 'demo' | 'tls'
 
+/**
+ * The same for a request whose body goes on in pieces; `dialed_*` go to the address that the gateway has looked up, at
+ * once: Envoy 1.40 ends a body in the middle when it waits for a name while pieces come (envoy/README.md, "Uploads").
+ */
+export type UploadUpstream = 'dialed_https' | 'dialed_http' | 'demo'
+
 /** What the gateway may write into the namespace. Members of several answers are merged by Envoy. */
 export interface ExchangeMetadata {
   /** The request is in the gateway's hands: whatever its path now says, it never falls through to our own API. */
   readonly active?: true
   /** Given with the last answer only, the one that carries the replaced body: the gate (envoy/README.md). */
-  readonly upstream?: Upstream
+  readonly upstream?: Upstream | UploadUpstream
+  /** Where `dialed_*` goes: `<address>:<port>`. */
+  readonly address?: string
   /** Lower-case brand whose spelling the answer's headers use. */
   readonly brand?: string
   /** What the destination answered, once it has: told also with an answer that Envoy then makes itself. */

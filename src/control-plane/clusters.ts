@@ -1,6 +1,6 @@
 /** The far ends of Envoy: gateway processes, the admin process, destinations. */
 import { createHash } from 'node:crypto'
-import { brandHeaders } from './agreement.ts'
+import { brandHeaders, METADATA } from './agreement.ts'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
 import { restoreForwardedProto } from './header-copies.ts'
 import type { DestinationIdentity, Settings } from './options.ts'
@@ -193,20 +193,12 @@ const trusted = (
   ...(client === undefined ? {} : { client }),
 })
 
-const destination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
-  name: identity?.name ?? CLUSTERS[scheme],
+/** What all ways to destinations have in common. */
+const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
   per_connection_buffer_limit_bytes: 1_048_576,
   circuit_breakers: LIMITS,
-  cluster_type: {
-    name: 'envoy.clusters.dynamic_forward_proxy',
-    typed_config: {
-      '@type': CLUSTER,
-      dns_cache_config: dnsCache(settings),
-      ...(scheme === 'http' ? { allow_insecure_cluster_options: true } : {}),
-    },
-  },
   typed_extension_protocol_options: {
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
       '@type': PROTOCOL,
@@ -228,6 +220,27 @@ const destination = (settings: Settings, scheme: 'https' | 'http', identity?: De
     },
   },
   ...(scheme === 'https' ? { transport_socket: tls(trusted(settings, identity)) } : {}),
+})
+
+const destination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+  name: identity?.name ?? CLUSTERS[scheme],
+  ...toDestination(settings, scheme, identity),
+  cluster_type: {
+    name: 'envoy.clusters.dynamic_forward_proxy',
+    typed_config: {
+      '@type': CLUSTER,
+      dns_cache_config: dnsCache(settings),
+      ...(scheme === 'http' ? { allow_insecure_cluster_options: true } : {}),
+    },
+  },
+})
+
+/** To the address that the gateway names; the egress guard looks at it here too. */
+const dialed = (settings: Settings, scheme: 'https' | 'http') => ({
+  name: CLUSTERS[`dialed_${scheme}`],
+  ...toDestination(settings, scheme),
+  type: 'ORIGINAL_DST',
+  original_dst_lb_config: { metadata_key: { key: METADATA, path: [{ key: 'address' }] } },
 })
 
 const demo = (settings: Settings, { socket, authority, host }: NonNullable<Settings['demo']>) => ({
@@ -252,7 +265,8 @@ export const clusters = (settings: Settings) => [
   ...(settings.grpcSocket === undefined ? [] : [grpc(settings.grpcSocket)]),
   nowhere,
   destination(settings, 'https'),
-  ...(settings.egress.http ? [destination(settings, 'http')] : []),
+  dialed(settings, 'https'),
+  ...(settings.egress.http ? [destination(settings, 'http'), dialed(settings, 'http')] : []),
   ...(settings.identities ?? []).map((identity) => destination(settings, 'https', identity)),
   ...(settings.demo ? [demo(settings, settings.demo)] : []),
 ]

@@ -135,7 +135,8 @@ const connectionManager = (settings: Settings) => ({
     scheme_header_transformation: { match_upstream: true },
     max_request_headers_kb: 60,
     request_headers_timeout: '10s',
-    request_timeout: duration(settings.requestTimeoutMs),
+    // Routes have a shorter one for all but uploads.
+    request_timeout: duration(settings.uploadTimeoutMs),
     stream_idle_timeout: '300s',
     common_http_protocol_options: {
       idle_timeout: '300s',

@@ -52,6 +52,8 @@ export interface BootstrapOptions {
   readonly apiTimeoutMs?: number
   /** Milliseconds a caller may take to send its request, before 408. Default 120,000. */
   readonly requestTimeoutMs?: number
+  /** The same for a request whose body goes on in pieces; at least as long. Default 900,000. */
+  readonly uploadTimeoutMs?: number
   /** Tell our own processes the address that connected, for rate limits. Default false. */
   readonly clientAddress?: boolean
   /** JSON lines of route, status, flags, trace id and time on standard error. Default `failures`. */
@@ -64,6 +66,7 @@ export interface Settings extends BootstrapOptions {
   readonly gatewayTimeoutMs: number
   readonly apiTimeoutMs: number
   readonly requestTimeoutMs: number
+  readonly uploadTimeoutMs: number
   readonly destinationTimeoutMs: number
   readonly clientAddress: boolean
   readonly ownAddresses: readonly string[]
@@ -98,6 +101,7 @@ export const settle = (options: BootstrapOptions): Settings => {
   for (const socket of sockets)
     if (Buffer.byteLength(socket) > SOCKET_PATH_BYTES)
       throw new Error(`the socket path "${socket}" is longer than ${SOCKET_PATH_BYTES} bytes`)
+  const requestTimeoutMs = options.requestTimeoutMs ?? 120_000
   return {
     ...options,
     listen,
@@ -105,7 +109,8 @@ export const settle = (options: BootstrapOptions): Settings => {
     bodyLimit: options.bodyLimit ?? 8 * 1024 * 1024,
     gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,
     apiTimeoutMs: options.apiTimeoutMs ?? 60_000,
-    requestTimeoutMs: options.requestTimeoutMs ?? 120_000,
+    requestTimeoutMs,
+    uploadTimeoutMs: Math.max(options.uploadTimeoutMs ?? 900_000, requestTimeoutMs),
     clientAddress: options.clientAddress ?? false,
     destinationTimeoutMs: options.egress.timeoutMs ?? 25_000,
     ownAddresses: options.egress.ownAddresses ?? machineAddresses(),

@@ -16,5 +16,7 @@ export const CLUSTERS = {
   nowhere: 'nowhere',
   https: 'destination_https',
   http: 'destination_http',
+  dialed_https: 'dialed_https',
+  dialed_http: 'dialed_http',
   demo: 'destination_demo',
 } as const

@@ -1,6 +1,13 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
-import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import {
+  brandHeaders,
+  CLUSTER_HEADER,
+  METADATA,
+  PROXY_METHODS,
+  type UploadUpstream,
+  type Upstream,
+} from './agreement.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
@@ -36,7 +43,10 @@ const inPieces = {
 /** A stream that stands still this long, in both directions, is given up; server-sent events may be quiet for minutes. */
 const QUIET_MS = 300_000
 
-const released = (settings: Settings, upstream: Upstream, brand: string) => {
+/** Bytes of a body that goes on in pieces which wait for a destination that does not read. */
+const PIECES_BYTES = 1_048_576
+
+const released = (settings: Settings, upstream: Upstream | UploadUpstream, brand: string) => {
   const own = brandHeaders(brand)
   const foreign = settings.brands
     .filter((other) => other !== brand)
@@ -50,7 +60,7 @@ const released = (settings: Settings, upstream: Upstream, brand: string) => {
         metadata('brand', { string_match: { exact: brand } }),
       ],
     },
-    request_body_buffer_limit: settings.bodyLimit,
+    request_body_buffer_limit: upstream.startsWith('dialed') ? PIECES_BYTES : settings.bodyLimit,
     ...(upstream === 'tls' ? { request_headers_to_remove: [CLUSTER_HEADER] } : {}),
     response_headers_to_remove: [...settings.brands.map((each) => brandHeaders(each).traceId), ...foreign],
     response_headers_to_add: [
@@ -72,10 +82,20 @@ const released = (settings: Settings, upstream: Upstream, brand: string) => {
   }
 }
 
+/** The time that a request may stay on a route, counted from its beginning: the next route has its own. */
+const within = (ms: number) => ({ max_stream_duration: { max_stream_duration: duration(ms) } })
+
+/** Where a request waits whose body is wanted whole. */
+const waiting = ({ requestTimeoutMs, bodyLimit }: Settings) => ({
+  request_body_buffer_limit: bodyLimit,
+  route: { cluster: CLUSTERS.nowhere, ...within(requestTimeoutMs) },
+})
+
 /** To the admin process. */
-const ours = (cluster: string, { apiTimeoutMs }: Settings) => ({
+const ours = (cluster: string, { apiTimeoutMs, requestTimeoutMs }: Settings) => ({
   cluster,
   timeout: duration(apiTimeoutMs),
+  ...within(requestTimeoutMs + apiTimeoutMs),
   retry_policy: RECONNECT,
 })
 
@@ -84,8 +104,8 @@ export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
-  const upstreams: Upstream[] = ['https', 'tls']
-  if (settings.egress.http) upstreams.push('http')
+  const upstreams: (Upstream | UploadUpstream)[] = ['https', 'dialed_https', 'tls']
+  if (settings.egress.http) upstreams.push('http', 'dialed_http')
   if (settings.demo) upstreams.push('demo')
   // Unless Envoy sets it, it is the caller's, and means nothing.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
@@ -102,8 +122,7 @@ export const routes = (settings: Settings) => {
           {
             name: ROUTES.hold,
             match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
-            request_body_buffer_limit: settings.bodyLimit,
-            route: { cluster: CLUSTERS.nowhere },
+            ...waiting(settings),
           },
           {
             name: ROUTES.method,
@@ -138,8 +157,7 @@ export const routes = (settings: Settings) => {
           {
             name: ROUTES.pending,
             match: { path_separated_prefix: '/proxy' },
-            request_body_buffer_limit: settings.bodyLimit,
-            route: { cluster: CLUSTERS.nowhere },
+            ...waiting(settings),
           },
           {
             name: ROUTES.connect,

@@ -47,6 +47,8 @@ export interface ExchangeDeps
   readonly admission: Admission
   /** Of bodies that go on in pieces, from their first to their last. */
   readonly uploads: Admission
+  /** Where a host is to be dialed, `<address>:<port>`, for bodies that go on in pieces. Absent: those fail. */
+  readonly dial?: ((host: string, port: number) => Promise<string>) | undefined
   /** Runs transforms; absent: proxies that have one fail. */
   readonly code?: Pick<Code, 'run'> | undefined
 }
@@ -237,13 +239,20 @@ const createExchange = (shared: Shared): Exchange => {
     return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
   }
 
-  const letGo = (accepted: Accepted, remove: readonly string[]): Answer => ({
-    kind: 'release',
-    brand,
-    upstream: accepted.upstream,
-    cluster: accepted.cluster,
-    edits: editsOf(accepted, remove),
-  })
+  const dialed = (host: string, port: number): Promise<string> => {
+    if (deps.dial === undefined)
+      throw new AppError('unavailable', 'Bodies are not streamed here. Ask the operator.')
+    return deps.dial(host, port)
+  }
+
+  const letGo = async (accepted: Accepted, remove: readonly string[]): Promise<Answer> => {
+    const { upstream, host, port } = accepted.destination
+    const edits = editsOf(accepted, remove)
+    if (upstream === 'demo') return { kind: 'release', brand, upstream, edits }
+    const address = await patience.within(options.stepMs, dialed(host, port))
+    const scheme = upstream === 'http' ? 'http' : 'https'
+    return { kind: 'release', brand, upstream: `dialed_${scheme}`, address, edits }
+  }
 
   /** Headers whose body goes on in pieces. */
   const takeUpload = async (head: Head): Promise<Accepted> => {
@@ -272,13 +281,15 @@ const createExchange = (shared: Shared): Exchange => {
       flow,
       reader: createPartReader(contentType, contentEncoding, deps.expressions, options.body),
       limits: options.upload,
+      patienceMs: options.stepMs / 2,
       use: (ids) =>
         patience.within(
           options.stepMs,
           timed('use', () => use(ids)),
         ),
       // The length that was announced is not the one that it will have.
-      release: () => flow.write(letGo(accepted, [...strippedNames(head, brands), 'content-length'])),
+      release: async () =>
+        flow.write(await letGo(accepted, [...strippedNames(head, brands), 'content-length'])),
     })
   }
 
@@ -324,7 +335,7 @@ const createExchange = (shared: Shared): Exchange => {
       try {
         const work = deps.admission.run(0, () => takeUpload(head))
         const accepted = await patience.within(options.stepMs, work)
-        if (endOfStream) await flow.write(letGo(accepted, strippedNames(head, brands)))
+        if (endOfStream) await flow.write(await letGo(accepted, strippedNames(head, brands)))
         else await deps.uploads.run(0, () => pass(accepted, head, flow))
         account.finish('forwarded')
       } catch (thrown) {

@@ -166,7 +166,8 @@ const metadataOf = (answer: Answer): Buffer | undefined => {
     case 'hold':
       return remembered(`hold ${answer.brand}`, { active: true, brand: answer.brand })
     case 'release': {
-      const { brand, upstream } = answer
+      const { brand, upstream, address } = answer
+      if (address !== undefined) return metadataBytes({ active: true, brand, upstream, address })
       return remembered(`${upstream} ${brand}`, { active: true, brand, upstream })
     }
     case 'reply':

@@ -1,5 +1,5 @@
 /** What an exchange says to Envoy, and Envoy's stream to an exchange. */
-import type { Upstream } from '../control-plane/agreement.ts'
+import type { UploadUpstream, Upstream } from '../control-plane/agreement.ts'
 import type { Flow } from './flow.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
@@ -14,9 +14,11 @@ export type Answer =
       readonly kind: 'release'
       readonly brand: string
       readonly edits: Edits
-      readonly upstream: Upstream
+      readonly upstream: Upstream | UploadUpstream
       /** With the upstream `tls`: the cluster. */
       readonly cluster?: string | undefined
+      /** With an upstream that is dialed. */
+      readonly address?: string
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
       readonly watch?: boolean

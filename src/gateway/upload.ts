@@ -24,6 +24,8 @@ export interface UploadDeps {
   readonly flow: Flow
   readonly reader: PartReader
   readonly limits: UploadLimits
+  /** Milliseconds until a request goes whose body does not come: less than Envoy waits for an answer to its headers. */
+  readonly patienceMs: number
   /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
   use(ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>>
   /** Lets the request itself go, before the first piece of its body. */
@@ -34,8 +36,6 @@ export interface UploadDeps {
 const BATCH = 500
 /** Bytes that are sent together, about. */
 const PIECE = 65_536
-/** Milliseconds until a request goes whose body does not come: less than Envoy waits for its headers. */
-const PATIENCE_MS = 5_000
 const NOTHING = Buffer.alloc(0)
 
 const tooLarge = (limit: number) =>
@@ -45,7 +45,12 @@ const tooLarge = (limit: number) =>
   )
 
 /** Throws `malformed` for a request whose body is needed whole. */
-export const checkStreamable = ({ dryRun, proxy }: Pick<Accepted, 'dryRun' | 'proxy'>): void => {
+export const checkStreamable = ({ dryRun, proxy, upstream }: Accepted): void => {
+  if (upstream === 'tls')
+    throw new AppError(
+      'malformed',
+      'The proxy has certificates of its own, with which bodies are not streamed. Send the request without streaming.',
+    )
   if (dryRun)
     throw new AppError('malformed', 'A dry run needs the body whole. Send the request without streaming.')
   if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
@@ -110,7 +115,8 @@ async function* piecesOf(
  * Passes a body on to its end. Rejects with what the body, a token or the vault is refused with, and when the caller
  * goes: the request must then be broken off.
  */
-export const passOn = async ({ flow, reader, limits, use, release }: UploadDeps): Promise<void> => {
+export const passOn = async (deps: UploadDeps): Promise<void> => {
+  const { flow, reader, limits, patienceMs, use, release } = deps
   let came = 0
   let went = 0
   let expressions = 0
@@ -121,7 +127,7 @@ export const passOn = async ({ flow, reader, limits, use, release }: UploadDeps)
     await release()
   }
   for (;;) {
-    const portion = await flow.read(released ? undefined : PATIENCE_MS)
+    const portion = await flow.read(released ? undefined : patienceMs)
     if (portion === undefined) {
       await letGo()
       continue

@@ -2,12 +2,16 @@ import type { Config } from '../config.ts'
 import { machineAddresses } from '../control-plane/options.ts'
 import { trustBundle } from '../control-plane/trust.ts'
 import { createDestinationCheck } from '../gateway/check-destination.ts'
+import { createAddresses, dialed } from '../outbound/addresses.ts'
 import type { Outbound } from '../outbound/fetch.ts'
+import { createResolve } from '../outbound/resolve.ts'
 
 export interface Egress {
   readonly fetch: Outbound['fetch']
   /** Throws `bad_destination` or `destination_forbidden`. */
   readonly checkDestination: (url: string) => void
+  /** Where a host is to be dialed, `<address>:<port>`. Rejects with `destination_forbidden`, `destination_unreachable`. */
+  readonly dial: (host: string, port: number) => Promise<string>
   /** Goes on with other settings; requests that are out end under the old ones. */
   take(config: Config): Promise<void>
   close(): Promise<void>
@@ -22,6 +26,7 @@ export const openEgress = async (
   const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config) => ({
     options: { egress, trust: await trustBundle(egress.ca), own, timeoutMs },
     check: createDestinationCheck(egress),
+    addresses: createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
   })
   let current = await read(config)
   // Loaded when code first asks for something: most processes start without.
@@ -34,6 +39,7 @@ export const openEgress = async (
       return (await outbound).fetch(request, signal)
     },
     checkDestination: (url) => current.check(url),
+    dial: (host, port) => dialed(current.addresses, host, port),
     take: async (next) => {
       current = await read(next)
       const before = outbound

@@ -22,10 +22,8 @@ import type { SharedState } from '../shared-state/types.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
-
-import { openEgress } from './egress.ts'
+import { type Egress, openEgress } from './egress.ts'
 import { journalName } from './replica.ts'
-
 import type { Tell } from './running-role.ts'
 
 /** The plugins that come with the service. */
@@ -42,6 +40,8 @@ export interface Foundation {
   readonly codeHost: CodeHost
   /** Brings the journals of all processes of this data directory into the store. */
   readonly ingest: Ingest
+  /** Where a destination's host is to be dialed (`Egress.dial`). */
+  readonly dial: Egress['dial']
   /** What replicas share for a short time. */
   readonly state: SharedState
   /** Rate limits, when there are any. */
@@ -171,7 +171,8 @@ export const openFoundation = async (
       await egress.take(next)
       limits = createRateLimits({ state, hash }, next.rateLimits)
     }
-    return { store, keys, journal, kernel, metrics, codeHost, ingest, state, admit, take, close }
+    const { dial } = egress
+    return { store, keys, journal, kernel, metrics, codeHost, ingest, dial, state, admit, take, close }
   } catch (error) {
     await close()
     throw error

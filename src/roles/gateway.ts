@@ -70,6 +70,7 @@ export const startGatewayRole = async (
       proxies,
       code: kernel.code,
       runIdle: createRunIdle(sandbox),
+      dial: foundation.dial,
       applicationCaller: (tenantId, id) => identify({ tenantId, id }),
       clusterOf: createDestinationClusters(sockets.control),
     },

@@ -12,6 +12,8 @@ import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 
 import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
+import { createAddresses, dialed } from '../../src/outbound/addresses.ts'
+import { createResolve } from '../../src/outbound/resolve.ts'
 import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
@@ -269,7 +271,14 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   })
   dns.set('dest.test', { a: ['127.0.0.1'] })
   writeFileSync(join(directory, 'trust.pem'), authority.pem)
-  const far = createFarSide(options.log)
+  const egress = { allow: ['127.0.0.1/32'], http: false, ...options.bootstrap?.egress }
+  const made = createFarSide(options.log)
+  const addresses = createAddresses(createResolve([{ address: '127.0.0.1', port: dns.port }]), {
+    allow: egress.allow,
+    own: undefined,
+  })
+  const dial = (host: string, port: number) => dialed(addresses, host, port)
+  const far: FarSide = { ...made, deps: { ...made.deps, dial } }
   const apiPaths: string[] = []
   const api = createServer((request, response) => {
     apiPaths.push(`${request.method} ${request.url}`)
@@ -277,7 +286,6 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   })
   api.listen(join(directory, 'api.sock'))
   await once(api, 'listening')
-  const egress = { allow: ['127.0.0.1/32'], http: false, ...options.bootstrap?.egress }
   const gateway =
     options.withGateway === false
       ? undefined

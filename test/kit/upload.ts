@@ -57,7 +57,9 @@ export const upload = async (
         received = more as Answered['headers']
       })
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
-      stream.on('end', () => resolve(answered(status, received, chunks)))
+      stream.on('end', () => {
+        if (status > 0) resolve(answered(status, received, chunks))
+      })
     } else
       stream.on('response', (response) => {
         response.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -1,0 +1,102 @@
+import { join } from 'node:path'
+import t from 'tap'
+import { encodeAnswer } from '../../src/gateway/messages.ts'
+import type { Call } from '../../src/gateway/transport/call.ts'
+import { listen } from '../../src/gateway/transport/listen.ts'
+import type { Answer } from '../../src/gateway/types.ts'
+import { startWorld } from '../kit/egress.ts'
+import { startReceiver } from '../kit/receiver.ts'
+import { upload } from '../kit/upload.ts'
+
+const world = await startWorld({ withGateway: false })
+const receiver = await startReceiver(await world.authority.issue(['dest.test']), 'h1')
+t.teardown(async () => {
+  await receiver.close()
+  await world.close()
+})
+
+const RELEASE: Extract<Answer, { kind: 'release' }> = {
+  kind: 'release',
+  brand: 'svc',
+  upstream: 'dialed_https',
+  address: `127.0.0.1:${receiver.port}`,
+  edits: { set: new Map([[':authority', `dest.test:${receiver.port}`]]), remove: ['svc-api-key'] },
+}
+const { address: _, ...NOWHERE } = RELEASE
+const headers = (answer: Answer) => encodeAnswer(answer, 'request_headers')
+const release = headers(RELEASE)
+const piece = encodeAnswer({ kind: 'piece', body: Buffer.from('piece'), isLast: false }, 'request_body')
+
+/** What a gateway does with the headers, and with the first piece of the body. */
+const FAULTS: Readonly<
+  Record<string, readonly [headers: (call: Call) => void, body?: (call: Call) => void]>
+> = {
+  'it ends at the headers': [(call) => call.end()],
+  'it breaks off at the headers': [(call) => call.reset()],
+  'it breaks off once it has let the request go': [
+    (call) => {
+      call.send(release)
+      call.reset()
+    },
+  ],
+  'it breaks off behind a piece': [
+    (call) => {
+      call.send(release)
+      call.send(piece)
+    },
+    (call) => call.reset(),
+  ],
+  'it holds the request': [(call) => call.send(headers({ ...RELEASE, kind: 'hold' }))],
+  'it names no address': [(call) => call.send(headers(NOWHERE)), (call) => call.send(piece)],
+  'it sends a piece first': [(call) => call.send(piece)],
+  'it replaces the whole body': [
+    (call) => call.send(release),
+    (call) => call.send(encodeAnswer({ ...RELEASE, body: Buffer.from('whole') }, 'request_body')),
+  ],
+  'it lets a piece pass': [
+    (call) => call.send(release),
+    (call) => call.send(encodeAnswer({ kind: 'pass' }, 'request_body')),
+  ],
+  'it sends what does not decode': [
+    (call) => call.send(release),
+    (call) => call.send(Buffer.from('ffffffffffffffffffff', 'hex')),
+  ],
+  'it answers the headers twice': [(call) => call.send(release), (call) => call.send(release)],
+}
+
+/** Envoy 1.40 never answers these, in which it has nowhere to go with the body at hand: the caller's patience ends them. */
+const UNANSWERED: readonly string[] = ['it holds the request', 'it names no address']
+
+for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))
+  for (const protocol of ['h1', 'h2'] as const)
+    t.test(`a body in pieces stays here over ${protocol} when of its gateway ${fault}`, async (t) => {
+      let messages = 0
+      const listener = await listen(
+        join(world.directory, 'gateway.sock'),
+        (call) => ({
+          message: () => {
+            messages++
+            if (messages === 1) onHeaders(call)
+            else if (messages === 2) onBody(call)
+          },
+          end: () => call.reset(),
+          gone: () => {},
+        }),
+        { calls: 10, messageBytes: 16_000_000 },
+      )
+      const before = receiver.arrivals.length
+      const body = ['{{ secret }}', ...Array.from({ length: 30 }, () => '{{ secret }}'.repeat(5_000))]
+      const signal = AbortSignal.timeout(UNANSWERED.includes(fault) ? 500 : 30_000)
+      const answer = await upload(world.port, 'https://x', body, { protocol, signal }).catch(() => undefined)
+      if (!UNANSWERED.includes(fault) || answer !== undefined) {
+        t.ok((answer?.status ?? 0) >= 500, `${answer?.status}`)
+        t.equal(answer?.json?.proxy_error?.status, answer?.status)
+      }
+      const arrivals = receiver.arrivals.slice(before)
+      if (arrivals.length > 0) {
+        const { end, head } = await receiver.ended()
+        t.equal(end, 'aborted')
+        t.notMatch(head.toString(), /secret/)
+      }
+      await listener.close(0)
+    })
