@@ -1,0 +1,255 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import t, { type Test } from 'tap'
+import { postgresMissing } from '../kit/postgres.ts'
+import { noRedis } from '../kit/redis.ts'
+import { startReplicas } from '../kit/replicas.ts'
+import type { Answer, Sidevault } from '../kit/sidevault.ts'
+
+/** DESIGN §3: a change is in force everywhere so many ms after its answer. */
+const IN_FORCE_MS = 1_000
+/** Between two looks at one replica. */
+const LOOK_MS = 20
+/** A replica that never gets there fails the test rather than hang it. */
+const GIVE_UP_MS = 20_000
+
+const skip = postgresMissing({ own: true }) || (await noRedis())
+
+interface Change {
+  readonly what: string
+  /** Makes the change at the first replica. */
+  readonly make: () => Promise<Answer>
+  /** Whether an answer of a replica is of the time before. */
+  readonly isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>
+  /** Where it can be seen; default everywhere. */
+  readonly at?: readonly Sidevault[]
+}
+
+/** The ms after `since` at which the last call began that was still answered in the old way; negative: none was. */
+const lastOld = async (
+  replica: Sidevault,
+  isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>,
+  since: number,
+): Promise<number> => {
+  let last = -1
+  for (let fresh = 0; fresh < 3; await sleep(LOOK_MS)) {
+    const began = performance.now() - since
+    const old = await isOld(replica)
+    if (old === 'unknown') continue // it refused, for it could not know
+    fresh = old ? 0 : fresh + 1
+    if (old) last = began
+    if (began > GIVE_UP_MS) return began
+  }
+  return last
+}
+
+t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
+  const { all, redis, deafen } = await startReplicas(t, [{}, {}, { role: 'gateway', redis: 'none' }])
+  const [first, second, gateway] = all as [Sidevault, Sidevault, Sidevault]
+  const { managementKey } = first
+  const manage = async (method: string, path: string, body?: object): Promise<Answer> => {
+    const answer = await first.call(method, path, { key: managementKey, ...(body ? { body } : {}) })
+    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.text}`)
+    return answer
+  }
+  const application = async (members: object): Promise<{ id: string; key: string }> =>
+    (await manage('POST', '/applications', { name: 'test', type: 'private', ...members })).json
+  const rehearse = (replica: Sidevault, key: string, headers: Record<string, string>, body: object = {}) =>
+    replica.call('POST', '/proxy', { key, body, headers: { 'svc-proxy-dry-run': 'true', ...headers } })
+  const URL_ONE = { 'svc-proxy-url': 'https://one.example.com/' }
+  /** 503 is no answer of either time: the replica could not find out, and refused. */
+  const status = ({ status }: Answer, old: number): boolean | 'unknown' =>
+    status === 503 ? 'unknown' : status === old
+
+  /** Each change anew for each round, with everything that it needs. */
+  const changes = async (): Promise<readonly Change[]> => {
+    const use = { permissions: ['token:create', 'token:read', 'token:use', 'token:delete'] }
+    const [revoked, ruled, user, owner, visitor] = await Promise.all([
+      application(use),
+      application(use),
+      application(use),
+      application({ permissions: ['token:create', 'token:read'] }),
+      application({ type: 'public', permissions: ['token:create'] }),
+    ])
+    const proxy = (
+      await manage('POST', '/proxies', {
+        name: 'proxy',
+        destination_url: 'https://one.example.com/',
+        request_transform: { code: 'module.exports = async () => ({ body: { version: 1 }, headers: {} })' },
+      })
+    ).json
+    const card = (await first.call('POST', '/tokens', { key: user.key, body: { type: 'token', data: 'x' } }))
+      .json
+    const session = (await first.call('POST', '/sessions', { key: visitor.key, body: {} })).json
+    await first.call('POST', '/sessions/authorize', {
+      key: owner.key,
+      body: { nonce: session.nonce, permissions: ['token:create'] },
+    })
+    const tenant = (await manage('GET', '/tenants/self')).json
+    const deduplicate = !(tenant.settings?.deduplicate_tokens === 'true')
+    let serial = 0
+    return [
+      {
+        what: 'a deleted key',
+        make: () => manage('DELETE', `/applications/${revoked.id}`),
+        isOld: async (replica) => status(await rehearse(replica, revoked.key, URL_ONE), 200),
+      },
+      {
+        what: 'a permission taken away',
+        make: () => manage('PUT', `/applications/${ruled.id}`, { name: 'test', permissions: ['token:read'] }),
+        isOld: async (replica) => status(await rehearse(replica, ruled.key, URL_ONE), 200),
+      },
+      {
+        what: "a proxy's destination and transform",
+        make: () =>
+          manage('PATCH', `/proxies/${proxy.id}`, {
+            destination_url: 'https://two.example.com/',
+            request_transform: {
+              code: 'module.exports = async () => ({ body: { version: 2 }, headers: {} })',
+            },
+          }),
+        isOld: async (replica) => {
+          const { status, json } = await rehearse(replica, user.key, { 'svc-proxy-key': proxy.key })
+          if (status === 503) return 'unknown'
+          const is = [new URL(json.destination.url).host, json.body.after.version]
+          if (is[0] !== (is[1] === 1 ? 'one.example.com' : 'two.example.com'))
+            throw new Error(`half a change: ${is}`)
+          return is[1] === 1
+        },
+      },
+      {
+        what: 'a deleted token',
+        make: () => first.call('DELETE', `/tokens/${card.id}`, { key: user.key }),
+        isOld: async (replica) => {
+          const answer = await rehearse(replica, user.key, URL_ONE, { a: `{{ ${card.id} }}` })
+          if (answer.status === 503) return 'unknown'
+          return answer.json.tokens[0].use === 'allowed'
+        },
+      },
+      {
+        what: 'a session whose application is deleted',
+        make: () => manage('DELETE', `/applications/${visitor.id}`),
+        isOld: async (replica) =>
+          status(
+            await replica.call('POST', '/tokens', {
+              key: session.session_key,
+              body: { type: 'token', data: 'of a session' },
+            }),
+            201,
+          ),
+        at: [first, second],
+      },
+      {
+        what: "a tenant's settings",
+        make: () =>
+          manage('PUT', '/tenants/self', {
+            name: tenant.name,
+            settings: { ...tenant.settings, deduplicate_tokens: String(deduplicate) },
+          }),
+        isOld: async (replica) => {
+          const body = { type: 'token', data: `twice ${replica.port} ${deduplicate} ${serial++}` }
+          const one = await replica.call('POST', '/tokens', { key: user.key, body })
+          const two = await replica.call('POST', '/tokens', { key: user.key, body })
+          if (one.status !== 201 || ![200, 201].includes(two.status)) return 'unknown'
+          return (one.json.id === two.json.id) !== deduplicate
+        },
+        at: [first, second],
+      },
+    ]
+  }
+
+  /** `before`: what happens before the change of this number is made. */
+  const prove = async (t: Test, before: (at: number) => Promise<void> = async () => {}): Promise<void> => {
+    for (const [at, change] of (await changes()).entries()) {
+      const where = change.at ?? all
+      for (const replica of where) t.equal(await change.isOld(replica), true, `${change.what}: before`)
+      await before(at)
+      t.ok((await change.make()).status < 300)
+      const since = performance.now()
+      const seen = await Promise.all(where.map((replica) => lastOld(replica, change.isOld, since)))
+      t.ok(
+        seen.every((ms) => ms < IN_FORCE_MS),
+        `${change.what}: last seen as it was at ${seen.map((ms) => (ms < 0 ? 'none' : Math.round(ms))).join(', ')} ms`,
+      )
+    }
+  }
+  const reach = async (replica: Sidevault): Promise<string | undefined> =>
+    (await replica.call('GET', '/readyz')).json.parts.find(({ name }: { name: string }) => name === 'redis')
+      ?.status
+  const until = async (replica: Sidevault, status: string): Promise<void> => {
+    for (let left = 1_000; (await reach(replica)) !== status; left--) {
+      if (left === 0) throw new Error(`Redis is not ${status} for a replica`)
+      await sleep(20)
+    }
+  }
+
+  t.test('start together, and say whether Redis is there', async (t) => {
+    t.same(await Promise.all(all.map(reach)), ['ok', 'ok', undefined])
+  })
+
+  t.test('what one has answered is in force everywhere within a second', (t) => prove(t))
+
+  t.test('also while Redis dies, is dead and comes back, and nobody is told anything', async (t) => {
+    await prove(t, async (at) => {
+      if (at === 0) await redis.kill()
+      if (at === 4) await redis.start()
+      await deafen()
+    })
+    await Promise.all([first, second].map((replica) => until(replica, 'ok')))
+  })
+
+  t.test('without Redis they are ready, say what is lesser, and do their work', async (t) => {
+    await redis.kill()
+    await until(first, 'degraded')
+    const ready = await first.call('GET', '/readyz')
+    t.equal(ready.status, 200)
+    t.equal(ready.json.status, 'degraded')
+    t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up 0$/m)
+    await redis.start()
+    await until(first, 'ok')
+    t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up \d$/m)
+  })
+
+  t.test('a request that is repeated at other replicas has one effect', async (t) => {
+    const { key } = await application({ permissions: ['token:create', 'token:read'] })
+    const send = (replica: Sidevault, idempotency: string) =>
+      replica.call('POST', '/tokens', {
+        key,
+        body: { type: 'token', data: idempotency },
+        headers: { 'svc-idempotency-key': idempotency },
+      })
+    const count = async () => (await second.call('GET', '/tokens', { key })).json.pagination.total_items
+    const before = await count()
+    const made = (await send(first, 'one after the other')).json.id
+    t.equal((await send(second, 'one after the other')).json.id, made)
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) => send(n % 2 === 0 ? first : second, 'at once')),
+    )
+    t.ok(answers.every(({ status }) => status === 201 || status === 409))
+    const ids = new Set(answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])))
+    t.equal(ids.size, 1)
+    t.equal((await send(second, 'at once')).json.id, [...ids][0])
+    t.equal(await count(), before + 2)
+  })
+
+  t.test('a nonce is authorized once, at one replica', async (t) => {
+    const visitor = await application({ type: 'public', permissions: ['token:create'] })
+    const { key } = await application({ permissions: ['token:create'] })
+    const { nonce } = (await second.call('POST', '/sessions', { key: visitor.key, body: {} })).json
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, n) =>
+        (n % 2 === 0 ? first : second).call('POST', '/sessions/authorize', {
+          key,
+          body: { nonce, permissions: ['token:create'] },
+        }),
+      ),
+    )
+    t.equal(answers.filter(({ status }) => status === 200).length, 1)
+    t.equal(answers.filter(({ status }) => status === 409).length, 19)
+  })
+
+  t.test('what is printed tells nothing of PostgreSQL or Redis but how they are', async (t) => {
+    for (const { stdout, stderr } of all)
+      t.notMatch(stdout() + stderr(), /sidevault_test|redis:\/\/|postgres:\/\//)
+    t.match(gateway.stdout(), /role gateway/)
+  })
+})

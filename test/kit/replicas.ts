@@ -1,0 +1,57 @@
+import { randomBytes } from 'node:crypto'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import type { Role } from '../../src/supervisor/messages.ts'
+import { queryPostgres, startPostgres } from './postgres.ts'
+import { startRedis, type TestRedis } from './redis.ts'
+import { type Sidevault, startSidevault } from './sidevault.ts'
+
+export interface ReplicaOptions {
+  readonly role?: Role
+  /** Default: the Redis that the others use. */
+  readonly redis?: 'none'
+}
+
+export interface Replicas {
+  readonly all: readonly Sidevault[]
+  readonly redis: TestRedis
+  /** Ends the connections by which PostgreSQL tells of changes; each replica makes another a second later. */
+  deafen(): Promise<void>
+  /** What each of them is started with. */
+  readonly env: Readonly<Record<string, string>>
+}
+
+/**
+ * Whole programs over one PostgreSQL and one Redis, each with a data directory of its own, as on machines of their own.
+ * They start at once; the first is to have an admin process.
+ */
+export const startReplicas = async (
+  t: Test,
+  options: readonly ReplicaOptions[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<Replicas> => {
+  const [server, redis] = await Promise.all([startPostgres({ own: true }), startRedis(t)])
+  t.teardown(() => server.close())
+  const common = {
+    SIDEVAULT_STORE: await server.database(),
+    SIDEVAULT_MASTER_KEY: 'env:ROOT_KEY',
+    ROOT_KEY: randomBytes(32).toString('base64'),
+    ...env,
+  }
+  const directory = t.testdir(Object.fromEntries(options.map((_, at) => [`replica-${at}`, {}])))
+  const all = await Promise.all(
+    options.map(({ role = 'all', redis: which }, at) =>
+      startSidevault({
+        role,
+        dataDir: join(directory, `replica-${at}`),
+        env: { ...common, ...(which === 'none' ? {} : { SIDEVAULT_REDIS_URL: redis.url }) },
+      }),
+    ),
+  )
+  t.teardown(() => Promise.all(all.map((one) => one.stop())))
+  const deafen = async (): Promise<void> => {
+    const end = "select pg_terminate_backend(pid) from pg_stat_activity where query ilike 'listen %'"
+    await queryPostgres(server.admin, end)
+  }
+  return { all, redis, deafen, env: common }
+}
