@@ -1,5 +1,6 @@
 import { cpus, release } from 'node:os'
 import { type ApiFigures, benchApi } from './api.ts'
+import { benchBystanders } from './bystanders.ts'
 import { benchProxy } from './proxy.ts'
 import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
@@ -20,6 +21,8 @@ const api = await benchApi({
 })
 log('Sandbox: transforms without Envoy …')
 const sandbox = await benchSandbox({ seconds: quick ? 2 : 5, concurrencies: [1, 8], programs: 1_000 })
+log('Bystanders: a good program beside hostile ones …')
+const bystanders = await benchBystanders({ seconds: quick ? 10 : 60, perSecond: 300 })
 
 const atOne = new Map(
   proxy.figures
@@ -92,6 +95,8 @@ process.stdout.write(
     ),
     '',
     `First call after a save: ${fixed(1)(sandbox.firstCall.p50)} ms, at worst ${fixed(1)(sandbox.firstCall.worst)} ms; ${fixed(2)(sandbox.memoryPerProgram)} MiB for each program that is ready`,
+    '',
+    `${whole(bystanders.calls)} calls, ${bystanders.perSecond} a second, beside ${bystanders.hostile} hostile ones that ended ${bystanders.killed} children: failed ${JSON.stringify(bystanders.failed)}; p50 ${fixed(2)(bystanders.p50)}, p99 ${fixed(2)(bystanders.p99)}, at worst ${fixed(0)(bystanders.worst)} ms from when they were due`,
     '',
   ].join('\n'),
 )
