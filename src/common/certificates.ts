@@ -6,7 +6,7 @@ export type PemFault = string
 
 class PemError extends Error {}
 
-const CERTIFICATES = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g
+const CERTIFICATES = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\r\n\t ]+-----END CERTIFICATE-----/g
 
 /** Curves and sizes that Envoy takes (BoringSSL). */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
@@ -93,6 +93,13 @@ export const authorityFault = (pem: string, now: number): PemFault | undefined =
   if ('fault' in all) return all.fault
   return all.value.map((one) => timeFault(one, now)).find((fault) => fault !== undefined)
 }
+
+/** The certificates of a PEM text and nothing else of it. */
+export const plainCertificates = (pem: string): string => `${(pem.match(CERTIFICATES) ?? []).join('\n')}\n`
+
+/** The same for a key that has no fault: PKCS #8. */
+export const plainKey = (pem: string): string =>
+  keyOf(pem).export({ type: 'pkcs8', format: 'pem' }).toString()
 
 export interface CertificateInfo {
   /** e.g. `CN=shop, O=Example`. */

@@ -9,6 +9,8 @@ export {
   type CertificateInfo,
   describeCertificates,
   identityFaults,
+  plainCertificates,
+  plainKey,
 } from '../common/certificates.ts'
 export { isoTime, parseIsoTime } from '../common/clock.ts'
 export { AppError, invalid } from '../common/errors.ts'

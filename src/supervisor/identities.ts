@@ -22,12 +22,15 @@ export interface Identities {
   close(): void
 }
 
-const text = (value: unknown): value is string => typeof value === 'string' && value !== ''
+/** Envoy would tell its log of a configuration that is no UTF-8, whole. */
+const text = (value: unknown): value is string => typeof value === 'string' && /^[\t\n\r -~]+$/.test(value)
 
 /** What a gateway sent for the cluster `name`. Throws an Error when that is no identity. */
 export const parseIdentity = (name: string, body: unknown): OwnedIdentity => {
   if (!isObject(body) || !text(body.owner)) throw new Error('not an identity')
   const { owner, certificate, key, authorities } = body
+  for (const one of [certificate, key, authorities])
+    if (one !== undefined && !text(one)) throw new Error('not an identity')
   return {
     name,
     owner,

@@ -34,6 +34,11 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
       ownAddresses: ['192.168.1.7', '::1'],
       resolvers: [{ address: '127.0.0.1', port: 5353 }],
     },
+    identities: [
+      { name: 'destination_tls_1', client: { certificate: cert, key }, authorities: authority.pem },
+      { name: 'destination_tls_2', client: { certificate: cert, key } },
+      { name: 'destination_tls_3', authorities: authority.pem },
+    ],
     grpcSocket: 'run/grpc.sock',
     demo: { socket: 'run/demo.sock', authority: 'trust.pem', host: 'demo.sidevault.test' },
     accessLog: 'all',

@@ -46,6 +46,20 @@ t.test('certificates are kept for the gateway, and told of by name only', async 
   t.equal(await stored(json.key), undefined)
 })
 
+t.test('what stands around certificates and keys is not kept', async (t) => {
+  const around = (text: string) => `a comment \u00e9\n${text}\u2028`
+  const { status, json } = await send({
+    client_certificate: around(cert),
+    client_key: `a comment\n${key}`,
+    ca: around(authority.pem),
+  })
+  t.equal(status, 201)
+  const found = await stored(json.key)
+  t.equal(found?.client?.certificate, cert)
+  t.equal(found?.client?.key.reveal(), key)
+  t.equal(found?.authorities, authority.pem)
+})
+
 t.test('faults are told by member, without what was sent', async (t) => {
   const foreign = await authority.issue(['b.test'])
   const expired = await authority.issue(['c.test'], { expired: true })

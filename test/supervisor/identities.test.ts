@@ -83,5 +83,6 @@ t.test('what a gateway sends is an identity, or refused', (t) => {
   })
   t.throws(() => parseIdentity('n', []), /not an identity/)
   t.throws(() => parseIdentity('n', {}), /not an identity/)
+  t.throws(() => parseIdentity('n', { owner: 'o', authorities: 'a\ud800' }), /not an identity/)
   t.end()
 })

@@ -83,7 +83,7 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
   const processes = descendants(sidevault.pid)
   t.ok(processes.length >= 3)
   await sidevault.kill()
-  await until('all processes are gone', () => processes.every(({ pid }) => !isAlive(pid)), 5_000)
+  await until('all processes are gone', () => processes.every(({ pid }) => !isAlive(pid)))
 
   const again = await startSidevault({ dataDir: sidevault.dataDir, port: sidevault.port })
   t.equal((await again.call('GET', '/tenants/self', { key: again.managementKey })).status, 200)
