@@ -14,7 +14,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   config: { values: 'common' },
   store: { values: 'common', types: 'sdk' },
   'shared-state': { values: 'common' },
-  keys: { values: 'common', types: 'store' },
+  keys: { values: 'common', types: 'store sdk' },
   audit: { values: 'common', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
   vault: { values: 'common expressions', types: 'sdk store keys audit' },

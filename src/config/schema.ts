@@ -26,9 +26,10 @@ export const settingsSchema = Type.Partial(
         'Redis that replicas share: redis[s]://[[user]:password@]host[:port][/database]; unset: none.',
     }),
     master_key: Type.String({
-      pattern: '^(file|env|passphrase):[^]+$',
+      pattern: '^[a-z][a-z0-9-]*:[^]+$',
       secret: true,
-      description: 'Where the root key comes from: file:<path>, env:<variable> or passphrase:<text>.',
+      description:
+        'Where the root key comes from: file:<path>, env:<variable>, passphrase:<text> or <plugin>:….',
     }),
     plugins: list('"*" for every folder of plugins/, folders, npm names, JSON files.'),
     plugin_config: Type.Record(Type.String(), Type.Unknown(), {

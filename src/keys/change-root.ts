@@ -35,7 +35,18 @@ export const rootChangeIn = (rows: readonly KeyRow[]): RootChange | undefined =>
  */
 export const beginRootChange = async (
   { keys }: { readonly keys: Pick<KeyStore, 'add'> },
-  { from, to, now }: { readonly from: Secret<Buffer>; readonly to: Secret<Buffer>; readonly now: number },
+  {
+    from,
+    to,
+    row,
+    now,
+  }: {
+    readonly from: Secret<Buffer>
+    readonly to: Secret<Buffer>
+    /** What keeps the new root key, where a key management service wraps it. */
+    readonly row?: KeyRow | undefined
+    readonly now: number
+  },
 ): Promise<void> => {
   const [old, fresh] = [createWrapper(from.reveal()), createWrapper(to.reveal())]
   if (old.id === fresh.id)
@@ -43,6 +54,7 @@ export const beginRootChange = async (
   const added = await keys.add([
     old.wrap({ tenant_id: '', purpose: NEXT_ROOT, version: 1 }, to.reveal(), now),
     fresh.wrap({ tenant_id: '', purpose: PREVIOUS_ROOT, version: 1 }, from.reveal(), now),
+    ...(row === undefined ? [] : [row]),
   ])
   if (!added)
     throw new AppError('conflict', 'Another command has begun to change the root key. Run this one again.')

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
-import type { KeyStore } from '../store/types.ts'
+import type { KeyRow, KeyStore } from '../store/types.ts'
 import { type HeldRoots, holdRoots } from './hold-roots.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
 import { versionOf } from './seal.ts'
@@ -28,6 +28,8 @@ export interface KeysOptions {
   readonly rootKey: Secret<Buffer>
   /** Make the service's own keys when the store holds none. */
   readonly create: boolean
+  /** What keeps a new root key, where a key management service wraps it: stored with the first keys. */
+  readonly row?: KeyRow | undefined
   /** The root key once more, from where it came: asked when the store is under another one than those known. */
   readonly reload?: () => Promise<Secret<Buffer>>
 }
@@ -36,7 +38,7 @@ export interface KeysOptions {
 const serviceKeys = async (
   { keys, clock }: KeysDeps,
   roots: HeldRoots,
-  create: boolean,
+  { create, row: kept }: KeysOptions,
 ): Promise<ReadonlyMap<string, KeyObject>> => {
   let rows = await keys.keys('')
   if (rows.length === 0) {
@@ -47,9 +49,10 @@ const serviceKeys = async (
       )
     const now = clock.now()
     // False means that another process was first: its keys count, not ours.
-    await keys.add(
-      SERVICE_PURPOSES.map((purpose) => roots.now.current.fresh({ tenant_id: '', purpose, version: 1 }, now)),
+    const fresh = SERVICE_PURPOSES.map((purpose) =>
+      roots.now.current.fresh({ tenant_id: '', purpose, version: 1 }, now),
     )
+    await keys.add(kept === undefined ? fresh : [...fresh, kept])
     rows = await keys.keys('')
   }
   await roots.renew()
@@ -141,7 +144,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
  */
 export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
   const roots = holdRoots(deps, options)
-  const service = await serviceKeys(deps, roots, options.create)
+  const service = await serviceKeys(deps, roots, options)
   const ring = ringCache(deps, roots)
   let rootsAt = await deps.keys.changes()
   /** What new keys are wrapped with: not what this process has heard of only. */

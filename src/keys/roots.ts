@@ -4,11 +4,13 @@ import { createWrapper, rootIdOf, type Wrapper } from './wrap.ts'
 /** While the root key is changed, each of both lies in the store under the other: whoever has one, has both. */
 export const NEXT_ROOT = 'root-next'
 export const PREVIOUS_ROOT = 'root-previous'
+/** The root key under a key management service; holds no key that another one wraps. */
+export const WRAPPED_ROOT = 'root-wrapped'
 /** Marks a tenant whose values are being sealed anew; holds no key. */
 export const RESEALING = 'reseal'
 
-/** Purposes of rows that no root key wraps for use: `RESEALING` holds nothing, both others go with the change. */
-export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, RESEALING]
+/** Purposes of rows that are not wrapped anew when the root key changes. */
+export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, WRAPPED_ROOT, RESEALING]
 
 /** The root keys that a process knows: one, or both while it is changed. */
 export interface Roots {

@@ -7,7 +7,7 @@ import { journalDirectory } from '../roles/foundation.ts'
 import { openSnapshot } from '../store/copy/open.ts'
 import type { Cell, CopyTable } from '../store/copy/types.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
-import { type Print, withVault } from './open-vault.ts'
+import { type Print, refusePostgres, withVault } from './open-vault.ts'
 
 /** Version of the file's form (README of this folder). */
 export const BACKUP_FORMAT = 1
@@ -64,8 +64,9 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
  * `sidevault backup`: everything that the store holds as of one moment, then the audit journals, which hold at least
  * what the store knows of them. The service may run. Values stay sealed; the root key is not in it.
  */
-export const runBackup = (config: Config, path: string, print: Print): Promise<void> =>
-  withVault(config, async ({ keys, store, record }) => {
+export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
+  refusePostgres(config)
+  return withVault(config, async ({ keys, store, record }) => {
     const lines = writeLines(path)
     try {
       await record('', 'service', 'backup', 'Backup begun')
@@ -103,3 +104,4 @@ export const runBackup = (config: Config, path: string, print: Print): Promise<v
       throw thrown
     }
   })
+}

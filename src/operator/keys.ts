@@ -1,7 +1,7 @@
 import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
-import { loadRootKey } from '../keys/root-key.ts'
+import { loadRoot } from '../roles/root-key.ts'
 import { type Print, withVault } from './open-vault.ts'
 import { type RotateDeps, retireData, rotateData } from './rotate-data.ts'
 import { type RotateRootOptions, rotateRoot } from './rotate-root.ts'
@@ -9,10 +9,9 @@ import { type RotateRootOptions, rotateRoot } from './rotate-root.ts'
 /** `sidevault keys rotate-root`. */
 export const runRotateRoot = (config: Config, options: RotateRootOptions, print: Print): Promise<void> =>
   withVault(config, (vault) => {
-    const { dataDir, masterKey } = config
-    const load = (source?: string) =>
-      loadRootKey(source ?? masterKey?.reveal(), { dataDir, create: source !== undefined, env: process.env })
-    return rotateRoot({ vault, load, clock: systemClock, print }, config, options)
+    const load = async () => (await loadRoot(config, vault.store, config.masterKey?.reveal(), 'existing')).key
+    const next = (source: string) => loadRoot(config, vault.store, source, 'next')
+    return rotateRoot({ vault, load, next, clock: systemClock, print }, config, options)
   })
 
 /** One tenant, or all; false when one of them was not done wholly. */

@@ -23,9 +23,18 @@ export interface OperatedVault {
   record(tenantId: string, entity: AuditRecord['entity_type'], id: string, message: string): Promise<void>
 }
 
+/** Backups are of SQLite; a database server has tools of its own. */
+export const refusePostgres = ({ postgres }: Config): void => {
+  if (postgres !== undefined)
+    throw new StartError(
+      "This version backs up SQLite only. Use the database server's tools (pg_dump, snapshots), and copy the audit directory of each machine after that.",
+    )
+}
+
 /**
  * Opens store, keys and a journal of its own (so that of two such commands at once the second is refused), and closes
- * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this machine or on others, or be stopped.
+ * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this
+ * machine or on others, or be stopped.
  */
 export const withVault = async <T>(
   config: Config,

@@ -12,7 +12,7 @@ import type { Cell, CopyTable, CopyTarget } from '../store/copy/types.ts'
 import { SCHEMA_VERSION } from '../store/migrations/index.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
-import { type OperatedVault, type Print, withVault } from './open-vault.ts'
+import { type OperatedVault, type Print, refusePostgres, withVault } from './open-vault.ts'
 
 const BATCH = 500
 /** Names of journal files; nothing else is written from a backup. */
@@ -153,6 +153,7 @@ const verify = (config: Config, end: Readonly<Record<string, unknown>>, print: P
  * and the audit chain. False when these do not hold.
  */
 export const runRestore = async (config: Config, path: string, print: Print): Promise<boolean> => {
+  refusePostgres(config)
   await refuseFull(config, path)
   const database = `${config.store}.restoring`
   const folder = `${journalDirectory(config)}.restoring`

@@ -12,13 +12,18 @@ import {
   rootChangeIn,
   rootKeyId,
 } from '../keys/change-root.ts'
+import type { ProvidedKey } from '../keys/provided.ts'
+import { WRAPPED_ROOT } from '../keys/roots.ts'
 import { createSecretFile, replaceSecretFile } from '../keys/secret-file.ts'
+import { isProvided } from '../roles/root-key.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 
 export interface RotateRootDeps {
   readonly vault: Pick<OperatedVault, 'store' | 'record'>
-  /** The root key of a source, undefined: the configured one; salts are made where they are missing. */
-  readonly load: (source?: string) => Promise<Secret<Buffer>>
+  /** The configured root key. */
+  readonly load: () => Promise<Secret<Buffer>>
+  /** The root key of a source that the store is to change to; salts are made where they are missing. */
+  readonly next: (source: string) => Promise<ProvidedKey>
   readonly clock: Clock
   readonly print: Print
 }
@@ -42,15 +47,27 @@ const refuse = (sentence: string): AppError => new AppError('invalid', sentence)
 const changeNow = async ({ vault }: RotateRootDeps): Promise<RootChange | undefined> =>
   rootChangeIn(await vault.store.keys.keys(''))
 
-const begin = async (deps: RotateRootDeps, from: Secret<Buffer>, to: Secret<Buffer>): Promise<RootChange> => {
+const begin = async (
+  deps: RotateRootDeps,
+  from: Secret<Buffer>,
+  { key: to, row }: ProvidedKey,
+): Promise<RootChange> => {
   const [old, fresh] = [rootKeyId(from), rootKeyId(to)]
   await deps.vault.record('', 'service', 'root-key', `Root key change from ${old} to ${fresh} begun`)
-  await beginRootChange({ keys: deps.vault.store.keys }, { from, to, now: deps.clock.now() })
+  await beginRootChange({ keys: deps.vault.store.keys }, { from, to, row, now: deps.clock.now() })
   return { from: old, to: fresh }
 }
 
-/** False when a key is left under the old root key: a process that had not heard of the change made it just now. */
-const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange): Promise<void> => {
+/** What a key management service wrapped before is of no use any more; nor the last, when the root key is not under one now. */
+const forgetWrapped = async ({ vault }: RotateRootDeps, provided: boolean): Promise<void> => {
+  const rows = (await vault.store.keys.keys('')).filter(({ purpose }) => purpose === WRAPPED_ROOT)
+  const newest = provided ? Math.max(...rows.map(({ version }) => version)) : undefined
+  const past = rows.filter(({ version }) => version !== newest)
+  if (past.length > 0) await vault.store.keys.remove(past)
+}
+
+/** A process that had not heard of the change may make a key under the old root key meanwhile: then once more. */
+const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange, provided: boolean): Promise<void> => {
   const { vault, load, print } = deps
   const known = await load()
   for (let attempt = 0; attempt < 5; attempt++) {
@@ -63,6 +80,7 @@ const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange): Promise<v
         `Root key change from ${change.from} to ${change.to} ended`,
       )
     if (await endRootChange({ keys: vault.store.keys }, change)) {
+      await forgetWrapped(deps, provided)
       print(`changed The root key is ${change.to}. ${change.from} opens nothing of this store any more.`)
       return
     }
@@ -87,15 +105,16 @@ export const rotateRoot = async (
   const under = await changeNow(deps)
   const switched = under !== undefined && under.to === rootKeyId(configured)
   const file = to === undefined ? keyFileOf(config) : undefined
-  // Nobody else has a copy of the key file.
-  const alone = file !== undefined && vault.store.engine === 'sqlite'
+  const source = config.masterKey?.reveal()
+  // Nobody else has a copy of the key file, or every process has the new key's source already.
+  const alone = file === undefined ? isProvided(to) && to === source : vault.store.engine === 'sqlite'
   if (finish || (switched && alone)) {
     if (under === undefined) throw refuse('No change of the root key is under way.')
     if (!switched)
       throw refuse(
         'SIDEVAULT_MASTER_KEY still names the old root key. Set it to the new source for every process first, then repeat this.',
       )
-    return rewrapAndEnd(deps, under)
+    return rewrapAndEnd(deps, under, isProvided(source))
   }
   if (switched)
     throw refuse(
@@ -103,12 +122,12 @@ export const rotateRoot = async (
     )
   if (to === undefined && file === undefined)
     throw refuse(
-      'The root key does not come from a file. Name where the new one comes from: --to env:<NAME>, --to passphrase:env:<NAME>, --to file:<path>.',
+      'The root key does not come from a file. Name where the new one comes from: --to env:<NAME>, --to passphrase:env:<NAME>, --to file:<path>, --to transit:<address>.',
     )
   const next = file === undefined ? undefined : `${file}.next`
   if (next !== undefined) await createSecretFile(next, newRootKeyText())
-  const fresh = await load(next === undefined ? to : `file:${next}`)
-  if (under !== undefined && under.to !== rootKeyId(fresh))
+  const fresh = await deps.next(next === undefined ? (to ?? '') : `file:${next}`)
+  if (under !== undefined && under.to !== rootKeyId(fresh.key))
     throw refuse(
       'A change to another root key has begun. Repeat it with the source it was begun with, or end it with --finish.',
     )
@@ -120,7 +139,7 @@ export const rotateRoot = async (
     await replaceSecretFile(file, next, kept)
     print(`kept    ${kept}: backups made before now need it. Move it away, or delete it with them.`)
   }
-  if (alone) return rewrapAndEnd(deps, change)
+  if (alone) return rewrapAndEnd(deps, change, isProvided(source))
   print(
     `Both root keys open this store now. ${
       file === undefined

@@ -1,6 +1,5 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
-import { fileURLToPath } from 'node:url'
 import { createIngest, type Ingest } from '../audit/ingest.ts'
 import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
@@ -14,7 +13,6 @@ import { createExpressions } from '../expressions/expressions.ts'
 import { startKernel } from '../kernel/kernel.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
-import { loadRootKey } from '../keys/root-key.ts'
 import type { Keys } from '../keys/types.ts'
 import { openSharedState } from '../shared-state/open.ts'
 import { createRateLimits } from '../shared-state/rate-limits.ts'
@@ -23,11 +21,10 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
 import { type Egress, openEgress } from './egress.ts'
+import { PLUGINS_DIR } from './plugins-dir.ts'
 import { journalName } from './replica.ts'
+import { loadRoot } from './root-key.ts'
 import type { Tell } from './running-role.ts'
-
-/** The plugins that come with the service. */
-export const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
 /** What admin and gateway both stand on. */
 export interface Foundation {
@@ -75,10 +72,10 @@ export const openStoreKeys = async (config: Config, store: Store, mayCreate: boo
   // A new root key beside data under a lost one would only hide the loss.
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
-  const { dataDir, masterKey } = config
-  const load = (create: boolean) => loadRootKey(masterKey?.reveal(), { dataDir, create, env: process.env })
-  const rootKey = await load(create)
-  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, create, reload: () => load(false) })
+  const load = (how: 'existing' | 'first') => loadRoot(config, store, config.masterKey?.reveal(), how)
+  const { key: rootKey, row } = await load(create ? 'first' : 'existing')
+  const reload = async () => (await load('existing')).key
+  return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, row, create, reload })
 }
 
 /** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */

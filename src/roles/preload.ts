@@ -1,6 +1,6 @@
 import { readdirSync } from 'node:fs'
 import { compileValidator } from '../kernel/validate.ts'
-import { PLUGINS_DIR } from './foundation.ts'
+import { PLUGINS_DIR } from './plugins-dir.ts'
 
 /** Loads the modules of a role, or of both and of the plugins here, so that a later start finds them loaded. */
 export const preload = async (kind: string | undefined): Promise<void> => {

@@ -49,8 +49,8 @@ const world = async (t: Test, source?: string) => {
   ) => {
     const deps: RotateRootDeps = {
       vault: { store: { ...store, keys: keyStore }, record: async () => {} },
-      load: (from) =>
-        loadRootKey(from ?? as.masterKey?.reveal(), { dataDir, create: from !== undefined, env: ENV }),
+      load: () => loadRootKey(as.masterKey?.reveal(), { dataDir, create: false, env: ENV }),
+      next: async (from) => ({ key: await loadRootKey(from, { dataDir, create: true, env: ENV }) }),
       clock,
       print: (line) => void lines.push(line),
     }

@@ -15,6 +15,9 @@ import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from '../types.ts'
 /** Keys are made, and root keys changed, one after the other. */
 const ROOT_LOCK = 'root key'
 
+/** A wrapped key begins with it; other rows hold none. */
+const FORMAT = Buffer.of(1)
+
 /** Where a wrapped key names its root key: bytes 2 to 9. */
 const rootOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string => buffer(wrapped).toString('hex', 1, 9)
 
@@ -71,7 +74,7 @@ export const endRootChange = async (
   { end: { root, drop } }: { readonly end: RootChangeEnd },
 ): Promise<boolean> => {
   await session.lock(ROOT_LOCK)
-  const left = await session.get(keyOutside, { root, drop: session.dialect.list(drop) })
+  const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
   if (left !== undefined) return false
   for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
   await session.run(bumpChange, { kind: KEY_CHANGES })

@@ -160,14 +160,16 @@ export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
     .where('version', '=', slot('version')),
 )
 
-/** A key that is wrapped by another root key than `root`, purposes of `drop` aside. */
-export const keyOutside = serviceStatement<{ root: Uint8Array; drop: unknown }, { tenant_id: string }>(
-  (dialect, slot) =>
-    dialect.builder
-      .selectFrom('tenant_keys')
-      .where(sql<SqlBool>`length(wrapped) > 0`)
-      .where(sql<SqlBool>`substr(wrapped, 2, 8) <> ${slot('root')}`)
-      .where((eb) => eb.not(dialect.memberOf('purpose', slot('drop'))))
-      .limit(sql.lit(1))
-      .select('tenant_id'),
+/** A key (rows of another `format` hold none) that is wrapped by another root key than `root`, purposes of `drop` aside. */
+export const keyOutside = serviceStatement<
+  { format: Uint8Array; root: Uint8Array; drop: unknown },
+  { tenant_id: string }
+>((dialect, slot) =>
+  dialect.builder
+    .selectFrom('tenant_keys')
+    .where(sql<SqlBool>`substr(wrapped, 1, 1) = ${slot('format')}`)
+    .where(sql<SqlBool>`substr(wrapped, 2, 8) <> ${slot('root')}`)
+    .where((eb) => eb.not(dialect.memberOf('purpose', slot('drop'))))
+    .limit(sql.lit(1))
+    .select('tenant_id'),
 )

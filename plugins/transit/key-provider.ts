@@ -1,0 +1,162 @@
+import { readFile } from 'node:fs/promises'
+import { request as http } from 'node:http'
+import { request as https } from 'node:https'
+import type { KeyPlace, KeyProvider } from '#sdk'
+import { AppError, isObject } from '#sdk'
+
+/** Bytes of an answer, at most. */
+const LARGEST = 65_536
+/** A ciphertext made for anything else does not unwrap here. */
+const ASSOCIATED = Buffer.from('sidevault root key').toString('base64')
+const FORM =
+  'Write transit:https://<server>:8200/<mount>/<key>, for example transit:https://bao.internal:8200/transit/sidevault.'
+
+const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])$/
+
+interface Target {
+  readonly origin: string
+  readonly mount: string
+  readonly key: string
+}
+
+const targetOf = (address: string): Target => {
+  const url = URL.canParse(address) ? new URL(address) : undefined
+  const parts = url?.pathname.split('/').filter((part) => part !== '') ?? []
+  const key = parts.pop()
+  const secure = url?.protocol === 'https:' || (url?.protocol === 'http:' && LOOPBACK.test(url.hostname))
+  if (
+    url === undefined ||
+    key === undefined ||
+    parts.length === 0 ||
+    !secure ||
+    url.username !== '' ||
+    url.search !== ''
+  )
+    throw new AppError(
+      'invalid',
+      `The address of the transit key in SIDEVAULT_MASTER_KEY is not usable. ${FORM}`,
+    )
+  return { origin: url.origin, mount: parts.join('/'), key }
+}
+
+/** As both servers' own tools name it; OpenBao's first. */
+const setting = (env: KeyPlace['env'], name: string): string | undefined =>
+  env[`BAO_${name}`] || env[`VAULT_${name}`] || undefined
+
+const fileOf = async (name: string, path: string): Promise<string> => {
+  try {
+    return await readFile(path, 'utf8')
+  } catch (cause) {
+    throw new AppError('invalid', `The file that ${name} names cannot be read.`, { cause })
+  }
+}
+
+const tokenOf = async (env: KeyPlace['env']): Promise<string> => {
+  const path = setting(env, 'TOKEN_FILE')
+  const token = path === undefined ? setting(env, 'TOKEN') : (await fileOf('BAO_TOKEN_FILE', path)).trim()
+  if (token === undefined || !/^[!-~]+$/.test(token))
+    throw new AppError(
+      'invalid',
+      'There is no token for the transit server. Set BAO_TOKEN (or VAULT_TOKEN), or BAO_TOKEN_FILE to a file that holds it.',
+    )
+  return token
+}
+
+/** The server's own words, which name paths and keys, never what was sent. */
+const wordsOf = (body: unknown): string => {
+  const errors = isObject(body) && Array.isArray(body.errors) ? body.errors : []
+  const text = errors
+    .map(String)
+    .join('; ')
+    .replace(/[^ -~]+/g, ' ')
+    .trim()
+    .slice(0, 200)
+  return text === '' ? '' : ` ("${text}")`
+}
+
+const REMEDIES: Readonly<Record<number, string>> = {
+  400: 'Check that the key exists, is of a type that encrypts with associated data (aes256-gcm96), and still has the version that wrapped the root key.',
+  403: 'Check the token, and that its policy allows update on <mount>/encrypt/<key> and <mount>/decrypt/<key>.',
+  404: 'Check the mount and the name of the key.',
+  503: 'The server is sealed or in maintenance. Unseal it, then start again.',
+}
+
+const call = async (
+  { origin, mount, key }: Target,
+  { env, signal }: KeyPlace,
+  what: 'encrypt' | 'decrypt',
+  body: object,
+): Promise<Readonly<Record<string, unknown>>> => {
+  const namespace = setting(env, 'NAMESPACE')
+  const authority = setting(env, 'CACERT')
+  const url = `${origin}/v1/${mount}/${what}/${key}`
+  const options = {
+    method: 'POST',
+    signal,
+    headers: {
+      'content-type': 'application/json',
+      'x-vault-request': 'true',
+      'x-vault-token': await tokenOf(env),
+      ...(namespace === undefined ? {} : { 'x-vault-namespace': namespace }),
+    },
+    ...(authority === undefined ? {} : { ca: await fileOf('BAO_CACERT', authority) }),
+  }
+  const { status, text } = await new Promise<{ status: number; text: string }>((done, fail) => {
+    const sent = (url.startsWith('https:') ? https : http)(url, options, (answer) => {
+      let text = ''
+      answer.setEncoding('utf8')
+      answer.on('data', (chunk) => {
+        text += chunk
+        if (text.length > LARGEST) answer.destroy(new Error('the answer is too large'))
+      })
+      answer.on('end', () => done({ status: answer.statusCode ?? 0, text }))
+      answer.on('error', fail)
+    })
+    sent.on('error', fail)
+    sent.end(JSON.stringify(body))
+  }).catch((cause: unknown) => {
+    const code = isObject(cause) && typeof cause.code === 'string' ? ` (${cause.code})` : ''
+    throw new AppError(
+      'unavailable',
+      `The transit server ${origin} does not answer${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
+      { cause },
+    )
+  })
+  let answer: unknown
+  try {
+    answer = JSON.parse(text)
+  } catch {
+    // Said below: no data.
+  }
+  if (status === 200 && isObject(answer) && isObject(answer.data)) return answer.data
+  throw new AppError(
+    status >= 500 || status === 429 ? 'unavailable' : 'invalid',
+    `The transit server refused to ${what} the root key: ${status}${wordsOf(answer)}. ${REMEDIES[status] ?? 'Look at its log, then start again.'}`,
+  )
+}
+
+/** Root keys under the Transit engine of OpenBao or Vault: https://openbao.org/api-docs/secret/transit/. */
+export const keyProvider: KeyProvider = {
+  scheme: 'transit',
+  wrap: async (key, place) => {
+    const plaintext = Buffer.from(key).toString('base64')
+    const body = { plaintext, associated_data: ASSOCIATED }
+    const { ciphertext } = await call(targetOf(place.address), place, 'encrypt', body)
+    if (typeof ciphertext !== 'string' || !/^vault:v\d+:[\w+/=]{1,1000}$/.test(ciphertext))
+      throw new AppError(
+        'invalid',
+        'The transit server answered no ciphertext. Check that SIDEVAULT_MASTER_KEY names a transit key.',
+      )
+    return ciphertext
+  },
+  unwrap: async (ciphertext, place) => {
+    const body = { ciphertext, associated_data: ASSOCIATED }
+    const { plaintext } = await call(targetOf(place.address), place, 'decrypt', body)
+    if (typeof plaintext !== 'string')
+      throw new AppError(
+        'invalid',
+        'The transit server answered no plaintext. Check that SIDEVAULT_MASTER_KEY names a transit key.',
+      )
+    return Buffer.from(plaintext, 'base64')
+  },
+}

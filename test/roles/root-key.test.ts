@@ -1,0 +1,96 @@
+import { mkdirSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createLog } from '../../src/common/log.ts'
+import { loadConfig } from '../../src/config.ts'
+import { runRotateRoot } from '../../src/operator/keys.ts'
+import { openFoundation } from '../../src/roles/foundation.ts'
+import { install } from '../../src/roles/install.ts'
+import { startTransit } from '../kit/transit.ts'
+
+const log = createLog('test', 'silent')
+
+const configOf = (dataDir: string, source: string, extra: Record<string, string> = {}) =>
+  loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_MASTER_KEY: source, ...extra })
+
+let started = 0
+
+/** A process with a journal of its own. */
+const start = (config: ReturnType<typeof configOf>, owner: boolean) =>
+  openFoundation(config, { name: `process-${started++}`, owner, log })
+
+t.test(
+  'a vault whose root key a Transit server wraps starts, rotates and moves to another source',
+  async (t) => {
+    const transit = await startTransit(t)
+    const before = process.env
+    process.env = { ...before, ...transit.env, NEW: Buffer.alloc(32, 9).toString('base64') }
+    t.teardown(() => {
+      process.env = before
+    })
+    const dataDir = t.testdir()
+    const config = configOf(dataDir, transit.source)
+    const first = await start(config, true)
+    await install(first, { given: undefined, now: 1, log })
+    const [tenant] = await first.store.tenants.list()
+    t.notOk(readdirSync(dataDir).includes('root.key'), 'nothing of the root key lies beside the data')
+    const calls = transit.state.calls.length
+
+    const second = await start(config, false)
+    t.ok(await second.keys.tenant(tenant!.id), 'another process, with nothing but the store and the server')
+    t.equal(transit.state.calls.length, calls + 1)
+
+    transit.rotate()
+    const lines: string[] = []
+    const print = (line: string) => void lines.push(line)
+    await runRotateRoot(config, { to: transit.source, finish: false }, print)
+    t.match(lines.at(-1), /^changed /, 'every process finds the new one at the same place')
+    for (const { keys } of [first, second]) t.ok(await keys.tenant(tenant!.id), 'running ones go on')
+    transit.state.minimum = 2
+    await (await start(config, false)).close()
+    const kept = (await first.store.keys.keys('')).filter(({ purpose }) => purpose === 'root-wrapped')
+    t.same(
+      kept.map(({ version }) => version),
+      [2],
+    )
+    t.match(kept[0]?.wrapped.toString(), /vault:v2:/)
+
+    transit.state.sealed = true
+    await t.rejects(start(config, false), { code: 'unavailable', message: /sealed/ })
+    t.ok(await first.keys.tenant(tenant!.id), 'a sealed server holds up starts only')
+    transit.state.sealed = false
+
+    await runRotateRoot(config, { to: 'env:NEW', finish: false }, print)
+    const next = configOf(dataDir, 'env:NEW')
+    await runRotateRoot(next, { to: undefined, finish: true }, print)
+    await (await start(next, false)).close()
+    await t.rejects(start(config, false), {
+      code: 'invalid',
+      message: /holds no root key that the key provider/,
+    })
+    await first.close()
+    await second.close()
+  },
+)
+
+t.test(
+  'a provider comes from a folder of the plugin list, and nothing else of the plugin runs for it',
+  async (t) => {
+    const base = t.testdir({ data: {} })
+    const folder = join(base, 'safe')
+    mkdirSync(folder)
+    writeFileSync(join(folder, 'index.js'), 'throw new Error("too early")')
+    writeFileSync(
+      join(folder, 'key-provider.js'),
+      `export const keyProvider = { scheme: 'safe', wrap: async (key) => Buffer.from(key).toString('hex'),
+      unwrap: async (text, { address }) => { if (address !== 'here') throw new Error('where?'); return Buffer.from(text, 'hex') } }`,
+    )
+    writeFileSync(join(base, 'package.json'), '{"type":"module"}')
+    const config = configOf(join(base, 'data'), 'safe:here', { SIDEVAULT_PLUGINS: `*,${folder}` })
+    await t.rejects(start(config, true), /too early/)
+    await t.rejects(start({ ...config, plugins: ['*'] }, true), {
+      code: 'invalid',
+      message: /no plugin of SIDEVAULT_PLUGINS brings a key provider/,
+    })
+  },
+)
