@@ -2,6 +2,7 @@ import { closeSync, openSync, readFileSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addBackupCommands } from './commands/backup.ts'
 import { addKeysCommand } from './commands/keys.ts'
+import { addMoveCommands } from './commands/move.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
@@ -132,6 +133,7 @@ const program = (): Command => {
     })
   addBackupCommands(root)
   addKeysCommand(root)
+  addMoveCommands(root)
   root
     .command('migrate-store')
     .description('move the vault of the data directory to an empty PostgreSQL database')

@@ -34,7 +34,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
     types: 'sdk',
   },
   // what operators do to a whole vault, beside its service or without it
-  operator: { values: 'common config store keys audit vault kernel roles supervisor' },
+  operator: { values: 'common config store keys audit vault kernel roles supervisor', types: 'sdk' },
   // a whole vault for the tests of plugins
   testing: { values: 'common config kernel admin gateway roles' },
   commands: {

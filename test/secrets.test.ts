@@ -6,6 +6,8 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services.ts': 'hashes an API key that a plugin made',
   'src/keys/hold-roots.ts': 'hands the root key to the cipher',
   'src/keys/change-root.ts': 'hands both root keys to the cipher',
+  'src/operator/sealed-file.ts': 'makes a key of the passphrase of an exported tenant',
+  'src/operator/import-tenant.ts': 'prints the key of an imported tenant, once',
   'src/operator/keys.ts': 'hands the source of the root key to what reads it',
   'src/operator/rotate-root.ts': 'finds the key file in the source of the root key',
   'src/roles/foundation.ts':

@@ -31,6 +31,32 @@ export const refusePostgres = ({ postgres }: Config): void => {
     )
 }
 
+/** Puts records of commands into a journal. */
+export const recorder =
+  (journal: Journal): OperatedVault['record'] =>
+  (tenant_id, entity_type, entity_id, message) =>
+    journal.append([
+      {
+        tenant_id,
+        entity_type,
+        entity_id,
+        operation: 'update',
+        actor_id: null,
+        actor_type: 'operator',
+        message,
+        trace_id: newId(),
+        created_at: systemClock.now(),
+      },
+    ])
+
+/** A command on an absent vault would make one. */
+export const refuseAbsent = (config: Config): void => {
+  if (config.postgres === undefined && !existsSync(config.store))
+    throw new StartError(
+      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
+    )
+}
+
 /**
  * Opens store, keys and a journal of its own (so that of two such commands at once the second is refused), and closes
  * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this
@@ -41,10 +67,7 @@ export const withVault = async <T>(
   work: (vault: OperatedVault) => Promise<T>,
   { mode = 'join' }: { readonly mode?: 'join' | 'read-write' } = {},
 ): Promise<T> => {
-  if (config.postgres === undefined && !existsSync(config.store))
-    throw new StartError(
-      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
-    )
+  refuseAbsent(config)
   const log = createLog('operator', config.logLevel)
   const store = await openStore({ location: storeLocation(config), mode, log })
   try {
@@ -53,22 +76,8 @@ export const withVault = async <T>(
       { mac: (data) => keys.mac('audit', data), log },
       { directory: journalDirectory(config), name: await journalName(config, 'operator'), sync: true },
     )
-    const record: OperatedVault['record'] = (tenant_id, entity_type, entity_id, message) =>
-      journal.append([
-        {
-          tenant_id,
-          entity_type,
-          entity_id,
-          operation: 'update',
-          actor_id: null,
-          actor_type: 'operator',
-          message,
-          trace_id: newId(),
-          created_at: systemClock.now(),
-        },
-      ])
     try {
-      return await work({ store, keys, journal, record })
+      return await work({ store, keys, journal, record: recorder(journal) })
     } finally {
       await journal.close()
     }

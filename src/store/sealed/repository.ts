@@ -1,7 +1,7 @@
 import type { Session, Writer } from '../session.ts'
 import { allKinds } from '../tenants/statements.ts'
-import { buffer, own } from '../tokens/row.ts'
-import { answersAfter, recordsAfter, sizeOfTenant, tokensAfter } from './statements.ts'
+import { buffer, own, toTokenRow } from '../tokens/row.ts'
+import { answersAfter, associationsAfter, recordsAfter, sizeOfTenant, tokensAfter } from './statements.ts'
 import type { Replacement, SealedStore } from './types.ts'
 
 const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? null : buffer(bytes))
@@ -25,12 +25,12 @@ export const createSealedStore = ({
 }): SealedStore => ({
   size: async (tenantId) => Number((await session.get(sizeOfTenant, { tenant_id: tenantId }))?.count ?? 0),
 
+  // At the beginning of time nothing is due: what waits for the purge is there too.
   tokens: async (tenantId, after, limit) =>
-    (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => ({
-      ...row,
-      sealed: buffer(row.sealed),
-      ephemeral: maybe(row.ephemeral),
-    })),
+    (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => toTokenRow(row, 0)),
+
+  associations: (tenantId, { parent_seq, child_seq }, limit) =>
+    session.all(associationsAfter, { tenant_id: tenantId, parent_seq, child_seq, limit }),
 
   collections: async () => (await session.all(allKinds, {})).map(({ kind }) => kind),
 

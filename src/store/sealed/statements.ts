@@ -1,5 +1,8 @@
+import { type SqlBool, sql } from 'kysely'
 import { statement } from '../statement.ts'
+import { TOKEN_COLUMNS, type TokenRecord } from '../tokens/row.ts'
 import { tenantTokens } from '../tokens/statements.ts'
+import type { AssociatedPair, SeqPair } from './types.ts'
 
 interface Page {
   readonly tenant_id: string
@@ -12,24 +15,25 @@ interface Change {
   readonly to: Uint8Array
 }
 
-export const tokensAfter = statement<
-  Page & { after: number },
-  {
-    seq: number
-    id: string
-    type: string
-    version: number
-    container: string
-    expires_at: number | null
-    sealed: Uint8Array
-    ephemeral: Uint8Array | null
-  }
->((dialect, slot) =>
+export const tokensAfter = statement<Page & { after: number }, TokenRecord>((dialect, slot) =>
   tenantTokens(dialect, slot('tenant_id'))
     .where('seq', '>', slot('after'))
     .orderBy('seq')
     .limit(slot('limit'))
-    .select(['seq', 'id', 'type', 'version', 'container', 'expires_at', 'sealed', 'ephemeral']),
+    .select(TOKEN_COLUMNS),
+)
+
+export const associationsAfter = statement<Page & SeqPair, AssociatedPair>(({ builder }, slot) =>
+  builder
+    .selectFrom('token_associations')
+    .innerJoin('tokens as parent', 'parent.seq', 'token_associations.parent_seq')
+    .innerJoin('tokens as child', 'child.seq', 'token_associations.child_seq')
+    .where('parent.tenant_id', '=', slot('tenant_id'))
+    .where(sql<SqlBool>`(parent_seq, child_seq) > (${slot('parent_seq')}, ${slot('child_seq')})`)
+    .orderBy('parent_seq')
+    .orderBy('child_seq')
+    .limit(slot('limit'))
+    .select(['parent_seq', 'child_seq', 'parent.id as parent_id', 'child.id as child_id']),
 )
 
 export const recordsAfter = statement<

@@ -1,19 +1,9 @@
+import type { TokenRow } from '../tokens/types.ts'
+
 /** One sealed value and what takes its place. Compared by its bytes: each seal has a nonce of its own. */
 export interface Replacement {
   readonly from: Buffer
   readonly to: Buffer
-}
-
-/** What binds a token's seals, and the seals. */
-export interface SealedToken {
-  readonly seq: number
-  readonly id: string
-  readonly type: string
-  readonly version: number
-  readonly container: string
-  readonly expires_at: number | null
-  readonly sealed: Buffer
-  readonly ephemeral: Buffer | null
 }
 
 export interface SealedRecord {
@@ -45,12 +35,24 @@ export interface Reseal {
   }[]
 }
 
-/** Everything that is sealed under a tenant's data keys, for the rotation of these: expired rows too, in no order that matters. */
+export interface SeqPair {
+  readonly parent_seq: number
+  readonly child_seq: number
+}
+
+export interface AssociatedPair extends SeqPair {
+  readonly parent_id: string
+  readonly child_id: string
+}
+
+/** Everything that is sealed under a tenant's data keys, for their rotation and for moving the tenant: expired rows too, in no order that matters. */
 export interface SealedStore {
   /** About how many tokens there are. */
   size(tenantId: string): Promise<number>
   /** By `seq`, from the first above `after` on. */
-  tokens(tenantId: string, after: number, limit: number): Promise<readonly SealedToken[]>
+  tokens(tenantId: string, after: number, limit: number): Promise<readonly TokenRow[]>
+  /** Pairs of ids, from the first pair of numbers above `after` on. */
+  associations(tenantId: string, after: SeqPair, limit: number): Promise<readonly AssociatedPair[]>
   /** Names of all collections. */
   collections(): Promise<readonly string[]>
   records(

@@ -1,0 +1,39 @@
+import type { Command } from 'commander'
+import { Secret } from '../common/secret.ts'
+import { StartError } from '../supervisor/start-error.ts'
+import { configOption, operate, print } from './operate.ts'
+
+const VARIABLE = 'SIDEVAULT_EXPORT_PASSPHRASE'
+
+/** Not an option: command lines are seen by others and kept in histories. */
+const passphrase = (): Secret<string> => {
+  const text = process.env[VARIABLE]
+  if (!text) throw new StartError(`Set ${VARIABLE} to the passphrase of the file, at least 12 characters.`)
+  return new Secret(text)
+}
+
+/** `sidevault export`, `sidevault import`. */
+export const addMoveCommands = (root: Command): void => {
+  root
+    .command('export')
+    .description(`write a tenant into one file, encrypted under ${VARIABLE}`)
+    .requiredOption('--tenant <id>', 'its id, as "tenants list" prints it')
+    .requiredOption('--to <file>', 'a new file')
+    .addOption(configOption())
+    .action(async ({ config, tenant, to }: { config?: string; tenant: string; to: string }) => {
+      const { runExport } = await import('../operator/export-tenant.ts')
+      const options = { tenantId: tenant, path: to, passphrase: passphrase() }
+      await operate(config, (settings) => runExport(settings, options, print))
+    })
+  root
+    .command('import')
+    .description('make a new tenant of what "export" wrote, and print its management key, once')
+    .argument('<file>', `the file; its passphrase in ${VARIABLE}`)
+    .option('--map <file>', 'where to write what became of what (default: <file>.map.json)')
+    .addOption(configOption())
+    .action(async (file: string, { config, map }: { config?: string; map?: string }) => {
+      const { runImport } = await import('../operator/import-tenant.ts')
+      const options = { path: file, passphrase: passphrase(), map: map ?? `${file}.map.json` }
+      await operate(config, (settings) => runImport(settings, options, print))
+    })
+}
