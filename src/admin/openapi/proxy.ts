@@ -57,6 +57,10 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
   parameters: [
     header(`${prefix}-PROXY-URL`, 'Base URL of the destination.'),
     header(`${prefix}-PROXY-KEY`, 'Key of a stored proxy, in place of a URL.'),
+    header(
+      `${prefix}-PROXY-STREAM`,
+      '"true": a large body goes on as it comes, with values in; what fails then breaks the request off. Not for compressed bodies, nor for proxies with transforms or certificates of their own.',
+    ),
   ],
   // Bodies of others are forwarded too, though HTTP gives them no meaning (RFC 9110 §9.3).
   ...(method === 'get' || method === 'delete' ? {} : { requestBody }),
