@@ -1,0 +1,136 @@
+import { type ClientBase, DatabaseError } from 'pg'
+import t from 'tap'
+import { fromPostgres, isLost } from '../../../src/store/postgres/errors.ts'
+import { inTransaction } from '../../../src/store/postgres/transaction.ts'
+import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
+import { newVaultDatabase } from '../../kit/test-store.ts'
+import { aToken, NOW } from '../kit.ts'
+import { aServer, aStore } from './kit.ts'
+
+/** A connection that answers `commit` so. */
+const clientOf = (commit: () => Promise<unknown>): { client: ClientBase; sent: string[] } => {
+  const sent: string[] = []
+  const query = async (text: string) => {
+    sent.push(text)
+    return text === 'commit' ? commit() : { command: text.toUpperCase() }
+  }
+  return { client: { query } as unknown as ClientBase, sent }
+}
+
+t.test('a commit whose answer is lost may or may not have been kept, and is told so', async (t) => {
+  const { client } = clientOf(async () => {
+    throw new Error('Connection terminated unexpectedly')
+  })
+  await t.rejects(
+    inTransaction(client, async () => 1),
+    {
+      code: 'unavailable',
+      message: /may or may not have been kept/,
+    },
+  )
+})
+
+t.test('a commit that the server turned into a rollback is no commit', async (t) => {
+  const { client } = clientOf(async () => ({ command: 'ROLLBACK' }))
+  await t.rejects(
+    inTransaction(client, async () => 1),
+    { message: /rolled back/ },
+  )
+})
+
+t.test('a commit that the server refused left nothing behind', async (t) => {
+  const refusal = Object.assign(new DatabaseError('no', 2, 'error'), { severity: 'ERROR', code: '40001' })
+  const { client } = clientOf(async () => {
+    throw refusal
+  })
+  await t.rejects(
+    inTransaction(client, async () => 1),
+    refusal,
+  )
+})
+
+t.test('what fails before the commit is taken back', async (t) => {
+  const { client, sent } = clientOf(async () => ({ command: 'COMMIT' }))
+  await t.rejects(
+    inTransaction(client, async () => {
+      throw new Error('no')
+    }),
+    { message: 'no' },
+  )
+  t.strictSame(sent, ['begin', 'rollback'])
+})
+
+t.test('failures are told apart, and no text of the engine is passed on', (t) => {
+  const from = (code: string) =>
+    fromPostgres(
+      Object.assign(new DatabaseError('secret-value', 2, 'error'), { code, detail: 'secret-value' }),
+    )
+  for (const [code, ours] of [
+    ['23505', 'conflict'],
+    ['40P01', 'overloaded'],
+    ['53300', 'overloaded'],
+    ['57P01', 'overloaded'],
+    ['57014', 'overloaded'],
+    ['22021', 'invalid'],
+    ['42703', 'internal'],
+  ] as const) {
+    const error = from(code)
+    t.equal(error.code, ours, code)
+    t.notMatch(JSON.stringify([error.message, String(error.cause)]), /secret-value/)
+  }
+  t.ok(isLost(Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' })))
+  t.notOk(isLost(new TypeError('ours')))
+  t.end()
+})
+
+t.test('over a real server', { skip: postgresMissing() }, async (t) => {
+  const server = await aServer(t)
+  const address = await newVaultDatabase(server)
+  const store = await aStore(t, address)
+  const admin = new URL(server.admin)
+  admin.pathname = new URL(address).pathname
+
+  t.test('reads and writes go on when all connections were cut', async (t) => {
+    await store.tokens.create([aToken({ id: 'before' })], NOW)
+    await queryPostgres(
+      server.admin,
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault'",
+    )
+    t.equal((await store.tokens.read('tenant-a', ['before'], NOW)).length, 1)
+    t.match(await store.tokens.create([aToken({ id: 'after' })], NOW), [{ kind: 'created' }])
+  })
+
+  t.test('of many creates of one fingerprint in several processes one makes the token', async (t) => {
+    const other = await aStore(t, address)
+    const token = () => aToken({ fingerprint: 'print', deduplicate: true })
+    const made = await Promise.all(
+      Array.from({ length: 40 }, (_, at) => (at % 2 ? store : other).tokens.create([token()], NOW)),
+    )
+    t.equal(made.flat().filter(({ kind }) => kind === 'created').length, 1)
+  })
+
+  t.test('creates that are written together are counted, searched and refused one by one', async (t) => {
+    const taken = await Promise.allSettled(
+      ['x', 'y', 'x', 'z'].map((id) =>
+        store.tokens.create([aToken({ id, container: '/many/', metadata: { of: 'many' } })], NOW),
+      ),
+    )
+    t.equal(taken.filter(({ status }) => status === 'rejected').length, 1)
+    const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' } as const
+    const where = { kind: 'metadata', key: 'of', value: 'many' } as const
+    t.equal((await store.tokens.list({ ...query, where, size: 10 })).length, 3)
+    const counted = await queryPostgres(
+      admin.href,
+      "select count from token_counts where container = '/many/'",
+    )
+    t.strictSame(counted, [{ count: '3' }])
+  })
+
+  t.test('what the engine cannot keep is refused, and nothing of it stays', async (t) => {
+    const text = 'a\u0000b'
+    await t.rejects(store.tokens.create([aToken({ id: 'nul', metadata: { text } })], NOW), {
+      code: 'invalid',
+    })
+    t.strictSame(await store.tokens.read('tenant-a', ['nul'], NOW), [])
+  })
+})
