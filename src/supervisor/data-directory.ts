@@ -1,5 +1,5 @@
-import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
@@ -37,6 +37,13 @@ const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
   return () => database.close()
 }
 
+/** With its parents. Node's own `recursive` never returns where nothing can be made, as below /proc. */
+const makeDirectory = (path: string): void => {
+  if (existsSync(path)) return
+  makeDirectory(dirname(path))
+  mkdirSync(path, { mode: 0o700 })
+}
+
 /**
  * Makes the data directory (0700) and takes it for one supervisor. Roles may share it when they do not overlap.
  * Throws StartError when another supervisor has it or it cannot be written.
@@ -46,7 +53,7 @@ export const openDataDirectory = (dataDir: string, role: Role): DataDirectory =>
   const locks = join(dataDir, 'run')
   try {
     for (const directory of [dataDir, locks, join(dataDir, runDir)]) {
-      mkdirSync(directory, { recursive: true, mode: 0o700 })
+      makeDirectory(directory)
       chmodSync(directory, 0o700)
     }
   } catch (error) {

@@ -1,0 +1,34 @@
+# Envoy, Node and Sidevault for one machine; which parts run is said by "start --role". README.md, "Deploying".
+FROM envoyproxy/envoy:v1.40.0 AS envoy
+
+FROM node:24-bookworm-slim AS packages
+WORKDIR /app
+COPY package.json package-lock.json .npmrc ./
+RUN npm ci --omit=dev
+
+FROM node:24-bookworm-slim
+# Authorities of destinations. No package manager of Node stays in the image.
+RUN apt-get update \
+  && apt-get install --yes --no-install-recommends ca-certificates \
+  && rm -rf /var/lib/apt/lists/* /usr/local/lib/node_modules /opt/yarn* \
+    /usr/local/bin/npm /usr/local/bin/npx /usr/local/bin/corepack /usr/local/bin/yarn /usr/local/bin/yarnpkg \
+  && install --directory --owner=node --group=node --mode=0700 /var/lib/sidevault /etc/sidevault
+COPY --from=envoy /usr/local/bin/envoy /usr/local/bin/envoy
+WORKDIR /app
+COPY --from=packages /app/node_modules node_modules
+COPY package.json package-lock.json ./
+COPY bin bin
+COPY src src
+COPY plugins plugins
+COPY proto proto
+ENV ENVOY_BIN=/usr/local/bin/envoy \
+  NODE_ENV=production \
+  SIDEVAULT_DATA_DIR=/var/lib/sidevault/data
+# "node", by number: a cluster that wants nobody to be root looks at the number.
+USER 1000:1000
+VOLUME /var/lib/sidevault
+EXPOSE 8080
+STOPSIGNAL SIGTERM
+HEALTHCHECK --interval=10s --timeout=5s --start-period=30s --retries=3 CMD ["node", "/app/bin/healthcheck.js"]
+ENTRYPOINT ["node", "/app/bin/sidevault.js"]
+CMD ["start"]

@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { once } from 'node:events'
+import { createServer, type RequestListener, type Server } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import t, { type Test } from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { root } from '../kit/sources.ts'
+
+/** The exit code of the command, and what it said. */
+const check = (env: Readonly<Record<string, string>>, ...args: string[]) =>
+  new Promise<{ readonly code: number | null; readonly said: string }>((resolve) => {
+    const command = [join(root, 'bin/healthcheck.js'), ...args]
+    const child = execFile(process.execPath, command, { env }, (_error, _out, said) =>
+      resolve({ code: child.exitCode, said }),
+    )
+  })
+
+const listening = async (t: Test, server: Server): Promise<string> => {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.teardown(() => server.close())
+  return `0.0.0.0:${(server.address() as AddressInfo).port}`
+}
+
+const answers: RequestListener = (request, answer) => {
+  answer.statusCode = request.url === '/healthz' ? 200 : 503
+  answer.end()
+}
+
+t.test('the command of containers says whether the service is well', async (t) => {
+  const env = { SIDEVAULT_LISTEN: await listening(t, createServer(answers)) }
+  t.strictSame(await check(env), { code: 0, said: '' })
+  t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: answered 503\n' })
+})
+
+t.test('it asks by TLS where the edge speaks TLS', async (t) => {
+  const { key, cert } = await (await createAuthority()).issue(['edge.example.com'])
+  const env = { SIDEVAULT_LISTEN: await listening(t, createTlsServer({ key, cert }, answers)) }
+  t.equal((await check({ ...env, SIDEVAULT_TLS_CERT: 'edge.pem' })).code, 0)
+  t.equal((await check(env)).code, 1, 'and not otherwise')
+})
+
+t.test('nobody there is not well', async (t) => {
+  const server = createServer()
+  const address = await listening(t, server)
+  server.close()
+  t.match(await check({ SIDEVAULT_LISTEN: address }), { code: 1, said: /^\/healthz: / })
+})

@@ -1,0 +1,59 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Test } from 'tap'
+import { parseAllDocuments } from 'yaml'
+import { settingNames, variableOf } from '../../src/config/schema.ts'
+import { type Config, loadConfig } from '../../src/config.ts'
+import { ROLES } from '../../src/supervisor/messages.ts'
+import { root } from '../kit/sources.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: manifests of every shape
+export type Manifest = any
+
+export const textOf = (path: string): string => readFileSync(join(root, path), 'utf8')
+
+/** The documents of a YAML file, with anchors and merges put in; faults and doubled keys are thrown. */
+export const manifestsOf = (path: string): readonly Manifest[] =>
+  parseAllDocuments(textOf(path), { merge: true, uniqueKeys: true, version: '1.2' }).map((document) => {
+    const [fault] = [...document.errors, ...document.warnings]
+    if (fault) throw fault
+    return document.toJS()
+  })
+
+/** What the stages of the Dockerfile say, line ends joined: instruction and arguments. */
+export const instructionsOf = (text: string): readonly { readonly name: string; readonly rest: string }[] =>
+  text
+    .replace(/^#.*\n/gm, '')
+    .replace(/\\\n\s*/g, '')
+    .split('\n')
+    .filter((line) => line.trim() !== '')
+    .map((line) => ({ name: line.split(' ')[0] ?? '', rest: line.slice(line.indexOf(' ') + 1) }))
+
+const FILES = ['SIDEVAULT_TLS_CERT', 'SIDEVAULT_TLS_KEY'] as const
+
+/** The configuration that an environment makes, with every variable known; files of other machines are stood in for. */
+export const configOf = (t: Test, environment: Readonly<Record<string, string>>): Config => {
+  const known = new Set(settingNames.map(variableOf))
+  for (const name of Object.keys(environment))
+    if (name.startsWith('SIDEVAULT_')) t.ok(known.has(name), `${name} is a setting`)
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-deploy-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const standing = { ...environment }
+  for (const name of FILES) {
+    if (environment[name] === undefined) continue
+    standing[name] = join(directory, name)
+    writeFileSync(standing[name], '')
+  }
+  const config = loadConfig(standing)
+  t.strictSame(config.warnings, [])
+  return config
+}
+
+/** The role that a container's command starts. */
+export const roleOf = (t: Test, command: readonly string[]): string => {
+  const [start, flag, role = ''] = command
+  t.strictSame([start, flag], ['start', '--role'])
+  t.ok((ROLES as readonly string[]).includes(role), `${role} is a role`)
+  return role
+}
