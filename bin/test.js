@@ -10,7 +10,15 @@ import { join, relative, sep } from 'node:path'
 const LIMIT = 300_000
 
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
-const SLOW = ['test/supervisor', 'test/e2e', 'test/invariants', 'test/bin', 'test/commands', 'test/examples']
+const SLOW = [
+  'test/faults',
+  'test/supervisor',
+  'test/e2e',
+  'test/invariants',
+  'test/bin',
+  'test/commands',
+  'test/examples',
+]
 
 /** These judge the clock; nothing runs beside them. */
 const ALONE = ['test/store/sqlite/cost.test.ts', 'test/supervisor/timing.test.ts']

@@ -61,6 +61,8 @@ export interface SidevaultOptions {
   readonly role?: Role
   /** Working directory; default: the project. */
   readonly cwd?: string
+  /** Each process may have so many files and connections open. */
+  readonly handles?: number
 }
 
 const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
@@ -70,23 +72,22 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sidevault-test-'))
   const port = options.port ?? (await freePort())
   const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
-  const child = spawn(
-    process.execPath,
-    [join(root, 'bin/sidevault.js'), 'start', '--role', options.role ?? 'all'],
-    {
-      cwd: options.cwd ?? root,
-      env: {
-        PATH: process.env.PATH,
-        HOME: process.env.HOME,
-        ...(process.env.ENVOY_BIN ? { ENVOY_BIN: process.env.ENVOY_BIN } : {}),
-        SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
-        SIDEVAULT_DATA_DIR: dataDir,
-        SIDEVAULT_BOOTSTRAP_KEY: managementKey,
-        ...options.env,
-      },
-      stdio: ['ignore', 'pipe', 'pipe'],
+  const command = [process.execPath, join(root, 'bin/sidevault.js'), 'start', '--role', options.role ?? 'all']
+  const limited = ['sh', '-c', `ulimit -n ${options.handles}; exec "$@"`, 'sh', ...command]
+  const [file = '', ...args] = options.handles === undefined ? command : limited
+  const child = spawn(file, args, {
+    cwd: options.cwd ?? root,
+    env: {
+      PATH: process.env.PATH,
+      HOME: process.env.HOME,
+      ...(process.env.ENVOY_BIN ? { ENVOY_BIN: process.env.ENVOY_BIN } : {}),
+      SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
+      SIDEVAULT_DATA_DIR: dataDir,
+      SIDEVAULT_BOOTSTRAP_KEY: managementKey,
+      ...options.env,
     },
-  )
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
   let stdout = ''
   let stderr = ''
   child.stdout?.on('data', (chunk) => {

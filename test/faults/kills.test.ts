@@ -1,0 +1,144 @@
+import { spawnSync } from 'node:child_process'
+import { randomInt } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { killQuietly } from '../../src/common/kill.ts'
+import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
+import { noRedis } from '../kit/redis.ts'
+import type { Sidevault } from '../kit/sidevault.ts'
+import { descendants, until } from '../supervisor/processes.ts'
+import { startLoad } from './load.ts'
+import { startFaultWorld } from './world.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+/** How long a part may be away on a busy machine (ms); what it took is printed. */
+const PATIENCE = 45_000
+
+/** The order and the moments of the faults; `FAULTS_SEED` repeats a run. */
+const seed = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31))
+/** Mulberry32: small, and the same everywhere. */
+const random = (() => {
+  let state = seed
+  return (): number => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+})()
+const shuffled = <T>(items: readonly T[]): T[] =>
+  items
+    .map((item) => [random(), item] as const)
+    .sort(([a], [b]) => a - b)
+    .map(([, item]) => item)
+
+const PARTS = {
+  envoy: /envoy.* --config-path/,
+  gateway: /^sidevault: gateway/,
+  admin: /^sidevault: admin/,
+  sandbox: /^sidevault: sandbox/,
+} as const
+
+/** One process of this kind, picked by chance. */
+const partOf = (replica: Sidevault, kind: keyof typeof PARTS): number | undefined =>
+  shuffled(descendants(replica.pid).filter(({ command }) => PARTS[kind].test(command)))[0]?.pid
+
+t.test(
+  'three replicas under load lose nothing, let nothing out and come back, whatever is killed',
+  { timeout: 280_000, skip: postgresMissing({ own: true }) || (await noRedis()) },
+  async (t) => {
+    t.comment(`FAULTS_SEED=${seed}`)
+    const world = await startFaultWorld(t)
+    const { replicas, postgres, redis, destination } = world
+    const load = await startLoad(world)
+    const recovered = async (name: string, watched: readonly Sidevault[]) => {
+      const began = performance.now()
+      await Promise.all(
+        watched.map((replica) => until(`${name} works again`, () => load.works(replica), PATIENCE)),
+      )
+      t.comment(`${name}: ${Math.round(performance.now() - began)} ms until every kind of call works`)
+    }
+    await recovered('at the beginning', replicas)
+
+    const kills = shuffled([
+      ...(['envoy', 'gateway', 'admin', 'sandbox'] as const).map((kind, index) => async () => {
+        const replica = replicas[(index + Math.floor(random() * 3)) % 3] as Sidevault
+        const pid = partOf(replica, kind)
+        if (pid === undefined) throw new Error(`there is no ${kind}`)
+        killQuietly(pid)
+        await recovered(kind, [replica])
+      }),
+      async () => {
+        await postgres.kill()
+        await delay(random() * 1_500)
+        await postgres.start()
+        await recovered('PostgreSQL', replicas)
+      },
+      async () => {
+        await redis.kill()
+        await recovered('without Redis', replicas)
+        await redis.start()
+        await recovered('Redis', replicas)
+      },
+    ])
+    for (const kill of kills) {
+      await delay(random() * 700)
+      await kill()
+    }
+    await load.stop()
+    t.comment(`${load.sent.size} proxied calls, ${load.acknowledged.length} creates acknowledged`)
+    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.refused))}`)
+    t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
+
+    const whole = destination.received.filter(({ body }) => body !== undefined)
+    t.ok(whole.length > 50, `the destination received ${whole.length} calls`)
+    const traces: string[] = []
+    for (const { body, headers } of whole) {
+      const { trace, card } = JSON.parse(String(body))
+      if (card !== load.sent.get(trace)) t.fail(`the destination got ${body} ${JSON.stringify(headers)}`)
+      traces.push(trace)
+    }
+    t.equal(new Set(traces).size, traces.length, 'no call arrived twice')
+
+    const missing = async () => {
+      const rows = await queryPostgres<{ trace_id: string }>(
+        world.database,
+        'select distinct trace_id from logs where trace_id = any($1)',
+        [traces],
+      )
+      const known = new Set(rows.map((row) => row.trace_id))
+      return traces.filter((trace) => !known.has(trace))
+    }
+    await until('every disclosure has its record', async () => (await missing()).length === 0, PATIENCE)
+    t.same(await missing(), [], 'every disclosure that the destination saw has its record')
+
+    const doubled = await queryPostgres<{ value: string; count: string }>(
+      world.database,
+      `select value, count(*) as count from token_metadata where key = 'unique' group by value having count(*) > 1`,
+    )
+    t.same(doubled, [], 'no idempotent create took effect twice')
+    const replica = replicas[2] as Sidevault
+    let lost = 0
+    for (const { id } of load.acknowledged)
+      if ((await replica.call('GET', `/tokens/${id}`, { key: load.key })).status !== 200) lost++
+    t.equal(lost, 0, 'every acknowledged token is there')
+    let differs = 0
+    for (const { key, unique, id } of load.acknowledged.slice(-20)) {
+      const again = await replica.call('POST', '/tokens', {
+        key: load.key,
+        headers: { 'svc-idempotency-key': key },
+        body: { data: unique, metadata: { unique } },
+      })
+      if (again.json?.id !== id) differs++
+    }
+    t.equal(differs, 0, 'a repetition on any replica gets the first answer')
+    for (const dataDir of world.dataDirs) {
+      const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+        env: { ...process.env, ...world.env, SIDEVAULT_DATA_DIR: dataDir },
+        encoding: 'utf8',
+      })
+      t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+    }
+  },
+)

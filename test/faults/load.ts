@@ -1,0 +1,149 @@
+import { randomUUID } from 'node:crypto'
+import { setTimeout as delay } from 'node:timers/promises'
+import { ALL_TOKEN_PERMISSIONS, type Answer, type Sidevault } from '../kit/sidevault.ts'
+import type { FaultWorld } from './world.ts'
+
+/** What a call may end as while something is broken: interface.md "Errors", completions §7. */
+const EXPECTED = new Set([429, 502, 503, 504])
+/** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
+const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key is being answered/
+/** Everything has its deadline far below this (ms). */
+const HANGS = 90_000
+/** ms between two calls of a lane: the faults are to be met, not the machine's limits. */
+const PAUSE = 25
+const TOKENS = 12
+
+export interface Load {
+  /** What every token stands for, by its id. */
+  readonly values: ReadonlyMap<string, string>
+  /** Proxied calls by trace id: the value that the destination has to see. */
+  readonly sent: ReadonlyMap<string, string>
+  /** Idempotent creates that were acknowledged: key, its replica's number, and the token's id. */
+  readonly acknowledged: readonly { readonly key: string; readonly unique: string; readonly id: string }[]
+  /** What should not have happened. */
+  readonly violations: readonly string[]
+  /** Calls that failed as they may. */
+  readonly refused: ReadonlyMap<string, number>
+  readonly key: string
+  /** True when a call of each kind works on this replica now. */
+  works(replica: Sidevault): Promise<boolean>
+  stop(): Promise<void>
+}
+
+/** Proxied calls, plain and with a transform, and idempotent creates, on every replica, until stopped. */
+export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promise<Load> => {
+  const first = replicas[0] as Sidevault
+  const key = await first.application({ permissions: ALL_TOKEN_PERMISSIONS })
+  const values = new Map<string, string>()
+  for (let index = 0; index < TOKENS; index++) {
+    const value = `value ${index} of ${randomUUID()}`
+    const answer = await first.call('POST', '/tokens', { key, body: { data: value } })
+    values.set(answer.json.id, value)
+  }
+  const body = { name: 'faults', destination_url: destinationUrl }
+  const transform = {
+    code: 'module.exports = async ({ args: { body, headers } }) => ({ body: { ...body, seen: true }, headers })',
+  }
+  const made = await first.call('POST', '/proxies', {
+    key: first.managementKey,
+    body: { ...body, request_transform: transform },
+  })
+  const proxyKey: string = made.json.key
+
+  const sent = new Map<string, string>()
+  const acknowledged: { key: string; unique: string; id: string }[] = []
+  const violations: string[] = []
+  const refused = new Map<string, number>()
+  const count = (what: string) => refused.set(what, (refused.get(what) ?? 0) + 1)
+  let running = true
+
+  /** The answer, or undefined for one that failed as it may. */
+  const attempt = async (what: string, call: Promise<Answer>): Promise<Answer | undefined> => {
+    const late = new AbortController()
+    const hangs = delay(HANGS, 'hangs' as const, { signal: late.signal, ref: false }).catch(() => undefined)
+    const answer = await Promise.race([call.catch(() => undefined), hangs])
+    late.abort()
+    if (answer === 'hangs') violations.push(`${what} did not end within ${HANGS} ms`)
+    else if (answer === undefined) count('connection')
+    else if (answer.status < 300) return answer
+    else if (EXPECTED.has(answer.status) || IN_PROGRESS.test(answer.text)) count(String(answer.status))
+    else violations.push(`${what}: ${answer.status} ${answer.text.slice(0, 300)}`)
+    return undefined
+  }
+
+  const ids = [...values.keys()]
+  const proxied = (replica: Sidevault, turn: number): Promise<Answer | undefined> => {
+    const id = ids[turn % ids.length] as string
+    const trace = randomUUID()
+    sent.set(trace, values.get(id) as string)
+    const where = turn % 3 === 0 ? { 'svc-proxy-key': proxyKey } : { 'svc-proxy-url': destinationUrl }
+    return attempt(
+      'a proxied call',
+      replica.call('POST', '/proxy/charge', {
+        key,
+        headers: { ...where, 'svc-trace-id': trace },
+        body: { trace, card: `{{ ${id} }}` },
+      }),
+    )
+  }
+  const created = (replica: Sidevault, idempotency: string, unique: string) =>
+    attempt(
+      'a create',
+      replica.call('POST', '/tokens', {
+        key,
+        headers: { 'svc-idempotency-key': idempotency },
+        body: { data: unique, metadata: { unique } },
+      }),
+    )
+
+  const proxyLane = async (replica: Sidevault, lane: number) => {
+    for (let turn = lane; running; turn++) {
+      await proxied(replica, turn)
+      await delay(PAUSE)
+    }
+  }
+  /** Asks again, of the next replica, with the same key, until somebody acknowledges. */
+  const createLane = async (lane: number) => {
+    for (let turn = 0; running; turn++) {
+      const idempotency = randomUUID()
+      const unique = `${lane}/${turn}`
+      for (let tries = 0; ; tries++) {
+        const replica = replicas[(lane + tries) % replicas.length] as Sidevault
+        const answer = await created(replica, idempotency, unique)
+        if (answer) {
+          acknowledged.push({ key: idempotency, unique, id: answer.json.id })
+          break
+        }
+        if (!running && tries > 20) break
+        await delay(PAUSE * 4)
+      }
+      await delay(PAUSE)
+    }
+  }
+  const lanes = [
+    ...replicas.map((replica, lane) => proxyLane(replica, lane)),
+    ...replicas.map((_, lane) => createLane(lane)),
+  ]
+  let probes = 0
+  return {
+    values,
+    sent,
+    acknowledged,
+    violations,
+    refused,
+    key,
+    works: async (replica) => {
+      const unique = `probe ${probes++}`
+      const [plain, coded, create] = await Promise.all([
+        proxied(replica, 1),
+        proxied(replica, 0),
+        created(replica, randomUUID(), unique),
+      ])
+      return plain !== undefined && coded !== undefined && create !== undefined
+    },
+    stop: async () => {
+      running = false
+      await Promise.all(lanes)
+    },
+  }
+}

@@ -1,0 +1,204 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import t, { type Test } from 'tap'
+import { postgresMissing, startPostgres } from '../kit/postgres.ts'
+import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+const PATIENCE = 45_000
+
+const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) => {
+  const sidevault = await startSidevault(options)
+  t.teardown(() => sidevault.stop())
+  const key = await sidevault.application({ permissions: ALL_TOKEN_PERMISSIONS })
+  const create = (data: string) => sidevault.call('POST', '/tokens', { key, body: { data } })
+  const disclose = (id: string) =>
+    sidevault.call('POST', '/proxy', {
+      key,
+      headers: { 'svc-proxy-url': 'https://demo.sidevault.test' },
+      body: { v: `{{ ${id} }}` },
+    })
+  return { sidevault, key, create, disclose }
+}
+
+const verified = (sidevault: Sidevault, t: Test) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+    env: { ...process.env, SIDEVAULT_DATA_DIR: sidevault.dataDir },
+    encoding: 'utf8',
+  })
+  t.equal(status, 0, `${stdout}${stderr}`)
+}
+
+/** A small file system in memory, or why there is none. */
+const smallDisk = (mebibytes: number): { path: string; unmount: () => void } | string => {
+  const path = mkdtempSync(join(tmpdir(), 'sidevault-disk-'))
+  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]
+  const { status, stderr } = spawnSync('mount', options, { encoding: 'utf8' })
+  if (status !== 0) {
+    rmSync(path, { recursive: true })
+    return `no file system can be mounted here (needs root): ${stderr.trim()}`
+  }
+  return {
+    path,
+    unmount: () => {
+      execFileSync('umount', ['-l', path])
+      rmSync(path, { recursive: true, force: true })
+    },
+  }
+}
+
+const disk = smallDisk(48)
+
+t.test(
+  'on a full disk calls are refused with a reason, nothing is disclosed or lost, and room is enough to go on',
+  { timeout: 240_000, skip: typeof disk === 'string' && disk },
+  async (t) => {
+    if (typeof disk === 'string') return
+    t.teardown(disk.unmount)
+    const { sidevault, key, create, disclose } = await service(t, { dataDir: join(disk.path, 'data') })
+    const kept: string[] = [(await create('the first one')).json.id]
+    t.equal((await disclose(kept[0] as string)).status, 200)
+
+    const filler = join(disk.path, 'filler')
+    spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096'])
+    let refused = 0
+    for (let turn = 0; turn < 400 && refused < 10; turn++) {
+      const answer = await create(`one that may not fit ${'x'.repeat(20_000)}`)
+      if (answer.status === 201) kept.push(answer.json.id)
+      else {
+        refused++
+        t.match(answer, { status: 503, json: { detail: /room|disk|written|store/i } })
+      }
+    }
+    t.equal(refused, 10, 'writes are refused')
+    const before = await disclose(kept[0] as string)
+    t.ok(
+      before.status === 503 || before.status === 200,
+      `a disclosure is refused, or still had room for its record: ${before.status} ${before.text}`,
+    )
+    t.notMatch(before.status === 503 ? before.text : '', /the first one/)
+    t.equal((await sidevault.call('GET', '/healthz')).status, 200, 'it is alive')
+
+    rmSync(filler)
+    await until('writes work again', async () => (await create('after')).status === 201, PATIENCE)
+    await until(
+      'disclosures work again',
+      async () => (await disclose(kept[0] as string)).status === 200,
+      PATIENCE,
+    )
+    for (const id of kept) t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
+    verified(sidevault, t)
+  },
+)
+
+t.test(
+  'a store that says nothing makes calls fail within their deadline, and the service goes on when it speaks again',
+  { timeout: 240_000, skip: postgresMissing({ own: true }) },
+  async (t) => {
+    const postgres = await startPostgres({ own: true })
+    t.teardown(() => postgres.close())
+    const address = new URL(await postgres.database())
+    const socketPath = join(postgres.socketDirectory as string, '.s.PGSQL.5432')
+    const sockets = new Set<Socket>()
+    let silent = false
+    const line = createServer((near) => {
+      const far = connect(socketPath)
+      for (const [one, other] of [
+        [near, far],
+        [far, near],
+      ] as const) {
+        sockets.add(one)
+        one.on('data', (chunk) => void other.write(chunk))
+        one.on('error', () => other.destroy())
+        one.on('close', () => {
+          sockets.delete(one)
+          other.destroy()
+        })
+        if (silent) one.pause()
+      }
+    })
+    await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve))
+    t.teardown(() => {
+      line.close()
+      for (const socket of sockets) socket.destroy()
+    })
+    address.hostname = '127.0.0.1'
+    address.port = String((line.address() as { port: number }).port)
+    const { sidevault, key, create, disclose } = await service(t, { env: { SIDEVAULT_STORE: address.href } })
+    const { id } = (await create('kept')).json
+
+    silent = true
+    for (const socket of sockets) socket.pause()
+    const began = performance.now()
+    const answers = await Promise.all([
+      create('refused'),
+      sidevault.call('GET', `/tokens/${id}`, { key }),
+      disclose(id),
+    ])
+    const took = performance.now() - began
+    t.comment(`refused after ${Math.round(took)} ms`)
+    for (const answer of answers) {
+      t.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
+      t.notMatch(answer.text, /kept/)
+    }
+    t.ok(took < 65_000, 'within the deadline')
+
+    silent = false
+    for (const socket of sockets) socket.resume()
+    await until('writes work again', async () => (await create('again')).status === 201, PATIENCE)
+    await until('disclosures work again', async () => (await disclose(id)).status === 200, PATIENCE)
+  },
+)
+
+t.test(
+  'with few file handles more calls than there is room for are refused, and nothing else happens',
+  { timeout: 240_000 },
+  async (t) => {
+    const { sidevault, key, create } = await service(t, { handles: 160 })
+    const { id } = (await create('kept')).json
+    const sockets: Socket[] = []
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    for (let index = 0; index < 300; index++) {
+      const socket = connect(sidevault.port, '127.0.0.1')
+      socket.on('error', () => {})
+      sockets.push(socket)
+      socket.write(
+        `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${key}\r\nconnection: keep-alive\r\n\r\n`,
+      )
+    }
+    const answered = new Promise<number>((resolve) => {
+      let answers = 0
+      for (const socket of sockets)
+        socket.once('data', (chunk) => {
+          t.ok(/^HTTP\/1.1 (200|429|50[234])/.test(String(chunk)), String(chunk).slice(0, 60))
+          if (++answers === 50) resolve(answers)
+        })
+    })
+    t.ok((await answered) >= 50, 'some are served')
+    for (const socket of sockets.splice(0)) socket.destroy()
+    await until(
+      'calls work again',
+      async () => (await create('after').catch(() => undefined))?.status === 201,
+      PATIENCE,
+    )
+    t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
+    verified(sidevault, t)
+    const limits = readFileSync(`/proc/${sidevault.pid}/limits`, 'utf8')
+    t.match(limits, /Max open files\s+160\s+160/)
+  },
+)
+
+t.test('a data directory that cannot be written is refused at the start, with the remedy', async (t) => {
+  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-file-'))
+  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const path = join(dataDir, 'a-file')
+  writeFileSync(path, '')
+  await t.rejects(startSidevault({ dataDir: join(path, 'data') }), /SIDEVAULT_DATA_DIR|director/i)
+})
