@@ -143,19 +143,18 @@ t.test(
 )
 
 t.test(
-  'a page of the logs of one entity costs about twice what page 1 does at most, by cursor the same',
+  'any page of the logs of one busy entity costs at most twice what page 1 does by cursor, by number what page 2 does',
   async (t) => {
     for (const filter of [{ entityId: 'busy' }, { entityId: 'busy', entityType: 'card' }]) {
       const total = await store.logs.count({ tenantId: TENANT, ...filter })
       const last = total - SIZE
       const [after] = await store.logs.list({ tenantId: TENANT, ...filter, size: 1, offset: last - 1 })
       const name = `${JSON.stringify(filter)} of ${total}`
-      const first = page(filter, {})
-      await costsAtMost(t, `${name} by cursor`, 2, first, page(filter, { after }))
-      await costsAtMost(t, `${name}: the last page`, 2, first, page(filter, { offset: last }))
-      // The farthest from either end.
+      await costsAtMost(t, `${name} by cursor`, 2, page(filter, {}), page(filter, { after }))
+      const second = page(filter, { offset: SIZE })
+      await costsAtMost(t, `${name}: the last page`, 2, second, page(filter, { offset: last }))
       const middle = page(filter, { offset: Math.floor(total / 2) })
-      await costsAtMost(t, `${name}: in the middle`, 2.5, first, middle)
+      await costsAtMost(t, `${name}: in the middle`, 2, second, middle)
     }
   },
 )

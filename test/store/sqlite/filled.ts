@@ -46,8 +46,14 @@ export const fillLogs = (db: Connection, count: number): void => {
       ${numbers(0, count)}
       select '${TENANT}', iif(i % 50 < 25, 'card', 'token'), iif(i % 25 = 0, 'busy', 'e-' || i), 'read', 'Card retrieved',
         'trace', ${NOW} + i * 100, 'filled', i, '' from n`)
-    for (const [level, width] of LEVELS.entries())
-      db.exec(`insert into log_counts (tenant_id, level, bucket, entity_type, count)
-        select tenant_id, ${level}, created_at / ${width}, entity_type, count(*) from logs group by 1, 3, 4`)
+    // Of all logs together, and of the one entity that has many of its own.
+    for (const [entity, which] of [
+      ["''", '1 = 1'],
+      ['entity_id', "entity_id = 'busy'"],
+    ])
+      for (const [level, width] of LEVELS.entries())
+        db.exec(`insert into log_counts (tenant_id, level, entity_id, bucket, entity_type, count)
+          select tenant_id, ${level}, ${entity}, created_at / ${width}, entity_type, count(*) from logs
+          where ${which} group by 1, 3, 4, 5`)
   })()
 }
