@@ -96,6 +96,8 @@ const perform = (root, { file, args, env }) =>
  * @returns {Job[]}
  */
 const testJobs = (root, only) => {
+  // Whole programs that are broken and come back, several times in one test.
+  const patient = (/** @type {string} */ name) => name.startsWith('test/faults/')
   const slow = (/** @type {string} */ name) => SLOW.some((directory) => name.startsWith(`${directory}/`))
   return readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
@@ -103,7 +105,12 @@ const testJobs = (root, only) => {
     .filter((name) => only.length === 0 || only.some((part) => name.includes(part)))
     .sort((a, b) => Number(slow(b)) - Number(slow(a)) || a.localeCompare(b))
     .flatMap((name) => [
-      { name, file: process.execPath, args: [name] },
+      {
+        name,
+        file: process.execPath,
+        args: [name],
+        ...(patient(name) ? { env: { TAP_TIMEOUT: '290' } } : {}),
+      },
       // What HTTP does, gRPC does: every case of the specification runs on both (test/spec/transports.ts).
       ...(name.startsWith('test/spec/')
         ? [{ name: `${name} (gRPC)`, file: process.execPath, args: [name], env: { SPEC_TRANSPORT: 'grpc' } }]

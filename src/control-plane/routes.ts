@@ -82,8 +82,13 @@ const released = (settings: Settings, upstream: Upstream | UploadUpstream, brand
   }
 }
 
-/** The time that a request may stay on a route, counted from its beginning: the next route has its own. */
-const within = (ms: number) => ({ max_stream_duration: { max_stream_duration: duration(ms) } })
+/**
+ * The time that a request may stay on a route, counted from its beginning: the next route has its own. A gRPC caller's
+ * own deadline holds when it is shorter.
+ */
+const within = (ms: number) => ({
+  max_stream_duration: { max_stream_duration: duration(ms), grpc_timeout_header_max: duration(ms) },
+})
 
 /** Where a request waits whose body is wanted whole. */
 const waiting = ({ requestTimeoutMs, bodyLimit }: Settings) => ({

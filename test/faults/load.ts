@@ -10,7 +10,7 @@ const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key 
 /** Everything has its deadline far below this (ms). */
 const HANGS = 90_000
 /** ms between two calls of a lane: the faults are to be met, not the machine's limits. */
-const PAUSE = 25
+const PAUSE = 50
 const TOKENS = 12
 
 export interface Load {

@@ -47,7 +47,7 @@ t.test('the three printed lines show the card number at the destination, in sh a
     encoding: 'utf8',
     env: { PATH: process.env.PATH, SIDEVAULT_BOOTSTRAP_KEY: key },
   })
-  t.equal(JSON.parse(printed).body.card, '4242424242424242', 'the first key still holds')
+  t.equal(JSON.parse(printed).body?.card, '4242424242424242', `the first key still holds: ${printed}`)
   t.equal(await second.stop(), 0)
 })
 

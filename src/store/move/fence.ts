@@ -1,17 +1,20 @@
 import { AppError } from '../../common/errors.ts'
 import type { Connection } from '../sqlite/connection.ts'
 
-const FENCED = ['tenants', 'tenant_keys', 'tokens', 'records', 'idempotent_answers', 'logs'] as const
-
 /**
  * From its commit on nothing is written to the file any more, whoever has it open: what was answered as kept would be
  * missing in the store that the vault was moved to.
  */
 export const raiseFence = (db: Connection): void => {
-  for (const table of FENCED)
+  const tables = db
+    .prepare<[], { name: string }>(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
+    )
+    .all()
+  for (const { name } of tables)
     for (const verb of ['insert', 'update', 'delete'])
       db.exec(
-        `create trigger moved_${table}_${verb} before ${verb} on ${table} begin select raise(abort, 'moved'); end`,
+        `create trigger moved_${name}_${verb} before ${verb} on ${name} begin select raise(abort, 'moved'); end`,
       )
 }
 
