@@ -2,10 +2,11 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
 import { link, open, rm } from 'node:fs/promises'
-import { createInterface } from 'node:readline'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { AppError } from '../common/errors.ts'
+
+const NEWLINE = 0x0a
 
 /** What every file says last: without it, or with another digest, it is not whole. */
 export interface Digest {
@@ -74,6 +75,22 @@ export const writeLines = (path: string): LineWriter => {
   }
 }
 
+/** Cut at 0x0a only: `readline` cuts at U+2028 and U+2029 too, which stand in JSON as they are. */
+async function* cutLines(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  let held: Buffer[] = []
+  for await (const chunk of source) {
+    let at = 0
+    for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, at)) {
+      yield Buffer.concat([...held, chunk.subarray(at, end)])
+      held = []
+      at = end + 1
+    }
+    held.push(chunk.subarray(at))
+  }
+  const rest = Buffer.concat(held)
+  if (rest.length > 0) yield rest
+}
+
 /**
  * The lines of such a file, the last one included. Rejects with `invalid` where it is damaged: what was read before
  * counts only when the end was reached.
@@ -86,13 +103,13 @@ export async function* readLines(path: string): AsyncGenerator<unknown> {
   source.pipe(gunzip)
   let last: unknown
   try {
-    for await (const text of createInterface({ input: gunzip, crlfDelay: Number.POSITIVE_INFINITY })) {
+    for await (const line of cutLines(gunzip)) {
       if (last !== undefined) throw damagedFile(path)
-      const value: unknown = JSON.parse(text)
+      const value: unknown = JSON.parse(line.toString())
       if (typeof value === 'object' && value !== null && 'sha256' in value) {
         if (value.sha256 !== hash.digest('hex')) throw damagedFile(path)
         last = value
-      } else hash.update(`${text}\n`)
+      } else hash.update(line).update('\n')
       yield value
     }
   } catch (thrown) {

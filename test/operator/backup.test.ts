@@ -7,6 +7,8 @@ import { runRestore } from '../../src/operator/restore.ts'
 import { configOf, openVault, twoFolders } from './vault.ts'
 
 const CARD = { number: '4242424242424242', expiration_month: 12, expiration_year: 2030, cvc: '123' }
+/** Line separators of Unicode, which JSON does not escape. */
+const SEPARATED = 'one\u2028two\u2029three'
 const RULES = [
   {
     description: 'all',
@@ -20,13 +22,13 @@ const RULES = [
 t.test('a backup made while others write is one moment of the vault, and becomes one again', async (t) => {
   const { here, there, file } = twoFolders(t)
   const vault = await openVault(here)
-  const application = { name: 'a', type: 'private', rules: RULES }
+  const application = { name: SEPARATED, type: 'private', rules: RULES }
   const { json } = await vault.call('POST', '/applications', { body: application })
   const ids: string[] = []
   const create = async (body: unknown) => {
     ids.push((await vault.call('POST', '/tokens', { as: json.key, body })).json.id)
   }
-  await create({ type: 'card', data: CARD, metadata: { order: '7' } })
+  await create({ type: 'card', data: CARD, metadata: { order: SEPARATED } })
   for (let i = 1; i < 30; i++) await create({ data: `value ${i}` })
   const before = [...ids]
   let stop = false
@@ -61,7 +63,8 @@ t.test('a backup made while others write is one moment of the vault, and becomes
 
   const restored = await openVault(there, vault.key)
   const cards = await restored.call('GET', `/tokens/${ids[0]}`, { as: json.key })
-  t.match(cards.json, { data: { number: CARD.number }, metadata: { order: '7' } })
+  t.match(cards.json, { data: { number: CARD.number }, metadata: { order: SEPARATED } })
+  t.match((await restored.call('GET', '/applications')).json, { data: [{ name: SEPARATED }] })
   t.notOk('cvc' in cards.json.data, "a card's cvc does not get into backups")
   for (const [at, id] of before.entries())
     if (at > 0)
