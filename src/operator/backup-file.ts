@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createReadStream, createWriteStream } from 'node:fs'
-import { link, open, rm } from 'node:fs/promises'
+import { rm } from 'node:fs/promises'
 import { pipeline } from 'node:stream/promises'
 import { createGunzip, createGzip } from 'node:zlib'
 import { AppError } from '../common/errors.ts'
+import { partialFault, publish, syncPath } from './publish.ts'
 
 const NEWLINE = 0x0a
 
@@ -25,21 +26,20 @@ export interface LineWriter {
 export const damagedFile = (path: string): AppError =>
   new AppError('invalid', `"${path}" is damaged or was cut short. Take another copy; nothing was changed.`)
 
-const syncFile = async (path: string): Promise<void> => {
-  const file = await open(path, 'r')
-  try {
-    await file.sync()
-  } finally {
-    await file.close()
-  }
-}
-
 /** A gzip file of JSON lines (0600), which appears under its name when it is whole. An existing file is never replaced. */
 export const writeLines = (path: string): LineWriter => {
   const partial = `${path}.partial`
   const hash = createHash('sha256')
   const gzip = createGzip({ level: 3 })
-  const done = pipeline(gzip, createWriteStream(partial, { flags: 'wx', mode: 0o600 }))
+  const file = createWriteStream(partial, { flags: 'wx', mode: 0o600 })
+  let made = false
+  file.once('open', () => {
+    made = true
+  })
+  const closed = new Promise<void>((done) => file.once('close', done))
+  const done = pipeline(gzip, file).catch((thrown: unknown) => {
+    throw partialFault(partial, thrown)
+  })
   let failed: unknown
   done.catch((thrown: unknown) => {
     failed = thrown
@@ -59,18 +59,15 @@ export const writeLines = (path: string): LineWriter => {
       await send(`${JSON.stringify({ ...last(digest), ...digest })}\n`)
       gzip.end()
       await done
-      await syncFile(partial)
-      try {
-        await link(partial, path)
-      } catch (cause) {
-        throw new AppError('invalid', `"${path}" is there already. Choose another name.`, { cause })
-      }
+      await syncPath(partial)
+      await publish(partial, path)
       await rm(partial)
     },
     abort: async () => {
       gzip.destroy()
-      await done.catch(() => {})
-      await rm(partial, { force: true })
+      await closed
+      // One that was there before is another run's.
+      if (made) await rm(partial, { force: true })
     },
   }
 }

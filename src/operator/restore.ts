@@ -99,7 +99,7 @@ const load = async (
       } else if (typeof line.chunk === 'string') {
         const bytes = Buffer.from(line.chunk, 'base64')
         files[name] = (files[name] ?? 0) + bytes.length
-        await file?.write(bytes)
+        await file?.appendFile(bytes)
       } else end = line
     }
     await flush()

@@ -1,8 +1,9 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes, scrypt } from 'node:crypto'
 import { createReadStream } from 'node:fs'
-import { type FileHandle, link, open, rm } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
+import { partialFault, publish } from './publish.ts'
 
 /** Plaintext of a piece. */
 const PIECE = 65_536
@@ -67,14 +68,16 @@ export const writeSealed = async (path: string, passphrase: Secret<string>): Pro
   })
   const key = await keyOf(passphrase, salt, head)
   const partial = `${path}.partial`
-  const file: FileHandle = await open(partial, 'wx', 0o600)
-  await file.write(`${head}\n`)
+  const file: FileHandle = await open(partial, 'wx', 0o600).catch((thrown: unknown) => {
+    throw partialFault(partial, thrown)
+  })
+  await file.appendFile(`${head}\n`)
   let held: Buffer[] = []
   let size = 0
   let number = 0
   const seal = async (piece: Buffer, last: boolean): Promise<void> => {
     const cipher = createCipheriv('aes-256-gcm', key, nonceOf(number++, last))
-    await file.write(Buffer.concat([cipher.update(piece), cipher.final(), cipher.getAuthTag()]))
+    await file.appendFile(Buffer.concat([cipher.update(piece), cipher.final(), cipher.getAuthTag()]))
     piece.fill(0)
   }
   return {
@@ -95,9 +98,7 @@ export const writeSealed = async (path: string, passphrase: Secret<string>): Pro
       await file.sync()
       await file.close()
       try {
-        await link(partial, path)
-      } catch (cause) {
-        throw new AppError('invalid', `"${path}" is there already. Choose another name.`, { cause })
+        await publish(partial, path)
       } finally {
         await rm(partial, { force: true })
       }

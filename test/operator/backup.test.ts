@@ -86,6 +86,12 @@ t.test('with the root key in place a restore checks the seal and the audit chain
     runBackup(configOf(here), path, () => {}),
     { message: /is there already/ },
   )
+  writeFileSync(`${path}2.partial`, 'of another run')
+  await t.rejects(
+    runBackup(configOf(here), `${path}2`, () => {}),
+    { code: 'invalid', message: /2\.partial" is left of a run/ },
+  )
+  t.equal(readFileSync(`${path}2.partial`, 'utf8'), 'of another run', 'what is not its own stays')
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
   const told: string[] = []
   t.ok(await runRestore(configOf(there), path, (line) => told.push(line)))
