@@ -18,9 +18,10 @@ export const addBackupCommands = (root: Command): void => {
     .command('restore')
     .description('make a vault from a backup in an empty data directory, and verify it')
     .argument('<file>', 'what "backup" wrote')
+    .option('--unverified', 'without the root key: neither the seal nor the audit chain is checked', false)
     .addOption(configOption())
-    .action(async (file: string, { config }: { config?: string }) => {
+    .action(async (path: string, { config, unverified }: { config?: string; unverified: boolean }) => {
       const { runRestore } = await import('../operator/restore.ts')
-      await operate(config, (settings) => runRestore(settings, file, print))
+      await operate(config, (settings) => runRestore(settings, { path, unverified }, print))
     })
 }

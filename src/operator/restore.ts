@@ -5,14 +5,17 @@ import { verifyJournals } from '../audit/verify.ts'
 import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
+import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
-import { journalDirectory } from '../roles/foundation.ts'
+import { journalDirectory, openStoreKeys } from '../roles/foundation.ts'
 import { sqliteTarget } from '../store/copy/sqlite.ts'
 import type { Cell, CopyTable, CopyTarget } from '../store/copy/types.ts'
 import { SCHEMA_VERSION } from '../store/migrations/index.ts'
+import { openStore } from '../store/open.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
-import { type OperatedVault, type Print, refusePostgres, withVault } from './open-vault.ts'
+import { type Print, refusePostgres } from './open-vault.ts'
+import { partialFault, publish, syncPath } from './publish.ts'
 
 const BATCH = 500
 /** Names of journal files; nothing else is written from a backup. */
@@ -115,70 +118,125 @@ const load = async (
   }
 }
 
-const refuseFull = async (config: Config, path: string): Promise<void> => {
-  if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
+/** SQLite would play the logs of an older database into the one that is restored. */
+const DATABASE_FILES = ['', '-wal', '-shm', '-journal'] as const
+
+const refuseFull = async (config: Config): Promise<void> => {
   const journals = await readdir(journalDirectory(config)).catch((): string[] => [])
-  if (existsSync(config.store) || journals.length > 0)
+  if (DATABASE_FILES.some((end) => existsSync(config.store + end)) || journals.length > 0)
     throw new AppError(
       'invalid',
-      `The data directory "${config.dataDir}" holds a vault already. Set SIDEVAULT_DATA_DIR to an empty one.`,
+      `The data directory "${config.dataDir}" holds a vault already, or what is left of one. Set SIDEVAULT_DATA_DIR to an empty one.`,
     )
 }
 
-const syncFile = async (path: string): Promise<void> => {
-  const file = await open(path, 'r+')
-  await file.sync()
-  await file.close()
+/** Where a restored vault lies until it counts. */
+interface Staged {
+  readonly database: string
+  readonly folder: string
 }
 
-/** With the root key at hand: that it is the right one, that the file is what a vault of this key wrote, and the journals. */
-const verify = (config: Config, end: Readonly<Record<string, unknown>>, print: Print): Promise<boolean> => {
-  const check = async ({ keys, store }: OperatedVault): Promise<boolean> => {
-    if (keys.mac('audit', `backup ${end.sha256}`) !== end.mac) {
-      print('BROKEN  The backup was changed after it was made: its seal is not that of this vault.')
-      return false
-    }
-    const mac = (data: string | Buffer) => keys.mac('audit', data)
-    const { ok, journals } = await verifyJournals({ mac, logs: store.logs }, journalDirectory(config))
-    for (const { name, fault } of journals) if (fault) print(`BROKEN  ${name}: ${fault.reason}`)
-    if (ok) print('ok      the root key opens it, and the audit chain holds')
-    return ok
+/** Refuses when another restore works there, or was killed: of two at once one would publish what the other still writes. */
+const stage = async (config: Config): Promise<Staged> => {
+  const [database, folder] = [`${config.store}.restoring`, `${journalDirectory(config)}.restoring`]
+  if (existsSync(database)) throw partialFault(database, { code: 'EEXIST' })
+  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
+  await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
+    throw partialFault(folder, thrown)
+  })
+  return { database, folder }
+}
+
+/** Gives journals, then the database their names; nothing that is there meanwhile is replaced. */
+const publishVault = async (
+  config: Config,
+  { database, folder }: Staged,
+  files: readonly string[],
+): Promise<void> => {
+  const journals = journalDirectory(config)
+  await refuseFull(config)
+  await syncPath(database)
+  await syncPath(folder)
+  // Over an empty directory only.
+  await rename(folder, journals)
+  try {
+    await syncPath(config.dataDir)
+    await publish(database, config.store)
+  } catch (thrown) {
+    for (const name of files) await rm(join(journals, name), { force: true })
+    await rmdir(journals).catch(() => {})
+    throw thrown
   }
-  return withVault(config, check, { mode: 'read-write' })
+}
+
+/**
+ * Opens what was staged with the root key at hand: that it is the right one, that the file is what a vault of this key
+ * wrote, and the journals. `needed`: why the root key did not open it.
+ */
+const verify = async (
+  config: Config,
+  { database, folder }: Staged,
+  end: Readonly<Record<string, unknown>>,
+): Promise<{ readonly faults: readonly string[] } | { readonly needed: string }> => {
+  const log = createLog('operator', config.logLevel)
+  const store = await openStore({ location: database, mode: 'read-write', log })
+  try {
+    const keys = await openStoreKeys(config, store, false).catch((thrown: unknown) => {
+      if (thrown instanceof AppError) return thrown.message
+      throw thrown
+    })
+    if (typeof keys === 'string') return { needed: keys }
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    if (mac(`backup ${end.sha256}`) !== end.mac)
+      return { faults: ['The backup was changed after it was made: its seal is not that of this vault.'] }
+    const { journals } = await verifyJournals({ mac, logs: store.logs }, folder)
+    return { faults: journals.flatMap(({ name, fault }) => (fault ? [`${name}: ${fault.reason}`] : [])) }
+  } finally {
+    await store.close()
+  }
 }
 
 /**
  * `sidevault restore`: a backup into a data directory without a vault. Everything is checked before it counts: the
- * checksum, every count, references, and the database itself; then, when the root key is there, the seal of the whole
- * and the audit chain. False when these do not hold.
+ * checksum, every count, references, the database itself, the seal of the whole and the audit chain; false, and nothing
+ * is restored, when one of the last two does not hold. These two need the root key: without it only with `unverified`.
  */
-export const runRestore = async (config: Config, path: string, print: Print): Promise<boolean> => {
+export const runRestore = async (
+  config: Config,
+  { path, unverified }: { readonly path: string; readonly unverified: boolean },
+  print: Print,
+): Promise<boolean> => {
   refusePostgres(config)
-  await refuseFull(config, path)
-  const database = `${config.store}.restoring`
-  const folder = `${journalDirectory(config)}.restoring`
-  await rm(database, { force: true })
-  await rm(folder, { recursive: true, force: true })
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
+  await refuseFull(config)
+  const staged = await stage(config)
+  const { database, folder } = staged
   try {
     const { head, end } = await load(path, folder, (schema) =>
       sqliteTarget(database, schema, systemClock.now()),
     )
-    await syncFile(database)
-    await rmdir(journalDirectory(config)).catch(() => {})
-    await rename(folder, journalDirectory(config))
-    await rename(database, config.store)
-    const { tokens, tenants } = end.rows as Record<string, number>
-    print(`restored ${config.store}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`)
-    try {
-      return await verify(config, end, print)
-    } catch (thrown) {
-      if (!(thrown instanceof AppError) || thrown.code !== 'invalid') throw thrown
-      print(`needs   the root key ${head.root}: ${thrown.message}`)
+    const found = await verify(config, staged, end)
+    if ('faults' in found && found.faults.length > 0) {
+      for (const fault of found.faults) print(`BROKEN  ${fault}`)
+      print('Nothing was restored.')
       return false
     }
+    if ('needed' in found && !unverified)
+      throw new AppError(
+        'invalid',
+        `The backup needs the root key ${head.root}: ${found.needed} Put it in place first, so that the seal and the audit chain are checked, or restore without that check: --unverified. Nothing was restored.`,
+      )
+    await publishVault(config, staged, Object.keys(end.files as object))
+    const { tokens, tenants } = end.rows as Record<string, number>
+    print(`restored ${config.store}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`)
+    print(
+      'needed' in found
+        ? `UNVERIFIED It needs the root key ${head.root}: ${found.needed}`
+        : 'ok      the root key opens it, and the audit chain holds',
+    )
+    return true
   } finally {
     await rm(folder, { recursive: true, force: true })
-    await rm(database, { force: true })
+    for (const ending of DATABASE_FILES) await rm(database + ending, { force: true })
   }
 }

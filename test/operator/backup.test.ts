@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gunzipSync, gzipSync } from 'node:zlib'
 import t from 'tap'
@@ -53,10 +53,14 @@ t.test('a backup made while others write is one moment of the vault, and becomes
   t.notMatch(text, /"table":"idempotent_answers"/, 'what lives for hours is not')
 
   const told: string[] = []
-  t.notOk(await runRestore(configOf(there), path, (line) => told.push(line)))
-  t.match(told.at(-1), /^needs .*root\.key" does not exist/)
+  const restore = (unverified: boolean) =>
+    runRestore(configOf(there), { path, unverified }, (line) => told.push(line))
+  await t.rejects(restore(false), { code: 'invalid', message: /root\.key" does not exist.*--unverified/ })
+  t.same(readdirSync(there), [])
+  t.ok(await restore(true))
+  t.match(told.at(-1), /^UNVERIFIED .*root\.key" does not exist/)
   await t.rejects(
-    runRestore(configOf(there), path, () => {}),
+    runRestore(configOf(there), { path, unverified: false }, () => {}),
     { message: /holds a vault already/ },
   )
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
@@ -94,7 +98,7 @@ t.test('with the root key in place a restore checks the seal and the audit chain
   t.equal(readFileSync(`${path}2.partial`, 'utf8'), 'of another run', 'what is not its own stays')
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
   const told: string[] = []
-  t.ok(await runRestore(configOf(there), path, (line) => told.push(line)))
+  t.ok(await runRestore(configOf(there), { path, unverified: false }, (line) => told.push(line)))
   t.match(told, [/^restored .*2 tenants$/, /^ok .*audit chain holds/])
 })
 
@@ -127,16 +131,38 @@ t.test('a damaged, cut or foreign file restores nothing', async (t) => {
     const damaged = file('damaged.backup')
     writeFileSync(damaged, bytes)
     await t.rejects(
-      runRestore(configOf(there), damaged, () => {}),
+      runRestore(configOf(there), { path: damaged, unverified: false }, () => {}),
       { code: 'invalid', message: /is damaged.*nothing was changed|is not a backup|newer Sidevault/ },
       what,
     )
     t.strictSame(readdirSync(there), [], `nothing is left of one that is ${what}`)
   }
   await t.rejects(
-    runRestore(configOf(there), file('nothing'), () => {}),
+    runRestore(configOf(there), { path: file('nothing'), unverified: false }, () => {}),
     { message: /There is no file/ },
   )
   copyFileSync(join(here, 'root.key'), join(there, 'root.key'))
-  t.ok(await runRestore(configOf(there), path, () => {}), 'the folder is as good as new')
+  const sealedByAnother = file('forged.backup')
+  const forged = lines.map((line) => line.replace(/"mac":"./, '"mac":"~'))
+  writeFileSync(sealedByAnother, zipped(forged))
+  const told: string[] = []
+  const forgery = { path: sealedByAnother, unverified: true }
+  t.notOk(await runRestore(configOf(there), forgery, (line) => told.push(line)))
+  t.match(told, [/^BROKEN .*its seal is not that of this vault/, 'Nothing was restored.'])
+  t.same(readdirSync(there), ['root.key'])
+  for (const left of ['sidevault.db-wal', 'sidevault.db-journal', 'sidevault.db.restoring']) {
+    writeFileSync(join(there, left), 'old')
+    await t.rejects(
+      runRestore(configOf(there), { path, unverified: false }, () => {}),
+      { code: 'invalid', message: /what is left of one|left of a run/ },
+      left,
+    )
+    t.same(readdirSync(there).sort(), ['root.key', left], 'neither replaced nor removed')
+    rmSync(join(there, left))
+  }
+  t.ok(
+    await runRestore(configOf(there), { path, unverified: false }, () => {}),
+    'the folder is as good as new',
+  )
+  t.same(readdirSync(there).sort(), ['audit', 'root.key', 'sidevault.db'])
 })
