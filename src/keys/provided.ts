@@ -23,18 +23,31 @@ export const placeOf = (address: string, env: KeyPlace['env']): KeyPlace => ({
   signal: AbortSignal.timeout(PATIENCE),
 })
 
-/** The root key that a provider wrapped last for this store; undefined when it never did. `rows`: the service's own. */
+/**
+ * The root key that a provider wrapped last for this store; undefined when it never did. `rows`: the service's own. During
+ * a change to another address the newest is that one's, and this address opens the one before.
+ */
 export const providedKey = async (
   provider: KeyProvider,
   rows: readonly KeyRow[],
   place: KeyPlace,
 ): Promise<Secret<Buffer> | undefined> => {
-  const row = rows.filter(({ purpose }) => purpose === WRAPPED_ROOT).sort((a, b) => b.version - a.version)[0]
-  if (row === undefined) return undefined
-  const key = Buffer.from(await provider.unwrap(row.wrapped.toString('utf8', 1), place))
-  if (key.length !== KEY)
-    throw new AppError('invalid', `The key provider "${provider.scheme}" answered no root key of 32 bytes.`)
-  return new Secret(key)
+  let fault: unknown
+  for (const { wrapped } of rows
+    .filter(({ purpose }) => purpose === WRAPPED_ROOT)
+    .sort((a, b) => b.version - a.version))
+    try {
+      const key = Buffer.from(await provider.unwrap(wrapped.toString('utf8', 1), place))
+      if (key.length === KEY) return new Secret(key)
+      fault = new AppError(
+        'invalid',
+        `The key provider "${provider.scheme}" answered no root key of 32 bytes.`,
+      )
+    } catch (thrown) {
+      fault = thrown
+    }
+  if (fault !== undefined) throw fault
+  return undefined
 }
 
 /** A new root key under the provider, with the row that keeps it. */

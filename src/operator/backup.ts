@@ -1,7 +1,9 @@
 import { open } from 'node:fs/promises'
 import { listSegments } from '../audit/segments.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
+import { rootChangeIn } from '../keys/change-root.ts'
 import { rootIdOf } from '../keys/wrap.ts'
 import { journalDirectory } from '../roles/foundation.ts'
 import { openSnapshot } from '../store/copy/open.ts'
@@ -67,10 +69,16 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
 export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
   refusePostgres(config)
   return withVault(config, async ({ keys, store, record }) => {
+    const serviceKeys = await store.keys.keys('')
+    if (rootChangeIn(serviceKeys) !== undefined)
+      throw new AppError(
+        'conflict',
+        'A change of the root key is under way: a backup made now might open with neither key. Finish it first, by "sidevault keys rotate-root" as it was begun, then with --finish, and repeat this.',
+      )
     const lines = writeLines(path)
     try {
       await record('', 'service', 'backup', 'Backup begun')
-      const check = (await store.keys.keys('')).find(({ purpose }) => purpose === 'check')
+      const check = serviceKeys.find(({ purpose }) => purpose === 'check')
       const root = check && rootIdOf(check)
       const snapshot = await openSnapshot(config)
       const rows: Record<string, number> = {}

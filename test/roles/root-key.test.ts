@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
+import { runBackup } from '../../src/operator/backup.ts'
 import { runRotateRoot } from '../../src/operator/keys.ts'
 import { openFoundation } from '../../src/roles/foundation.ts'
 import { install } from '../../src/roles/install.ts'
@@ -72,6 +73,31 @@ t.test(
     await second.close()
   },
 )
+
+t.test('while a root key moves from one Transit server to another, starts with either work', async (t) => {
+  const [one, other] = [await startTransit(t), await startTransit(t)]
+  const before = process.env
+  process.env = { ...before, ...one.env }
+  t.teardown(() => {
+    process.env = before
+  })
+  const dataDir = t.testdir()
+  const [from, to] = [configOf(dataDir, one.source), configOf(dataDir, other.source)]
+  const first = await start(from, true)
+  await install(first, { given: undefined, now: 1, log })
+  await first.close()
+  const print = () => {}
+  await runRotateRoot(from, { to: other.source, finish: false }, print)
+  for (const config of [from, to]) await (await start(config, false)).close()
+  await t.rejects(runBackup(from, join(dataDir, 'copy'), print), {
+    code: 'conflict',
+    message: /change of the root key is under way/,
+  })
+  await runRotateRoot(to, { to: undefined, finish: true }, print)
+  await (await start(to, false)).close()
+  await t.rejects(start(from, false), { message: /./ })
+  await runBackup(to, join(dataDir, 'copy'), print)
+})
 
 t.test(
   'a provider comes from a folder of the plugin list, and nothing else of the plugin runs for it',
