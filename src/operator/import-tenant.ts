@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises'
+import { type FileHandle, open, rm } from 'node:fs/promises'
 import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { newId, newKey } from '../common/ids.ts'
@@ -93,18 +93,16 @@ const withLookups = async (
   return renewed === undefined ? { record: moved } : { record: moved, renewed }
 }
 
-/**
- * `sidevault import`: an exported tenant as a new tenant of this vault. Ids of tokens and records stay: they belong to the
- * tenant. Fingerprints and search terms are made anew. API keys cannot move, as only hashes of them are kept: the new
- * management key makes others. The map says what became of what.
- */
-export const runImport = (
+interface Import {
+  readonly path: string
+  readonly passphrase: Secret<string>
+  /** Path of a new file. */
+  readonly map: string
+}
+
+const importInto = (
   config: Config,
-  {
-    path,
-    passphrase,
-    map,
-  }: { readonly path: string; readonly passphrase: Secret<string>; readonly map: string },
+  { path, passphrase, map, file }: Import & { readonly file: FileHandle },
   print: Print,
 ): Promise<void> =>
   withKernel(config, async (vault) => {
@@ -195,14 +193,10 @@ export const runImport = (
       }
       await flush()
       const told = { tenant: { from: tenant.id, to: id }, tokens: 'same ids', records: 'same ids', counts }
-      await writeFile(
-        map,
+      await file.writeFile(
         `${JSON.stringify({ ...told, new_keys: proxyKeys, left_behind: left }, null, 2)}\n`,
-        {
-          flag: 'wx',
-          mode: 0o600,
-        },
       )
+      await file.sync()
     } catch (thrown) {
       await store.tenants.delete(id, systemClock.now())
       throw thrown
@@ -211,3 +205,24 @@ export const runImport = (
     print(`key     ${key.reveal()}`)
     print(`map     ${map}`)
   })
+
+/**
+ * `sidevault import`: an exported tenant as a new tenant of this vault. Ids of tokens and records stay: they belong to the
+ * tenant. Fingerprints and search terms are made anew. API keys cannot move, as only hashes of them are kept: the new
+ * management key makes others. The map says what became of what.
+ */
+export const runImport = async (config: Config, given: Import, print: Print): Promise<void> => {
+  const { map } = given
+  const file = await open(map, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    const sentence = `The map "${map}" could not be made (${cause.code}). Name another file with --map; nothing was changed.`
+    throw new AppError('invalid', sentence, { cause })
+  })
+  try {
+    await importInto(config, { ...given, file }, print)
+  } catch (thrown) {
+    await rm(map, { force: true })
+    throw thrown
+  } finally {
+    await file.close()
+  }
+}

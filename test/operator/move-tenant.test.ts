@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import t from 'tap'
 import { Secret } from '../../src/common/secret.ts'
 import { runExport } from '../../src/operator/export-tenant.ts'
@@ -158,6 +158,10 @@ t.test('a file that is altered, cut, or opened with another passphrase changes n
   for (const [what, bytes] of Object.entries(files))
     await t.rejects(attempt(bytes), { code: 'invalid', message: /does not open|not a tenant/ }, what)
   await t.rejects(attempt(whole, new Secret('another passphrase')), { message: /passphrase is another one/ })
+  writeFileSync(map, 'of another run')
+  await t.rejects(attempt(whole), { code: 'invalid', message: /map" could not be made \(EEXIST\)/ })
+  t.equal(readFileSync(map, 'utf8'), 'of another run')
+  rmSync(map)
   const after = await openVault(there)
   t.equal((await after.store.tenants.list()).length, 1)
   await after.close()
