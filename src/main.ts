@@ -96,6 +96,8 @@ const settingsHelp = (): string => {
 
 const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
 
+const warnLine = (line: string): void => void process.stderr.write(`${line}\n`)
+
 const program = (): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
@@ -137,11 +139,14 @@ const program = (): Command => {
   root
     .command('migrate-store')
     .description('move the vault of the data directory to an empty PostgreSQL database')
-    .requiredOption('--to <address>', 'postgres://user:password@host/database')
+    .requiredOption(
+      '--to <address>',
+      'env:<NAME>, a variable that holds postgres://user:password@host/database, or the address itself (its password in PGPASSWORD)',
+    )
     .addOption(file)
     .action(async (options: { config?: string; to: string }) => {
       const { migrateStore } = await import('./roles/migrate-store.ts')
-      await migrateStore(loadConfig(process.env, { file: options.config }), options.to, printLine)
+      await migrateStore(loadConfig(process.env, { file: options.config }), options.to, printLine, warnLine)
     })
   addPluginsCommand(root)
   addProtoCommand(root)

@@ -1,4 +1,5 @@
 import type { Command } from 'commander'
+import { StartError } from '../supervisor/start-error.ts'
 import { configOption, operate, print } from './operate.ts'
 
 /** `sidevault keys …`: on the store itself, whether the service runs or not. */
@@ -11,11 +12,16 @@ export const addKeysCommand = (root: Command): void => {
     .description('change the root key and wrap every key anew; run it again when it was cut short')
     .option(
       '--to <source>',
-      'where the new root key comes from; without, a new key file replaces the old one',
+      'where the new root key comes from (file:<path>, env:<NAME>, passphrase:env:<NAME>, transit:<address>); without, a new key file replaces the old one',
     )
     .option('--finish', 'end a change: every process has the new source now', false)
     .addOption(configOption())
     .action(async ({ config, to, finish }: { config?: string; to?: string; finish: boolean }) => {
+      if (to?.startsWith('passphrase:') && !to.startsWith('passphrase:env:'))
+        throw new StartError(
+          'A passphrase does not belong on the command line, where others see it and histories keep it. Put it into an environment variable: --to passphrase:env:<NAME>.',
+          { configuration: true },
+        )
       const { runRotateRoot } = await import('../operator/keys.ts')
       await operate(config, (settings) => runRotateRoot(settings, { to, finish }, print))
     })

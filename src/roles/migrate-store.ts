@@ -4,12 +4,33 @@ import type { Config } from '../config.ts'
 import { moveStore } from '../store/move/move.ts'
 import { StartError } from '../supervisor/start-error.ts'
 
+/** What `--to` says: an address, or `env:<NAME>` of the variable that holds it, for a command line is seen by others. */
+const addressIn = (to: string, warn: (line: string) => void): string => {
+  if (to.startsWith('env:')) {
+    const name = to.slice('env:'.length)
+    const address = process.env[name]
+    if (!address)
+      throw new StartError(`The environment variable "${name}" of --to is not set. Set it to postgres://….`, {
+        configuration: true,
+      })
+    return parsePostgres(address)
+  }
+  const address = parsePostgres(to)
+  if (new URL(address).password !== '')
+    warn(
+      'warning: a password on the command line is seen by others and kept in histories. Give the address as --to env:<NAME>, or the password as PGPASSWORD.',
+    )
+  return address
+}
+
 /** Moves the vault of the data directory to PostgreSQL, with a line for each table. */
 export const migrateStore = async (
   config: Config,
   to: string,
   print: (line: string) => void,
+  warn: (line: string) => void,
 ): Promise<void> => {
+  const address = addressIn(to, warn)
   if (!existsSync(config.store))
     throw new StartError(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
@@ -17,7 +38,7 @@ export const migrateStore = async (
   let told = performance.now()
   const rows = await moveStore({
     from: config.store,
-    to: parsePostgres(to),
+    to: address,
     onRows: (name, count) => {
       if (performance.now() - told < 1_000) return
       told = performance.now()

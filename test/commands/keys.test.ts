@@ -61,3 +61,15 @@ t.test('root key and data keys change under a service that goes on', async (t) =
   const logs = await again.call('GET', '/logs?entity_type=tenant', { key: again.managementKey })
   t.match(JSON.stringify(logs.json), /Data key rotated to version 2/)
 })
+
+t.test('secrets do not belong on the command line', async (t) => {
+  const cwd = t.testdir()
+  const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: cwd })
+  const refused = await run('keys', 'rotate-root', '--to', 'passphrase:correct horse battery')
+  t.match(refused, { code: 2, text: /--to passphrase:env:<NAME>/ })
+  t.notMatch(refused.text, /horse/)
+  t.match(await run('migrate-store', '--to', 'env:NONE'), { code: 2, text: /"NONE" of --to is not set/ })
+  const warned = await run('migrate-store', '--to', 'postgres://user:battery@localhost/vault')
+  t.match(warned, { code: 1, text: /^warning: a password on the command line(?:.*\n)*.*no database in/m })
+  t.notMatch(warned.text, /battery/)
+})
