@@ -20,9 +20,9 @@ const bodyOf = async (request: IncomingMessage): Promise<Record<string, unknown>
 }
 
 /**
- * A server with one Transit key (aes256-gcm96), written from the public API of OpenBao and Vault
+ * A server of ours with one Transit key (aes256-gcm96), written after the public API of OpenBao and Vault
  * (https://openbao.org/api-docs/secret/transit/): tokens, statuses, error bodies, key versions with their minimum, associated
- * data. The real servers are not to be had from the registries that tests may use.
+ * data.
  */
 export const startTransit = async (
   t: Test,
