@@ -163,8 +163,8 @@ export const createCounts = () => {
     write: async (session: Session): Promise<void> => {
       for (const group of ordered(groups))
         if (group.count !== 0 || group.last_created_at !== 0) await session.run(addCount, group)
+      // One that went and one that came leave the count as it is, but not the place.
       for (const moved of ordered(times))
-        // One that went and one that came leave the count as it is, but not the place.
         if (moved.count !== 0 || moved.first_seq !== moved.last_seq) await writeTimes(session, moved)
       for (const moved of ordered(tallies)) if (moved.count !== 0) await session.run(addTally, moved)
     },
