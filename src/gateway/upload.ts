@@ -14,11 +14,18 @@ export interface UploadLimits {
   readonly bytes: number
   /** Strings, fields or texts with expressions. */
   readonly expressions: number
+  /** Bytes that one of them becomes. */
+  readonly printed: number
   /** Bodies on their way at once. */
   readonly running: number
 }
 
-export const UPLOAD_LIMITS: UploadLimits = { bytes: 1024 ** 3, expressions: 10_000_000, running: 32 }
+export const UPLOAD_LIMITS: UploadLimits = {
+  bytes: 1024 ** 3,
+  expressions: 10_000_000,
+  printed: 4 * 1024 ** 2,
+  running: 32,
+}
 
 export interface UploadDeps {
   readonly flow: Flow
@@ -34,7 +41,7 @@ export interface UploadDeps {
 
 /** Tokens that are looked up, and whose values are held, at once. */
 const BATCH = 500
-/** Bytes that are sent together, about. */
+/** Bytes that are sent together, at most. */
 const PIECE = 65_536
 const NOTHING = Buffer.alloc(0)
 
@@ -42,6 +49,12 @@ const tooLarge = (limit: number) =>
   new AppError(
     'too_large',
     `The body is larger than ${limit} bytes, as sent or with its values in. Send it in several.`,
+  )
+
+const tooLong = (limit: number) =>
+  new AppError(
+    'too_large',
+    `An expression becomes more than ${limit} bytes. Name a smaller token, or use other filters.`,
   )
 
 /** Throws `malformed` for a request whose body is needed whole. */
@@ -81,8 +94,7 @@ function* batchesOf(replacements: readonly Replacement[]): Generator<{
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
 async function* piecesOf(
   { bytes, replacements }: Part,
-  encoding: PartReader['encoding'],
-  use: UploadDeps['use'],
+  { reader: { encoding }, limits, use }: Pick<UploadDeps, 'reader' | 'limits' | 'use'>,
 ): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
   let size = 0
@@ -91,24 +103,26 @@ async function* piecesOf(
     chunks.push(chunk)
     size += chunk.length
   }
-  const taken = (): Buffer => {
-    const piece = Buffer.concat(chunks, size)
+  function* taken(): Generator<Buffer> {
+    const all = Buffer.concat(chunks, size)
     chunks = []
     size = 0
-    return piece
+    for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
   const work = bodyWork()
   for (const { ids, batch } of batchesOf(replacements)) {
     const resolve: Resolve = resolver(await use(ids))
     for (const replacement of batch) {
       add(bytes.subarray(from, replacement.start))
-      add(Buffer.from(replacement.print(resolve, work), encoding))
+      const printed = replacement.print(resolve, work)
+      if (Buffer.byteLength(printed, encoding) > limits.printed) throw tooLong(limits.printed)
+      add(Buffer.from(printed, encoding))
       from = replacement.end
-      if (size >= PIECE) yield taken()
+      if (size >= PIECE) yield* taken()
     }
   }
   add(bytes.subarray(from))
-  if (size > 0) yield taken()
+  yield* taken()
 }
 
 /**
@@ -116,7 +130,7 @@ async function* piecesOf(
  * goes: the request must then be broken off.
  */
 export const passOn = async (deps: UploadDeps): Promise<void> => {
-  const { flow, reader, limits, patienceMs, use, release } = deps
+  const { flow, reader, limits, patienceMs, release } = deps
   let came = 0
   let went = 0
   let expressions = 0
@@ -142,7 +156,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
         `There are more than ${limits.expressions} expressions in one body. Send several.`,
       )
     let last: Buffer = NOTHING
-    for await (const piece of piecesOf(part, reader.encoding, use)) {
+    for await (const piece of piecesOf(part, deps)) {
       went += piece.length
       if (went > limits.bytes) throw tooLarge(limits.bytes)
       await letGo()

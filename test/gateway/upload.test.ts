@@ -1,0 +1,43 @@
+import t from 'tap'
+import { createExpressions } from '../../src/expressions/expressions.ts'
+import { createPartReader } from '../../src/gateway/body/parts.ts'
+import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
+import type { Portion } from '../../src/gateway/flow.ts'
+import { passOn, UPLOAD_LIMITS, type UploadDeps } from '../../src/gateway/upload.ts'
+import { TOKENS } from '../kit/egress.ts'
+
+/** Passes text on that comes in these portions; what went, piece by piece. */
+const passed = async (portions: Iterable<string>, more: Partial<UploadDeps> = {}) => {
+  const pieces: Buffer[] = []
+  const left: Portion[] = Array.from(portions, (text) => ({ bytes: Buffer.from(text), isLast: false }))
+  left.push({ bytes: Buffer.alloc(0), isLast: true })
+  await passOn({
+    flow: {
+      read: async () => left.shift(),
+      write: async (answer) => {
+        if (answer.kind === 'piece') pieces.push(answer.body)
+      },
+      end: async (bytes) => {
+        pieces.push(bytes)
+      },
+    },
+    reader: createPartReader('text/plain', undefined, createExpressions(), BODY_LIMITS),
+    limits: UPLOAD_LIMITS,
+    patienceMs: 1_000,
+    use: async (ids) => new Map(ids.map((id) => [id, TOKENS[id] as NonNullable<(typeof TOKENS)[string]>])),
+    release: async () => {},
+    ...more,
+  })
+  return pieces
+}
+
+const MIB = 1024 * 1024
+
+t.test('one expression becomes a few megabytes at most, and goes in small pieces', async (t) => {
+  const grown = (times: number) => `{{ long | replace: 'x', '${'y'.repeat(times)}' }}`
+  const pieces = await passed([grown(40)])
+  t.equal(Buffer.concat(pieces).toString(), 'y'.repeat(4_000_000))
+  t.ok(pieces.every(({ length }) => length <= 65_536))
+  const limits = { ...UPLOAD_LIMITS, printed: MIB }
+  await t.rejects(passed([grown(11)], { limits }), { code: 'too_large' })
+})
