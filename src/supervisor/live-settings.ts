@@ -54,10 +54,13 @@ export const createLiveSettings = (config: Config, deps: LiveSettingsDeps): Live
   const take = async (next: Config): Promise<void> => {
     const options = await deps.envoyOptions(next)
     await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
+    // A process that is born while the others are told begins with what Envoy has.
+    current = next
     await deps.tell(next.file.reveal())
     const { trustBundle } = options.egress
-    await keepTrustBundle(dirname(trustBundle), trustBundle)
-    current = next
+    await keepTrustBundle(dirname(trustBundle), trustBundle).catch((error: unknown) =>
+      log.warn(`old trust bundles are not removed: ${String(error)}`),
+    )
   }
 
   const reload = async (): Promise<Reloaded> => {

@@ -1,0 +1,39 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import type { Log } from '../../src/common/log.ts'
+import { loadConfig } from '../../src/config.ts'
+import { createLiveSettings } from '../../src/supervisor/live-settings.ts'
+import { silentLog } from '../kit/egress.ts'
+
+t.test('a process born while the others are told begins with what they are told', async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-settings-'))
+  t.teardown(() => rmSync(directory, { recursive: true }))
+  const config = loadConfig({}, { file: undefined, cwd: directory })
+  const warnings: unknown[] = []
+  let atTell: unknown
+  const settings = createLiveSettings(config, {
+    control: { change: async () => {}, restarted() {}, status: () => [], close: async () => {} },
+    envoyOptions: async () => ({
+      gatewaySockets: [],
+      apiSocket: '',
+      envoyAdminSocket: '',
+      brands: [],
+      listen: { host: '', port: 0 },
+      egress: { allow: [], http: false, trustBundle: join(directory, 'missing', 'trust.pem') },
+    }),
+    tell: async () => {
+      atTell = settings.current
+    },
+    env: {},
+    configFile: undefined,
+    log: { ...silentLog(), warn: (message: unknown) => warnings.push(message) } as unknown as Log,
+  })
+  t.teardown(() => settings.close())
+  t.equal(settings.current, config)
+  await settings.reload()
+  t.not(settings.current, config)
+  t.equal(atTell, settings.current)
+  t.match(warnings, [/trust bundles are not removed: .*ENOENT/], 'which undoes nothing')
+})
