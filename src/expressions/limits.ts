@@ -18,6 +18,8 @@ export const LIMITS = {
   storedWork: 8_388_608,
   /** Units for all expressions of a body. */
   bodyWork: 134_217_728,
+  /** Units more for each byte of a body that comes in parts: what a whole one of 8 MiB has. */
+  byteWork: 16,
   /** Units that a template or a turn of a loop counts for. */
   step: 50,
   /** Units that a character or element counts for in a filter of ours. */

@@ -36,5 +36,27 @@ export const createWork = (units: number, whole?: Pick<Work, 'use'>): Work => {
 /** For all expressions of a body, or of all tokens made by one call. */
 export const bodyWork = (): Work => createWork(LIMITS.bodyWork)
 
+/** For all expressions of a body that comes in parts. */
+export interface GrowingWork extends Work {
+  /** So many bytes more have come. */
+  came(bytes: number): void
+}
+
+/** It grows with the body, so that a large one may hold as many expressions for its size as a whole one. */
+export const growingWork = (): GrowingWork => {
+  let left: number = LIMITS.bodyWork
+  const use = (wanted: number): void => {
+    if (wanted > 0) left -= wanted
+    if (left < 0) throw exhausted()
+  }
+  return {
+    use,
+    check: () => use(LIMITS.step),
+    came: (bytes) => {
+      left += bytes * LIMITS.byteWork
+    },
+  }
+}
+
 /** For one stored expression, or all of one mask; counted in `whole` as well. */
 export const storedWork = (whole?: Pick<Work, 'use'>): Work => createWork(LIMITS.storedWork, whole)

@@ -1,7 +1,8 @@
 /** A body that goes on as it comes: expressions are replaced in what has arrived, before any of it leaves. */
+import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../common/errors.ts'
 import type { Resolve } from '../expressions/types.ts'
-import { bodyWork } from '../expressions/work.ts'
+import { growingWork, type Work } from '../expressions/work.ts'
 import type { UsedToken } from '../sdk/index.ts'
 import type { Accepted } from './accept.ts'
 import type { Part, PartReader } from './body/parts.ts'
@@ -43,6 +44,8 @@ export interface UploadDeps {
 const BATCH = 500
 /** Bytes that are sent together, at most. */
 const PIECE = 65_536
+/** Milliseconds that one body may keep all others waiting. */
+const TURN_MS = 20
 const NOTHING = Buffer.alloc(0)
 
 const tooLarge = (limit: number) =>
@@ -95,6 +98,7 @@ function* batchesOf(replacements: readonly Replacement[]): Generator<{
 async function* piecesOf(
   { bytes, replacements }: Part,
   { reader: { encoding }, limits, use }: Pick<UploadDeps, 'reader' | 'limits' | 'use'>,
+  work: Work,
 ): AsyncGenerator<Buffer> {
   let chunks: Buffer[] = []
   let size = 0
@@ -109,7 +113,7 @@ async function* piecesOf(
     size = 0
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
-  const work = bodyWork()
+  let began = performance.now()
   for (const { ids, batch } of batchesOf(replacements)) {
     const resolve: Resolve = resolver(await use(ids))
     for (const replacement of batch) {
@@ -119,6 +123,9 @@ async function* piecesOf(
       add(Buffer.from(printed, encoding))
       from = replacement.end
       if (size >= PIECE) yield* taken()
+      if (performance.now() - began < TURN_MS) continue
+      await turn()
+      began = performance.now()
     }
   }
   add(bytes.subarray(from))
@@ -135,6 +142,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
   let went = 0
   let expressions = 0
   let released = false
+  const work = growingWork()
   const letGo = async () => {
     if (released) return
     released = true
@@ -147,6 +155,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
       continue
     }
     came += portion.bytes.length
+    work.came(portion.bytes.length)
     const part = reader.push(portion.bytes, portion.isLast)
     expressions += part.replacements.length
     if (came > limits.bytes) throw tooLarge(limits.bytes)
@@ -156,7 +165,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
         `There are more than ${limits.expressions} expressions in one body. Send several.`,
       )
     let last: Buffer = NOTHING
-    for await (const piece of piecesOf(part, deps)) {
+    for await (const piece of piecesOf(part, deps, work)) {
       went += piece.length
       if (went > limits.bytes) throw tooLarge(limits.bytes)
       await letGo()

@@ -41,3 +41,26 @@ t.test('one expression becomes a few megabytes at most, and goes in small pieces
   const limits = { ...UPLOAD_LIMITS, printed: MIB }
   await t.rejects(passed([grown(11)], { limits }), { code: 'too_large' })
 })
+
+const costly = (at: number) => `{{ '${at}' | pad_left: 10000 | replace: ' ', '${'y'.repeat(100)}' | size }}\n`
+
+t.test('what expressions cost is counted for the body, however many parts it comes in', async (t) => {
+  const parts = (count: number) => Array.from({ length: count }, (_, at) => costly(at))
+  const one = await passed([costly(0)])
+  t.match(Buffer.concat(one).toString(), /^99\d{4}\n$/)
+  await t.rejects(passed(parts(200)), { code: 'bad_expression' })
+})
+
+t.test('a body of literal expressions lets others have their turn', async (t) => {
+  let turns = 0
+  let running = true
+  const other = () => {
+    turns++
+    if (running) setImmediate(other)
+  }
+  setImmediate(other)
+  await passed([Array.from({ length: 40 }, (_, at) => costly(at)).join('')]).finally(() => {
+    running = false
+  })
+  t.ok(turns > 2, `${turns} turns`)
+})
