@@ -38,6 +38,9 @@ export interface ExchangeMetadata {
  */
 export const CLUSTER_HEADER = 'x-sidevault-cluster'
 
+/** The names of those clusters begin with it, and those of no others. */
+export const IDENTITY_PREFIX = 'destination_tls_'
+
 /** The five methods that `/proxy` takes (interface "Ephemeral proxy"). */
 export const PROXY_METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 

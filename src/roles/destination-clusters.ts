@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
+import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
 import type { DestinationTls } from '../sdk/index.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 
@@ -43,7 +44,7 @@ export const createDestinationClusters = (
   }
 
   return async (tls, tenantId) => {
-    const name = `destination_tls_${tls.id}`
+    const name = `${IDENTITY_PREFIX}${tls.id}`
     let asking = asked.get(name)
     if (asking === undefined) {
       asking = ask(name, tenantId, tls)

@@ -4,6 +4,7 @@ import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
+import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
 import { createDiscovery, type KindStatus, NotTaken, type Question } from '../control-plane/discovery.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
 import { createSnapshot, isSame, overlapping, type Snapshot } from '../control-plane/snapshot.ts'
@@ -20,8 +21,8 @@ const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
   KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
 )
 
-/** `PUT /identities/<name>`: a gateway's request for a cluster of that name. */
-const IDENTITY = /^PUT \/identities\/([a-z0-9_-]{1,100})$/
+/** `PUT /identities/<name>`: a gateway's request for a cluster of that name, which no other kind of cluster has. */
+const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,100})$`)
 
 export interface Control {
   /**

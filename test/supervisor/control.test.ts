@@ -6,6 +6,7 @@ import t, { type Test } from 'tap'
 import { NotTaken } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { startControl } from '../../src/supervisor/control.ts'
+import { callSocket } from '../../src/supervisor/socket-call.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { silentLog } from '../kit/egress.ts'
 import { startControlledEnvoy } from '../kit/envoy.ts'
@@ -126,4 +127,14 @@ t.test("the key of the edge's certificate is in no file and no dump", async (t) 
   t.notMatch(dump, Buffer.from(tls.key).toString('base64').slice(0, 60))
   t.match(dump, /redacted/)
   t.notMatch(readFileSync(join(directory, 'envoy.json'), 'utf8'), secret)
+})
+
+t.test('a gateway is given clusters of certificates, and none of another name', async (t) => {
+  const { control } = await start(t)
+  const put = (name: string) =>
+    callSocket('control.sock', 'PUT', `/identities/${name}`, { body: { owner: 'tenant' }, timeoutMs: 10_000 })
+  for (const name of ['destination_https', 'gateway', 'xdestination_tls_1'])
+    t.equal((await put(name)).status, 404, name)
+  t.equal((await put('destination_tls_1')).status, 200)
+  t.ok(control.status().every(({ refused }) => refused === 0))
 })
