@@ -16,6 +16,8 @@ export interface Acceptance {
 }
 
 export interface Accepted extends Identity {
+  /** By what the caller was identified. */
+  readonly request: CallHead
   readonly destination: Destination
   readonly upstream: Upstream
   /** With the upstream `tls`. */
@@ -79,7 +81,8 @@ export const acceptHead = async (
   if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(path, brands.keyParameters)
   const proxyKey = branded(head, brands, 'proxyKey') ?? suffix.proxyKeys[0]
-  const identity = await identify({ head, proxyKey, dryRun: asks(head, brands, 'dryRun') })
+  const request = { head, proxyKey, dryRun: asks(head, brands, 'dryRun') }
+  const identity = await identify(request)
   if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
     throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
   const destination = destinationOf(head, brand, acceptance, identity.proxy)
@@ -87,6 +90,7 @@ export const acceptHead = async (
     throw new AppError('destination_forbidden', 'The destination is this gateway itself. Use another one.')
   return {
     ...identity,
+    request,
     ...(await wayTo(destination, identity, acceptance)),
     destination,
     method,

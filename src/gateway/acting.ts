@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
-import type { Accepted } from './accept.ts'
+import type { Identity } from './identify.ts'
 
 export interface ActingDeps {
   /** The caller that an application of a stored proxy is; rejects when it is gone. Absent: all are. */
@@ -22,14 +22,14 @@ const asApplication = (
 }
 
 /** Whose grants a call's expressions are evaluated under. */
-export const actingIn = (deps: ActingDeps, { caller, proxy }: Accepted): Caller | Promise<Caller> =>
+export const actingIn = (deps: ActingDeps, { caller, proxy }: Identity): Caller | Promise<Caller> =>
   caller.actorType === 'anonymous' ? asApplication(deps, proxy, caller) : caller
 
 /**
  * The same for a dry run, whose answer shows masks to its caller. A management application acts as the proxy's when it
  * could give itself that part by changing the proxy; everybody else acts as themselves.
  */
-export const actingInDryRun = (deps: ActingDeps, { caller, proxy }: Accepted): Caller | Promise<Caller> =>
+export const actingInDryRun = (deps: ActingDeps, { caller, proxy }: Identity): Caller | Promise<Caller> =>
   caller.applicationType === 'management' && caller.grants.permissions.includes('proxy:update')
     ? asApplication(deps, proxy, caller)
     : caller

@@ -264,9 +264,11 @@ const createExchange = (shared: Shared): Exchange => {
 
   const pass = (accepted: Accepted, head: Head, flow: Flow): Promise<void> => {
     const { contentType, contentEncoding } = accepted
-    let acting: Caller | undefined
+    // A body may take minutes, and a key that is deleted meanwhile opens nothing any more.
+    const actingNow = async (): Promise<Caller> =>
+      actingIn(deps, await identify({ ...deps, admit: undefined }, brands, accepted.request, () => {}))
     const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
-      acting ??= await actingIn(deps, accepted)
+      const acting = await actingNow()
       checkUse(acting)
       if (ids.length === 0) return new Map()
       const used = await deps.vault.use(ids, {

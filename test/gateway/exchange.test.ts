@@ -5,6 +5,7 @@ import type { Log } from '../../src/common/log.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import { createExchanges, type ExchangeDeps, type ExchangeOptions } from '../../src/gateway/exchange.ts'
+import type { Flow } from '../../src/gateway/flow.ts'
 import { brandRules, type Head } from '../../src/gateway/headers.ts'
 import type { Answer } from '../../src/gateway/types.ts'
 import { UPLOAD_LIMITS } from '../../src/gateway/upload.ts'
@@ -262,4 +263,31 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
   await passed.exchange.answerHeaders(answerHead({ 'content-type': 'text/plain' }), false)
   passed.exchange.abandon()
   t.equal(lines.length, 2, 'once')
+})
+
+t.test('a key that is deleted in the middle of a body lets no further value out', async (t) => {
+  let deleted = false
+  const { authenticator } = createFarSide().deps
+  const { exchange, far } = setUp({
+    dial: async (_host, port) => `192.0.2.1:${port}`,
+    authenticator: { authenticate: (key) => authenticator.authenticate(deleted ? undefined : key) },
+  })
+  // An expression is read once all that it could be is there.
+  const fill = 'x'.repeat(2_000)
+  const went: Answer[] = []
+  const flow: Flow = {
+    read: async () => {
+      deleted = went.length > 1
+      return { bytes: Buffer.from(`{{ name }}${fill}`), isLast: false }
+    },
+    write: async (answer) => {
+      went.push(answer)
+    },
+    end: () => Promise.reject(new Error('a body that is broken off has no end')),
+  }
+  await exchange.upload(head(), false, flow)
+  const body = Buffer.from(`${TOKENS.name?.data}${fill}`)
+  t.match(went, [{ kind: 'release' }, { kind: 'piece', body, isLast: false }, { kind: 'reply' }])
+  t.equal(problemOf(went[2] as Answer).status, 401)
+  t.equal(far.uses.length, 1)
 })
