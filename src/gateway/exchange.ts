@@ -338,7 +338,7 @@ const createExchange = (shared: Shared): Exchange => {
         const work = deps.admission.run(0, () => takeUpload(head))
         const accepted = await patience.within(options.stepMs, work)
         if (endOfStream) await flow.write(await letGo(accepted, strippedNames(head, brands)))
-        else await deps.uploads.run(0, () => pass(accepted, head, flow))
+        else await deps.uploads.run(0, () => pass(accepted, head, flow), accepted.caller.tenantId)
         account.finish('forwarded')
       } catch (thrown) {
         if (gone) account.finish('interrupted')

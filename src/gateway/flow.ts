@@ -18,8 +18,8 @@ export interface Portion {
 export interface Flow {
   /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
   read(ms?: number): Promise<Portion | undefined>
-  /** Resolves when there is room for more. */
-  write(answer: Answer): Promise<void>
+  /** Resolves when there is room for more, or after `ms`. */
+  write(answer: Answer, ms?: number): Promise<void>
   /** The body's last piece. */
   end(bytes: Buffer): Promise<void>
 }
@@ -45,15 +45,19 @@ const PORTION = 262_144
 /** A promise that others settle. */
 const createSignal = () => {
   let waiting: { resolve(): void; reject(error: Error): void } | undefined
+  const wake = (): void => {
+    waiting?.resolve()
+    waiting = undefined
+  }
   return {
-    wait: () =>
-      new Promise<void>((resolve, reject) => {
+    /** Resolves when it is woken, after `ms` at the latest. */
+    wait: (ms?: number) => {
+      const timer = ms === undefined ? undefined : setTimeout(wake, ms)
+      return new Promise<void>((resolve, reject) => {
         waiting = { resolve, reject }
-      }),
-    wake: () => {
-      waiting?.resolve()
-      waiting = undefined
+      }).finally(() => clearTimeout(timer))
     },
+    wake,
     fail: (error: Error) => {
       waiting?.reject(error)
       waiting = undefined
@@ -96,15 +100,14 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
       async read(ms) {
         if (over) throw gone()
         if (size === 0 && !isLast) {
-          const timer = ms === undefined ? undefined : setTimeout(more.wake, ms)
-          await more.wait().finally(() => clearTimeout(timer))
+          await more.wait(ms)
           if (size === 0 && !isLast) return undefined
         }
         return arrived()
       },
-      async write(answer) {
+      async write(answer, ms) {
         send(answer)
-        if (full) await room.wait()
+        if (full) await room.wait(ms)
       },
       async end(bytes) {
         send({ kind: 'piece', body: bytes, isLast: !hasTrailers })

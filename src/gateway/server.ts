@@ -66,7 +66,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     running: limits.running ?? 512,
     bytes: limits.runningBytes ?? 256 * MIB,
   })
-  const uploads = createAdmission({ running: upload.running, bytes: 0 })
+  const uploads = createAdmission({ running: upload.running, ofOwner: upload.ofTenant, bytes: 0 })
   const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
     createExchanges(
       { ...deps, admission, uploads },

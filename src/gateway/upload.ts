@@ -19,6 +19,10 @@ export interface UploadLimits {
   readonly printed: number
   /** Bodies on their way at once. */
   readonly running: number
+  /** Of one tenant. */
+  readonly ofTenant: number
+  /** Milliseconds from a body's first to its last. */
+  readonly ms: number
 }
 
 export const UPLOAD_LIMITS: UploadLimits = {
@@ -26,6 +30,8 @@ export const UPLOAD_LIMITS: UploadLimits = {
   expressions: 10_000_000,
   printed: 4 * 1024 ** 2,
   running: 32,
+  ofTenant: 8,
+  ms: 900_000,
 }
 
 export interface UploadDeps {
@@ -59,6 +65,9 @@ const tooLong = (limit: number) =>
     'too_large',
     `An expression becomes more than ${limit} bytes. Name a smaller token, or use other filters.`,
   )
+
+const tooSlow = () =>
+  new AppError('destination_timeout', 'The body takes longer than it may. Send it in several.')
 
 /** Throws `malformed` for a request whose body is needed whole. */
 export const checkStreamable = ({ dryRun, proxy, upstream }: Accepted): void => {
@@ -143,13 +152,19 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
   let expressions = 0
   let released = false
   const work = growingWork()
+  const end = performance.now() + limits.ms
+  const left = (): number => {
+    const ms = end - performance.now()
+    if (ms <= 0) throw tooSlow()
+    return ms
+  }
   const letGo = async () => {
     if (released) return
     released = true
     await release()
   }
   for (;;) {
-    const portion = await flow.read(released ? undefined : patienceMs)
+    const portion = await flow.read(released ? left() : Math.min(left(), patienceMs))
     if (portion === undefined) {
       await letGo()
       continue
@@ -169,7 +184,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
       went += piece.length
       if (went > limits.bytes) throw tooLarge(limits.bytes)
       await letGo()
-      if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false })
+      if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
       last = piece
     }
     if (portion.isLast) {
@@ -177,6 +192,6 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
       await flow.end(last)
       return
     }
-    if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false })
+    if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
   }
 }

@@ -64,3 +64,19 @@ t.test('a body of literal expressions lets others have their turn', async (t) =>
   })
   t.ok(turns > 2, `${turns} turns`)
 })
+
+t.test('a body that never ends is broken off in its time, with no more than its beginning out', async (t) => {
+  const forever = function* () {
+    for (;;) yield 'x'
+  }
+  const source = forever()
+  const flow: UploadDeps['flow'] = {
+    read: async (ms) => {
+      await new Promise((resolve) => setTimeout(resolve, Math.min(ms ?? 0, 5)))
+      return { bytes: Buffer.from(String(source.next().value)), isLast: false }
+    },
+    write: async () => {},
+    end: () => Promise.reject(new Error('it has no end')),
+  }
+  await t.rejects(passed([], { flow, limits: { ...UPLOAD_LIMITS, ms: 50 } }), { code: 'destination_timeout' })
+})
