@@ -6,6 +6,8 @@ interface Due {
   readonly limit: number
 }
 
+// The purges say what is due a second time: a row that was waited for may have changed since the list was made.
+
 interface OfTenant {
   readonly tenant_id: string
   readonly limit: number
@@ -21,14 +23,18 @@ export const purgeRecords = serviceStatement<Due>(({ builder }, slot) =>
         .orderBy('expires_at')
         .limit(slot('limit'))
         .select('seq'),
-    ),
+    )
+    .where('expires_at', '<=', slot('now')),
 )
 
 export const purgeAnswers = serviceStatement<Due>(({ builder }, slot) =>
-  builder.deleteFrom('idempotent_answers').where(
-    sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
-      where expires_at <= ${slot('now')} order by expires_at limit ${slot('limit')})`,
-  ),
+  builder
+    .deleteFrom('idempotent_answers')
+    .where(
+      sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
+        where expires_at <= ${slot('now')} order by expires_at limit ${slot('limit')})`,
+    )
+    .where('expires_at', '<=', slot('now')),
 )
 
 /** What answers show of tokens that have expired, or of members that have. */
@@ -39,7 +45,8 @@ export const purgeShown = serviceStatement<Due>(({ builder }, slot) =>
     .where(
       sql<SqlBool>`(tenant_id, key) in (select tenant_id, key from idempotent_answers
         where shown_until <= ${slot('now')} order by shown_until limit ${slot('limit')})`,
-    ),
+    )
+    .where('shown_until', '<=', slot('now')),
 )
 
 /** Months before `month`. */

@@ -203,7 +203,9 @@ export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(
         .orderBy('ephemeral_until')
         .limit(slot('limit'))
         .select('seq'),
-    ),
+    )
+    // Again: a row that was waited for may have changed.
+    .where('ephemeral_until', '<=', slot('now')),
 )
 
 export const insertTerm = statement<Schema['token_terms']>(({ builder }, slot) =>
