@@ -1,7 +1,6 @@
 import type { Compilable } from 'kysely'
 import type { CommandName, Commands } from './commands/registry.ts'
 import type { Dialect } from './dialect.ts'
-import type { Schema } from './schema.ts'
 import type { Statement } from './statement.ts'
 
 /** One connection, as repositories and commands see it on either engine. */
@@ -17,14 +16,10 @@ export interface Session {
   query<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
   /**
    * Inside a command: waits until no other transaction holds a lock of this name, and holds it to the end. Needed
-   * where a check spans rows that do not exist yet; SQLite's writers are one after the other anyway.
+   * where a check spans rows that do not exist yet; SQLite's writers are one after the other anyway. What the command
+   * reads from then on holds all that earlier holders wrote. `shared`: besides others that share it.
    */
-  lock(name: string): Promise<void>
-  /**
-   * Inside a command, before it has written: waits for all transactions that write to the table, and keeps others from it
-   * to the end. What the command reads from then on holds all they wrote.
-   */
-  alone(table: keyof Schema): Promise<void>
+  lock(name: string, how?: 'shared'): Promise<void>
 }
 
 /** Runs commands in transactions. A command's answer arrives after its commit is on disk. */

@@ -76,6 +76,7 @@ export const purgeDue = async (
   const purged = await session.all(purgeTokens, { seqs, now })
   const counts = createCounts()
   for (const token of purged) counts.removed(countedToken(token, terms.get(token.seq) ?? []))
+  const forgotten = await session.run(purgeEphemerals, { now, limit })
   await counts.write(session)
-  return purged.length + (await session.run(purgeEphemerals, { now, limit }))
+  return purged.length + forgotten
 }

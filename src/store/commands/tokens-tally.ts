@@ -1,7 +1,16 @@
 import type { Session } from '../session.ts'
 import { countedToken } from '../tokens/counted.ts'
 import { type CountedRecord, newestTokens, termsOf, tokenAt } from '../tokens/statements.ts'
-import { common, dropEmptyTallies, entryOf, isShared, startTally, valuesOf } from '../tokens/tallies.ts'
+import {
+  common,
+  dropEmptyTallies,
+  emptyTally,
+  entryOf,
+  isShared,
+  startTally,
+  TALLIES_LOCK,
+  valuesOf,
+} from '../tokens/tallies.ts'
 
 const samplesOf = async (session: Session, size: number) => {
   const records: CountedRecord[] = [...(await session.all(newestTokens, { limit: size }))]
@@ -31,7 +40,7 @@ export const tallyTokens = async (
       seen.add(key)
       const known = async () => (await common(session, tenant_id, [value])).size > 0
       if ((await known()) || !(await isShared(session, tenant_id, value, tokens))) continue
-      await session.alone('tokens')
+      await session.lock(TALLIES_LOCK)
       if (!(await known())) await startTally(session, tenant_id, value)
       return true
     }
@@ -40,6 +49,7 @@ export const tallyTokens = async (
 
 /** Values that no token has any more are not counted any longer. */
 export const dropTallies = async (session: Session): Promise<void> => {
-  await session.alone('tokens')
+  if (!(await session.get(emptyTally, {}))) return
+  await session.lock(TALLIES_LOCK)
   await session.run(dropEmptyTallies, {})
 }

@@ -44,7 +44,7 @@ const inScope = async <T>(
 
 type Ask = <T>(scope: string | undefined, send: (client: ClientBase) => Promise<T>) => Promise<T>
 
-const sessionOver = (ask: Ask, locks: Pick<Session, 'lock' | 'alone'>): Session => {
+const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
   const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
     const { name, sql: text, bind } = nameOf(statement)
     return ask(scopeFor(statement as Statement<never, unknown>, values), (client) =>
@@ -61,14 +61,19 @@ const sessionOver = (ask: Ask, locks: Pick<Session, 'lock' | 'alone'>): Session 
       const { sql: text, parameters } = query.compile()
       return (await ask(scopeOf(tenantId), (client) => client.query({ text, values: [...parameters] }))).rows
     },
-    ...locks,
+    lock,
   }
 }
 
+// The name's hash: two names of one hash wait for each other, which does no harm.
 const LOCK = {
   name: 'lock',
-  // The name's hash: two names of one hash wait for each other, which does no harm.
   text: "select pg_advisory_xact_lock(hashtextextended('sidevault ' || $1, 0))",
+}
+
+const SHARE = {
+  name: 'share',
+  text: "select pg_advisory_xact_lock_shared(hashtextextended('sidevault ' || $1, 0))",
 }
 
 /**
@@ -78,14 +83,12 @@ export const transactionSession = (
   client: ClientBase,
   { serviceWide }: { readonly serviceWide: boolean },
 ): Session =>
-  sessionOver((scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)), {
-    lock: async (name) => {
-      await client.query({ ...LOCK, values: [name] })
+  sessionOver(
+    (scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)),
+    async (name, how) => {
+      await client.query({ ...(how === 'shared' ? SHARE : LOCK), values: [name] })
     },
-    alone: async (table) => {
-      await client.query(`lock table ${table} in share row exclusive mode`)
-    },
-  })
+  )
 
 /** For reads, each on any free connection; one whose connection is lost is asked once more on another. */
 export const readSession = (connections: Connections): Session => {
@@ -100,8 +103,7 @@ export const readSession = (connections: Connections): Session => {
       throw fromPostgres(thrown)
     }
   }
-  const refuse = async () => {
+  return sessionOver(ask, async () => {
     throw new AppError('internal', 'Only commands hold locks.')
-  }
-  return sessionOver(ask, { lock: refuse, alone: refuse })
+  })
 }

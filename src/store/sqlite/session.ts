@@ -60,6 +60,5 @@ export const createSqliteSession = (db: Connection): Session => {
         return db.prepare(sql).all([...parameters]) as R[]
       }),
     lock: async () => {},
-    alone: async () => {},
   }
 }

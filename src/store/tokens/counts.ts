@@ -2,7 +2,7 @@ import type { Schema, TokenTalliesTable, TokenTimesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
 import type { TokenRow } from '../types.ts'
-import { addTally, entryOf, type Valued, valuesOf } from './tallies.ts'
+import { addTally, entryOf, TALLIES_LOCK, type Valued, valuesOf } from './tallies.ts'
 import { bucketOf, LEVELS, type TimeEvent } from './times.ts'
 
 const addCount = statement<Schema['token_counts']>(({ builder }, slot) =>
@@ -166,6 +166,7 @@ export const createCounts = () => {
       // One that went and one that came leave the count as it is, but not the place.
       for (const moved of ordered(times))
         if (moved.count !== 0 || moved.first_seq !== moved.last_seq) await writeTimes(session, moved)
+      if (tallies.size > 0) await session.lock(TALLIES_LOCK, 'shared')
       for (const moved of ordered(tallies)) if (moved.count !== 0) await session.run(addTally, moved)
     },
   }

@@ -87,7 +87,13 @@ export const isShared = async (
   return Number(row?.count ?? 0) >= tokens
 }
 
-/** Counts the tokens that have the value, once for all: nobody else may write tokens meanwhile. */
+/**
+ * Held, shared, by whoever moves tallies, and by one alone while values begin or cease to be counted: so each change of a
+ * token is either seen by the count or finds the tally. It leaves the table itself to vacuum.
+ */
+export const TALLIES_LOCK = 'tallies'
+
+/** Counts the tokens that have the value, once for all: under the whole of `TALLIES_LOCK`. */
 export const startTally = async (session: Session, tenantId: string, node: ValueNode): Promise<void> => {
   const entry = entryOf(node)
   await session.query(
@@ -103,6 +109,10 @@ export const startTally = async (session: Session, tenantId: string, node: Value
     tenantId,
   )
 }
+
+export const emptyTally = serviceStatement<object, { entry: string }>(({ builder }) =>
+  builder.selectFrom('token_tallies').where('count', '=', 0).limit(sql.lit(1)).select('entry'),
+)
 
 /** Values that no token has any more need no tally. */
 export const dropEmptyTallies = serviceStatement<object>(({ builder }) =>
