@@ -102,6 +102,9 @@ export const startAdminRole = async (
       await demo?.close()
       await purge.stop()
       await ingest.stop()
+      await ingest.catchUp().catch((err: unknown) => {
+        log.warn({ err }, 'the last audit records wait in the journals for the next start')
+      })
       await foundation.close()
     },
   }

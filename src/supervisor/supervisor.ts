@@ -88,7 +88,11 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     ])
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
-    await Promise.all(services.map((one) => end(one, (child) => order(child, { kind: 'stop' }))))
+    const close = (one: Managed | undefined) => end(one, (child) => order(child, { kind: 'stop' }))
+    // The first brings the journals of all into the store.
+    const [ingesting, ...others] = services
+    await Promise.all(others.map(close))
+    await close(ingesting)
     await control?.close()
     release()
     log.info('stopped')
