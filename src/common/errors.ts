@@ -53,6 +53,8 @@ export interface CodeAnswer {
 interface AppErrorOptions {
   readonly answer?: CodeAnswer
   readonly errors?: FieldErrors
+  /** What was asked for may have been done, or not. */
+  readonly uncertain?: boolean
   readonly cause?: unknown
   /** Seconds a client should wait, printed as `Retry-After`. */
   readonly retryAfter?: number
@@ -73,6 +75,7 @@ export class AppError extends Error {
   readonly retryAfter: number | undefined
   readonly allow: readonly string[] | undefined
   readonly answer: CodeAnswer | undefined
+  readonly uncertain: boolean
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
     super(detail, options.cause === undefined ? undefined : { cause: options.cause })
@@ -82,6 +85,7 @@ export class AppError extends Error {
     this.retryAfter = options.retryAfter
     this.allow = options.allow
     this.answer = options.answer
+    this.uncertain = options.uncertain ?? false
   }
 
   get status(): number {

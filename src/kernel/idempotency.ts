@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import { AppError, invalid } from '../common/errors.ts'
@@ -6,7 +7,7 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
 import type { Call, Operation, TokenType } from '../sdk/index.ts'
-import type { AnswerStore, Begun } from '../store/types.ts'
+import type { AnswerStore, Begun, FinishedAnswer } from '../store/types.ts'
 import { methodOf } from './check-operation.ts'
 import { withoutData } from './without-data.ts'
 
@@ -18,6 +19,8 @@ const KEPT = 24 * 60 * 60_000
 const TRANSIENT = 10 * 60_000
 /** A call that has not answered within this time (ms) has died; a repetition may run. */
 const LEASE = 60_000
+/** Tries, over the lease, to keep that an outcome is not known. */
+const UNCERTAIN_TRIES = 12
 
 export interface IdempotencyDeps {
   readonly answers: AnswerStore
@@ -29,7 +32,7 @@ export interface IdempotencyDeps {
 }
 
 export interface Idempotency {
-  /** `work` runs once for each operation and key; its first successful outcome answers all repetitions for 24 h. */
+  /** `work` runs once for each operation and key; its first successful outcome answers all repetitions for 24 h, and so does an unknown one, by a refusal. */
   once(operation: Operation, call: Call, key: string, work: () => Promise<unknown>): Promise<unknown>
 }
 
@@ -48,6 +51,12 @@ export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | '
   version: 1,
   part: 'sealed',
 })
+
+/** What is sealed: the answer, or that nobody knows whether there should be one. */
+interface Kept {
+  readonly output?: unknown
+  readonly uncertain?: true
+}
 
 interface Shown {
   readonly id: string
@@ -87,7 +96,12 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     const kept = shown ?? sealed
     const ring = await keys.tenant(tenantId, [kept])
     const context = answerBinding(tenantId, key, shown ? 'whole' : 'outline')
-    const { output } = JSON.parse(ring.open(kept, context).toString()) as { output: unknown }
+    const { output, uncertain }: Kept = JSON.parse(ring.open(kept, context).toString())
+    if (uncertain)
+      throw new AppError(
+        'conflict',
+        'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
+      )
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
         tenant_id: tenantId,
@@ -103,6 +117,21 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     )
     if (records.length > 0) await journal.append(records)
     return output
+  }
+
+  /** The store that lost an answer may be away for longer; meanwhile the lease keeps repetitions off. */
+  const keepUncertain = async (answer: FinishedAnswer, call: Call): Promise<void> => {
+    for (let attempt = 1; ; attempt++)
+      try {
+        return await answers.finish(answer, clock.now())
+      } catch (err) {
+        if (attempt === UNCERTAIN_TRIES)
+          return log.error(
+            { err, trace_id: call.traceId },
+            'a request of unknown outcome could not be marked',
+          )
+        await setTimeout(LEASE / UNCERTAIN_TRIES, undefined, { ref: false })
+      }
   }
 
   return {
@@ -126,18 +155,26 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           { retryAfter: 1 },
         )
       if (begun.kind === 'done') return replay(call, key, begun)
+      const sealed = (value: unknown, part: 'outline' | 'whole') =>
+        ring.seal(Buffer.from(JSON.stringify(value)), answerBinding(tenantId, key, part))
       let output: unknown
       try {
         output = await work()
       } catch (thrown) {
+        if (AppError.from(thrown).uncertain) {
+          const expiresAt = clock.now() + KEPT
+          void keepUncertain(
+            { ...id, holder, expiresAt, sealed: sealed({ uncertain: true }, 'outline') },
+            call,
+          )
+          throw thrown
+        }
         await answers.abandon({ ...id, holder }).catch((err: unknown) => {
           log.warn({ err, trace_id: call.traceId }, 'an idempotency key stays in use for a while')
         })
         throw thrown
       }
       try {
-        const sealed = (value: unknown, part: 'outline' | 'whole') =>
-          ring.seal(Buffer.from(JSON.stringify({ output: value })), answerBinding(tenantId, key, part))
         const lasting = without(output, operation.transient ?? [])
         const passing = lasting !== output
         const outline = withoutData(lasting, tokenTypes)
@@ -148,10 +185,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
             ...id,
             holder,
             expiresAt: done + KEPT,
-            sealed: sealed(outline.output, 'outline'),
+            sealed: sealed({ output: outline.output }, 'outline'),
             ...(outline.tokens.length === 0 && !passing
               ? {}
-              : { shown: { sealed: sealed(output, 'whole'), tokens: outline.tokens, ...until } }),
+              : { shown: { sealed: sealed({ output }, 'whole'), tokens: outline.tokens, ...until } }),
           },
           done,
         )

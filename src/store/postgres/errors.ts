@@ -24,10 +24,14 @@ export const isContended = (thrown: unknown): boolean =>
 const SILENT =
   /^(Connection terminated|Client (has encountered a connection error|was closed)|Query read timeout|timeout exceeded when trying to connect)/
 
+/** A system error's name: of a host with several addresses it is all that is told. Node's own begin with `ERR_`. */
+const SYSTEM = /^E(?!RR_)[A-Z_]+$/
+
 /** The connection is gone, or was never there: by the server's word (classes 08 and 57P), the system's or the client's. */
 export const isLost = (thrown: unknown): boolean => {
   if (thrown instanceof DatabaseError) return /^(08|57P|53300)/.test(codeOf(thrown))
-  return thrown instanceof Error && ('syscall' in thrown || SILENT.test(thrown.message))
+  if (!(thrown instanceof Error)) return false
+  return 'syscall' in thrown || SYSTEM.test(codeOf(thrown)) || SILENT.test(thrown.message)
 }
 
 const unreachable = (thrown: unknown) =>
@@ -41,7 +45,7 @@ export const unknownOutcome = (thrown: unknown): AppError =>
   new AppError(
     'unavailable',
     'The connection to the store was lost before it answered; the write may or may not have been kept. Read, then retry.',
-    { cause: stripped(thrown) },
+    { cause: stripped(thrown), uncertain: true },
   )
 
 /** Any thrown thing as an AppError; the engine's own text never reaches a caller. */

@@ -37,7 +37,7 @@ const died = (cause: unknown) =>
   new AppError(
     'unavailable',
     "The store's writer stopped before it answered; the write may or may not have been kept. Read, then retry.",
-    { cause },
+    { cause, uncertain: true },
   )
 
 /**
