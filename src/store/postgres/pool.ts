@@ -86,7 +86,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
       try {
         return await work(client)
       } catch (thrown) {
-        lost = isLost(thrown)
+        lost = isLost(thrown) || (thrown instanceof AppError && thrown.uncertain)
         if (lost) forgetScope(client)
         throw thrown
       } finally {

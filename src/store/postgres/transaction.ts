@@ -43,8 +43,9 @@ export const CHANNEL = 'sidevault_changes'
  * sent left nothing behind; a commit whose answer is lost is thrown as `unavailable`.
  */
 export const inTransaction = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
+  // Whatever the database's default is: commands take locks and read then what others committed before.
   // Sent ahead of the first statement, in one piece with it.
-  const begun = client.query('begin')
+  const begun = client.query('begin isolation level read committed')
   begun.catch(() => {})
   let result: T
   try {

@@ -26,6 +26,7 @@ t.test('a commit whose answer is lost may or may not have been kept, and is told
     {
       code: 'unavailable',
       message: /may or may not have been kept/,
+      uncertain: true,
     },
   )
 })
@@ -57,7 +58,7 @@ t.test('what fails before the commit is taken back', async (t) => {
     }),
     { message: 'no' },
   )
-  t.strictSame(sent, ['begin', 'rollback'])
+  t.strictSame(sent, ['begin isolation level read committed', 'rollback'])
 })
 
 t.test('failures are told apart, and no text of the engine is passed on', (t) => {
@@ -79,7 +80,9 @@ t.test('failures are told apart, and no text of the engine is passed on', (t) =>
     t.notMatch(JSON.stringify([error.message, String(error.cause)]), /secret-value/)
   }
   t.ok(isLost(Object.assign(new Error('connect'), { code: 'ECONNREFUSED', syscall: 'connect' })))
+  t.ok(isLost(Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' })), 'of several addresses')
   t.notOk(isLost(new TypeError('ours')))
+  t.notOk(isLost(Object.assign(new TypeError('ours'), { code: 'ERR_INVALID_ARG_TYPE' })))
   t.end()
 })
 
