@@ -93,6 +93,8 @@ export interface ContributionContext {
   readonly expressions: Expressions
   /** Filters of the language itself. */
   readonly builtIn: ReadonlySet<string>
+  /** Whether operations are looked at. */
+  readonly operations: boolean
 }
 
 /** All faults of one plugin's contribution alone. */
@@ -103,9 +105,10 @@ export const checkContribution = (
   faults: Fault[],
 ): void => {
   const at = faultsAt(placeOf(plugin), faults)
-  contribution.operations?.forEach((operation: Operation, index) => {
-    checkOperation(operation, context.permissions, at.at(operationPlace(operation, index)))
-  })
+  if (context.operations)
+    contribution.operations?.forEach((operation: Operation, index) => {
+      checkOperation(operation, context.permissions, at.at(operationPlace(operation, index)))
+    })
   contribution.tokenTypes?.forEach((type: TokenType, index) => {
     checkTokenType(type, context.expressions, at.at(named('token type', type, index)))
   })

@@ -105,7 +105,14 @@ export const createInvoke = (
   operations: readonly Operation[],
   { authenticator, idempotency, journal, clock, log, metrics, identify }: InvokeDeps,
 ): Invoke => {
-  const prepared = new Map(operations.map((operation) => [operation, prepare(operation)]))
+  const known = new Set(operations)
+  const prepared = new Map<Operation, Prepared>()
+  const readyFor = (operation: Operation): Prepared => {
+    if (!known.has(operation)) throw new Error(`${operation.rpc} is not an operation of this kernel`)
+    const ready = prepared.get(operation) ?? prepare(operation)
+    prepared.set(operation, ready)
+    return ready
+  }
   const stages = {
     authenticate: metrics.stage.labels('authenticate'),
     validate: metrics.stage.labels('validate'),
@@ -145,8 +152,7 @@ export const createInvoke = (
     }
     let caller: Caller = ANONYMOUS
     try {
-      const ready = prepared.get(operation)
-      if (ready === undefined) throw new Error(`${operation.rpc} is not an operation of this kernel`)
+      const ready = readyFor(operation)
       if (operation.permission !== 'none') caller = await who()
       onCaller?.(caller)
       lap('authenticate')

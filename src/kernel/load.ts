@@ -29,6 +29,8 @@ export interface LoadOptions {
   readonly setupTimeout?: number
   /** ms that loading one module may take. */
   readonly loadTimeout?: number
+  /** This process serves operations, so they are checked. Default true; gateways have none to offer. */
+  readonly operations?: boolean
   /**
    * Told the place whose code runs next, so that somebody outside knows who never returned; undefined when the code of
    * plugins has returned.
@@ -95,13 +97,14 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   const permissions = new Set(
     loaded.flatMap(({ contribution }) => (contribution.permissions ?? []).map(({ type }) => type)),
   )
+  const { operations = true } = options
   for (const { plugin, contribution } of loaded) {
     onProgress?.(`${placeOf(plugin)} › checks`)
-    checkContribution(plugin, contribution, { permissions, expressions, builtIn }, faults)
+    checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, faults)
   }
   onProgress?.(undefined)
   checkTogether(loaded, faults)
-  checkMessages(withoutTwins(loaded), faults)
+  if (operations) checkMessages(withoutTwins(loaded), faults)
   const placeFor = (plugin: Plugin) => candidates.find(({ value }) => value === plugin)?.place ?? ''
   return {
     loaded,

@@ -147,6 +147,7 @@ export const openFoundation = async (
         pluginsDir: PLUGINS_DIR,
         bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },
+        operations: owner,
         ...(onProgress === undefined ? {} : { onProgress }),
       },
     )

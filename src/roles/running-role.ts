@@ -1,7 +1,7 @@
 import type { Config } from '../config.ts'
 
 /** Milliseconds from when a process answers until it makes code ready: that may not slow down what starts beside it. */
-export const WARM_AFTER_MS = 1_000
+export const WARM_AFTER_MS = 2_500
 
 /** What a process does once it answers. */
 export interface RunningRole {

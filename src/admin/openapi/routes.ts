@@ -4,19 +4,24 @@ import { JSON_TYPE } from '../http/problem.ts'
 import { openApi } from './document.ts'
 import { docsPage, PAGE_POLICY } from './page.ts'
 
-/** `/openapi.json` and `/docs`, printed once: the registry does not change while the service runs. */
+const once = <T>(make: () => T): (() => T) => {
+  let made: { readonly value: T } | undefined
+  return () => (made ??= { value: make() }).value
+}
+
+/** `/openapi.json` and `/docs`, printed once, when first asked for: the registry does not change while the service runs. */
 export const documentationRoutes = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   options: { readonly prefix: string; readonly version: string },
 ): readonly OwnRoute[] => {
-  const document = openApi(registry, options)
-  const json = JSON.stringify(document)
-  const page = docsPage(document)
+  const document = once(() => openApi(registry, options))
+  const json = once(() => JSON.stringify(document()))
+  const page = once(() => docsPage(document()))
   return [
     {
       path: '/openapi.json',
       name: 'openapi',
-      handler: async (_request, reply) => reply.type(JSON_TYPE).send(json),
+      handler: async (_request, reply) => reply.type(JSON_TYPE).send(json()),
     },
     {
       path: '/docs',
@@ -26,7 +31,7 @@ export const documentationRoutes = (
           .header('content-security-policy', PAGE_POLICY)
           .header('referrer-policy', 'no-referrer')
           .type('text/html; charset=utf-8')
-          .send(page),
+          .send(page()),
     },
   ]
 }
