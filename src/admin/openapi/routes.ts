@@ -6,7 +6,10 @@ import { docsPage, PAGE_POLICY } from './page.ts'
 
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined
-  return () => (made ??= { value: make() }).value
+  return () => {
+    made ??= { value: make() }
+    return made.value
+  }
 }
 
 /** `/openapi.json` and `/docs`, printed once, when first asked for: the registry does not change while the service runs. */
