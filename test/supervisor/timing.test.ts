@@ -5,7 +5,7 @@ import { contention, descendants, isAlive, until } from './processes.ts'
 import { start } from './start.ts'
 
 /** Other programs may have the machine for a moment. */
-const TRIES = 6
+const TRIES = 8
 
 /** The first of a few times that is within `limit` ms of a machine with nothing else to do; fails when none is. */
 const within = async (t: Test, what: string, limit: number, measure: () => Promise<number>) => {
