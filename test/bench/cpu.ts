@@ -23,6 +23,15 @@ export const residentMiB = (pid: number): number => {
   }
 }
 
+/** Resident memory in MiB without mapped files: a database that is read through a mapping grows by what is stored. */
+export const anonymousMiB = (pid: number): number => {
+  try {
+    return Number(/RssAnon:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
+}
+
 /** CPU seconds of each named process during `run`. */
 export const cpuDuring = async <T>(pids: Readonly<Record<string, number>>, run: () => Promise<T>) => {
   const before = Object.entries(pids).map(([name, pid]) => [name, cpuSeconds(pid)] as const)

@@ -9,7 +9,7 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { ALL_TOKEN_PERMISSIONS, type Answer, startSidevault } from '../kit/sidevault.ts'
-import { residentMiB } from './cpu.ts'
+import { anonymousMiB } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { partsBelow } from './processes.ts'
 import { keep, plot, table } from './report.ts'
@@ -73,7 +73,8 @@ try {
   })
   const ids: string[] = []
   let turn = 0
-  const pick = () => ids[turn % ids.length] as string
+  /** One of the newer half: the oldest may be deleted meanwhile. */
+  const pick = () => ids[(ids.length >> 1) + (turn % Math.ceil(ids.length / 2))] as string
   const card = () => ({ card: `{{ ${pick()} | json: '$.number' }}` })
   const through = (headers: Record<string, string>) =>
     sidevault.call('POST', '/proxy/charge', { key, body: card(), headers })
@@ -108,7 +109,7 @@ try {
     const audit = readdirSync(join(sidevault.dataDir, 'audit')).map((name) => file(join('audit', name)))
     samples.push({
       minute,
-      memory: Object.fromEntries(parts.map(([name, pid]) => [name, residentMiB(pid)])),
+      memory: Object.fromEntries(parts.map(([name, pid]) => [name, anonymousMiB(pid)])),
       handles: Object.fromEntries(parts.map(([name, pid]) => [name, handlesOf(pid)])),
       files: {
         database: file('sidevault.db'),
@@ -159,7 +160,7 @@ try {
   process.stdout.write(`failures: ${JSON.stringify(Object.fromEntries(failures))}\n`)
   const x = { label: 'minutes' }
   for (const [what, label] of [
-    ['memory', 'resident MiB'],
+    ['memory', 'resident MiB, mapped files apart'],
     ['handles', 'open handles'],
     ['files', 'MiB'],
   ] as const)
