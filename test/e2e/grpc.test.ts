@@ -5,6 +5,7 @@ import t from 'tap'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
 
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
 const vault = await startSidevault({ env: { SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' } })
@@ -145,10 +146,14 @@ t.test('calls are counted and logged as those over HTTP', async (t) => {
   await call('Tokens.Get', { id: 'none' }, { 'svc-api-key': key, 'svc-trace-id': 'seen-in-log' })
   const metrics = await vault.call('GET', '/metrics')
   t.match(metrics.text, /sidevault_requests_total\{operation="Tokens.Get",status="404"\} \d+/)
-  const line = vault
-    .stderr()
-    .split('\n')
-    .find((text) => text.includes('seen-in-log'))
+  const seen = () =>
+    vault
+      .stderr()
+      .split('\n')
+      .find((text) => text.includes('seen-in-log'))
+  // Lines wait a moment for company.
+  await until('the call is in the log', () => seen() !== undefined)
+  const line = seen()
   t.match(JSON.parse(line ?? '{}'), {
     operation: 'Tokens.Get',
     transport: 'grpc',
