@@ -70,6 +70,8 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
     onConnect: async (client) => {
+      // While it is lent nobody else listens; what was asked of it fails, which is enough.
+      client.on('error', () => {})
       await client.query(DURABLE)
     },
   })
