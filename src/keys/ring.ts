@@ -3,7 +3,7 @@ import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 import type { Roots } from './roots.ts'
-import { open, sealer, versionOf } from './seal.ts'
+import { createSealer, open, versionOf } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 import { subkey } from './wrap.ts'
 
@@ -13,6 +13,7 @@ const TERM = 16
 export class Ring implements TenantKeys {
   readonly #data: ReadonlyMap<number, KeyObject>
   readonly #newest: number
+  readonly seal: TenantKeys['seal']
   readonly #fingerprint: KeyObject
   readonly #term: KeyObject
   #missed = false
@@ -20,16 +21,9 @@ export class Ring implements TenantKeys {
   constructor(data: ReadonlyMap<number, KeyObject>, macKey: Buffer) {
     this.#data = data
     this.#newest = Math.max(...data.keys())
+    this.seal = createSealer(data.get(this.#newest)!, this.#newest)
     this.#fingerprint = createSecretKey(subkey(macKey, 'fingerprint'))
     this.#term = createSecretKey(subkey(macKey, 'search term'))
-  }
-
-  seal(plaintext: Buffer, context: SealContext): Buffer {
-    return this.sealer().seal(plaintext, context)
-  }
-
-  sealer(): Pick<TenantKeys, 'seal'> {
-    return sealer(this.#data.get(this.#newest)!, this.#newest)
   }
 
   open(sealed: Buffer, context: SealContext): Buffer {

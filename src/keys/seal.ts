@@ -24,14 +24,24 @@ const recordKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
   return key
 }
 
-/** The last one of each data key: values that one call sealed are often opened together. */
-const lastKeys = new WeakMap<KeyObject, { readonly salt: Buffer; readonly key: KeyObject }>()
+/** Keys of salts kept for each data key; the one kept longest goes first. They go with the ring that holds the data key. */
+const KEPT = 100
+const kept = new WeakMap<KeyObject, Map<string, KeyObject>>()
 
-const openingKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
-  const last = lastKeys.get(dataKey)
-  if (last?.salt.equals(salt)) return last.key
-  const key = recordKey(dataKey, salt)
-  lastKeys.set(dataKey, { salt: Buffer.from(salt), key })
+const keyOf = (dataKey: KeyObject, salt: Buffer): KeyObject => {
+  let keys = kept.get(dataKey)
+  if (keys === undefined) {
+    keys = new Map()
+    kept.set(dataKey, keys)
+  }
+  const name = salt.toString('latin1')
+  let key = keys.get(name)
+  if (key === undefined) {
+    key = recordKey(dataKey, salt)
+    const [oldest] = keys.keys()
+    if (keys.size >= KEPT && oldest !== undefined) keys.delete(oldest)
+    keys.set(name, key)
+  }
   return key
 }
 
@@ -60,27 +70,36 @@ const cannotOpen = (): AppError =>
 export const versionOf = (sealed: Buffer): number | undefined =>
   sealed.length >= SMALLEST && sealed[0] === FORMAT ? sealed.readUInt32BE(1) : undefined
 
+/** Seals of one salt. */
+export const SEALS_OF_A_SALT = 65_536
+
 /**
- * AES-256-GCM bound to each `context`: format (1), key version (uint32), salt (16), nonce (12), ciphertext, tag (16). What
- * one sealer seals has one key, so it serves one call (some ten thousand seals), not more.
+ * Seals one after the other under a data key: format (1), key version (uint32), salt (16), nonce (12), AES-256-GCM
+ * ciphertext, tag (16), bound to each context. Salt and key are renewed after 65,536 seals.
  *
- * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. Here each sealer
- * has a key of its own, derived from 128 random bits, so salt and nonce would both have to repeat (224 bits) and no
- * count of records matters.
+ * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. Here a key serves
+ * 2^16 of them at most and is derived from 128 random bits, so salt and nonce would both have to repeat (224 bits) and
+ * no count of records matters.
  */
-export const sealer = (
+export const createSealer = (
   dataKey: KeyObject,
   version: number,
   random: (size: number) => Buffer = pooledRandom,
-): Pick<TenantKeys, 'seal'> => {
-  const head = Buffer.allocUnsafe(NONCE_AT)
+): TenantKeys['seal'] => {
+  const head = Buffer.allocUnsafeSlow(NONCE_AT)
   head.writeUInt8(FORMAT, 0)
   head.writeUInt32BE(version, 1)
-  const salt = random(SALT)
-  salt.copy(head, SALT_AT)
-  const key = recordKey(dataKey, salt)
   const bound = head.subarray(0, SALT_AT)
-  const seal = (plaintext: Buffer, context: SealContext): Buffer => {
+  const salt = head.subarray(SALT_AT)
+  let key: KeyObject
+  let left = 0
+  return (plaintext, context) => {
+    if (left === 0) {
+      random(SALT).copy(salt)
+      key = keyOf(dataKey, salt)
+      left = SEALS_OF_A_SALT
+    }
+    left--
     const nonce = random(NONCE)
     const cipher = createCipheriv('aes-256-gcm', key, nonce, { authTagLength: TAG })
     cipher.setAAD(bindingOf(bound, context))
@@ -88,7 +107,6 @@ export const sealer = (
     cipher.final()
     return Buffer.concat([head, nonce, text, cipher.getAuthTag()])
   }
-  return { seal }
 }
 
 /** The plaintext of a sealed value. Every failure is the same `internal` error, an absent data key included. */
@@ -100,7 +118,7 @@ export const open = (
   const version = versionOf(sealed)
   const dataKey = version === undefined ? undefined : dataKeyOf(version)
   if (dataKey === undefined) throw cannotOpen()
-  const key = openingKey(dataKey, sealed.subarray(SALT_AT, NONCE_AT))
+  const key = keyOf(dataKey, sealed.subarray(SALT_AT, NONCE_AT))
   const decipher = createDecipheriv('aes-256-gcm', key, sealed.subarray(NONCE_AT, TEXT_AT), {
     authTagLength: TAG,
   })

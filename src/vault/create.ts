@@ -116,7 +116,7 @@ const prepare = (
 const newToken = (
   { draft, opened, derived, deduplicate }: Prepared,
   id: string,
-  sealer: Pick<TenantKeys, 'seal'>,
+  ring: TenantKeys,
   { caller }: UseContext,
   now: number,
   parentSeq: number | undefined,
@@ -130,7 +130,7 @@ const newToken = (
     id,
     type,
     container,
-    ...sealToken(sealer, opened, bound),
+    ...sealToken(ring, opened, bound),
     metadata: draft.metadata ?? null,
     fingerprint: derived.fingerprint,
     expires_at,
@@ -156,12 +156,11 @@ const store = async (
   let taken: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
     const tokens: NewToken[] = []
-    const sealer = ring.sealer()
     const turn = turns()
     for (const [i, item] of prepared.entries()) {
       const pause = turn()
       if (pause) await pause
-      tokens.push(newToken(item, ids[i] as string, sealer, context, now, parentSeq))
+      tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
     }
     try {
       return { tokens, created: await parts.tokens.create(tokens, now) }

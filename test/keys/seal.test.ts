@@ -1,8 +1,8 @@
-import { createDecipheriv, createHmac, createSecretKey } from 'node:crypto'
+import { createDecipheriv, createHmac, createSecretKey, randomBytes } from 'node:crypto'
 import fc from 'fast-check'
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
-import { open, sealer, versionOf } from '../../src/keys/seal.ts'
+import { createSealer, open, SEALS_OF_A_SALT, versionOf } from '../../src/keys/seal.ts'
 import type { SealContext } from '../../src/keys/types.ts'
 
 const rawKey = Buffer.from(Array.from({ length: 32 }, (_, index) => index))
@@ -16,7 +16,7 @@ const context: SealContext = {
   part: 'sealed',
 }
 const seal = (version: number, plaintext: Buffer, under: SealContext): Buffer =>
-  sealer(dataKey, version).seal(plaintext, under)
+  createSealer(dataKey, version)(plaintext, under)
 const text = Buffer.from('{"data":{"number":"4242424242424242"}}')
 
 const failureOf = (sealed: Buffer, under: SealContext): string => {
@@ -49,7 +49,7 @@ t.test('the format is fixed: a value sealed by an earlier release opens', async 
   t.equal(open(keyOf, sealed, context).toString(), text.toString())
   const random = Buffer.from(Array.from({ length: 28 }, (_, index) => 0xa0 + index))
   t.same(
-    sealer(dataKey, 7, (size) => (size === 16 ? random.subarray(0, 16) : random.subarray(16))).seal(
+    createSealer(dataKey, 7, (size) => (size === 16 ? random.subarray(0, 16) : random.subarray(16)))(
       text,
       context,
     ),
@@ -137,9 +137,9 @@ t.test('the same plaintext twice gives different bytes, with nothing in common',
 })
 
 t.test('what one sealer seals has one key, a nonce each, and opens under its own binding only', async (t) => {
-  const together = sealer(dataKey, 7)
+  const together = createSealer(dataKey, 7)
   const second = { ...context, tokenId: 'token-2' }
-  const [one, other] = [together.seal(text, context), together.seal(text, second)]
+  const [one, other] = [together(text, context), together(text, second)]
   t.same(one.subarray(5, 21), other.subarray(5, 21), 'salt')
   t.notSame(one.subarray(21, 33), other.subarray(21, 33), 'nonce')
   t.notSame(one.subarray(33, 33 + text.length), other.subarray(33, 33 + text.length), 'ciphertext')
@@ -155,3 +155,27 @@ t.test('what one sealer seals has one key, a nonce each, and opens under its own
   const otherKey = createSecretKey(Buffer.alloc(32, 1))
   t.throws(() => open(() => otherKey, other, second), AppError, 'the same salt under another data key')
 })
+
+t.test(
+  'a salt serves 65,536 seals, and values under more salts than are kept open all the same',
+  async (t) => {
+    const salts: Buffer[] = []
+    const seal = createSealer(dataKey, 7, (size) => {
+      const bytes = randomBytes(size)
+      if (size === 16) salts.push(bytes)
+      return bytes
+    })
+    const first = seal(text, context)
+    for (let seals = 1; seals < SEALS_OF_A_SALT; seals++) seal(text, context)
+    t.equal(salts.length, 1)
+    const next = seal(text, context)
+    t.equal(salts.length, 2)
+    t.same(
+      [first, next].map((sealed) => sealed.subarray(5, 21)),
+      salts,
+    )
+    const many = Array.from({ length: 250 }, () => createSealer(dataKey, 7)(text, context))
+    for (const sealed of [first, next, ...many, ...many.toReversed()])
+      if (!open(keyOf, sealed, context).equals(text)) t.fail('a value did not open as it was')
+  },
+)
