@@ -81,6 +81,9 @@ const attempt = <T>(run: () => T): T => {
   }
 }
 
+/** Liquid may set counters in what it is handed; the caller's object stays as it was, and has no prototype to read. */
+const scopeOf = (variables: object): object => Object.assign(Object.create(null), variables)
+
 /** One compiled `value | filter | …`. Its result is what the last filter left; see `toJson`, `toText`. */
 export type Chain = (variables: object, work: Work) => unknown
 
@@ -176,7 +179,7 @@ export const createEngine = (filters: ReadonlyMap<string, InnerFilter>): Engine 
   const { operators } = liquid.options
 
   const contextOf = (variables: object, work: Work) =>
-    new Context(variables, liquid.options, { sync: true }, {
+    new Context(scopeOf(variables), liquid.options, { sync: true }, {
       liquid,
       memoryLimit: work,
       renderLimit: work,

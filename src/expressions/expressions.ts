@@ -1,16 +1,17 @@
 import { LRUCache } from 'lru-cache'
-import { isObject, type Json } from '../common/json.ts'
+import type { Json } from '../common/json.ts'
 import type { Filter } from '../sdk/index.ts'
 import { type Chain, createEngine } from './engine.ts'
 import { badFilter } from './faults.ts'
 import type { InnerFilter } from './filters/filter.ts'
 import { OWN_FILTERS } from './filters/index.ts'
 import { LIMITS } from './limits.ts'
+import { compileMask, type Mask } from './mask.ts'
 import { parseStoredText } from './stored.ts'
 import { parseTemplate } from './template.ts'
 import type { Expressions, StoredExpression } from './types.ts'
-import { checkWeight, toJson } from './values.ts'
-import { storedWork, type Work } from './work.ts'
+import { toJson } from './values.ts'
+import { storedWork } from './work.ts'
 
 export interface ExpressionsOptions {
   /** Filters of plugins, besides those of completions §6; null in, null out is handled here. */
@@ -73,23 +74,20 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return expression
   }
 
-  const evaluateMask = (mask: Json, variables: Readonly<Record<string, Json>>, work: Work): Json => {
-    if (typeof mask === 'string') {
-      const masked = parseStored(mask).evaluate(variables, work)
-      work.use(checkWeight(masked))
-      return masked
-    }
-    if (Array.isArray(mask)) return mask.map((item: Json) => evaluateMask(item, variables, work))
-    if (!isObject(mask)) return mask
-    return Object.fromEntries(
-      Object.entries(mask).map(([key, item]) => [key, evaluateMask(item as Json, variables, work)]),
-    )
+  /** Of token types, whose masks are frozen; those of single tokens come and go. */
+  const masks = new WeakMap<object, Mask>()
+  const maskOf = (mask: Json): Mask => {
+    if (typeof mask !== 'object' || mask === null || !Object.isFrozen(mask))
+      return compileMask(mask, parseStored)
+    const ready = masks.get(mask) ?? compileMask(mask, parseStored)
+    masks.set(mask, ready)
+    return ready
   }
 
   return {
     parse: (text) => parseTemplate(text, chainOf),
     parseStored,
-    evaluateMask: (mask, variables, whole) => evaluateMask(mask, variables, storedWork(whole)),
+    evaluateMask: (mask, variables, whole) => maskOf(mask)(variables, storedWork(whole)),
     filters: new Map([...filters].map(([name, filter]) => [name, toPublic(name, filter)])),
   }
 }

@@ -8,9 +8,6 @@ import { storedWork } from './work.ts'
 
 type Variables = Readonly<Record<string, Json>>
 
-/** Liquid may set counters in what it is handed; the caller's object stays as it was, and has no prototype to read. */
-const scopeOf = (variables: Variables): object => Object.assign(Object.create(null), variables)
-
 /**
  * Parses an expression that is stored with a token: any Liquid. A text that is nothing but one output keeps its
  * value's type. Throws `bad_expression`.
@@ -22,11 +19,11 @@ export const parseStoredText = (text: string, engine: Engine): StoredExpression 
   const output = engine.onlyOutput(text)
   if (output === undefined) {
     const page = engine.page(text)
-    const render = (variables: Variables, work = storedWork()) => page(scopeOf(variables), work)
+    const render = (variables: Variables, work = storedWork()) => page(variables, work)
     return { evaluate: render, render }
   }
   if (output === '') throw badExpression('An expression is empty. Name a variable between "{{" and "}}".')
   const chain = engine.chain(output, true)
-  const evaluate = (variables: Variables, work = storedWork()) => toJson(chain(scopeOf(variables), work))
+  const evaluate = (variables: Variables, work = storedWork()) => toJson(chain(variables, work))
   return { evaluate, render: (variables, work) => toText(evaluate(variables, work)) }
 }
