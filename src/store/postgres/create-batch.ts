@@ -5,6 +5,7 @@ import { createCounts } from '../tokens/counts.ts'
 import { TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/row.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
 import { enterScope, scopeOf } from './scope.ts'
+import type { Work } from './transaction.ts'
 
 type Create = Commands['tokens.create']['args']
 
@@ -148,17 +149,17 @@ const insertAll = async (
   return new Map(inserted.rows.map(({ id, seq }) => [id, seq]))
 }
 
-const insertSearchRows = async (
+const insertSearchRows = (
   client: ClientBase,
   tenantId: string,
   tokens: readonly NewToken[],
   seqs: ReadonlyMap<string, number>,
-): Promise<void> => {
+): Promise<unknown> => {
   const terms = tokens.flatMap(({ id, terms }) => terms.map((term) => [term, seqs.get(id)] as const))
   const entries = tokens.flatMap(({ id, metadata }) =>
     Object.entries(metadata ?? {}).map(([key, value]) => [key, value, seqs.get(id)] as const),
   )
-  await Promise.all([
+  return Promise.all([
     terms.length > 0 &&
       client.query({
         ...TERMS,
@@ -173,29 +174,30 @@ const insertSearchRows = async (
 }
 
 /**
- * What `tokens.create` does for each of these calls, with as many statements as for one of them. `session` and `client`
- * are of one transaction. Throws `BatchRefused`, or whatever a statement failed with: then none is answered.
+ * What `tokens.create` does for each of these calls, with as many statements as for one of them, in two round trips with
+ * begin and commit. `session` and `client` are of one transaction. Throws `BatchRefused`, or whatever a statement failed
+ * with: then none is answered.
  */
 export const createBatch = async (
   client: ClientBase,
   session: Session,
   calls: readonly Create[],
-): Promise<readonly (readonly Created[])[]> => {
+): Promise<Work<readonly (readonly Created[])[]>> => {
   const all = calls.flatMap(({ tokens, now }) => tokens.map((token) => ({ token, now })))
   const tenantId = all[0]?.token.tenant_id ?? ''
-  const entered = enterScope(client, scopeOf(tenantId))
-  const [duplicates] = await Promise.all([findDuplicates(client, all), entered])
+  // Where it fails, what follows fails by it.
+  enterScope(client, scopeOf(tenantId))?.catch(() => {})
+  const duplicates = await findDuplicates(client, all)
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
   const counts = createCounts()
   for (const token of fresh)
     counts.created({ ...token, seq: seqs.get(token.id) as number, modified_at: null, modified_by: null })
-  await Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
-  return calls.map(({ tokens }) =>
-    tokens.map((token): Created => {
-      const duplicate = duplicates.get(token)
-      if (duplicate !== undefined) return { kind: 'duplicate', token: duplicate }
-      return { kind: 'created', id: token.id, seq: seqs.get(token.id) as number }
-    }),
-  )
+  const last = Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
+  const answerOf = (token: NewToken): Created => {
+    const duplicate = duplicates.get(token)
+    if (duplicate !== undefined) return { kind: 'duplicate', token: duplicate }
+    return { kind: 'created', id: token.id, seq: seqs.get(token.id) as number }
+  }
+  return { answer: calls.map(({ tokens }) => tokens.map(answerOf)), last }
 }

@@ -1,4 +1,4 @@
-import type { ClientBase } from 'pg'
+import { type ClientBase, DatabaseError } from 'pg'
 import { type CommandName, runCommand } from '../commands/registry.ts'
 import { unknownOutcome } from './errors.ts'
 import { forgetScope } from './scope.ts'
@@ -38,18 +38,26 @@ export const movesCounters = (command: CommandName): boolean => !SILENT.has(comm
 /** What replicas listen for: a change counter has moved. */
 export const CHANNEL = 'sidevault_changes'
 
+/** What a transaction answers, and its last statements, which the commit follows in one packet. */
+export interface Work<T> {
+  readonly answer: T
+  readonly last?: Promise<unknown>
+}
+
 /**
  * Runs `work` in a transaction and answers after its commit, which is on disk then. What is thrown before the commit was
- * sent left nothing behind; a commit whose answer is lost is thrown as `unavailable`.
+ * sent left nothing behind, nor did a last statement that the server refused; a commit whose answer is lost is thrown as
+ * `unavailable`.
  */
-export const inTransaction = async <T>(client: ClientBase, work: () => Promise<T>): Promise<T> => {
+export const inTransaction = async <T>(client: ClientBase, work: () => Promise<Work<T>>): Promise<T> => {
   // Whatever the database's default is: commands take locks and read then what others committed before.
   // Sent ahead of the first statement, in one piece with it.
   const begun = client.query('begin isolation level read committed')
   begun.catch(() => {})
-  let result: T
+  let done: Work<T>
   try {
-    result = await work()
+    done = await work()
+    done.last?.catch(() => {})
     await begun
   } catch (thrown) {
     // What was set inside is taken back too.
@@ -57,32 +65,24 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<T
     await client.query('rollback').catch(() => {})
     throw thrown
   }
-  let committed: { readonly command: string }
-  try {
-    committed = await client.query('commit')
-  } catch (thrown) {
-    forgetScope(client)
-    throw commitFailure(thrown)
-  }
+  const [last, committed] = await Promise.allSettled([done.last, client.query('commit')])
+  if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') return done.answer
+  forgetScope(client)
+  // By the server's own word; it answers in order, and so never came to the commit.
+  if (last.status === 'rejected' && last.reason instanceof DatabaseError) throw last.reason
+  if (committed.status === 'rejected') throw commitFailure(committed.reason)
   // The answer to the commit of a transaction that had failed.
-  if (committed.command !== 'COMMIT') {
-    forgetScope(client)
-    throw new Error('the transaction was rolled back')
-  }
-  return result
+  throw new Error('the transaction was rolled back')
 }
 
 const commitFailure = (thrown: unknown): unknown =>
   // The server's own word says that nothing was kept.
-  thrown instanceof Error && 'severity' in thrown && thrown.severity === 'ERROR'
-    ? thrown
-    : unknownOutcome(thrown)
+  thrown instanceof DatabaseError && thrown.severity === 'ERROR' ? thrown : unknownOutcome(thrown)
 
 /** One command in a transaction of its own. */
 export const runInTransaction = (client: ClientBase, command: CommandName, args: unknown): Promise<unknown> =>
   inTransaction(client, async () => {
     const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
     const answer = await runCommand(session, command, args)
-    if (movesCounters(command)) await client.query(`notify ${CHANNEL}`)
-    return answer
+    return movesCounters(command) ? { answer, last: client.query(`notify ${CHANNEL}`) } : { answer }
   })

@@ -22,7 +22,7 @@ t.test('a commit whose answer is lost may or may not have been kept, and is told
     throw new Error('Connection terminated unexpectedly')
   })
   await t.rejects(
-    inTransaction(client, async () => 1),
+    inTransaction(client, async () => ({ answer: 1 })),
     {
       code: 'unavailable',
       message: /may or may not have been kept/,
@@ -34,7 +34,7 @@ t.test('a commit whose answer is lost may or may not have been kept, and is told
 t.test('a commit that the server turned into a rollback is no commit', async (t) => {
   const { client } = clientOf(async () => ({ command: 'ROLLBACK' }))
   await t.rejects(
-    inTransaction(client, async () => 1),
+    inTransaction(client, async () => ({ answer: 1 })),
     { message: /rolled back/ },
   )
 })
@@ -45,9 +45,26 @@ t.test('a commit that the server refused left nothing behind', async (t) => {
     throw refusal
   })
   await t.rejects(
-    inTransaction(client, async () => 1),
+    inTransaction(client, async () => ({ answer: 1 })),
     refusal,
   )
+})
+
+t.test('a last statement that the server refused is what is told, and left nothing behind', async (t) => {
+  const refusal = (severity: string) =>
+    Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
+  const lost = new Error('Connection terminated unexpectedly')
+  const failing = (last: Error, commit: () => Promise<unknown>) =>
+    inTransaction(clientOf(commit).client, async () => ({ answer: 1, last: Promise.reject(last) }))
+  await t.rejects(
+    failing(refusal('ERROR'), async () => ({ command: 'ROLLBACK' })),
+    refusal('ERROR'),
+  )
+  const gone = async () => {
+    throw lost
+  }
+  await t.rejects(failing(refusal('FATAL'), gone), refusal('FATAL'))
+  await t.rejects(failing(lost, gone), { uncertain: true })
 })
 
 t.test('what fails before the commit is taken back', async (t) => {

@@ -116,9 +116,11 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
       builder.updateTable('tokens').set({ container: '/taken/' }),
     )
     const changed = await pool.use((client) =>
-      inTransaction(client, () =>
-        transactionSession(client, { serviceWide: false }).run(change, { tenant_id: 'tenant-a' }),
-      ),
+      inTransaction(client, async () => ({
+        answer: await transactionSession(client, { serviceWide: false }).run(change, {
+          tenant_id: 'tenant-a',
+        }),
+      })),
     )
     t.equal(changed, 2)
     t.strictSame(
