@@ -12,6 +12,11 @@ export interface Session {
   insert<P extends object>(statement: Statement<P, { seq: number }>, values: P): Promise<number | undefined>
   /** How many rows were written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
+  /**
+   * As `run` for each of these rows, in order, with one statement where the engine can: one that is built with
+   * `dialect.each`. All rows are of one tenant.
+   */
+  runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */
   query<R>(query: Compilable<R>, tenantId: string): Promise<readonly R[]>
   /**

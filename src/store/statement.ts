@@ -51,6 +51,8 @@ export interface CompiledStatement {
   readonly sql: string
   /** The values to bind, in the order of the text. */
   readonly bind: (values: object) => unknown[]
+  /** For each parameter the list of its values in these rows. */
+  readonly bindAll: (rows: readonly object[]) => unknown[][]
 }
 
 export const compileStatement = <P, R>(dialect: Dialect, { build }: Statement<P, R>): CompiledStatement => {
@@ -60,5 +62,9 @@ export const compileStatement = <P, R>(dialect: Dialect, { build }: Statement<P,
       ? (values: Record<string, unknown>) => values[parameter.parameter]
       : () => parameter,
   )
-  return { sql, bind: (values) => readers.map((read) => read(values as Record<string, unknown>)) }
+  return {
+    sql,
+    bind: (values) => readers.map((read) => read(values as Record<string, unknown>)),
+    bindAll: (rows) => readers.map((read) => rows.map((row) => read(row as Record<string, unknown>))),
+  }
 }

@@ -8,15 +8,15 @@ const BUSY = 1_024
 /** One log in so many makes the ingest look how many its entity has, so that one becomes busy soon after it could. */
 export const SAMPLED = 64
 
-const bucketOfEntity = statement<{ tenant_id: string; entity_id: string }, { level: number }>(
-  ({ builder }, slot) =>
+const withBuckets = statement<{ tenant_id: string; entity_ids: unknown }, { entity_id: string }>(
+  ({ builder, memberOf }, slot) =>
     builder
       .selectFrom('log_counts')
       .where('tenant_id', '=', slot('tenant_id'))
       .where('level', '=', sql.lit(LEVELS.length - 1))
-      .where('entity_id', '=', slot('entity_id'))
-      .limit(sql.lit(1))
-      .select('level'),
+      .where(memberOf('entity_id', slot('entity_ids')))
+      .select('entity_id')
+      .distinct(),
 )
 
 const someLogs = statement<{ tenant_id: string; entity_id: string }, { count: number }>(({ builder }, slot) =>
@@ -58,9 +58,17 @@ const fillBuckets = LEVELS.map((width, level) =>
   }),
 )
 
-/** Whether an entity has buckets of its own in `log_counts`. */
-export const isBusy = async (session: Session, tenant_id: string, entity_id: string): Promise<boolean> =>
-  entity_id !== '' && (await session.get(bucketOfEntity, { tenant_id, entity_id })) !== undefined
+/** Those of the entities that have buckets of their own in `log_counts`. '' is none. */
+export const busyOf = async (
+  session: Session,
+  tenant_id: string,
+  entityIds: readonly string[],
+): Promise<ReadonlySet<string>> => {
+  const named = entityIds.filter((id) => id !== '')
+  if (named.length === 0) return new Set()
+  const found = await session.all(withBuckets, { tenant_id, entity_ids: session.dialect.list(named) })
+  return new Set(found.map(({ entity_id }) => entity_id))
+}
 
 /** Gives an entity that has many logs buckets of all of them. */
 export const countIfBusy = async (session: Session, tenant_id: string, entity_id: string): Promise<void> => {

@@ -3,20 +3,25 @@ import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
 import type { LogRow } from '../types.ts'
 import { monthOf } from '../usage/month.ts'
-import { countIfBusy, isBusy, SAMPLED } from './busy.ts'
+import { busyOf, countIfBusy, SAMPLED } from './busy.ts'
 import { bucketOf, LEVELS } from './levels.ts'
 
-const addCount = statement<LogCountsTable>(({ builder }, slot) =>
+const addCount = statement<LogCountsTable>(({ builder, each, rows }, slot) =>
   builder
     .insertInto('log_counts')
-    .values({
-      tenant_id: slot('tenant_id'),
-      level: slot('level'),
-      entity_id: slot('entity_id'),
-      bucket: slot('bucket'),
-      entity_type: slot('entity_type'),
-      count: slot('count'),
-    })
+    .columns(['tenant_id', 'level', 'entity_id', 'bucket', 'entity_type', 'count'])
+    .expression(
+      rows(
+        each(slot, {
+          tenant_id: 'text',
+          level: 'bigint',
+          entity_id: 'text',
+          bucket: 'bigint',
+          entity_type: 'text',
+          count: 'bigint',
+        }),
+      ),
+    )
     .onConflict((conflict) =>
       conflict
         .columns(['tenant_id', 'level', 'entity_id', 'bucket', 'entity_type'])
@@ -25,10 +30,11 @@ const addCount = statement<LogCountsTable>(({ builder }, slot) =>
 )
 
 /** Writes no row when the token was active in that month before. */
-const insertActive = statement<Schema['active_tokens']>(({ builder }, slot) =>
+const insertActive = statement<Schema['active_tokens']>(({ builder, each, rows }, slot) =>
   builder
     .insertInto('active_tokens')
-    .values({ month: slot('month'), tenant_id: slot('tenant_id'), seq: slot('seq') })
+    .columns(['month', 'tenant_id', 'seq'])
+    .expression(rows(each(slot, { month: 'bigint', tenant_id: 'text', seq: 'bigint' })))
     .onConflict((conflict) => conflict.doNothing()),
 )
 
@@ -61,16 +67,25 @@ type Finest = Omit<LogCountsTable, 'level'>
 /** Collects what newly ingested logs do to the counts of logs and of active tokens. */
 export const createLogCounts = (session: Session) => {
   const finest = tally<Finest>()
-  const active = tally<Schema['active_counts']>()
-  const entities = new Map<string, LogRow[]>()
-  const seen = new Set<string>()
+  const logs: LogRow[] = []
 
-  const countActive = async (tenant_id: string, month: number, seq: number): Promise<void> => {
-    const token = `${month} ${seq} ${tenant_id}`
-    if (seen.has(token)) return
-    seen.add(token)
-    if ((await session.run(insertActive, { month, tenant_id, seq })) > 0)
-      active.add(`${month} ${tenant_id}`, 1, () => ({ tenant_id, month }))
+  /** How many tokens were active in a month for the first time, by tenant. */
+  const writeActive = async (): Promise<void> => {
+    const seqs = new Map<string, Set<number>>()
+    for (const { tenant_id, created_at, token_seq } of logs) {
+      if (token_seq === undefined) continue
+      const key = `${monthOf(created_at)} ${tenant_id}`
+      seqs.set(key, (seqs.get(key) ?? new Set()).add(token_seq))
+    }
+    for (const [key, tokens] of [...seqs].sort(([a], [b]) => (a < b ? -1 : 1))) {
+      const [month, tenant_id] = key.split(' ') as [string, string]
+      const group = { month: Number(month), tenant_id }
+      const count = await session.runAll(
+        insertActive,
+        [...tokens].map((seq) => ({ ...group, seq })),
+      )
+      if (count > 0) await session.run(addActive, { ...group, count })
+    }
   }
 
   const count = ({ tenant_id, entity_type, created_at }: LogRow, entity_id: string): void => {
@@ -84,27 +99,24 @@ export const createLogCounts = (session: Session) => {
   }
 
   /** Logs of an entity that has buckets go into them; one that has got many logs gets buckets, of all of its logs. */
-  const countEntity = async (logs: readonly LogRow[]): Promise<void> => {
-    const [log] = logs
-    if (log === undefined || log.entity_id === '') return
-    const { tenant_id, entity_id } = log
-    if (await isBusy(session, tenant_id, entity_id)) for (const each of logs) count(each, entity_id)
-    else if (logs.some(({ journal_seq }) => journal_seq % SAMPLED === 0))
-      await countIfBusy(session, tenant_id, entity_id)
+  const countEntities = async (tenant_id: string, of: readonly LogRow[]): Promise<void> => {
+    const entities = Map.groupBy(of, ({ entity_id }) => entity_id)
+    const busy = await busyOf(session, tenant_id, [...entities.keys()])
+    for (const [entity_id, logs] of entities) {
+      if (busy.has(entity_id)) for (const log of logs) count(log, entity_id)
+      else if (entity_id !== '' && logs.some(({ journal_seq }) => journal_seq % SAMPLED === 0))
+        await countIfBusy(session, tenant_id, entity_id)
+    }
   }
 
   return {
-    add: async (log: LogRow): Promise<void> => {
-      count(log, '')
-      const { tenant_id, entity_id, created_at, token_seq } = log
-      const key = `${tenant_id} ${entity_id}`
-      const others = entities.get(key)
-      if (others) others.push(log)
-      else entities.set(key, [log])
-      if (token_seq !== undefined) await countActive(tenant_id, monthOf(created_at), token_seq)
+    add: (log: LogRow): void => {
+      logs.push(log)
     },
     write: async (): Promise<void> => {
-      for (const logs of entities.values()) await countEntity(logs)
+      for (const log of logs) count(log, '')
+      for (const [tenantId, of] of Map.groupBy(logs, ({ tenant_id }) => tenant_id))
+        await countEntities(tenantId, of)
       const all = tally<LogCountsTable>()
       for (const { bucket: first, count, ...row } of finest.rows())
         for (const level of LEVELS.keys()) {
@@ -115,8 +127,8 @@ export const createLogCounts = (session: Session) => {
             bucket,
           }))
         }
-      for (const row of all.rows()) await session.run(addCount, row)
-      for (const row of active.rows()) await session.run(addActive, row)
+      await session.runAll(addCount, all.rows())
+      await writeActive()
     },
   }
 }

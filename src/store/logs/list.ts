@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { LogFilter, LogListQuery, LogListRow } from '../types.ts'
-import { isBusy } from './busy.ts'
+import { busyOf } from './busy.ts'
 import { bucketOf, LEVELS } from './levels.ts'
 
 const COLUMNS = [
@@ -54,7 +54,7 @@ const buckets = ({ dialect }: Session, { tenantId, entityType, entityId }: LogFi
 
 /** Whether buckets count the logs of the filter's tenant, type and entity. */
 const isCounted = async (session: Session, { tenantId, entityId }: LogFilter): Promise<boolean> =>
-  entityId === undefined || isBusy(session, tenantId, entityId)
+  entityId === undefined || (await busyOf(session, tenantId, [entityId])).has(entityId)
 
 /** How many logs of the filter's tenant, type and entity lie before `at`: whole buckets, coarse to fine, and the rest by rows. */
 const before = async (session: Session, filter: LogFilter, at: number): Promise<number> => {

@@ -1,5 +1,5 @@
 import type { Schema } from '../schema.ts'
-import { openStatement, statement } from '../statement.ts'
+import { openStatement, serviceStatement, statement } from '../statement.ts'
 import type { LogRow } from '../types.ts'
 
 const LOG_COLUMNS = [
@@ -17,25 +17,41 @@ const LOG_COLUMNS = [
   'hash',
 ] as const satisfies readonly (keyof LogRow)[]
 
-/** Passes over a record that is present. */
-export const insertLog = statement<LogRow>(({ builder }, slot) =>
+export const insertLog = statement<LogRow>(({ builder, each, rows }, slot) =>
   builder
     .insertInto('logs')
-    .values({
-      tenant_id: slot('tenant_id'),
-      entity_type: slot('entity_type'),
-      entity_id: slot('entity_id'),
-      operation: slot('operation'),
-      actor_id: slot('actor_id'),
-      actor_type: slot('actor_type'),
-      message: slot('message'),
-      trace_id: slot('trace_id'),
-      created_at: slot('created_at'),
-      journal: slot('journal'),
-      journal_seq: slot('journal_seq'),
-      hash: slot('hash'),
-    })
-    .onConflict((conflict) => conflict.columns(['journal', 'journal_seq']).doNothing()),
+    .columns(LOG_COLUMNS)
+    .expression(
+      rows(
+        each(slot, {
+          tenant_id: 'text',
+          entity_type: 'text',
+          entity_id: 'text',
+          operation: 'text',
+          actor_id: 'text',
+          actor_type: 'text',
+          message: 'text',
+          trace_id: 'text',
+          created_at: 'bigint',
+          journal: 'text',
+          journal_seq: 'bigint',
+          hash: 'text',
+        }),
+      ),
+    ),
+)
+
+/** Which of a journal's records are present, of those that lie between two. */
+export const presentLogs = serviceStatement<
+  { journal: string; first: number; last: number },
+  { journal_seq: number }
+>(({ builder }, slot) =>
+  builder
+    .selectFrom('logs')
+    .where('journal', '=', slot('journal'))
+    .where('journal_seq', '>=', slot('first'))
+    .where('journal_seq', '<=', slot('last'))
+    .select('journal_seq'),
 )
 
 /** Only forward. */

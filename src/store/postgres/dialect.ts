@@ -26,6 +26,15 @@ export const postgresDialect: Dialect = {
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
   numbered: (insert) => insert.returning('seq'),
+  each: (slot, types) =>
+    (Object.keys(types) as (keyof typeof types)[]).map(
+      (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
+    ),
+  rows: (...rows) =>
+    sql`${sql.join(
+      rows.map((row) => sql`select ${sql.join(row)}`),
+      sql` union all `,
+    )}`,
   held: (query) => query.forShare(),
   taken: (query) => query.forUpdate(),
   known: (condition) => sql`coalesce(${condition}, false)`,

@@ -57,6 +57,15 @@ const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
     get: async (statement, values) => (await send(statement, values)).rows[0],
     insert: async (statement, values) => (await send(statement, values)).rows[0]?.seq,
     run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
+    runAll: async (statement, rows) => {
+      const [first] = rows
+      if (first === undefined) return 0
+      const { name, sql: text, bindAll } = nameOf(statement)
+      const { rowCount } = await ask(scopeFor(statement as Statement<never, unknown>, first), (client) =>
+        client.query({ name, text, values: bindAll(rows) }),
+      )
+      return rowCount ?? 0
+    },
     query: async (query, tenantId) => {
       const { sql: text, parameters } = query.compile()
       return (await ask(scopeOf(tenantId), (client) => client.query({ text, values: [...parameters] }))).rows

@@ -54,6 +54,11 @@ export const createSqliteSession = (db: Connection): Session => {
         const { compiled, run } = prepare(statement)
         return run.run(compiled.bind(values)).changes
       }),
+    runAll: async <P extends object>(statement: Statement<P, unknown>, rows: readonly P[]) =>
+      guarded(() => {
+        const { compiled, run } = prepare(statement)
+        return rows.reduce((written, row) => written + run.run(compiled.bind(row)).changes, 0)
+      }),
     query: async <R>(query: Compilable<R>) =>
       guarded(() => {
         const { sql, parameters } = query.compile()

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Schema, TokenTalliesTable, TokenTimesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
@@ -5,16 +6,21 @@ import type { TokenRow } from '../types.ts'
 import { addTally, entryOf, TALLIES_LOCK, type Valued, valuesOf } from './tallies.ts'
 import { bucketOf, LEVELS, type TimeEvent } from './times.ts'
 
-const addCount = statement<Schema['token_counts']>(({ builder }, slot) =>
+const addCount = statement<Schema['token_counts']>(({ builder, each, rows }, slot) =>
   builder
     .insertInto('token_counts')
-    .values({
-      tenant_id: slot('tenant_id'),
-      container: slot('container'),
-      type: slot('type'),
-      count: slot('count'),
-      last_created_at: slot('last_created_at'),
-    })
+    .columns(['tenant_id', 'container', 'type', 'count', 'last_created_at'])
+    .expression(
+      rows(
+        each(slot, {
+          tenant_id: 'text',
+          container: 'text',
+          type: 'text',
+          count: 'bigint',
+          last_created_at: 'bigint',
+        }),
+      ),
+    )
     .onConflict((conflict) =>
       conflict.columns(['tenant_id', 'container', 'type']).doUpdateSet((eb) => ({
         count: eb('token_counts.count', '+', eb.ref('excluded.count')),
@@ -31,21 +37,26 @@ const addCount = statement<Schema['token_counts']>(({ builder }, slot) =>
 type Buckets = Omit<TokenTimesTable, 'level' | 'bucket'> & Record<`bucket${0 | 1 | 2}`, number>
 
 /** The buckets of all levels with one statement: each create runs it. */
-const addTimes = statement<Buckets>(({ builder }, slot) =>
+const addTimes = statement<Buckets>(({ builder, each, rows }, slot) =>
   builder
     .insertInto('token_times')
-    .values(
-      ([0, 1, 2] as const).map((level) => ({
-        tenant_id: slot('tenant_id'),
-        event: slot('event'),
-        level,
-        bucket: slot(`bucket${level}`),
-        container: slot('container'),
-        type: slot('type'),
-        count: slot('count'),
-        first_seq: slot('first_seq'),
-        last_seq: slot('last_seq'),
-      })),
+    .columns(['level', 'bucket', 'tenant_id', 'event', 'container', 'type', 'count', 'first_seq', 'last_seq'])
+    .expression(
+      rows(
+        ...([0, 1, 2] as const).map((level) => [
+          sql`${sql.lit(level)}`,
+          ...each(slot, { [`bucket${level}`]: 'bigint' }),
+          ...each(slot, {
+            tenant_id: 'text',
+            event: 'text',
+            container: 'text',
+            type: 'text',
+            count: 'bigint',
+            first_seq: 'bigint',
+            last_seq: 'bigint',
+          }),
+        ]),
+      ),
     )
     .onConflict((conflict) =>
       conflict.columns(['tenant_id', 'event', 'level', 'bucket', 'container', 'type']).doUpdateSet((eb) => ({
@@ -92,6 +103,11 @@ type Times = Omit<TokenTimesTable, 'level' | 'bucket'> & { readonly bucket: numb
 /** Rows by key, in one order everywhere, so that two transactions never wait for each other. */
 const ordered = <T>(rows: ReadonlyMap<string, T>): readonly T[] =>
   [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
+
+const atAllLevels = ({ bucket: bucket0, ...row }: Times): Buckets => {
+  const at = bucket0 * LEVELS[0]
+  return { ...row, bucket0, bucket1: bucketOf(1, at), bucket2: bucketOf(2, at) }
+}
 
 /** Collects what a command does to all that is counted of tokens, and writes each count once, at its end. */
 export const createCounts = () => {
@@ -145,29 +161,35 @@ export const createCounts = () => {
     for (const value of valuesOf(token)) tally(token, by, entryOf(value) as string)
   }
 
-  const writeTimes = async (session: Session, moved: Times): Promise<void> => {
-    const { bucket: finest, ...row } = moved
-    const at = finest * LEVELS[0]
-    const [bucket0, bucket1, bucket2] = [finest, bucketOf(1, at), bucketOf(2, at)]
-    await session.run(addTimes, { ...row, bucket0, bucket1, bucket2 })
-    if (moved.count > 0) return
-    for (const [level, bucket] of [bucket0, bucket1, bucket2].entries())
-      await session.run(dropEmptyBucket, { ...row, level, bucket })
-  }
-
   return {
     created: (token: Counted): void => move(token, 1, token.created_at),
     /** An update brought a token here; it is not newer for that. */
     arrived: (token: Counted): void => move(token, 1, 0),
     removed: (token: Counted): void => move(token, -1, 0),
+    /** All of it is sent at once: what is sent after the call finds it done, or a transaction that has failed. */
     write: async (session: Session): Promise<void> => {
-      for (const group of ordered(groups))
-        if (group.count !== 0 || group.last_created_at !== 0) await session.run(addCount, group)
       // One that went and one that came leave the count as it is, but not the place.
-      for (const moved of ordered(times))
-        if (moved.count !== 0 || moved.first_seq !== moved.last_seq) await writeTimes(session, moved)
-      if (tallies.size > 0) await session.lock(TALLIES_LOCK, 'shared')
-      for (const moved of ordered(tallies)) if (moved.count !== 0) await session.run(addTally, moved)
+      const moved = ordered(times)
+        .filter(({ count, first_seq, last_seq }) => count !== 0 || first_seq !== last_seq)
+        .map(atAllLevels)
+      await Promise.all([
+        session.runAll(
+          addCount,
+          ordered(groups).filter(({ count, last_created_at }) => count !== 0 || last_created_at !== 0),
+        ),
+        session.runAll(addTimes, moved),
+        ...moved
+          .filter(({ count }) => count <= 0)
+          .flatMap((row) =>
+            LEVELS.map((_, level) => ({ ...row, level, bucket: row[`bucket${level as 0 | 1 | 2}`] })),
+          )
+          .map((row) => session.run(dropEmptyBucket, row)),
+        tallies.size > 0 && session.lock(TALLIES_LOCK, 'shared'),
+        session.runAll(
+          addTally,
+          ordered(tallies).filter(({ count }) => count !== 0),
+        ),
+      ])
     },
   }
 }

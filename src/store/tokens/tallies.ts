@@ -1,4 +1,4 @@
-import { sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { TokenTalliesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { serviceStatement, statement } from '../statement.ts'
@@ -29,16 +29,19 @@ export const valuesOf = ({ created_by, modified_by, metadata, terms }: Valued): 
   ...terms.map((term) => ({ kind: 'term', term: buffer(term) }) as const),
 ]
 
+const MOVED = { tenant_id: 'text', entry: 'text', container: 'text', type: 'text', count: 'bigint' } as const
+
+const named = (values: readonly RawBuilder<unknown>[], names: readonly string[]) =>
+  sql.join(values.map((value, at) => sql`${value} as ${sql.ref(names[at] as string)}`))
+
 /** Adds to the tally of a value that has one, in whichever group. */
-export const addTally = statement<TokenTalliesTable>(({ builder }, slot) =>
+export const addTally = statement<TokenTalliesTable>(({ builder, each }, slot) =>
   builder
     .insertInto('token_tallies')
     .columns(['tenant_id', 'entry', 'container', 'type', 'count'])
     .expression(
-      // An engine that knows types beforehand has no other hint of these.
-      sql`select cast(${slot('tenant_id')} as text), cast(${slot('entry')} as text), cast(${slot('container')} as text),
-          cast(${slot('type')} as text), cast(${slot('count')} as bigint)
-        where exists (select 1 from token_tallies where tenant_id = ${slot('tenant_id')} and entry = ${slot('entry')})`,
+      sql`select * from (select ${named(each(slot, MOVED), Object.keys(MOVED))}) as moved
+        where exists (select 1 from token_tallies as known where known.tenant_id = moved.tenant_id and known.entry = moved.entry)`,
     )
     .onConflict((conflict) =>
       conflict
