@@ -5,11 +5,11 @@ import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
 import { rootChangeIn } from '../keys/change-root.ts'
 import { rootIdOf } from '../keys/wrap.ts'
-import { journalDirectory } from '../roles/foundation.ts'
+import { journalDirectory, storeLocation } from '../roles/foundation.ts'
 import { openSnapshot } from '../store/copy/open.ts'
 import type { Cell, CopyTable } from '../store/copy/types.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
-import { type Print, refusePostgres, withVault } from './open-vault.ts'
+import { type Print, withVault } from './open-vault.ts'
 
 /** Version of the file's form (README of this folder). */
 export const BACKUP_FORMAT = 1
@@ -67,7 +67,6 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
  * what the store knows of them. The service may run. Values stay sealed; the root key is not in it.
  */
 export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
-  refusePostgres(config)
   return withVault(config, async ({ keys, store, record }) => {
     const serviceKeys = await store.keys.keys('')
     if (rootChangeIn(serviceKeys) !== undefined)
@@ -80,7 +79,7 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
       await record('', 'service', 'backup', 'Backup begun')
       const check = serviceKeys.find(({ purpose }) => purpose === 'check')
       const root = check && rootIdOf(check)
-      const snapshot = await openSnapshot(config)
+      const snapshot = await openSnapshot(storeLocation(config))
       const rows: Record<string, number> = {}
       try {
         const at = isoTime(systemClock.now())

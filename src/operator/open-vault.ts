@@ -23,14 +23,6 @@ export interface OperatedVault {
   record(tenantId: string, entity: AuditRecord['entity_type'], id: string, message: string): Promise<void>
 }
 
-/** Backups are of SQLite; a database server has tools of its own. */
-export const refusePostgres = ({ postgres }: Config): void => {
-  if (postgres !== undefined)
-    throw new StartError(
-      "This version backs up SQLite only. Use the database server's tools (pg_dump, snapshots), and copy the audit directory of each machine after that.",
-    )
-}
-
 /** Puts records of commands into a journal. */
 export const recorder =
   (journal: Journal): OperatedVault['record'] =>

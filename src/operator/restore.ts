@@ -1,23 +1,25 @@
 import { existsSync } from 'node:fs'
-import { type FileHandle, mkdir, open, readdir, rename, rm, rmdir } from 'node:fs/promises'
+import { type FileHandle, open } from 'node:fs/promises'
 import { join } from 'node:path'
 import { verifyJournals } from '../audit/verify.ts'
-import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
-import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
-import { journalDirectory, openStoreKeys } from '../roles/foundation.ts'
-import { sqliteTarget } from '../store/copy/sqlite.ts'
+import { openStoreKeys } from '../roles/foundation.ts'
 import type { Cell, CopyTable, CopyTarget } from '../store/copy/types.ts'
 import { SCHEMA_VERSION } from '../store/migrations/index.ts'
-import { openStore } from '../store/open.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
-import { type Print, refusePostgres } from './open-vault.ts'
-import { partialFault, publish, syncPath } from './publish.ts'
+import type { Print } from './open-vault.ts'
+import { type Staged, stage } from './staged.ts'
 
+/** Rows that are written together, and about how many bytes they may hold. */
 const BATCH = 500
+const BATCH_BYTES = 8 * 1024 * 1024
+
+const sizeOf = (row: readonly unknown[]): number =>
+  row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
+
 /** Names of journal files; nothing else is written from a backup. */
 const FILE = /^[a-z0-9][a-z0-9_-]{0,49}\.\d{6,}\.jsonl$/
 
@@ -57,13 +59,13 @@ const same = (one: unknown, other: unknown): boolean => {
 /** Fills an empty store and an empty folder of journals; both count only when this has resolved. */
 const load = async (
   path: string,
-  folder: string,
-  openTarget: (schema: number) => CopyTarget,
+  { folder, target: openTarget }: Staged,
 ): Promise<{ readonly head: Head; readonly end: Readonly<Record<string, unknown>> }> => {
   let head: Head | undefined
   let target: CopyTarget | undefined
   let table: CopyTable | undefined
   let rows: (readonly Cell[])[] = []
+  let bytes = 0
   let file: FileHandle | undefined
   let end: Record<string, unknown> | undefined
   const files: Record<string, number> = {}
@@ -72,6 +74,7 @@ const load = async (
   const flush = async () => {
     if (table !== undefined && rows.length > 0) await target?.insert(table, rows)
     rows = []
+    bytes = 0
   }
   const endFile = async () => {
     await file?.sync()
@@ -83,11 +86,12 @@ const load = async (
     for await (const line of readLines(path)) {
       if (head === undefined) {
         head = headOf(path, line)
-        target = openTarget(head.schema)
+        target = await openTarget(head.schema)
       } else if (Array.isArray(line)) {
         if (table === undefined || line.length !== table.columns.length) throw damagedFile(path)
         rows.push(cells(table, line))
-        if (rows.length === BATCH) await flush()
+        bytes += sizeOf(line)
+        if (rows.length === BATCH || bytes > BATCH_BYTES) await flush()
       } else if (!isObject(line)) throw damagedFile(path)
       else if (typeof line.table === 'string') {
         await flush()
@@ -118,69 +122,23 @@ const load = async (
   }
 }
 
-/** SQLite would play the logs of an older database into the one that is restored. */
-const DATABASE_FILES = ['', '-wal', '-shm', '-journal'] as const
-
-const refuseFull = async (config: Config): Promise<void> => {
-  const journals = await readdir(journalDirectory(config)).catch((): string[] => [])
-  if (DATABASE_FILES.some((end) => existsSync(config.store + end)) || journals.length > 0)
-    throw new AppError(
-      'invalid',
-      `The data directory "${config.dataDir}" holds a vault already, or what is left of one. Set SIDEVAULT_DATA_DIR to an empty one.`,
-    )
-}
-
-/** Where a restored vault lies until it counts. */
-interface Staged {
-  readonly database: string
-  readonly folder: string
-}
-
-/** Refuses when another restore works there, or was killed: of two at once one would publish what the other still writes. */
-const stage = async (config: Config): Promise<Staged> => {
-  const [database, folder] = [`${config.store}.restoring`, `${journalDirectory(config)}.restoring`]
-  if (existsSync(database)) throw partialFault(database, { code: 'EEXIST' })
-  await mkdir(config.dataDir, { recursive: true, mode: 0o700 })
-  await mkdir(folder, { mode: 0o700 }).catch((thrown: unknown) => {
-    throw partialFault(folder, thrown)
-  })
-  return { database, folder }
-}
-
-/** Gives journals, then the database their names; nothing that is there meanwhile is replaced. */
-const publishVault = async (
-  config: Config,
-  { database, folder }: Staged,
-  files: readonly string[],
-): Promise<void> => {
-  const journals = journalDirectory(config)
-  await refuseFull(config)
-  await syncPath(database)
-  await syncPath(folder)
-  // Over an empty directory only.
-  await rename(folder, journals)
-  try {
-    await syncPath(config.dataDir)
-    await publish(database, config.store)
-  } catch (thrown) {
-    for (const name of files) await rm(join(journals, name), { force: true })
-    await rmdir(journals).catch(() => {})
-    throw thrown
-  }
+/** The names of a data directory's journals end alike where machines share a store: those of others are not in the copy. */
+const ownTo = (files: readonly string[]) => {
+  const machineOf = (name: string) => /-[0-9a-f]{12}$/.exec(name)?.[0] ?? ''
+  const machines = new Set(files.map((file) => machineOf(file.split('.')[0] as string)))
+  return (name: string) => machines.has(machineOf(name))
 }
 
 /**
- * Opens what was staged with the root key at hand: that it is the right one, that the file is what a vault of this key
+ * Judges what was staged by the root key at hand: that it is the right one, that the file is what a vault of this key
  * wrote, and the journals. `needed`: why the root key did not open it.
  */
-const verify = async (
+const verify = (
   config: Config,
-  { database, folder }: Staged,
+  { folder, read }: Staged,
   end: Readonly<Record<string, unknown>>,
-): Promise<{ readonly faults: readonly string[] } | { readonly needed: string }> => {
-  const log = createLog('operator', config.logLevel)
-  const store = await openStore({ location: database, mode: 'read-write', log })
-  try {
+): Promise<{ readonly faults: readonly string[] } | { readonly needed: string }> =>
+  read(async (store) => {
     const keys = await openStoreKeys(config, store, false).catch((thrown: unknown) => {
       if (thrown instanceof AppError) return thrown.message
       throw thrown
@@ -189,15 +147,13 @@ const verify = async (
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     if (mac(`backup ${end.sha256}`) !== end.mac)
       return { faults: ['The backup was changed after it was made: its seal is not that of this vault.'] }
-    const { journals } = await verifyJournals({ mac, logs: store.logs }, folder)
+    const own = ownTo(Object.keys(end.files as object))
+    const { journals } = await verifyJournals({ mac, logs: store.logs, own }, folder)
     return { faults: journals.flatMap(({ name, fault }) => (fault ? [`${name}: ${fault.reason}`] : [])) }
-  } finally {
-    await store.close()
-  }
-}
+  })
 
 /**
- * `sidevault restore`: a backup into a data directory without a vault. Everything is checked before it counts: the
+ * `sidevault restore`: a backup into a data directory, or a database, without a vault. Everything is checked before it counts: the
  * checksum, every count, references, the database itself, the seal of the whole and the audit chain; false, and nothing
  * is restored, when one of the last two does not hold. These two need the root key: without it only with `unverified`.
  */
@@ -206,15 +162,10 @@ export const runRestore = async (
   { path, unverified }: { readonly path: string; readonly unverified: boolean },
   print: Print,
 ): Promise<boolean> => {
-  refusePostgres(config)
   if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
-  await refuseFull(config)
   const staged = await stage(config)
-  const { database, folder } = staged
   try {
-    const { head, end } = await load(path, folder, (schema) =>
-      sqliteTarget(database, schema, systemClock.now()),
-    )
+    const { head, end } = await load(path, staged)
     const found = await verify(config, staged, end)
     if ('faults' in found && found.faults.length > 0) {
       for (const fault of found.faults) print(`BROKEN  ${fault}`)
@@ -226,9 +177,11 @@ export const runRestore = async (
         'invalid',
         `The backup needs the root key ${head.root}: ${found.needed} Put it in place first, so that the seal and the audit chain are checked, or restore without that check: --unverified. Nothing was restored.`,
       )
-    await publishVault(config, staged, Object.keys(end.files as object))
+    await staged.publish(Object.keys(end.files as object))
     const { tokens, tenants } = end.rows as Record<string, number>
-    print(`restored ${config.store}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`)
+    print(
+      `restored ${config.postgres === undefined ? config.store : 'into the database'}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`,
+    )
     print(
       'needed' in found
         ? `UNVERIFIED It needs the root key ${head.root}: ${found.needed}`
@@ -236,7 +189,6 @@ export const runRestore = async (
     )
     return true
   } finally {
-    await rm(folder, { recursive: true, force: true })
-    for (const ending of DATABASE_FILES) await rm(database + ending, { force: true })
+    await staged.remove()
   }
 }

@@ -12,13 +12,14 @@ import { install } from '../../src/roles/install.ts'
 
 const log = createLog('test', 'silent')
 
-export const configOf = (dataDir: string): Config => loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
+export const configOf = (dataDir: string, env: NodeJS.ProcessEnv = {}): Config =>
+  loadConfig({ ...env, SIDEVAULT_DATA_DIR: dataDir })
 
 const randomKey = () => `key_${randomBytes(24).toString('hex')}`
 
 /** The admin role without a port on a data directory, as commands find it: files under their real names. */
-export const openVault = async (dataDir: string, key = randomKey()) => {
-  const foundation = await openFoundation(configOf(dataDir), { name: 'admin', owner: true, log })
+export const openVault = async (dataDir: string, key = randomKey(), env: NodeJS.ProcessEnv = {}) => {
+  const foundation = await openFoundation(configOf(dataDir, env), { name: 'admin', owner: true, log })
   const now = systemClock.now()
   await install(foundation, { given: new Secret(key), now, log })
   const admin = await startAdmin(

@@ -1,7 +1,7 @@
 import { rm } from 'node:fs/promises'
-import { AppError } from '../../common/errors.ts'
 import { type Connection, connect, makePrivateFile } from '../sqlite/connection.ts'
 import { migrate, schemaVersion } from '../sqlite/migrate.ts'
+import { damagedCopy } from './damaged.ts'
 import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
 
 /** Rows of a batch. */
@@ -66,9 +66,6 @@ export const sqliteSnapshot = (path: string): Snapshot => {
   }
 }
 
-const damaged = (what: string): AppError =>
-  new AppError('invalid', `The copy is damaged: ${what}. Take another one; nothing was changed.`)
-
 /** A new database file of this version of the schema; the file goes again with `abort`. */
 export const sqliteTarget = (path: string, schema: number, now: number): CopyTarget => {
   makePrivateFile(path)
@@ -88,7 +85,7 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
     const columns = known.get(table.name)?.columns ?? []
     for (const { name, kind } of table.columns)
       if (!columns.some((column) => column.name === name && column.kind === kind))
-        throw damaged(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
+        throw damagedCopy(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
     const places = table.columns.map(() => '?').join(', ')
     const fresh = db.prepare(
       `insert into ${quoted(table.name)} (${listOf(table.columns)}) values (${places})`,
@@ -103,7 +100,7 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
       try {
         for (const row of rows) statement.run(...row)
       } catch {
-        throw damaged(`a row of "${table.name}" does not fit`)
+        throw damagedCopy(`a row of "${table.name}" does not fit`)
       }
     },
     finish: async (sequences) => {
@@ -113,8 +110,9 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
         if (known.has(name) && set.run(seq, name).changes === 0) add.run(name, seq)
       db.exec('commit')
       if ((db.pragma('foreign_key_check') as unknown[]).length > 0)
-        throw damaged('rows refer to rows that are missing')
-      if (db.pragma('integrity_check', { simple: true }) !== 'ok') throw damaged('the database is not sound')
+        throw damagedCopy('rows refer to rows that are missing')
+      if (db.pragma('integrity_check', { simple: true }) !== 'ok')
+        throw damagedCopy('the database is not sound')
       const counts = [...known.keys()].map((name) => [
         name,
         db

@@ -50,8 +50,8 @@ export const refuseWallBreakers = async (client: ClientBase): Promise<void> => {
     )
 }
 
-/** Every table that names a tenant, those of later steps too. */
-const raiseWalls = async (client: ClientBase): Promise<void> => {
+/** A wall on every table that names a tenant, those of later steps too; the transaction meets rows of all tenants. */
+export const raiseWalls = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query<{ table_name: string }>(
     `select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
       where c.table_schema = current_schema() and c.column_name = 'tenant_id' and t.table_type = 'BASE TABLE' order by 1`,
@@ -63,6 +63,34 @@ const raiseWalls = async (client: ClientBase): Promise<void> => {
   for (const step of walls.flat()) await client.query(step)
 }
 
+/** Begins a transaction in which nobody else changes the schema, and which meets rows of all tenants. */
+export const beginSchema = async (client: ClientBase): Promise<void> => {
+  await client.query('begin')
+  await client.query("select pg_advisory_xact_lock(hashtextextended('sidevault schema', 0))")
+  await client.query("select set_config('sidevault.tenant', $1, true)", [SERVICE])
+}
+
+/** In such a transaction: the steps after version `current`, up to `target`. 0: in a database without tables. */
+export const applySteps = async (
+  client: ClientBase,
+  now: number,
+  current: number,
+  target: number,
+): Promise<void> => {
+  if (current === 0)
+    await client.query(
+      'create table schema_migrations (version bigint primary key, name text not null, applied_at bigint not null)',
+    )
+  for (const { version, name, up } of migrations.slice(current, target)) {
+    for (const step of up(postgresDialect.builder, columns)) await client.query(step.compile().sql)
+    await client.query('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
+      version,
+      name,
+      now,
+    ])
+  }
+}
+
 /**
  * Brings the schema to the version of this program (or to `target`, for tests of upgrades); what is missing is applied in
  * one transaction. Of several starters one does it and the others wait for its commit.
@@ -72,28 +100,15 @@ export const migrate = async (
   now: number,
   target: number = SCHEMA_VERSION,
 ): Promise<void> => {
-  await client.query('begin')
+  await beginSchema(client)
   try {
-    await client.query("select pg_advisory_xact_lock(hashtextextended('sidevault schema', 0))")
     const current = await schemaVersion(client)
     refuseNewer(current)
-    if (current === 0) {
-      await refuseForeign(client)
-      await client.query(
-        'create table schema_migrations (version bigint primary key, name text not null, applied_at bigint not null)',
-      )
+    if (current === 0) await refuseForeign(client)
+    if (current < target) {
+      await applySteps(client, now, current, target)
+      await raiseWalls(client)
     }
-    // Steps meet rows of all tenants.
-    await client.query("select set_config('sidevault.tenant', $1, true)", [SERVICE])
-    for (const { version, name, up } of migrations.slice(current, target)) {
-      for (const step of up(postgresDialect.builder, columns)) await client.query(step.compile().sql)
-      await client.query('insert into schema_migrations (version, name, applied_at) values ($1, $2, $3)', [
-        version,
-        name,
-        now,
-      ])
-    }
-    if (current < target) await raiseWalls(client)
     await client.query('commit')
   } catch (thrown) {
     await client.query('rollback').catch(() => {})

@@ -33,7 +33,7 @@ const WRITERS = 6
 const MAX_WAITING = 4_096
 
 /** What an operator can do about a server that is not to be had; without its own words, which may quote the address. */
-const explain = (thrown: unknown): unknown => {
+export const explain = (thrown: unknown): unknown => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
   const remedy =

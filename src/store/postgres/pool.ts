@@ -50,7 +50,7 @@ export const clientConfig = (address: string, statementMs: number): ClientConfig
 })
 
 /** An acknowledged write is on disk (DESIGN §7.6), whatever the database's default is; stronger ones stay. */
-const DURABLE =
+export const DURABLE =
   "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
 
 export interface Connections {
