@@ -3,7 +3,9 @@ import type { Schema } from './schema.ts'
 import type { Slots } from './statement.ts'
 
 /** As the engine that wants to know types beforehand names them. */
-export type ColumnType = 'text' | 'bigint' | 'bytea'
+type ColumnType = 'text' | 'bigint' | 'bytea'
+
+type ColumnTypes<P> = { readonly [K in keyof P & string]?: ColumnType }
 
 /** What the engines say differently. Everything else is built by Kysely, once for both. */
 export interface Dialect {
@@ -20,13 +22,10 @@ export interface Dialect {
   readonly numbered: <T extends Compilable>(
     insert: T & { returning(column: 'seq'): Compilable<{ seq: number }> },
   ) => Compilable<{ seq: number }>
-  /** In a statement that `Session.runAll` runs: these parameters of each row, in this order. */
-  readonly each: <P>(
-    slot: Slots<P>,
-    types: { readonly [K in keyof P & string]?: ColumnType },
-  ) => readonly RawBuilder<unknown>[]
-  /** What an insert that `Session.runAll` runs writes for each row: one or more rows, made with `each`. */
-  readonly rows: (...rows: readonly (readonly RawBuilder<unknown>[])[]) => RawBuilder<never>
+  /** In a statement that `Session.runAll` runs: these parameters of a row, in this order. */
+  readonly each: <P>(slot: Slots<P>, types: ColumnTypes<P>) => readonly RawBuilder<unknown>[]
+  /** What an insert that `Session.runAll` runs writes: such parameters of every row. */
+  readonly rows: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
   /** The rows that a command reads stay as they are until its end. */
   readonly held: <T>(query: T & { forShare(): T }) => T
   /** As `held`, and no other command holds or takes them meanwhile. */

@@ -6,21 +6,19 @@ import { monthOf } from '../usage/month.ts'
 import { busyOf, countIfBusy, SAMPLED } from './busy.ts'
 import { bucketOf, LEVELS } from './levels.ts'
 
-const addCount = statement<LogCountsTable>(({ builder, each, rows }, slot) =>
+const addCount = statement<LogCountsTable>(({ builder, rows }, slot) =>
   builder
     .insertInto('log_counts')
     .columns(['tenant_id', 'level', 'entity_id', 'bucket', 'entity_type', 'count'])
     .expression(
-      rows(
-        each(slot, {
-          tenant_id: 'text',
-          level: 'bigint',
-          entity_id: 'text',
-          bucket: 'bigint',
-          entity_type: 'text',
-          count: 'bigint',
-        }),
-      ),
+      rows(slot, {
+        tenant_id: 'text',
+        level: 'bigint',
+        entity_id: 'text',
+        bucket: 'bigint',
+        entity_type: 'text',
+        count: 'bigint',
+      }),
     )
     .onConflict((conflict) =>
       conflict
@@ -30,11 +28,11 @@ const addCount = statement<LogCountsTable>(({ builder, each, rows }, slot) =>
 )
 
 /** Writes no row when the token was active in that month before. */
-const insertActive = statement<Schema['active_tokens']>(({ builder, each, rows }, slot) =>
+const insertActive = statement<Schema['active_tokens']>(({ builder, rows }, slot) =>
   builder
     .insertInto('active_tokens')
     .columns(['month', 'tenant_id', 'seq'])
-    .expression(rows(each(slot, { month: 'bigint', tenant_id: 'text', seq: 'bigint' })))
+    .expression(rows(slot, { month: 'bigint', tenant_id: 'text', seq: 'bigint' }))
     .onConflict((conflict) => conflict.doNothing()),
 )
 

@@ -17,27 +17,25 @@ const LOG_COLUMNS = [
   'hash',
 ] as const satisfies readonly (keyof LogRow)[]
 
-export const insertLog = statement<LogRow>(({ builder, each, rows }, slot) =>
+export const insertLog = statement<LogRow>(({ builder, rows }, slot) =>
   builder
     .insertInto('logs')
     .columns(LOG_COLUMNS)
     .expression(
-      rows(
-        each(slot, {
-          tenant_id: 'text',
-          entity_type: 'text',
-          entity_id: 'text',
-          operation: 'text',
-          actor_id: 'text',
-          actor_type: 'text',
-          message: 'text',
-          trace_id: 'text',
-          created_at: 'bigint',
-          journal: 'text',
-          journal_seq: 'bigint',
-          hash: 'text',
-        }),
-      ),
+      rows(slot, {
+        tenant_id: 'text',
+        entity_type: 'text',
+        entity_id: 'text',
+        operation: 'text',
+        actor_id: 'text',
+        actor_type: 'text',
+        message: 'text',
+        trace_id: 'text',
+        created_at: 'bigint',
+        journal: 'text',
+        journal_seq: 'bigint',
+        hash: 'text',
+      }),
     ),
 )
 

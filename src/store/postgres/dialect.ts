@@ -18,6 +18,11 @@ const builder = new Kysely<Schema>({
   },
 })
 
+const each: Dialect['each'] = (slot, types) =>
+  (Object.keys(types) as (keyof typeof types)[]).map(
+    (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
+  )
+
 export const postgresDialect: Dialect = {
   engine: 'postgres',
   builder,
@@ -26,15 +31,8 @@ export const postgresDialect: Dialect = {
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
   numbered: (insert) => insert.returning('seq'),
-  each: (slot, types) =>
-    (Object.keys(types) as (keyof typeof types)[]).map(
-      (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
-    ),
-  rows: (...rows) =>
-    sql`${sql.join(
-      rows.map((row) => sql`select ${sql.join(row)}`),
-      sql` union all `,
-    )}`,
+  each,
+  rows: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
   held: (query) => query.forShare(),
   taken: (query) => query.forUpdate(),
   known: (condition) => sql`coalesce(${condition}, false)`,

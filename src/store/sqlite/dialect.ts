@@ -19,6 +19,9 @@ const builder = new Kysely<Schema>({
   },
 })
 
+const each: Dialect['each'] = (slot, types) =>
+  (Object.keys(types) as (keyof typeof types)[]).map((name) => sql`${slot(name)}`)
+
 export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   builder,
@@ -28,8 +31,8 @@ export const sqliteDialect: Dialect = {
   unindexed: (column) => sql`+${sql.ref(column)}`,
   // A connection knows its last row's number; RETURNING would make a temporary table each time, a fifth of an insert's cost.
   numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
-  each: (slot, types) => (Object.keys(types) as (keyof typeof types)[]).map((name) => sql`${slot(name)}`),
-  rows: (...rows) => sql`values ${sql.join(rows.map((row) => sql`(${sql.join(row)})`))}`,
+  each,
+  rows: (slot, types) => sql`values (${sql.join(each(slot, types))})`,
   // Writers are one after the other.
   held: (query) => query,
   taken: (query) => query,

@@ -1,4 +1,3 @@
-import { sql } from 'kysely'
 import type { Schema, TokenTalliesTable, TokenTimesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
@@ -6,20 +5,18 @@ import type { TokenRow } from '../types.ts'
 import { addTally, entryOf, TALLIES_LOCK, type Valued, valuesOf } from './tallies.ts'
 import { bucketOf, LEVELS, type TimeEvent } from './times.ts'
 
-const addCount = statement<Schema['token_counts']>(({ builder, each, rows }, slot) =>
+const addCount = statement<Schema['token_counts']>(({ builder, rows }, slot) =>
   builder
     .insertInto('token_counts')
     .columns(['tenant_id', 'container', 'type', 'count', 'last_created_at'])
     .expression(
-      rows(
-        each(slot, {
-          tenant_id: 'text',
-          container: 'text',
-          type: 'text',
-          count: 'bigint',
-          last_created_at: 'bigint',
-        }),
-      ),
+      rows(slot, {
+        tenant_id: 'text',
+        container: 'text',
+        type: 'text',
+        count: 'bigint',
+        last_created_at: 'bigint',
+      }),
     )
     .onConflict((conflict) =>
       conflict.columns(['tenant_id', 'container', 'type']).doUpdateSet((eb) => ({
@@ -34,29 +31,22 @@ const addCount = statement<Schema['token_counts']>(({ builder, each, rows }, slo
     ),
 )
 
-type Buckets = Omit<TokenTimesTable, 'level' | 'bucket'> & Record<`bucket${0 | 1 | 2}`, number>
-
-/** The buckets of all levels with one statement: each create runs it. */
-const addTimes = statement<Buckets>(({ builder, each, rows }, slot) =>
+const addTimes = statement<TokenTimesTable>(({ builder, rows }, slot) =>
   builder
     .insertInto('token_times')
-    .columns(['level', 'bucket', 'tenant_id', 'event', 'container', 'type', 'count', 'first_seq', 'last_seq'])
+    .columns(['tenant_id', 'event', 'level', 'bucket', 'container', 'type', 'count', 'first_seq', 'last_seq'])
     .expression(
-      rows(
-        ...([0, 1, 2] as const).map((level) => [
-          sql`${sql.lit(level)}`,
-          ...each(slot, { [`bucket${level}`]: 'bigint' }),
-          ...each(slot, {
-            tenant_id: 'text',
-            event: 'text',
-            container: 'text',
-            type: 'text',
-            count: 'bigint',
-            first_seq: 'bigint',
-            last_seq: 'bigint',
-          }),
-        ]),
-      ),
+      rows(slot, {
+        tenant_id: 'text',
+        event: 'text',
+        level: 'bigint',
+        bucket: 'bigint',
+        container: 'text',
+        type: 'text',
+        count: 'bigint',
+        first_seq: 'bigint',
+        last_seq: 'bigint',
+      }),
     )
     .onConflict((conflict) =>
       conflict.columns(['tenant_id', 'event', 'level', 'bucket', 'container', 'type']).doUpdateSet((eb) => ({
@@ -98,21 +88,37 @@ export interface Counted
 
 type Group = Pick<Counted, 'tenant_id' | 'container' | 'type'>
 
-type Times = Omit<TokenTimesTable, 'level' | 'bucket'> & { readonly bucket: number }
-
 /** Rows by key, in one order everywhere, so that two transactions never wait for each other. */
 const ordered = <T>(rows: ReadonlyMap<string, T>): readonly T[] =>
   [...rows].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, row]) => row)
 
-const atAllLevels = ({ bucket: bucket0, ...row }: Times): Buckets => {
-  const at = bucket0 * LEVELS[0]
-  return { ...row, bucket0, bucket1: bucketOf(1, at), bucket2: bucketOf(2, at) }
+const addTime = (times: Map<string, TokenTimesTable>, row: TokenTimesTable): void => {
+  const { tenant_id, event, level, bucket, container, type } = row
+  // Neither ids of tenants nor names of types hold a blank.
+  const key = `${tenant_id} ${event} ${level} ${bucket} ${type} ${container}`
+  const known = times.get(key)
+  if (known === undefined) {
+    times.set(key, { ...row })
+    return
+  }
+  known.count += row.count
+  known.first_seq = Math.min(known.first_seq, row.first_seq)
+  known.last_seq = Math.max(known.last_seq, row.last_seq)
+}
+
+/** The buckets of all levels, of those of the finest one. */
+const atAllLevels = (finest: readonly TokenTimesTable[]): readonly TokenTimesTable[] => {
+  const times = new Map<string, TokenTimesTable>()
+  for (const row of finest)
+    for (const level of LEVELS.keys())
+      addTime(times, { ...row, level, bucket: bucketOf(level, row.bucket * LEVELS[0]) })
+  return ordered(times)
 }
 
 /** Collects what a command does to all that is counted of tokens, and writes each count once, at its end. */
 export const createCounts = () => {
   const groups = new Map<string, Schema['token_counts']>()
-  const times = new Map<string, Times>()
+  const times = new Map<string, TokenTimesTable>()
   const tallies = new Map<string, TokenTalliesTable>()
 
   const count = ({ tenant_id, container, type }: Group, by: number, createdAt: number): void => {
@@ -128,23 +134,17 @@ export const createCounts = () => {
   const time = (token: Counted, by: number, event: TimeEvent, at: number): void => {
     const { tenant_id, container, type, seq } = token
     const bucket = bucketOf(0, at)
-    const key = `${tenant_id} ${event} ${bucket} ${type} ${container}`
-    const known = times.get(key)
-    if (known) {
-      known.count += by
-      known.first_seq = Math.min(known.first_seq, seq)
-      known.last_seq = Math.max(known.last_seq, seq)
-    } else
-      times.set(key, {
-        tenant_id,
-        event,
-        bucket,
-        container,
-        type,
-        count: by,
-        first_seq: seq,
-        last_seq: seq,
-      })
+    addTime(times, {
+      tenant_id,
+      event,
+      level: 0,
+      bucket,
+      container,
+      type,
+      count: by,
+      first_seq: seq,
+      last_seq: seq,
+    })
   }
 
   const tally = ({ tenant_id, container, type }: Group, by: number, entry: string): void => {
@@ -169,21 +169,16 @@ export const createCounts = () => {
     /** All of it is sent at once: what is sent after the call finds it done, or a transaction that has failed. */
     write: async (session: Session): Promise<void> => {
       // One that went and one that came leave the count as it is, but not the place.
-      const moved = ordered(times)
-        .filter(({ count, first_seq, last_seq }) => count !== 0 || first_seq !== last_seq)
-        .map(atAllLevels)
+      const moved = atAllLevels(
+        ordered(times).filter(({ count, first_seq, last_seq }) => count !== 0 || first_seq !== last_seq),
+      )
       await Promise.all([
         session.runAll(
           addCount,
           ordered(groups).filter(({ count, last_created_at }) => count !== 0 || last_created_at !== 0),
         ),
         session.runAll(addTimes, moved),
-        ...moved
-          .filter(({ count }) => count <= 0)
-          .flatMap((row) =>
-            LEVELS.map((_, level) => ({ ...row, level, bucket: row[`bucket${level as 0 | 1 | 2}`] })),
-          )
-          .map((row) => session.run(dropEmptyBucket, row)),
+        ...moved.filter(({ count }) => count <= 0).map((row) => session.run(dropEmptyBucket, row)),
         tallies.size > 0 && session.lock(TALLIES_LOCK, 'shared'),
         session.runAll(
           addTally,
