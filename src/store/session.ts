@@ -13,8 +13,8 @@ export interface Session {
   /** How many rows were written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
   /**
-   * As `run` for each of these rows, in order, with one statement where the engine can: one that is built with
-   * `dialect.each`. All rows are of one tenant.
+   * As `run` for each of these rows, in order, with one statement for all rows of a tenant where the engine can: one that
+   * is built with `dialect.each`.
    */
   runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */

@@ -44,10 +44,13 @@ const inScope = async <T>(
 
 type Ask = <T>(scope: string | undefined, send: (client: ClientBase) => Promise<T>) => Promise<T>
 
-const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
+const sessionOver = (
+  { ask, lock }: { readonly ask: Ask; readonly lock: Session['lock'] },
+  scopeOfRow = scopeFor,
+): Session => {
   const send = <P extends object, R>(statement: Statement<P, R>, values: P): Promise<QueryResult> => {
     const { name, sql: text, bind } = nameOf(statement)
-    return ask(scopeFor(statement as Statement<never, unknown>, values), (client) =>
+    return ask(scopeOfRow(statement as Statement<never, unknown>, values), (client) =>
       client.query({ name, text, values: bind(values) }),
     )
   }
@@ -58,13 +61,14 @@ const sessionOver = (ask: Ask, lock: Session['lock']): Session => {
     insert: async (statement, values) => (await send(statement, values)).rows[0]?.seq,
     run: async (statement, values) => (await send(statement, values)).rowCount ?? 0,
     runAll: async (statement, rows) => {
-      const [first] = rows
-      if (first === undefined) return 0
       const { name, sql: text, bindAll } = nameOf(statement)
-      const { rowCount } = await ask(scopeFor(statement as Statement<never, unknown>, first), (client) =>
-        client.query({ name, text, values: bindAll(rows) }),
+      const groups = Map.groupBy(rows, (row) => scopeOfRow(statement as Statement<never, unknown>, row))
+      const results = await Promise.all(
+        [...groups].map(([scope, some]) =>
+          ask(scope, (client) => client.query({ name, text, values: bindAll(some) })),
+        ),
       )
-      return rowCount ?? 0
+      return results.reduce((written, { rowCount }) => written + (rowCount ?? 0), 0)
     },
     query: async (query, tenantId) => {
       const { sql: text, parameters } = query.compile()
@@ -93,10 +97,13 @@ export const transactionSession = (
   { serviceWide }: { readonly serviceWide: boolean },
 ): Session =>
   sessionOver(
-    (scope, send) => inScope(client, serviceWide ? SERVICE : scope, () => send(client)),
-    async (name, how) => {
-      await client.query({ ...(how === 'shared' ? SHARE : LOCK), values: [name] })
+    {
+      ask: (scope, send) => inScope(client, scope, () => send(client)),
+      lock: async (name, how) => {
+        await client.query({ ...(how === 'shared' ? SHARE : LOCK), values: [name] })
+      },
     },
+    serviceWide ? () => SERVICE : scopeFor,
   )
 
 /** For reads, each on any free connection; one whose connection is lost is asked once more on another. */
@@ -112,7 +119,8 @@ export const readSession = (connections: Connections): Session => {
       throw fromPostgres(thrown)
     }
   }
-  return sessionOver(ask, async () => {
+  const lock = async () => {
     throw new AppError('internal', 'Only commands hold locks.')
-  })
+  }
+  return sessionOver({ ask, lock })
 }
