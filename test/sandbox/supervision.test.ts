@@ -30,6 +30,17 @@ t.test('code that ends children is run twice, and then not any more', async (t) 
   t.notSame([...pids], before, 'other children are there')
 })
 
+t.test('programs that are checked and never called are too many for no child', async (t) => {
+  const { sandbox, pids } = await openSandbox(t, { children: 1 })
+  const before = [...pids]
+  for (let i = 0; i < 130; i++) {
+    const code = `module.exports = () => ${i}`
+    const { exportsFunction } = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
+    if (!exportsFunction) t.fail(`program ${i} was not loaded`)
+  }
+  t.same([...pids], before)
+})
+
 t.test('others in a child that dies are run again, unless they have called the host', async (t) => {
   const { run, pids } = await openSandbox(t, { children: 1 })
   const called = Promise.withResolvers<void>()

@@ -5,6 +5,9 @@ import { type Cell, createCell } from './cell.ts'
 import { type Compiled, compile } from './compile.ts'
 import { memoryError, timedOut } from './failures.ts'
 
+/** Bytes of a heap with the realm and a small program in it: what counts until it is measured. */
+const FRESH_HEAP = 2.5 * 2 ** 20
+
 /** An isolate with one program in it, and a loaded cell ready for the next invocation. */
 export interface Unit {
   readonly program: ProgramHeader
@@ -12,7 +15,7 @@ export interface Unit {
   /** Invocations that are in it now. */
   readonly guests: Set<{ lost(): void }>
   invocations: number
-  /** Bytes of its heap when it was last measured, and when it was last used (ms). */
+  /** Bytes of its heap when it was last measured, or about what a new one has; and when it was last used (ms). */
   heap: number
   usedAt: number
   /** A cell that is loaded, or one whose load the caller has yet to do within its own limits. */
@@ -74,7 +77,7 @@ export const createUnit = (
     compiled,
     guests: new Set(),
     invocations: 0,
-    heap: 0,
+    heap: FRESH_HEAP,
     usedAt: deps.now(),
     take: () => {
       const cell = spare

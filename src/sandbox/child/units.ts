@@ -98,6 +98,7 @@ export const createUnits = (deps: Deps) => {
       if (known !== undefined && !known.gone) return known
       const program = programs.get(key)
       if (program === undefined) return undefined
+      shrink()
       const unit = create(program)
       units.set(key, unit)
       return unit
