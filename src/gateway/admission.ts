@@ -2,46 +2,70 @@
 import { AppError } from '../common/errors.ts'
 
 export interface Admission {
-  /** Runs the work, or rejects with `overloaded` at once when the bounds are reached; also those of its `owner`. */
-  run<T>(bytes: number, work: () => Promise<T>, owner?: string): Promise<T>
+  /**
+   * Runs the work, or rejects with `overloaded` at once when a bound is reached: that of all work, or of one of its
+   * `owners`, whose places say which of `AdmissionLimits.owners` holds for each.
+   */
+  run<T>(bytes: number, work: () => Promise<T>, ...owners: readonly string[]): Promise<T>
   readonly running: number
 }
 
-export interface AdmissionLimits {
+export interface Bounds {
   readonly running: number
+  /** A single body always fits, whatever this is set to. */
   readonly bytes: number
-  /** Running for one owner; default: as many as for all. */
-  readonly ofOwner?: number
 }
 
-export const createAdmission = (limits: AdmissionLimits): Admission => {
-  const { ofOwner = limits.running } = limits
-  const owners = new Map<string, number>()
-  let running = 0
-  let held = 0
+export interface AdmissionLimits extends Bounds {
+  readonly owners?: readonly Bounds[]
+}
+
+interface Use {
+  running: number
+  bytes: number
+}
+
+/** What each of some owners uses; those that use nothing are forgotten. */
+const createUses = (bounds: Bounds) => {
+  const uses = new Map<string, Use>()
   return {
-    async run(bytes, work, owner = '') {
-      // A single body always fits, whatever the bound is set to.
-      const own = owners.get(owner) ?? 0
-      if (running >= limits.running || own >= ofOwner || (held > 0 && held + bytes > limits.bytes))
+    runningOf: (owner: string): number => uses.get(owner)?.running ?? 0,
+    isFull: (owner: string, bytes: number): boolean => {
+      const use = uses.get(owner) ?? { running: 0, bytes: 0 }
+      return use.running >= bounds.running || (use.bytes > 0 && use.bytes + bytes > bounds.bytes)
+    },
+    add: (owner: string, running: number, bytes: number): void => {
+      const use = uses.get(owner) ?? { running: 0, bytes: 0 }
+      use.running += running
+      use.bytes += bytes
+      if (use.running > 0) uses.set(owner, use)
+      else uses.delete(owner)
+    },
+  }
+}
+
+const EVERYBODY = ''
+
+export const createAdmission = ({ owners = [], ...all }: AdmissionLimits): Admission => {
+  const total = createUses(all)
+  const places = [total, ...owners.map(createUses)]
+  return {
+    async run(bytes, work, ...named) {
+      const names = [EVERYBODY, ...named]
+      const uses = places.slice(0, names.length)
+      if (uses.some((use, place) => use.isFull(names[place] as string, bytes)))
         throw new AppError('overloaded', 'The gateway handles as many requests as it can. Retry later.', {
           retryAfter: 1,
         })
-      running++
-      owners.set(owner, own + 1)
-      held += bytes
+      for (const [place, use] of uses.entries()) use.add(names[place] as string, 1, bytes)
       try {
         return await work()
       } finally {
-        running--
-        const rest = (owners.get(owner) ?? 0) - 1
-        if (rest > 0) owners.set(owner, rest)
-        else owners.delete(owner)
-        held -= bytes
+        for (const [place, use] of uses.entries()) use.add(names[place] as string, -1, -bytes)
       }
     },
     get running() {
-      return running
+      return total.runningOf(EVERYBODY)
     },
   }
 }

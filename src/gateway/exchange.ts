@@ -45,6 +45,8 @@ export interface ExchangeDeps
   readonly vault: Vault
   readonly expressions: Expressions
   readonly admission: Admission
+  /** Of transforms; the owners are the tenant and the proxy. */
+  readonly codeRoom: Admission
   /** Of bodies that go on in pieces, from their first to their last. */
   readonly uploads: Admission
   /** Where a host is to be dialed, `<address>:<port>`, for bodies that go on in pieces. Absent: those fail. */
@@ -165,7 +167,8 @@ const createExchange = (shared: Shared): Exchange => {
     if (proxy === undefined) throw new Error('a transform without a proxy')
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
     const message = { head, stripped, shape, body, args }
-    return timed('transform', () => runTransform('request_transform', message, runOf(proxy)))
+    const run = () => runTransform('request_transform', message, runOf(proxy))
+    return timed('transform', () => deps.codeRoom.run(body.length, run, proxy.tenantId, proxy.id))
   }
 
   /** The request with its body as it goes out. */
@@ -307,10 +310,11 @@ const createExchange = (shared: Shared): Exchange => {
     const proxy = held?.accepted.proxy
     if (proxy === undefined || answer === undefined) throw new Error('an answer came that was not asked for')
     const collected = answer
+    const run = () => transformAnswer(collected, bytes, runOf(proxy))
     const result =
       bytes.length === 0
         ? undefined
-        : await timed('transform', () => transformAnswer(collected, bytes, runOf(proxy)))
+        : await timed('transform', () => deps.codeRoom.run(bytes.length, run, proxy.tenantId, proxy.id))
     account.finish('forwarded')
     return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
   }

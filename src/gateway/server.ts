@@ -1,5 +1,5 @@
 import { parseCidr } from '../control-plane/ranges.ts'
-import { createAdmission } from './admission.ts'
+import { type AdmissionLimits, createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchanges, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
@@ -7,7 +7,7 @@ import { serveStream } from './stream.ts'
 import { listen } from './transport/listen.ts'
 import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
 
-export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'uploads'>
+export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads'>
 
 /** What may change while it runs. */
 export interface GatewaySettings {
@@ -35,7 +35,7 @@ export interface GatewayOptions {
     readonly body?: Partial<BodyLimits>
     /** Bodies that go on in pieces, where they differ from UPLOAD_LIMITS. */
     readonly upload?: Partial<UploadLimits>
-    /** Requests worked on at once. Default 512. */
+    /** Requests worked on at once, those whose code runs apart. Default 512. */
     readonly running?: number
     /** Bytes of bodies worked on at once. Default 256 MiB. */
     readonly runningBytes?: number
@@ -55,6 +55,16 @@ export interface Gateway {
 
 const MIB = 1024 * 1024
 
+/** Transforms that run or wait to: they may sleep for seconds, so no tenant and no proxy gets all of the room. */
+const CODE_ROOM: AdmissionLimits = {
+  running: 1_024,
+  bytes: 128 * MIB,
+  owners: [
+    { running: 640, bytes: 80 * MIB },
+    { running: 448, bytes: 56 * MIB },
+  ],
+}
+
 /** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
 const CALLS = 10_000
 
@@ -63,13 +73,18 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   const { limits = {} } = options
   const upload = { ...UPLOAD_LIMITS, ...limits.upload }
   const admission = createAdmission({
-    running: limits.running ?? 512,
+    running: (limits.running ?? 512) + CODE_ROOM.running,
     bytes: limits.runningBytes ?? 256 * MIB,
   })
-  const uploads = createAdmission({ running: upload.running, ofOwner: upload.ofTenant, bytes: 0 })
+  const codeRoom = createAdmission(CODE_ROOM)
+  const uploads = createAdmission({
+    running: upload.running,
+    bytes: 0,
+    owners: [{ running: upload.ofTenant, bytes: 0 }],
+  })
   const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
     createExchanges(
-      { ...deps, admission, uploads },
+      { ...deps, admission, codeRoom, uploads },
       {
         brands: brandRules(options.prefixes),
         destinations: {

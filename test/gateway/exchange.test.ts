@@ -42,6 +42,7 @@ const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOption
     {
       ...far.deps,
       admission: createAdmission({ running: 10, bytes: 10_000 }),
+      codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
       uploads: createAdmission({ running: 10, bytes: 0 }),
       ...deps,
     },
