@@ -59,14 +59,15 @@ export const createPool = (size: number, deps: Deps) => {
     return guests
   }
 
+  const trusted = (key: string): boolean => deps.reputation.standing(key) === 'trusted'
+
   /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
   const admits = (child: Child, job: Job): boolean =>
-    (size === 1 || child === slots[size - 1] || deps.reputation.trusted(job.source.key)) &&
+    (size === 1 || child === slots[size - 1] || trusted(job.source.key)) &&
     programIn(child, job.source.key) < MAX_OF_PROGRAM
 
   /** It will be at once: what a trusted program has at its top level is not waited for. */
-  const nearlyFree = ({ preparing }: Child): boolean =>
-    preparing !== undefined && deps.reputation.trusted(preparing)
+  const nearlyFree = ({ preparing }: Child): boolean => preparing !== undefined && trusted(preparing)
 
   const isFree = (child: Child | undefined): child is Child =>
     child?.ready === true && child.jobs.size < MAX_GUESTS && (!child.busy || nearlyFree(child))
@@ -104,7 +105,7 @@ export const createPool = (size: number, deps: Deps) => {
     const attempt = (attempts.get(job) ?? 0) + 1
     attempts.set(job, attempt)
     if (!job.repeatable || attempt > MAX_ATTEMPTS) job.fail('crash')
-    else queue.add(job, true)
+    else queue.again(job)
   }
 
   const gone = (
@@ -176,7 +177,7 @@ export const createPool = (size: number, deps: Deps) => {
     submit: (job: Job): void => {
       if (closing !== undefined) job.fail('cancelled')
       else if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
-      else if (!queue.add(job)) job.fail('overload')
+      else if (!queue.add(job, deps.reputation.standing(job.source.key))) job.fail('overload')
       else pump()
     },
     close: async (): Promise<void> => {

@@ -8,6 +8,9 @@ const WINDOW_MS = 10 * 60_000
 const SUSPECT_MS = 60_000
 const MAX_KEPT = 10_000
 
+/** What is thought of a program: it has behaved, nothing, or that it met a limit lately. */
+export type Standing = 'trusted' | 'unknown' | 'suspect'
+
 export interface Reputation {
   /** It ended as code should. */
   behaved(key: string): void
@@ -17,8 +20,8 @@ export interface Reputation {
   killed(key: string): void
   /** It has ended too many children to be run again. */
   quarantined(key: string): boolean
-  /** It has behaved, and met no limit lately: it may go where others' work would suffer if it did not. */
-  trusted(key: string): boolean
+  /** Only what is trusted may go where others' work would suffer if it did not behave. */
+  standing(key: string): Standing
 }
 
 /** What programs have done to the children, by key. */
@@ -40,6 +43,9 @@ export const createReputation = (clock: Clock): Reputation => {
       deaths.set(key, [...recent(key), clock.now()])
     },
     quarantined: (key) => recent(key).length >= DEATHS,
-    trusted: (key) => good.has(key) && (offences.get(key) ?? -Infinity) <= clock.now() - SUSPECT_MS,
+    standing: (key) => {
+      if ((offences.get(key) ?? -Infinity) > clock.now() - SUSPECT_MS) return 'suspect'
+      return good.has(key) ? 'trusted' : 'unknown'
+    },
   }
 }

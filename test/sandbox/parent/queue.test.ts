@@ -18,10 +18,10 @@ const any = () => true
 
 t.test('tenants take turns, whatever each has waiting', async (t) => {
   const queue = createQueue()
-  for (let i = 0; i < 3; i++) queue.add(job('a'))
-  queue.add(job('b'))
-  queue.add(job('c'))
-  queue.add(job('b'))
+  for (let i = 0; i < 3; i++) queue.add(job('a'), 'trusted')
+  queue.add(job('b'), 'trusted')
+  queue.add(job('c'), 'trusted')
+  queue.add(job('b'), 'trusted')
   const order = Array.from({ length: 6 }, () => queue.next(any)?.source.tenantId)
   t.same(order, ['a', 'b', 'c', 'a', 'b', 'a'])
   t.equal(queue.next(any), undefined)
@@ -30,8 +30,8 @@ t.test('tenants take turns, whatever each has waiting', async (t) => {
 
 t.test('what does not fit now lets others pass', async (t) => {
   const queue = createQueue()
-  queue.add(job('a', 'slow'))
-  queue.add(job('a', 'quick'))
+  queue.add(job('a', 'slow'), 'trusted')
+  queue.add(job('a', 'quick'), 'trusted')
   t.equal(queue.next(({ source }) => source.key !== 'slow')?.source.key, 'quick')
   t.equal(queue.next(any)?.source.key, 'slow')
 })
@@ -39,9 +39,9 @@ t.test('what does not fit now lets others pass', async (t) => {
 t.test('one tenant’s flood leaves room for others, and is refused at its bound', async (t) => {
   const queue = createQueue()
   let taken = 0
-  while (queue.add(job('flood'))) taken++
+  while (queue.add(job('flood'), 'trusted')) taken++
   t.ok(taken < 1_000)
-  t.ok(queue.add(job('other')))
+  t.ok(queue.add(job('other'), 'trusted'))
   queue.next(any)
   t.equal(queue.next(any)?.source.tenantId, 'other')
 })
@@ -50,17 +50,17 @@ t.test(
   'a job that has waited before goes first among its tenant’s, even when there is no room',
   async (t) => {
     const queue = createQueue()
-    while (queue.add(job('a')));
+    while (queue.add(job('a'), 'trusted'));
     const again = job('a', 'again')
-    t.ok(queue.add(again, true))
+    queue.again(again)
     t.equal(queue.next(any), again)
   },
 )
 
 t.test('jobs that are over are dropped', async (t) => {
   const queue = createQueue()
-  queue.add(job('a', 'a', true))
-  queue.add(job('a', 'b'))
+  queue.add(job('a', 'a', true), 'trusted')
+  queue.add(job('a', 'b'), 'trusted')
   t.equal(queue.next(any)?.source.key, 'b')
   t.equal(queue.size, 0)
 })

@@ -24,12 +24,12 @@ t.test(
 t.test('code is trusted when it has behaved and met no limit for a minute', async (t) => {
   let now = 0
   const reputation = createReputation({ now: () => now })
-  t.notOk(reputation.trusted('k'), 'never seen')
+  t.equal(reputation.standing('k'), 'unknown')
   reputation.behaved('k')
-  t.ok(reputation.trusted('k'))
+  t.equal(reputation.standing('k'), 'trusted')
   reputation.exceeded('k')
   reputation.behaved('k')
-  t.notOk(reputation.trusted('k'), 'it met a limit just now')
+  t.equal(reputation.standing('k'), 'suspect', 'it met a limit just now')
   now = MINUTE
-  t.ok(reputation.trusted('k'))
+  t.equal(reputation.standing('k'), 'trusted')
 })
