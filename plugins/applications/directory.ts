@@ -1,4 +1,14 @@
-import { AppError, createTurns, type Kernel, type Mutation, newId, newKey, type Records, Secret } from '#sdk'
+import {
+  AppError,
+  createTurns,
+  type Kernel,
+  type Mutation,
+  newId,
+  newKey,
+  noSuch,
+  type Records,
+  Secret,
+} from '#sdk'
 import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
 
 /** Keys at a time: enough to rotate without downtime (completions §4). */
@@ -26,11 +36,9 @@ interface Plan<T> {
   readonly answer: T
 }
 
-const noApplication = (id: string) =>
-  new AppError('not_found', `Application "${id.slice(0, 100)}" does not exist.`)
+const noApplication = (id: string) => noSuch('Application', id)
 
-const noKey = (id: string) =>
-  new AppError('not_found', `Key "${id.slice(0, 100)}" of this application does not exist.`)
+const noKey = (id: string) => noSuch('Application key', id)
 
 /**
  * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type ApplicationType, invalid, type PermissionInfo } from '#sdk'
+import { type ApplicationType, invalid, type PermissionInfo, unknownPermission } from '#sdk'
 import type { RuleInput, StoredRule } from './schemas.ts'
 
 type Rule = Static<typeof StoredRule>
@@ -12,7 +12,7 @@ interface GrantsInput {
 /** What is wrong with granting `permission` to an application of `type`, or undefined. */
 const refusal = (permission: string, type: ApplicationType, known: readonly PermissionInfo[]) => {
   const info = known.find((candidate) => candidate.type === permission)
-  if (info === undefined) return `"${permission.slice(0, 100)}" is not a permission; see GET /permissions`
+  if (info === undefined) return unknownPermission(permission)
   if (!info.application_types.includes(type))
     return `"${permission}" is not allowed for ${type} applications; see GET /permissions?application_type=${type}`
   return undefined

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import {
-  AppError,
   defineOperation,
   type Kernel,
   listOf,
   Nothing,
   newId,
+  noSuch,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
@@ -17,8 +17,7 @@ import { EntityId, InvitationInput, InvitationOutput, invitationOutput } from '.
 /** How long an invitation is open (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
 
-export const noInvitation = (id: string) =>
-  new AppError('not_found', `Invitation "${id.slice(0, 100)}" does not exist.`)
+export const noInvitation = (id: string) => noSuch('Invitation', id)
 
 /** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
 export const invitationOperations = (kernel: Kernel) => {

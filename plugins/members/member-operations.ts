@@ -5,6 +5,7 @@ import {
   type Kernel,
   listOf,
   Nothing,
+  noSuch,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
@@ -14,7 +15,7 @@ import { Members } from './collections.ts'
 import * as examples from './examples.ts'
 import { EntityId, MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
 
-const noMember = (id: string) => new AppError('not_found', `Member "${id.slice(0, 100)}" does not exist.`)
+const noMember = (id: string) => noSuch('Member', id)
 
 const isOwner = (what: string) =>
   new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)

@@ -1,6 +1,5 @@
 import { type Static, Type } from 'typebox'
 import {
-  AppError,
   type Call,
   type CodeWarning,
   createTurns,
@@ -9,6 +8,7 @@ import {
   listOf,
   Nothing,
   newId,
+  noSuch,
   offsetPage,
   offsetQuery,
   PAGE_SIZE,
@@ -25,7 +25,7 @@ import { ProxyId, ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput 
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
 
-const noProxy = (id: string) => new AppError('not_found', `Proxy "${id.slice(0, 100)}" does not exist.`)
+const noProxy = (id: string) => noSuch('Proxy', id)
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: Kernel) => {

@@ -1,13 +1,11 @@
-import { AppError } from '#sdk'
+import { AppError, noSuch } from '#sdk'
 
-export const noReactor = (id: string) =>
-  new AppError('not_found', `Reactor "${id.slice(0, 100)}" does not exist.`)
+export const noReactor = (id: string) => noSuch('Reactor', id)
 
-export const noFormula = (id: string) =>
-  new AppError('not_found', `Reactor formula "${id.slice(0, 100)}" does not exist.`)
+export const noFormula = (id: string) => noSuch('Reactor formula', id)
 
-export const noResult = (id: string) =>
+export const noResult = () =>
   new AppError(
     'not_found',
-    `There is no result of the request "${id.slice(0, 100)}": it is not ready yet, was kept for its 24 hours, or never was.`,
+    'There is no result of this request: it is not ready yet, was kept for its 24 hours, or never was.',
   )

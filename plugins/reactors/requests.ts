@@ -104,7 +104,7 @@ export const createRequests = (
       request !== undefined &&
       request.expires_at > kernel.clock.now() &&
       (asked === undefined || (asked.actorId === request.actor_id && asked.reactorId === request.reactor_id))
-    if (!theirs) throw noResult(id)
+    if (!theirs) throw noResult()
     return request.outcome ?? (kernel.clock.now() > request.due ? failed(INTERRUPTED) : undefined)
   }
 
@@ -144,7 +144,7 @@ export const createRequests = (
     /** `not_found` until there is one, and for everybody but the actor that asked. */
     result: async ({ caller }: Call, reactorId: string, id: string): Promise<Outcome> => {
       const found = await outcome(caller.tenantId, id, { actorId: caller.actorId, reactorId })
-      if (found === undefined) throw noResult(id)
+      if (found === undefined) throw noResult()
       return found
     },
 

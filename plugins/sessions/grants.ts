@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Grants, invalid, type PermissionInfo } from '#sdk'
+import { type Grants, invalid, type PermissionInfo, unknownPermission } from '#sdk'
 import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
 
 type Sent = Static<typeof RuleInput>
@@ -10,7 +10,7 @@ const CONTAINER = /^\/(?:[a-z0-9_-]+\/)*$/
 /** Sessions may hold what private applications may. */
 const refusal = (permission: string, known: readonly PermissionInfo[]): string | undefined => {
   const info = known.find(({ type }) => type === permission)
-  if (info === undefined) return `"${permission.slice(0, 100)}" is not a permission; see GET /permissions`
+  if (info === undefined) return unknownPermission(permission)
   return info.application_types.includes('private') ? undefined : `"${permission}" is not for sessions`
 }
 

@@ -105,3 +105,48 @@ t.test('a member name that a caller made up is not repeated when it may be a val
   t.equal(answer.status, 400)
   t.notMatch(answer.text, '4242424242424241')
 })
+
+t.test('what is sent in the place of an id or a permission is not repeated unless it is one', async (t) => {
+  const { key } = await api.application('private', [
+    'token:read',
+    'token:use',
+    'token:update',
+    'token:delete',
+  ])
+  const paths = [
+    ...['applications', 'proxies', 'reactors', 'reactor-formulas', 'tenants/self/invitations'].flatMap(
+      (collection) => [
+        ['GET', `/${collection}/`, api.management],
+        ['DELETE', `/${collection}/`, api.management],
+      ],
+    ),
+    ['DELETE', '/tenants/self/members/', api.management],
+    ['GET', '/tokens/', key],
+    ['DELETE', '/tokens/', key],
+  ] as const
+  const nobody = '00000000-0000-4000-8000-000000000000'
+  for (const marked of ['4242424242424241', '4242 4242 4242 4241', key]) {
+    for (const [method, path, as] of paths) {
+      const { status, text } = await api.call(method, path + encodeURIComponent(marked), { key: as })
+      t.equal(status, 404, `${method} ${path}`)
+      t.notOk(text.includes(marked), text)
+      t.match((await api.call(method, path + nobody, { key: as })).text, nobody)
+    }
+    const result = `/reactors/${nobody}/results/${encodeURIComponent(marked)}`
+    t.notOk((await api.call('GET', result, { key })).text.includes(marked))
+    const grants = { permissions: [marked], name: 'x', type: 'private' }
+    for (const [path, as] of [
+      ['/applications', api.management],
+      ['/sessions/authorize', key],
+    ] as const) {
+      const { status, text } = await api.call('POST', path, { key: as, body: { ...grants, nonce: 'x' } })
+      t.equal(status, 400)
+      t.notOk(text.includes(marked), text)
+    }
+  }
+  const misspelt = { permissions: ['token:raed'], name: 'x', type: 'private' }
+  t.match(
+    (await api.call('POST', '/applications', { key: api.management, body: misspelt })).text,
+    'token:raed',
+  )
+})
