@@ -1,11 +1,11 @@
-import { open, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
-import type { LogStore } from '../store/types.ts'
-import { isAcceptance } from './accepted.ts'
-import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-reader.ts'
-import { claimedHash, claimedSeq, genesis, type Mac } from './line.ts'
-import { listSegments, readLines, type Segment } from './segments.ts'
+import type { Forked, LogRow, LogStore } from '../store/types.ts'
+import { type ChainFault, type ChainPiece, type ChainPlace, nextPiece } from './chain-reader.ts'
+import type { ChainLine, Mac } from './line.ts'
+import { allMissing, resume } from './resume.ts'
+import { listSegments, type Segment } from './segments.ts'
 
 /** Records of one write: callers' writes may wait for it. */
 const BATCH = 250
@@ -15,6 +15,12 @@ export interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
+}
+
+export interface IngestOptions {
+  readonly directory: string
+  /** Called when a journal is found broken. */
+  readonly onBroken?: (journal: string, fault: ChainFault) => void
 }
 
 export interface Ingest {
@@ -28,71 +34,29 @@ export interface Ingest {
   readonly faults: number
 }
 
-/** A place not far before the record by which the loss of record `seq` was accepted, if it was. */
-const beforeAcceptance = async (
-  mac: Mac,
-  segments: readonly Segment[],
-  start: ChainPlace,
-  seq: number,
-): Promise<ChainPlace | undefined> => {
-  let place = start
-  for (;;) {
-    const piece = await nextPiece(mac, segments, place, BATCH)
-    if (piece.lines.some((line) => line.seq > seq && isAcceptance(line))) return place
-    if (piece.lines.length === 0) return undefined
-    place = piece.place
-  }
-}
+/** PostgreSQL keeps no U+0000; what a plugin wrote must not stop a journal. The hash is that of the record as it was written. */
+const storable = (text: string): string => text.replaceAll('\0', '\ufffd')
 
-/** The place in the files of what the store has last, or why there is none. Lines before it are not verified again. */
-const resume = async (
-  { logs, mac }: IngestDeps,
-  name: string,
-  segments: readonly Segment[],
-): Promise<ChainPlace | ChainFault> => {
-  const start = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
-  const gap = gapIn(segments, start)
-  if (gap !== undefined) return gap
-  const position = await logs.position(name)
-  if (position === undefined) return start
-  for (const segment of segments.toReversed()) {
-    const file = await open(segment.path, 'r')
-    try {
-      let offset = 0
-      let count = 0
-      for (;;) {
-        const { lines, next } = await readLines(file, offset)
-        const first = lines[0]
-        if (first === undefined) break
-        if (offset === 0 && (claimedSeq(first) ?? Number.POSITIVE_INFINITY) > position.seq) break
-        for (const line of lines) {
-          offset += line.length + 1
-          count++
-          if (claimedSeq(line) !== position.seq) continue
-          if (claimedHash(line) === position.hash)
-            return { segment: segment.number, offset, line: count, ...position }
-          return {
-            file: segment.file,
-            line: count,
-            seq: position.seq,
-            reason: 'the record is not the one that was ingested',
-          }
-        }
-        offset = next
-      }
-    } finally {
-      await file.close()
-    }
-  }
-  return (
-    (await beforeAcceptance(mac, segments, start, position.seq)) ?? {
-      file: segments.at(-1)!.file,
-      line: 0,
-      seq: position.seq,
-      reason: 'the record that was ingested last is missing',
-    }
-  )
-}
+const rowOf = (journal: string, { seq, record, hash }: ChainLine): LogRow => ({
+  ...record,
+  entity_type: storable(record.entity_type),
+  entity_id: storable(record.entity_id),
+  operation: storable(record.operation),
+  actor_id: record.actor_id === null ? null : storable(record.actor_id),
+  message: storable(record.message),
+  journal,
+  journal_seq: seq,
+  hash,
+})
+
+/** Where in its file a record is whose number the store knows another record by. */
+const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork: Forked): ChainFault => ({
+  file: segments.find(({ number }) => number === place.segment)!.file,
+  line: place.line - lines.filter(({ seq }) => seq > fork.journal_seq).length,
+  seq: fork.journal_seq,
+  reason:
+    'the store has another record of this number; a copy of this data directory may be in use elsewhere',
+})
 
 /** True when a journal ends where it was read to: the usual answer of a poll, for one system call. */
 const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<boolean> => {
@@ -106,7 +70,7 @@ const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<bo
  * do it and any may die in between. A piece of a journal is synced to disk before it is ingested, so that after a power
  * loss the store never knows records that the journal has lost.
  */
-export const createIngest = (deps: IngestDeps, options: { readonly directory: string }): Ingest => {
+export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
   const { logs, mac, log } = deps
   const places = new Map<string, ChainPlace>()
   const broken = new Map<string, ChainFault>()
@@ -118,6 +82,7 @@ export const createIngest = (deps: IngestDeps, options: { readonly directory: st
       { journal, ...fault },
       'audit journal is broken: ingesting nothing more of it; run "sidevault audit verify"',
     )
+    options.onBroken?.(journal, fault)
   }
 
   const ingestJournal = async (name: string, segments: readonly Segment[]): Promise<number> => {
@@ -133,10 +98,12 @@ export const createIngest = (deps: IngestDeps, options: { readonly directory: st
     let count = 0
     for (;;) {
       const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync())
-      if (piece.lines.length > 0)
-        await logs.ingest(
-          piece.lines.map(({ seq, record, hash }) => ({ ...record, journal: name, journal_seq: seq, hash })),
-        )
+      const rows = piece.lines.map((line) => rowOf(name, line))
+      const fork = rows.length === 0 ? undefined : await logs.ingest(rows)
+      if (fork !== undefined) {
+        refuse(name, forkAt(segments, piece, fork))
+        return count
+      }
       count += piece.lines.length
       place = piece.place
       places.set(name, place)
@@ -161,8 +128,7 @@ export const createIngest = (deps: IngestDeps, options: { readonly directory: st
     }
     for (const name of places.keys()) {
       if (journals.has(name)) continue
-      const seq = places.get(name)!.seq
-      refuse(name, { file: `${name}.*.jsonl`, line: 0, seq, reason: 'all files of the journal are missing' })
+      refuse(name, allMissing(name, places.get(name)!.seq))
     }
     if (failures.length > 0) throw failures[0]
     return count

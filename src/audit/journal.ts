@@ -45,7 +45,13 @@ const cannotWrite = (name: string, cause: unknown): AppError =>
         { cause },
       )
 
-class ChainedJournal implements Journal {
+/** The journal of this process. */
+export interface OwnJournal extends Journal {
+  /** From now on nothing is written, and so nothing disclosed: only a restart helps. */
+  stop(why: AppError): void
+}
+
+class ChainedJournal implements OwnJournal {
   readonly #deps: JournalDeps
   readonly #options: JournalOptions
   readonly #unlock: () => void
@@ -100,6 +106,10 @@ class ChainedJournal implements Journal {
     setImmediate(() => {
       this.#healthy = false
     })
+  }
+
+  stop(why: AppError): void {
+    this.#broken ??= this.#fail(why)
   }
 
   async close(): Promise<void> {
@@ -212,7 +222,7 @@ class ChainedJournal implements Journal {
  * record a line, each line's hash over the one before (DESIGN §7.3). Continues where the last run ended. Rejects with
  * `unavailable` when another live process writes it, when its last record was altered, or when it cannot be written.
  */
-export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<Journal> => {
+export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<OwnJournal> => {
   const { directory, name } = options
   if (!JOURNAL_NAME.test(name))
     throw new AppError('invalid', `"${name}" cannot name an audit journal: use a-z, 0-9, "_" and "-".`)

@@ -26,6 +26,12 @@ export const createMetrics = () => {
       labelNames: ['type', 'purpose', 'disclosure'] as const,
       registers,
     }),
+    brokenJournals: new Gauge({
+      name: 'sidevault_audit_journals_broken',
+      help: 'Audit journals that were found broken since the start and are ingested no further.',
+      aggregator: 'max',
+      registers,
+    }),
     up: new Gauge({
       name: 'sidevault_process_up',
       help: '1 while a process of the service answers, by process name.',

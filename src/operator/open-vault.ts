@@ -1,13 +1,12 @@
 import { existsSync } from 'node:fs'
-import { openJournal } from '../audit/journal.ts'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import { systemClock } from '../common/clock.ts'
 import { newId } from '../common/ids.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import type { Keys } from '../keys/types.ts'
-import { journalDirectory, openStoreKeys, storeLocation } from '../roles/foundation.ts'
-import { journalName } from '../roles/replica.ts'
+import { openStoreKeys, storeLocation } from '../roles/foundation.ts'
+import { openOwnJournal } from '../roles/own-journal.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { StartError } from '../supervisor/start-error.ts'
@@ -64,10 +63,8 @@ export const withVault = async <T>(
   const store = await openStore({ location: storeLocation(config), mode, log })
   try {
     const keys = await openStoreKeys(config, store, false)
-    const journal = await openJournal(
-      { mac: (data) => keys.mac('audit', data), log },
-      { directory: journalDirectory(config), name: await journalName(config, 'operator'), sync: true },
-    )
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    const journal = await openOwnJournal({ store, mac, log }, config, { process: 'operator', sync: true })
     try {
       return await work({ store, keys, journal, record: recorder(journal) })
     } finally {

@@ -6,8 +6,8 @@ import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { openStore } from '../store/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { journalDirectory, openStoreKeys, storeLocation } from './foundation.ts'
-import { isOwnJournal } from './replica.ts'
+import { openStoreKeys, storeLocation } from './foundation.ts'
+import { isOwnJournal, journalDirectory } from './replica.ts'
 
 type Print = (line: string) => void
 

@@ -1,7 +1,5 @@
-import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { createIngest, type Ingest } from '../audit/ingest.ts'
-import { openJournal } from '../audit/journal.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
@@ -21,8 +19,9 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
 import { type Egress, openEgress } from './egress.ts'
+import { openOwnJournal } from './own-journal.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
-import { journalName } from './replica.ts'
+import { journalDirectory } from './replica.ts'
 import { loadRoot } from './root-key.ts'
 import type { Tell } from './running-role.ts'
 
@@ -51,8 +50,6 @@ export interface Foundation {
 
 /** What `openStore` is given. */
 export const storeLocation = (config: Config): string => config.postgres?.reveal() ?? config.store
-
-export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 
 /** The admin process makes the service's keys on the first start, while the others start beside it. */
 const FIRST_KEYS_MS = 10_000
@@ -106,14 +103,15 @@ export const openFoundation = async (
     })
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
-    const journal = await openJournal(
-      { mac: (data) => keys.mac('audit', data), log },
-      { directory: journalDirectory(config), name: await journalName(config, name), sync: config.auditSync },
-    )
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    const journal = await openOwnJournal({ store, mac, log }, config, {
+      process: name,
+      sync: config.auditSync,
+    })
     closers.push(() => journal.close())
     const ingest = createIngest(
-      { logs: store.logs, mac: (data) => keys.mac('audit', data), log },
-      { directory: journalDirectory(config) },
+      { logs: store.logs, mac, log },
+      { directory: journalDirectory(config), onBroken: () => metrics.brokenJournals.inc() },
     )
     const egress = await openEgress(config, { listenPort: options.listenPort ?? config.listen.port })
     closers.push(() => egress.close())

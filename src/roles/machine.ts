@@ -16,12 +16,13 @@ export interface Machine {
 
 /** The parts that a process stands on. */
 const ownParts = (
-  { store, keys, journal, codeHost, state }: Foundation,
+  { store, keys, journal, ingest, codeHost, state }: Foundation,
   config: Config,
 ): Record<string, Check> => ({
   store: () => store.health(),
   keys: async () => keys.mac('audit', ''),
   journal: () => journal.health(),
+  audit: async () => (ingest.faults > 0 ? 'degraded' : 'ok'),
   sandbox: () => codeHost.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}

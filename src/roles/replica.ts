@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { createSecretFile, readSecretFile } from '../keys/secret-file.ts'
+
+export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 
 /** Names this data directory among those that share a database; made once. */
 const replicaId = async (dataDir: string): Promise<string> => {
@@ -17,9 +20,16 @@ const replicaId = async (dataDir: string): Promise<string> => {
 export const journalName = async ({ postgres, dataDir }: Config, process: string): Promise<string> =>
   postgres === undefined ? process : `${process}-${await replicaId(dataDir)}`
 
-/** Whether a journal that the store remembers lies in this data directory, or should. */
-export const isOwnJournal = async ({ postgres, dataDir }: Config): Promise<(name: string) => boolean> => {
-  if (postgres === undefined) return () => true
-  const end = `-${await replicaId(dataDir)}`
-  return (name) => name.endsWith(end)
+/** Names that bear no replica's id. */
+const isPlain = (name: string): boolean => !/-[0-9a-f]{12}$/.test(name)
+
+/**
+ * Whether a journal that the store remembers lies in this data directory, or should. Those without a replica's id were
+ * written before the vault moved into the shared store, and lie where the file does that it came from.
+ */
+export const isOwnJournal = async (config: Config): Promise<(name: string) => boolean> => {
+  if (config.postgres === undefined) return () => true
+  const end = `-${await replicaId(config.dataDir)}`
+  const movedFromHere = existsSync(config.store)
+  return (name) => name.endsWith(end) || (movedFromHere && isPlain(name))
 }

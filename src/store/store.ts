@@ -18,9 +18,11 @@ export const assembleStore = (
   options: {
     readonly writable: boolean
     readonly close: () => Promise<void>
-    /** Counters that the engine knows in a way of its own. */
     /** How the engine keeps other processes from work of the same name; default: nobody else does such work. */
     readonly alone?: Store['alone']
+    /** How the engine holds names; default: processes share a data directory, whose locks hold them. */
+    readonly hold?: Store['hold']
+    /** Counters that the engine knows in a way of its own. */
     readonly watched?: { readonly changes: Changes; readonly writer: Writer; changed(): void }
   },
 ): Store => {
@@ -43,6 +45,7 @@ export const assembleStore = (
       if (writable) await deps.writer.write('health.touch', {})
     },
     alone: options.alone ?? ((_, work) => work()),
+    hold: options.hold ?? (async () => ({ release: async () => {} })),
     changed: () => watched?.changed(),
     close,
   }

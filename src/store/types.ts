@@ -20,6 +20,18 @@ export interface Leftovers {
   purge(now: number, limit: number): Promise<number>
 }
 
+export interface Held {
+  /** Others may have the name from then on. */
+  release(): Promise<void>
+}
+
+export interface HoldOptions {
+  /** Another process has the name now: the store could not be reached for a while. Called at most once. */
+  readonly onTaken: () => void
+  /** ms to wait for another holder to end; one whose machine vanished is forgotten within 9 s. Default 12,000. */
+  readonly patience?: number
+}
+
 export interface Store {
   readonly engine: 'sqlite' | 'postgres'
   readonly tokens: TokenStore
@@ -35,6 +47,11 @@ export interface Store {
   health(): Promise<void>
   /** Runs `work` while no other process of the store runs work of this name. */
   alone<T>(name: string, work: () => Promise<T>): Promise<T>
+  /**
+   * Takes a name that one process of the store has at a time, until it is released or this process ends, however it ends.
+   * Undefined when another live process has it.
+   */
+  hold(name: string, options: HoldOptions): Promise<Held | undefined>
   /** Somebody says that another process has moved a change counter: they are read before they are used again. */
   changed(): void
   /** Waits for acknowledged writes. */

@@ -1,8 +1,17 @@
-import { appendFileSync, readFileSync, renameSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import {
+  appendFileSync,
+  cpSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
+import { verifyJournals } from '../../src/audit/verify.ts'
 import type { LogRow, LogStore } from '../../src/store/types.ts'
 import {
   acknowledgedAtLeast,
@@ -122,6 +131,50 @@ t.test('catchUp covers what was appended before the call, also while another rou
     await earlier
     t.equal((await ids()).length, index)
   }
+})
+
+t.test(
+  'of a journal that two machines went on with, the second is refused, and nothing is passed over',
+  async (t) => {
+    const { directory, logs, log, errors, start, ids } = await setUp(t)
+    await writeJournal(directory, 3)
+    const copy = join(directory, '..', 'copy')
+    cpSync(directory, copy, { recursive: true })
+    const found: string[] = []
+    const second = createIngest(
+      { logs, mac, log },
+      { directory: copy, onBroken: (journal) => found.push(journal) },
+    )
+    t.equal(await second.catchUp(), 3)
+    const other = await openJournal({ mac, log }, { directory: copy, name: 'gateway-1' })
+    await other.append([record('other-4'), record('other-5')])
+    await other.close()
+    await writeJournal(directory, 1)
+    t.equal(await start().catchUp(), 1)
+    const position = await logs.position('gateway-1')
+    await second.catchUp()
+    t.equal(second.faults, 1)
+    t.same(found, ['gateway-1'])
+    t.match(errors, [{ level: 'error', members: { file: FILE, line: 4, seq: 4, reason: /another record/ } }])
+    t.same(await ids(), numbered(4), 'nothing of what cannot be told apart')
+    t.same(await logs.position('gateway-1'), position)
+    const restarted = createIngest({ logs, mac, log }, { directory: copy })
+    await restarted.catchUp()
+    t.equal(restarted.faults, 1)
+  },
+)
+
+t.test('a record with U+0000 becomes a row, and the chain behind it goes on', async (t) => {
+  const { directory, logs, log, ingest } = await setUp(t)
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+  await journal.append([record('a\0b', { message: 'Card\0 read' }), record('id-2')])
+  await journal.close()
+  t.equal(await ingest.catchUp(), 2)
+  t.match(await logs.find('tenant-1'), [
+    { entity_id: 'a\ufffdb', message: 'Card\ufffd read' },
+    { entity_id: 'id-2' },
+  ])
+  t.equal((await verifyJournals({ mac, logs }, directory)).ok, true)
 })
 
 t.test('a line that is not finished is left for the next round', async (t) => {

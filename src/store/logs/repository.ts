@@ -10,9 +10,8 @@ export const createLogStore = ({
   readonly session: Session
   readonly writer: Writer
 }): LogStore => ({
-  ingest: async (rows) => {
-    if (rows.length > 0) await writer.write('logs.ingest', { rows }, rows.length * 500)
-  },
+  ingest: async (rows) =>
+    rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
   position: (journal) => session.get(positionOf, { journal }),
   journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
   list: (query) => listLogs(session, query),

@@ -42,14 +42,14 @@ export const insertLog = statement<LogRow>(({ builder, rows }, slot) =>
 /** Which of a journal's records are present, of those that lie between two. */
 export const presentLogs = serviceStatement<
   { journal: string; first: number; last: number },
-  { journal_seq: number }
+  Pick<LogRow, 'journal_seq' | 'hash'>
 >(({ builder }, slot) =>
   builder
     .selectFrom('logs')
     .where('journal', '=', slot('journal'))
     .where('journal_seq', '>=', slot('first'))
     .where('journal_seq', '<=', slot('last'))
-    .select('journal_seq'),
+    .select(['journal_seq', 'hash']),
 )
 
 /** Only forward. */

@@ -39,9 +39,15 @@ export interface LogListQuery extends LogFilter {
   readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
 }
 
+/** A record in whose place the store has another one: its journal has been written twice. */
+export type Forked = Pick<LogRow, 'journal' | 'journal_seq'>
+
 export interface LogStore {
-  /** Rows already present (same journal and sequence number) are passed over. One transaction. */
-  ingest(rows: readonly LogRow[]): Promise<void>
+  /**
+   * Rows already present (same journal, sequence number and hash) are passed over. One transaction. Where the store has
+   * another record under the number of one of them, nothing is written, and the first such row is answered.
+   */
+  ingest(rows: readonly LogRow[]): Promise<Forked | undefined>
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
   /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */

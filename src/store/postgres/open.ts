@@ -10,6 +10,7 @@ import { assembleStore } from '../store.ts'
 import type { Store } from '../types.ts'
 import { watchChanges } from './changes.ts'
 import { codeOf, isLost } from './errors.ts'
+import { holdName } from './hold.ts'
 import { listen } from './listener.ts'
 import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool } from './pool.ts'
@@ -125,6 +126,7 @@ export const openPostgres = async (
       writable: mode === 'read-write',
       watched,
       alone: (name, work) => withClient(address, (client) => alone(client, name, work)),
+      hold: (name, how) => holdName({ log }, name, { address, ...how }),
       close: () => (closing ??= close()),
     },
   )

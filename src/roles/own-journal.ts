@@ -1,0 +1,67 @@
+import type { ChainFault } from '../audit/chain-reader.ts'
+import { type OwnJournal, openJournal } from '../audit/journal.ts'
+import type { Mac } from '../audit/line.ts'
+import { resume } from '../audit/resume.ts'
+import { listSegments } from '../audit/segments.ts'
+import type { Journal } from '../audit/types.ts'
+import { AppError } from '../common/errors.ts'
+import type { Log } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import type { Store } from '../store/types.ts'
+import { journalDirectory, journalName } from './replica.ts'
+
+const COPIED =
+  'If this data directory is a copy of another machine\'s, remove "replica-id" and the folder "audit" from it, and start again.'
+
+const taken = (name: string): AppError =>
+  new AppError(
+    'unavailable',
+    `Another live process of this store writes the audit journal "${name}", so nothing is disclosed here. Stop it, or this one. ${COPIED}`,
+  )
+
+const diverged = (name: string, { reason, file }: ChainFault): AppError =>
+  new AppError(
+    'unavailable',
+    `The audit journal "${name}" is not the one that the store knows (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit accept-loss --journal ${name}" goes on without them. ${COPIED}`,
+  )
+
+/**
+ * Opens the journal of a process of this machine, which nobody else writes: neither here nor, where machines share a
+ * store, under the same name elsewhere, now or in the past. Rejects with `unavailable`, with the remedy, when somebody does
+ * or did. Whoever finds later that its name was taken, while it could not reach the store, writes no more.
+ */
+export const openOwnJournal = async (
+  { store, mac, log }: { readonly store: Store; readonly mac: Mac; readonly log: Log },
+  config: Config,
+  { process, ...options }: { readonly process: string; readonly sync: boolean; readonly patience?: number },
+): Promise<Journal> => {
+  const directory = journalDirectory(config)
+  const name = await journalName(config, process)
+  let opened: OwnJournal | undefined
+  let lost: AppError | undefined
+  const onTaken = () => {
+    lost = taken(name)
+    opened?.stop(lost)
+  }
+  const held = await store.hold(`journal ${name}`, { onTaken, ...options })
+  if (held === undefined) throw taken(name)
+  try {
+    const segments = (await listSegments(directory)).get(name) ?? []
+    const place = await resume({ logs: store.logs, mac }, name, segments)
+    if ('reason' in place) throw diverged(name, place)
+    const journal = await openJournal({ mac, log }, { directory, name, ...options })
+    opened = journal
+    if (lost) journal.stop(lost)
+    return {
+      append: (records) => journal.append(records),
+      health: () => journal.health(),
+      close: async () => {
+        await journal.close()
+        await held.release()
+      },
+    }
+  } catch (thrown) {
+    await held.release()
+    throw thrown
+  }
+}
