@@ -1,11 +1,9 @@
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
+import { SEALED_MEMBER as SEALED } from '../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../keys/types.ts'
 import type { Collection, Mutation } from '../sdk/index.ts'
 import type { RecordRow } from '../store/types.ts'
-
-/** The member that holds all sealed members of a stored record; no schema can name it. */
-const SEALED = '$sealed'
 
 /** A record of another collection, tenant or id does not open. No token type has a colon in its name. */
 const bound = (collection: string, tenantId: string, id: string): SealContext => ({

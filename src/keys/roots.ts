@@ -8,9 +8,11 @@ export const PREVIOUS_ROOT = 'root-previous'
 export const WRAPPED_ROOT = 'root-wrapped'
 /** Marks a tenant whose values are being sealed anew; holds no key. */
 export const RESEALING = 'reseal'
+/** As the store names the row up to whose version data keys seal nothing any more; holds no key. */
+export const CLOSED = 'data-closed'
 
 /** Purposes of rows that are not wrapped anew when the root key changes. */
-export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, WRAPPED_ROOT, RESEALING]
+export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, WRAPPED_ROOT, RESEALING, CLOSED]
 
 /** The root keys that a process knows: one, or both while it is changed. */
 export interface Roots {

@@ -2,19 +2,17 @@ import { setTimeout } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
-import { RESEALING } from '../keys/roots.ts'
+import { CLOSED, RESEALING } from '../keys/roots.ts'
 import type { KeyRow } from '../store/types.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
 import { type Resealed, resealTenant } from './reseal.ts'
 
-/** A call that began with the old key may write for as long (ms): until then an old version is not removed. */
+/** A call that began with the old key may write for as long (ms); what comes later is refused (store/commands/key-fence.ts). */
 const STRAGGLERS = 60 * 60_000
 /** The service's writes get this many times as long as each of ours took. */
 const REST = 2
 /** ms between lines of progress. */
 const PROGRESS = 1_000
-/** Passes that find nothing prove that nothing is left; busy processes may write a value under an old key once more. */
-const PASSES = 5
 
 export interface RotateDeps {
   readonly vault: Pick<OperatedVault, 'store' | 'keys' | 'record'>
@@ -97,7 +95,8 @@ export const rotateData = async (deps: RotateDeps, tenantId: string): Promise<bo
 
 /**
  * Removes the versions of a tenant's data key that nothing needs any more: no sooner than an hour after the newest was
- * made, and after a walk over all values that found none under them. False when some must stay.
+ * made. They are closed first, so that nothing is written under them any more, by whatever process; then a walk brings what
+ * is left under the newest, and they are destroyed. False when some must stay.
  */
 export const retireData = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
   const { vault, clock, print } = deps
@@ -115,19 +114,18 @@ export const retireData = async (deps: RotateDeps, tenantId: string): Promise<bo
     )
     return false
   }
-  for (let i = 0; i < PASSES; i++) {
-    const { replaced, broken } = await pass(deps, tenantId)
-    if (broken > 0) {
-      print(`BROKEN  ${brokenSentence(tenantId, broken)}`)
-      return false
-    }
-    if (replaced > 0) continue
-    const versions = older.map(({ version }) => version).join(', ')
-    await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
-    await vault.store.keys.remove(older)
-    print(`retired ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
-    return true
+  const last = Math.max(...older.map(({ version }) => version))
+  await vault.store.keys.close(tenantId, last, clock.now())
+  // Nothing comes under them any more, so one walk finds all that is left.
+  const { broken } = await pass(deps, tenantId)
+  if (broken > 0) {
+    print(`BROKEN  ${brokenSentence(tenantId, broken)}`)
+    return false
   }
-  print(`kept    ${tenantId}: values under old versions still arrive. Try again later.`)
-  return false
+  const versions = older.map(({ version }) => version).join(', ')
+  await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
+  const closed = (await vault.store.keys.keys(tenantId)).filter(({ purpose }) => purpose === CLOSED)
+  await vault.store.keys.remove([...older, ...closed])
+  print(`retired ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
+  return true
 }

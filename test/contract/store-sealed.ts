@@ -69,6 +69,33 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(await keys.add([key('b', 'data', 1, 2)]), true)
   })
 
+  await t.test('under a version that was closed or removed nothing is written', async (t) => {
+    const { keys, tokens, sealed } = await open(t)
+    const under = (version: number) =>
+      aToken({ tenant_id: 'a', sealed: Buffer.concat([Buffer.of(1, 0, 0, 0, version), randomBytes(60)]) })
+    const create = (version: number) => tokens.create([under(version)], NOW)
+    await t.rejects(create(1), { code: 'overloaded' }, 'a tenant without keys')
+    for (let version = 1; version <= 5; version++) {
+      await keys.add([key('a', 'data', version, 1), key('a', 'data', version + 10, 1)])
+      await create(version)
+      // Whoever is answered was there before the closing; whoever comes later is refused.
+      const [kept, found] = await Promise.all([
+        Promise.allSettled(Array.from({ length: 6 }, () => create(version))),
+        keys.close('a', version, NOW).then(() => sealed.tokens('a', 0, 1_000)),
+      ])
+      const there = found.filter((row) => row.sealed[4] === version).length
+      t.equal(kept.filter(({ status }) => status === 'fulfilled').length + 1, there)
+      await t.rejects(create(version), { code: 'overloaded', message: /nothing was written/ })
+      await create(version + 10)
+    }
+    await keys.close('a', 5, NOW)
+    const old = (await keys.keys('a')).filter(({ version }) => version <= 5)
+    t.ok(old.length > 5, 'marks of what is closed, too')
+    await keys.remove(old)
+    await t.rejects(create(5), { code: 'overloaded' })
+    await create(15)
+  })
+
   await t.test('of a change that ends and a key under the old root key, one is refused', async (t) => {
     const { keys } = await open(t)
     await keys.add([key('', 'check', 1, 2), key('', 'root-previous', 1, 2)])

@@ -184,6 +184,59 @@ t.test('an old version is destroyed an hour later, when nothing is under it any 
   t.equal((await service.call('GET', `/tokens/${ids[1]}`, { key })).json.data, 'late')
 })
 
+t.test('while old versions are destroyed, and after it, nothing is written under them', async (t) => {
+  const { service, clock, ids } = await filled(t)
+  const { tenantId, store } = service
+  const stale = await service.keys.tenant(tenantId)
+  const now = clock.now()
+  await rotateData(operating(service).deps, tenantId)
+  clock.advance(HOUR)
+  const [row] = (await store.sealed.tokens(tenantId, 0, 10)).filter(({ id }) => id === ids[1])
+  const sealed = stale.seal(Buffer.from('late'), { ...tokenBinding(tenantId, row!), part: 'sealed' })
+  const created = { ...row!, id: 'late', sealed, terms: [], deduplicate: false, fallbackIds: [] }
+  const record = { id: 'late', $sealed: sealed.toString('base64') }
+  const shape = { name: 'proxies', indexes: [], lookups: [] }
+  const key = Buffer.alloc(16)
+  const answer = { tenantId, key, holder: 'late', expiresAt: now + HOUR }
+  const late: Readonly<Record<string, () => Promise<unknown>>> = {
+    create: () => store.tokens.create([created], now),
+    update: () =>
+      store.tokens.update(
+        { row: { ...row!, sealed }, version: row!.version, terms: [], deduplicate: false },
+        now,
+      ),
+    record: () =>
+      store.records.commit(
+        [{ kind: 'insert', collection: 'proxies', tenantId, id: 'late', record, shape }],
+        now,
+      ),
+    answer: () => store.answers.finish({ ...answer, sealed }, now),
+    reseal: () =>
+      store.sealed.reseal({
+        tenantId,
+        tokens: [{ seq: row!.seq, sealed: { from: row!.sealed, to: sealed } }],
+      }),
+  }
+  const refused = async (when: string) => {
+    for (const [name, write] of Object.entries(late))
+      await t.rejects(
+        write(),
+        { code: 'overloaded', message: /has been replaced meanwhile/ },
+        `${name} ${when}`,
+      )
+  }
+  const { deps } = operating(service, {
+    tokens: async (...page) => {
+      await refused('while they are looked for')
+      return store.sealed.tokens(...page)
+    },
+  })
+  t.ok(await retireData(deps, tenantId))
+  await refused('when they are gone')
+  t.same(Object.keys(await versionsIn(service)), ['2'])
+  t.equal((await store.sealed.tokens(tenantId, 0, 100)).length, ids.length)
+})
+
 t.test('a value that does not open stays as it is, with its key, and is told', async (t) => {
   const { service, clock } = await filled(t)
   const [row] = await service.store.sealed.tokens(service.tenantId, 0, 1)

@@ -10,6 +10,7 @@ import type { Session } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import { heldTokenById } from '../tokens/statements.ts'
 import type { AnswerStore, Begun, FinishedAnswer } from '../types.ts'
+import { requireKeys } from './key-fence.ts'
 
 export const beginAnswer = async (
   session: Session,
@@ -53,6 +54,7 @@ export const finishAnswer = async (
   { answer, now }: { readonly answer: FinishedAnswer; readonly now: number },
 ): Promise<void> => {
   const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = answer
+  await requireKeys(session, tenant_id, [sealed, shown?.sealed])
   const life = shown === undefined ? undefined : await lifeOf(session, tenant_id, shown, now)
   const kept = life === undefined ? undefined : shown
   const row = { tenant_id, key, holder, sealed, expires_at }

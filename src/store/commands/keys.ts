@@ -2,6 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { bumpChange } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import {
+  CLOSED,
   deleteKey,
   insertKey,
   KEY_CHANGES,
@@ -11,6 +12,7 @@ import {
 } from '../tenants/statements.ts'
 import { buffer } from '../tokens/row.ts'
 import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from '../types.ts'
+import { keyLock } from './key-fence.ts'
 
 /** Keys are made, and root keys changed, one after the other. */
 const ROOT_LOCK = 'root key'
@@ -60,10 +62,26 @@ export const rewrapKeys = async (
   return replaced
 }
 
+/** When this has been committed nothing is sealed under these versions any more. */
+export const closeDataKeys = async (
+  session: Session,
+  {
+    tenantId: tenant_id,
+    version,
+    now,
+  }: { readonly tenantId: string; readonly version: number; readonly now: number },
+): Promise<void> => {
+  await session.lock(keyLock(tenant_id))
+  const row = { tenant_id, purpose: CLOSED, version, wrapped: Buffer.alloc(0), created_at: now }
+  await session.run(insertKey, row)
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+}
+
 export const removeKeys = async (
   session: Session,
   { keys }: { readonly keys: readonly KeyName[] },
 ): Promise<void> => {
+  for (const tenant of new Set(keys.map(({ tenant_id }) => tenant_id))) await session.lock(keyLock(tenant))
   for (const key of keys) await session.run(deleteKey, key)
   await session.run(bumpChange, { kind: KEY_CHANGES })
 }

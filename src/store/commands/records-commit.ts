@@ -14,6 +14,7 @@ import {
 } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import type { CollectionShape } from '../types.ts'
+import { requireKeys, sealedIn } from './key-fence.ts'
 
 export type ShapedMutation = Mutation & { readonly shape: CollectionShape }
 
@@ -94,6 +95,12 @@ export const commitRecords = async (
   session: Session,
   { mutations, now }: { readonly mutations: readonly ShapedMutation[]; readonly now: number },
 ): Promise<void> => {
+  for (const [tenantId, own] of Map.groupBy(mutations, (mutation) => mutation.tenantId))
+    await requireKeys(
+      session,
+      tenantId,
+      own.flatMap(({ record }) => sealedIn(record)),
+    )
   for (const mutation of mutations) await apply(session, mutation, now)
   // In one order everywhere, so that two transactions never wait for each other.
   for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())

@@ -1,7 +1,7 @@
 import type { Session } from '../session.ts'
 import { abandonAnswer, beginAnswer, finishAnswer } from './answers.ts'
 import { touchHealth } from './health.ts'
-import { addKeys, endRootChange, removeKeys, rewrapKeys } from './keys.ts'
+import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './keys.ts'
 import { purgeLeftovers } from './leftovers.ts'
 import { ingestLogs } from './logs-ingest.ts'
 import { commitRecords } from './records-commit.ts'
@@ -31,6 +31,7 @@ export const commands = {
   'tenants.delete': deleteTenant,
   'keys.add': addKeys,
   'keys.rewrap': rewrapKeys,
+  'keys.close': closeDataKeys,
   'keys.remove': removeKeys,
   'keys.end-root-change': endRootChange,
   'sealed.replace': replaceSealed,

@@ -1,6 +1,7 @@
 import { resealAnswer, resealRecord, resealToken } from '../sealed/statements.ts'
 import type { Reseal } from '../sealed/types.ts'
 import type { Session } from '../session.ts'
+import { requireKeys, sealedIn } from './key-fence.ts'
 
 /** How many values still were what they are replaced for. */
 export const replaceSealed = async (
@@ -8,6 +9,11 @@ export const replaceSealed = async (
   { change }: { readonly change: Reseal },
 ): Promise<number> => {
   const { tenantId: tenant_id, tokens = [], records = [], answers = [] } = change
+  await requireKeys(session, tenant_id, [
+    ...tokens.flatMap(({ sealed, ephemeral }) => [sealed?.to, ephemeral?.to]),
+    ...records.flatMap(({ to }) => sealedIn(JSON.parse(to))),
+    ...answers.flatMap(({ sealed, shown }) => [sealed?.to, shown?.to]),
+  ])
   let replaced = 0
   for (const { seq, ...parts } of tokens)
     for (const part of ['sealed', 'ephemeral'] as const)

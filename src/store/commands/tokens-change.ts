@@ -16,6 +16,7 @@ import {
   updateToken,
 } from '../tokens/statements.ts'
 import type { TokenUpdate, Updated } from '../types.ts'
+import { requireKeys } from './key-fence.ts'
 import { findDuplicate, writeSearchRows } from './tokens-create.ts'
 
 export const updateOneToken = async (
@@ -28,6 +29,7 @@ export const updateOneToken = async (
   if (!current) return { kind: 'gone' }
   // Another seq is another token: the one that was read is gone and its id was given to a new one.
   if (current.version !== version || current.seq !== seq) return { kind: 'stale' }
+  await requireKeys(session, tenant_id, [row.sealed, row.ephemeral])
   if (deduplicate) {
     const duplicate = await findDuplicate(session, row, seq, now)
     if (duplicate) return { kind: 'duplicate', token: duplicate }

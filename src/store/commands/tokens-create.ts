@@ -15,6 +15,7 @@ import {
   tokenByFingerprint,
 } from '../tokens/statements.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
+import { requireKeys } from './key-fence.ts'
 
 /** Blind terms and metadata of a token, as rows of their own. */
 export const writeSearchRows = async (
@@ -111,6 +112,8 @@ export const createTokens = async (
   session: Session,
   { tokens, now }: { readonly tokens: readonly NewToken[]; readonly now: number },
 ): Promise<readonly Created[]> => {
+  const sealed = tokens.flatMap((token) => [token.sealed, token.ephemeral])
+  if (tokens[0]) await requireKeys(session, tokens[0].tenant_id, sealed)
   const counts = createCounts()
   const created: Created[] = []
   for (const token of tokens) created.push(await createOne(session, token, counts, now))

@@ -1,4 +1,5 @@
 import type { ClientBase } from 'pg'
+import { keysHold } from '../commands/key-fence.ts'
 import type { Commands } from '../commands/registry.ts'
 import type { Session } from '../session.ts'
 import { createCounts } from '../tokens/counts.ts'
@@ -9,7 +10,7 @@ import type { Work } from './transaction.ts'
 
 type Create = Commands['tokens.create']['args']
 
-/** One of them needs the command of its own: an id is taken. Nothing of the batch may stay. */
+/** One of them needs the command of its own: an id is taken, or a key is over. Nothing of the batch may stay. */
 export class BatchRefused extends Error {}
 
 const COLUMNS = {
@@ -187,9 +188,14 @@ export const createBatch = async (
   const tenantId = all[0]?.token.tenant_id ?? ''
   // Where it fails, what follows fails by it.
   enterScope(client, scopeOf(tenantId))?.catch(() => {})
+  const sealed = all.flatMap(({ token }) => [token.sealed, token.ephemeral])
+  // Its answer comes with that of what is written next.
+  const held = keysHold(session, tenantId, sealed)
+  held.catch(() => {})
   const duplicates = await findDuplicates(client, all)
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
+  if (!(await held)) throw new BatchRefused('a data key is not in use any more')
   const counts = createCounts()
   for (const token of fresh)
     counts.created({ ...token, seq: seqs.get(token.id) as number, modified_at: null, modified_by: null })

@@ -62,6 +62,7 @@ export const createKeyStore = ({ session, writer, changes }: Deps): KeyStore => 
     writer.write('keys.rewrap', {
       changes: changes.map((change) => ({ ...change, from: own(change.from), to: own(change.to) })),
     }),
+  close: (tenantId, version, now) => writer.write('keys.close', { tenantId, version, now }),
   remove: (keys) => writer.write('keys.remove', { keys }),
   endRootChange: (end) => writer.write('keys.end-root-change', { end: { ...end, root: own(end.root) } }),
 })

@@ -102,6 +102,20 @@ export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys
     .select(KEY_COLUMNS),
 )
 
+/** Up to the version of such a row a tenant's data keys open values, and seal none any more; it holds no key. */
+export const CLOSED = 'data-closed'
+
+export const dataVersions = statement<
+  { tenant_id: string },
+  Pick<Schema['tenant_keys'], 'purpose' | 'version'>
+>(({ builder }, slot) =>
+  builder
+    .selectFrom('tenant_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('purpose', 'in', [sql.lit('data'), sql.lit(CLOSED)])
+    .select(['purpose', 'version']),
+)
+
 /** Counts every change of keys. No collection can have this name. */
 export const KEY_CHANGES = '#keys'
 

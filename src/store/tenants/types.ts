@@ -71,6 +71,8 @@ export interface KeyStore {
   page(after: KeyName, limit: number): Promise<readonly KeyRow[]>
   /** Other bytes for the same keys; how many rows still were as they were read. */
   rewrap(changes: readonly KeyChange[]): Promise<number>
+  /** A tenant's data keys up to this version open values from now on, and seal none: such a write is refused. */
+  close(tenantId: string, version: number, now: number): Promise<void>
   /** Their bytes leave the store's files as those of a deleted tenant do. */
   remove(keys: readonly KeyName[]): Promise<void>
   /** Removes what was needed while the root key changed, once `root` wraps all keys; false, and nothing done, before. */
