@@ -1,12 +1,27 @@
 import t from 'tap'
 import { ERRORS, ESCAPES, POLLUTION } from './escapes.ts'
+import { ENGINE, SERIALIZED, SURFACE } from './exotic.ts'
 import { CPU, NATIVE } from './loops.ts'
 import { MEMORY } from './memory.ts'
 import { CALLS, OUTLIVING, OUTPUT } from './output.ts'
 import { READING } from './snooping.ts'
 
 t.test('the hostile programs are many, and each is another one', async (t) => {
-  const all = [CPU, NATIVE, MEMORY, OUTPUT, CALLS, OUTLIVING, ESCAPES, POLLUTION, ERRORS, READING].flat()
-  t.ok(all.length >= 120, `${all.length} programs`)
+  const all = [
+    CPU,
+    NATIVE,
+    MEMORY,
+    OUTPUT,
+    CALLS,
+    OUTLIVING,
+    ESCAPES,
+    POLLUTION,
+    ERRORS,
+    READING,
+    ENGINE,
+    SERIALIZED,
+    SURFACE,
+  ].flat()
+  t.ok(all.length >= 200, `${all.length} programs`)
   t.equal(new Set(all.map(({ code }) => code)).size, all.length)
 })

@@ -1,0 +1,9 @@
+import t from 'tap'
+import { besideNeighbour } from './beside-neighbour.ts'
+import { ENGINE, SERIALIZED, SURFACE } from './exotic.ts'
+
+t.test('corners of the language end within limits', (t) => besideNeighbour(t, { engine: ENGINE }))
+
+t.test('objects that bite whoever serializes them, and floods of the realm, too', (t) =>
+  besideNeighbour(t, { serialized: SERIALIZED, surface: SURFACE }, { wallMs: 3_000 }),
+)
