@@ -114,6 +114,10 @@ t.test('errors by which code decides the status', async (t) => {
         { kind: 'threw', name: Class, message: 'words', status },
         `${Class} of ${name}`,
       )
+  const alias = await runRealm(
+    `const { InvalidPaymentError } = require('sidevault'); module.exports = () => { throw new InvalidPaymentError('words') }`,
+  )
+  t.match(alias.outcome, { name: 'InvalidPaymentMethodError', message: 'words', status: 402 })
   const own = await runRealm(`const { CustomHttpResponseError } = require('sidevault')
     module.exports = () => { throw new CustomHttpResponseError({ status: 418, headers: { 'x-a': 'b' }, body: { c: [1] } }) }`)
   t.match(own.outcome, {
