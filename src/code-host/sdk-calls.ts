@@ -25,6 +25,20 @@ const identifiedWith = (args: readonly Json[]): Members | undefined => {
   return rest && id && { ...rest, ...id }
 }
 
+/** Filters of lists may be given one value or several. */
+const filters = (args: readonly Json[]): Members | undefined => {
+  const given = options(args)
+  return (
+    given &&
+    Object.fromEntries(
+      Object.entries(given).map(([name, value]) => [
+        name,
+        (name === 'id' || name === 'type') && typeof value === 'string' ? [value] : value,
+      ]),
+    )
+  )
+}
+
 const whole = ([body]: readonly Json[]): Members | undefined => (body === undefined ? undefined : { body })
 
 const CALLS: Readonly<Record<string, SdkCall>> = {
@@ -32,7 +46,7 @@ const CALLS: Readonly<Record<string, SdkCall>> = {
   'tokens.retrieve': { rpc: 'Tokens.Get', input: identified },
   'tokens.update': { rpc: 'Tokens.Update', input: identifiedWith },
   'tokens.delete': { rpc: 'Tokens.Delete', input: identified },
-  'tokens.list': { rpc: 'Tokens.List', input: options },
+  'tokens.list': { rpc: 'Tokens.List', input: filters },
   'tokens.search': { rpc: 'Tokens.Search', input: options },
   tokenize: { rpc: 'Tokens.Tokenize', input: whole },
   detokenize: { rpc: 'Tokens.Detokenize', input: whole },

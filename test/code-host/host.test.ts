@@ -47,7 +47,8 @@ t.test('every member of bt is the operation of that name', async (t) => {
     id,
     metadata: { color: 'blue' },
   })
-  t.match(await call(host, 'tokens.list', { id: [id] }), { pagination: { total_items: 1 }, data: [{ id }] })
+  for (const filter of [{ id: [id] }, { id }, { id, type: 'token' }])
+    t.match(await call(host, 'tokens.list', filter), { pagination: { total_items: 1 }, data: [{ id }] })
   t.match(await call(host, 'tokens.search', { query: 'metadata.color:blue' }), { data: [{ id }] })
   const { a } = await call(host, 'tokenize', { a: 'text' })
   t.match(a, /^[0-9a-f-]{36}$/)
