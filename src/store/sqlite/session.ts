@@ -1,9 +1,16 @@
 import type { Compilable } from 'kysely'
+import { LRUCache } from 'lru-cache'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { fromSqlite } from './errors.ts'
+
+/**
+ * Queries put together from what a caller asks for are prepared once for each text. What SQLite keeps for one lies outside
+ * V8's heap, which sees no reason to collect it.
+ */
+const MAX_QUERIES = 200
 
 interface Prepared {
   readonly compiled: CompiledStatement
@@ -13,6 +20,10 @@ interface Prepared {
 /** Statements run on the calling thread, at once: the promises are for engines that need them. */
 export const createSqliteSession = (db: Connection): Session => {
   const prepared = new Map<object, Prepared>()
+  const queries = new LRUCache<string, Prepared['run']>({
+    max: MAX_QUERIES,
+    memoMethod: (sql) => db.prepare(sql),
+  })
 
   const prepare = <P, R>(statement: Statement<P, R>): Prepared => {
     const known = prepared.get(statement)
@@ -62,7 +73,7 @@ export const createSqliteSession = (db: Connection): Session => {
     query: async <R>(query: Compilable<R>) =>
       guarded(() => {
         const { sql, parameters } = query.compile()
-        return db.prepare(sql).all([...parameters]) as R[]
+        return queries.memo(sql).all([...parameters]) as R[]
       }),
     lock: async () => {},
   }
