@@ -122,7 +122,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       const late = setTimeout(() => {
         done()
         reject(new NotTaken([]))
-      }, limitMs)
+      }, limitMs).unref()
       const done = () => {
         clearTimeout(late)
         watching.delete(look)

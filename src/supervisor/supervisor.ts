@@ -48,10 +48,14 @@ export interface Supervisor {
   reload(): Promise<Reloaded>
 }
 
-const whenAborted = (signal: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
+/** Rejects when the signal is aborted; nobody needs to listen. */
+const whenAborted = (signal: AbortSignal): Promise<never> => {
+  const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
   })
+  aborted.catch(() => {})
+  return aborted
+}
 
 /**
  * Runs the service: takes the data directory, starts admin, gateways and Envoy and keeps them alive until `stop`.
@@ -63,6 +67,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   process.chdir(config.dataDir)
   const log = createLog('supervisor', config.logLevel)
   const sockets = socketsIn(runDir, config.workers)
+  const halt = new AbortController()
   const impatient = new AbortController()
   let stopping: Promise<void> | undefined
   let control: Control | undefined
@@ -80,6 +85,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const shutDown = async () => {
     log.info('stopping')
+    await begun.catch(() => {}) // what it was making is there to be ended
     spare.close()
     settings?.close()
     const enough = AbortSignal.any([
@@ -88,18 +94,24 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     ])
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
-    const close = (one: Managed | undefined) => end(one, (child) => order(child, { kind: 'stop' }))
+    // A later start that is cut off has nothing to close; the first may be making keys.
+    const abrupt = !announced && existsSync(INITIALISED)
+    const close = (one: Managed | undefined) =>
+      end(one, (child) => (abrupt ? child.kill('SIGKILL') : order(child, { kind: 'stop' })))
     // The first brings the journals of all into the store.
     const [ingesting, ...others] = services
     await Promise.all(others.map(close))
     await close(ingesting)
     await control?.close()
     release()
+    if (!announced && first.key !== undefined)
+      options.print(`The start ended after the management key was made (shown this once): ${first.key}\n`)
     log.info('stopped')
   }
   const { promise: done, resolve: finish } = Promise.withResolvers<void>()
   const stop = () => {
     if (stopping !== undefined) return impatient.abort()
+    halt.abort()
     stopping = shutDown()
     stopping.then(finish, finish)
   }
@@ -155,11 +167,11 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     await writeFile(bootstrap, JSON.stringify(renderBootstrap({ envoyAdminSocket, controlSocket })), {
       mode: 0o600,
     })
-    if (stopping !== undefined) return
+    halt.signal.throwIfAborted()
 
     const url = baseUrl(listen, config.tls !== undefined)
-    const limit = AbortSignal.timeout(READY_TIMEOUT_MS)
-    const tooLate = whenAborted(AbortSignal.any([limit, impatient.signal]))
+    const over = AbortSignal.any([AbortSignal.timeout(READY_TIMEOUT_MS), halt.signal])
+    const tooLate = whenAborted(over)
     const { baseDir, workers } = config
     const common = { role, baseDir, configFile: options.configFile, runDir, listen, demo }
     const admins = role === 'gateway' ? 0 : 1
@@ -169,8 +181,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     )
     // On a first start the admin process makes schema and keys; the gateways have nothing to open before.
     if (admins > 0 && !existsSync(INITIALISED)) {
-      await Promise.race([Promise.all(services.map((one) => one.started)), done, tooLate])
-      if (stopping !== undefined) return
+      await Promise.race([Promise.all(services.map((one) => one.started)), tooLate])
       writeFileSync(INITIALISED, '', { mode: 0o600 })
     }
     services = [
@@ -195,10 +206,9 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         },
       },
     )
-    await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), done, tooLate])
-    while (stopping === undefined && (await probe(url)) !== 200)
-      await Promise.race([setTimeout(PROBE_MS), tooLate])
-    if (stopping !== undefined) return
+    await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), tooLate])
+    while ((await probe(url)) !== 200) await Promise.race([setTimeout(PROBE_MS), tooLate])
+    over.throwIfAborted()
     log.info({ listen, role }, 'ready')
     options.print(announcement({ config, listen, role, firstSteps: demo, ...first }))
     announced = true
@@ -209,13 +219,12 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       throw new StartError('The service is starting or stopping. Try again when it is ready.')
     return settings.reload()
   }
-  const ready = begin().catch(async (error: unknown) => {
+  const begun = begin()
+  const ready = begun.catch(async (error: unknown) => {
     if (stopping !== undefined) return
     impatient.abort()
     stop()
     await done
-    if (first.key !== undefined)
-      options.print(`The start failed after the management key was made (shown this once): ${first.key}\n`)
     if (error instanceof StartError || error instanceof ConfigError) throw error
     const reason = error instanceof Error ? error.message : String(error)
     throw new StartError(`The service did not become ready: ${reason}. See the log lines above.`)

@@ -1,9 +1,11 @@
 import { once } from 'node:events'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
+import { setTimeout } from 'node:timers/promises'
 import t from 'tap'
-import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { freePort, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { descendants, isAlive, until } from './processes.ts'
+import { startBlind } from './start.ts'
 
 /** A request to the demo destination whose body ends only when `end` is called. */
 const slowRequest = async (sidevault: Sidevault, key: string, body: string) => {
@@ -88,4 +90,18 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
   const again = await startSidevault({ dataDir: sidevault.dataDir, port: sidevault.port })
   t.equal((await again.call('GET', '/tenants/self', { key: again.managementKey })).status, 200)
   t.equal(await again.stop(), 0)
+})
+
+t.test('a start that is cut off at any time ends, and leaves no process', async (t) => {
+  const dataDir = t.testdir()
+  const port = await freePort()
+  for (const ms of [150, 300, 450, 600, 800, 1000, 1300, 1700]) {
+    const { child, exited } = startBlind(dataDir, { port })
+    await setTimeout(ms)
+    const processes = descendants(child.pid ?? 0)
+    child.kill('SIGTERM')
+    await Promise.race([exited, setTimeout(30_000, undefined, { ref: false })])
+    t.ok(child.exitCode !== null || child.signalCode !== null, `it has ended, asked after ${ms} ms`)
+    await until('every process is gone', () => !processes.some(({ pid }) => isAlive(pid)))
+  }
 })

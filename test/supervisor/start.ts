@@ -6,24 +6,20 @@ import { until } from './processes.ts'
 
 const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 
-/** The program as a person starts it: no key is given. `ms`: how long until it was ready, or had ended. */
-export const start = async (
-  dataDir: string,
-  options: {
-    port?: number
-    env?: Record<string, string>
-    /** Without a terminal, as under a service manager. */
-    detached?: boolean
-  } = {},
-) => {
-  const port = options.port ?? (await freePort())
-  const began = performance.now()
+interface StartOptions {
+  readonly env?: Record<string, string>
+  /** Without a terminal, as under a service manager. */
+  readonly detached?: boolean
+}
+
+/** The program as a person starts it, without waiting for anything: no key is given. */
+export const startBlind = (dataDir: string, options: StartOptions & { readonly port: number }) => {
   const child = spawn(process.execPath, [script, 'start'], {
     env: {
       PATH: process.env.PATH,
       ENVOY_BIN: process.env.ENVOY_BIN,
       SIDEVAULT_DATA_DIR: dataDir,
-      SIDEVAULT_LISTEN: `127.0.0.1:${port}`,
+      SIDEVAULT_LISTEN: `127.0.0.1:${options.port}`,
       ...options.env,
     },
     detached: options.detached ?? false,
@@ -36,7 +32,14 @@ export const start = async (
   child.stderr?.on('data', (chunk) => {
     output.stderr += chunk
   })
-  const exited = once(child, 'exit')
+  return { child, output, exited: once(child, 'exit') }
+}
+
+/** The program as a person starts it: no key is given. `ms`: how long until it was ready, or had ended. */
+export const start = async (dataDir: string, options: StartOptions & { readonly port?: number } = {}) => {
+  const port = options.port ?? (await freePort())
+  const began = performance.now()
+  const { child, output, exited } = startBlind(dataDir, { ...options, port })
   await until('ready, or ended', () => output.stdout.includes('\ncurl ') || child.exitCode !== null, 60_000)
   return {
     port,
