@@ -51,8 +51,12 @@ const main = async () => {
   const { enableCompileCache } = await import('node:module') // Node 20 has none
   process.env.NODE_COMPILE_CACHE = join(root, '.cache', 'compiled') // for the processes below this one
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
-  const { main } = await import(new URL('../src/main.ts', import.meta.url).href)
-  await main(process.argv)
+  const source = (/** @type {string} */ path) => import(new URL(`../src/${path}`, import.meta.url).href)
+  const all = command === 'start' && !asksForHelp && !args.some((arg) => arg.startsWith('--role'))
+  const early = all ? (await source('supervisor/early.ts')).forkEarly(process.env) : undefined
+  const { main } = await source('main.ts')
+  await main(process.argv, early)
+  early?.close()
 }
 
 main().catch((error) => {

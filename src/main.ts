@@ -1,4 +1,4 @@
-import { closeSync, openSync, readFileSync } from 'node:fs'
+import { closeSync, openSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
 import { addBackupCommands } from './commands/backup.ts'
 import { addKeysCommand } from './commands/keys.ts'
@@ -8,7 +8,9 @@ import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
+import { programVersion } from './common/version.ts'
 import { ConfigError, describeSettings, loadConfig, printConfig } from './config.ts'
+import type { Early } from './supervisor/early.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
 import { StartError } from './supervisor/start-error.ts'
 
@@ -19,14 +21,7 @@ const SAME_SIGNAL_MS = 300
 const FAILURE = 1
 const USAGE = 2
 
-const version = (): string => {
-  const manifest: { readonly version: string } = JSON.parse(
-    readFileSync(new URL('../package.json', import.meta.url), 'utf8'),
-  )
-  return manifest.version
-}
-
-const start = async (options: { role: Role; config?: string }): Promise<void> => {
+const start = async (options: { role: Role; config?: string }, early?: Early): Promise<void> => {
   process.title = 'sidevault: supervisor'
   const config = loadConfig(process.env, { file: options.config })
   const { resolve } = await import('node:path')
@@ -39,6 +34,7 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
     role: options.role,
     configFile: file ? resolve(config.baseDir, file) : undefined,
     envoyBinary,
+    early,
     env: process.env,
     print: (text) => process.stdout.write(text),
   })
@@ -98,10 +94,10 @@ const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
 
 const warnLine = (line: string): void => void process.stderr.write(`${line}\n`)
 
-const program = (): Command => {
+const program = (early?: Early): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
-    .version(version(), '--version', 'print the version')
+    .version(programVersion(), '--version', 'print the version')
     .exitOverride()
     .showHelpAfterError('(--help shows what there is)')
   const file = new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
@@ -111,7 +107,7 @@ const program = (): Command => {
     .addOption(new Option('--role <role>', 'which parts run here').choices([...ROLES]).default('all'))
     .addOption(file)
     .addHelpText('after', settingsHelp())
-    .action(start)
+    .action((options: { role: Role; config?: string }) => start(options, early))
   const audit = root.command('audit').description('the audit journal')
   audit
     .command('verify')
@@ -168,7 +164,7 @@ const program = (): Command => {
     .command('version')
     .description('print the version')
     .action(() => {
-      process.stdout.write(`${version()}\n`)
+      process.stdout.write(`${programVersion()}\n`)
     })
   // run by bin/sidevault.js; here for its help
   root
@@ -185,10 +181,13 @@ const program = (): Command => {
   return root
 }
 
-/** The command line. Sets the exit code; faults of usage, configuration and start are sentences, not stacks. */
-export const main = async (argv: readonly string[]): Promise<void> => {
+/**
+ * The command line. Sets the exit code; faults of usage, configuration and start are sentences, not stacks. `early`: for
+ * `start`, processes that load already; those that it did not take are its caller's.
+ */
+export const main = async (argv: readonly string[], early?: Early): Promise<void> => {
   try {
-    await program().parseAsync(argv)
+    await program(early).parseAsync(argv)
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : USAGE

@@ -4,6 +4,7 @@ import { checkContribution, FILTER_NAME } from './check-contribution.ts'
 import { checkMessages } from './check-messages.ts'
 import { checkConfig, checkPlugins, placeOf } from './check-plugin.ts'
 import { checkTogether } from './check-together.ts'
+import { digestOfDeclarations, type FoundSound } from './declared.ts'
 import { discover, type PluginSource } from './discover.ts'
 import type { Fault } from './faults.ts'
 import { filtersOf } from './registry.ts'
@@ -31,6 +32,8 @@ export interface LoadOptions {
   readonly loadTimeout?: number
   /** This process serves operations, so they are checked. Default true; gateways have none to offer. */
   readonly operations?: boolean
+  /** Operations are not looked at again while what they declare stays as it was. Default: they always are. */
+  readonly sound?: FoundSound
   /**
    * Told the place whose code runs next, so that somebody outside knows who never returned; undefined when the code of
    * plugins has returned.
@@ -97,14 +100,17 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   const permissions = new Set(
     loaded.flatMap(({ contribution }) => (contribution.permissions ?? []).map(({ type }) => type)),
   )
-  const { operations = true } = options
+  const { operations: serves = true, sound } = options
+  const digest = serves && sound ? digestOfDeclarations(loaded) : undefined
+  const operations = serves && !(digest !== undefined && sound?.has(digest))
   for (const { plugin, contribution } of loaded) {
     onProgress?.(`${placeOf(plugin)} › checks`)
     checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, faults)
   }
   onProgress?.(undefined)
   checkTogether(loaded, faults)
-  if (operations) checkMessages(withoutTwins(loaded), faults)
+  if (serves) checkMessages(withoutTwins(loaded), faults)
+  if (operations && digest !== undefined && faults.length === 0) sound?.keep(digest)
   const placeFor = (plugin: Plugin) => candidates.find(({ value }) => value === plugin)?.place ?? ''
   return {
     loaded,

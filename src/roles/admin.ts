@@ -1,8 +1,8 @@
-import { readFile } from 'node:fs/promises'
 import { startGrpc } from '../admin/grpc/server.ts'
 import { startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
+import { programVersion } from '../common/version.ts'
 import type { Config } from '../config.ts'
 import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
@@ -15,12 +15,6 @@ import { startOperator } from './operator.ts'
 import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
 
 const PURGE_MS = 5_000
-
-const version = async (): Promise<string> => {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  const manifest: { readonly version: string } = JSON.parse(text)
-  return manifest.version
-}
 
 /** Reactors that are compiled before anybody asks. */
 const WARM_REACTORS = 50
@@ -62,7 +56,7 @@ export const startAdminRole = async (
     {
       listen: { socketPath: sockets.api },
       prefixes: config.headerPrefixes,
-      version: await version(),
+      version: programVersion(),
       bodyLimit: config.bodyLimit,
       admit: foundation.admit,
     },

@@ -19,6 +19,7 @@ import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
 import { createVault } from '../vault/vault.ts'
 import { type Egress, openEgress } from './egress.ts'
+import { foundSoundIn } from './found-sound.ts'
 import { openOwnJournal } from './own-journal.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
 import { journalDirectory } from './replica.ts'
@@ -146,6 +147,7 @@ export const openFoundation = async (
         bases: config.pluginBases,
         configs: { ...card, ...config.pluginConfig },
         operations: owner,
+        sound: foundSoundIn(config.dataDir),
         ...(onProgress === undefined ? {} : { onProgress }),
       },
     )

@@ -48,6 +48,7 @@ let takeSettings: (content: FileContent) => Promise<void> = async () => {}
 
 const begin = (start: ProcessStart) => {
   process.title = `sidevault: ${start.kind}`
+  process.chdir(start.dataDir)
   const running = run(start)
   role = running
   takeSettings = async (content) => (await running).take(configOf(start, content))

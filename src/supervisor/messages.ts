@@ -7,6 +7,8 @@ export interface ProcessStart {
   readonly role: Role
   /** Number of this gateway, from 0. */
   readonly worker: number
+  /** Its working directory from then on. */
+  readonly dataDir: string
   /** What relative paths of the configuration are relative to. */
   readonly baseDir: string
   readonly configFile: string | undefined

@@ -8,16 +8,18 @@ import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 
-/** MiB of new objects between two collections from the beginning on: a start makes many, and most of them stay. */
-const YOUNG = ['--min-semi-space-size=16']
+/** MiB that objects, new and old, may take before the first collection: a start makes many, and most of them stay. */
+const ROOM = ['--min-semi-space-size=16', '--initial-old-space-size=64']
 
 /** A process of ours that waits for its `start` order, having loaded what `kind` needs; without one: what any needs. */
-export const forkProcess = (env: NodeJS.ProcessEnv, cwd: string, kind?: ProcessStart['kind']): ChildProcess =>
+export const forkProcess = (
+  { SIDEVAULT_BOOTSTRAP_KEY: key, ...env }: NodeJS.ProcessEnv,
+  kind?: ProcessStart['kind'],
+): ChildProcess =>
   fork(ENTRY, kind === undefined ? [] : [kind], {
-    cwd,
-    env,
+    env: kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: YOUNG,
+    execArgv: ROOM,
     detached: true, // Ctrl-C is for the supervisor, which ends its children in order
   })
 

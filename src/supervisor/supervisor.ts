@@ -10,6 +10,7 @@ import { announcement, baseUrl } from './announcement.ts'
 import { type Control, startControl } from './control.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
+import type { Early } from './early.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
 import { createLiveSettings, type LiveSettings, type Reloaded } from './live-settings.ts'
@@ -32,6 +33,8 @@ export interface SupervisorOptions {
   readonly role: Role
   readonly configFile: string | undefined
   readonly envoyBinary: string
+  /** Processes that load already. */
+  readonly early?: Early | undefined
   readonly env: NodeJS.ProcessEnv
   /** Shows text to the person who started the service. */
   readonly print: (text: string) => void
@@ -120,14 +123,12 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const pid = envoy?.child?.pid
     if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
   }
-  const { SIDEVAULT_BOOTSTRAP_KEY: _, ...env } = options.env
-  const spare = createSpare(() => forkProcess(env, config.dataDir))
+  const spare = createSpare(() => forkProcess(options.env))
   let announced = false
   const startService = (name: string, start: Omit<ProcessStart, 'content'>): Managed => {
     const kind = nodeKind(name, {
       start: () => ({ ...start, content: (settings?.current ?? config).file.reveal() }),
-      spawn: () =>
-        spare.take() ?? forkProcess(start.kind === 'admin' ? options.env : env, config.dataDir, start.kind),
+      spawn: () => options.early?.take(start.kind) ?? spare.take() ?? forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
         first.key ??= report.key
@@ -172,8 +173,8 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const url = baseUrl(listen, config.tls !== undefined)
     const over = AbortSignal.any([AbortSignal.timeout(READY_TIMEOUT_MS), halt.signal])
     const tooLate = whenAborted(over)
-    const { baseDir, workers } = config
-    const common = { role, baseDir, configFile: options.configFile, runDir, listen, demo }
+    const { baseDir, dataDir, workers } = config
+    const common = { role, baseDir, dataDir, configFile: options.configFile, runDir, listen, demo }
     const admins = role === 'gateway' ? 0 : 1
     const gateways = role === 'admin' ? 0 : workers
     services = Array.from({ length: admins }, () =>
