@@ -42,7 +42,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
       'common config expressions kernel admin supervisor control-plane gateway outbound code-host sandbox operator',
     types: 'sdk',
   },
-  main: { values: 'config supervisor roles commands' },
+  main: { values: 'common config supervisor roles commands' },
 }
 
 interface Import {
