@@ -54,16 +54,6 @@ const aborted = (signal: AbortSignal): AppError =>
     ? signal.reason
     : new AppError('unavailable', 'The call was given up before it was answered. Try again.')
 
-/** The promise's outcome, or the signal's reason when that comes first; the promise then goes on by itself. */
-const unlessAborted = <T>(promise: Promise<T>, signal: AbortSignal): Promise<T> =>
-  new Promise((resolve, reject) => {
-    const abort = () => reject(aborted(signal))
-    const end = () => signal.removeEventListener('abort', abort)
-    signal.addEventListener('abort', abort)
-    promise.then(resolve, reject)
-    promise.then(end, end)
-  })
-
 /** What an operation runs with. Most calls log nothing: the child is made for those that do. */
 class OperationCall implements Call {
   readonly caller: Caller
@@ -139,10 +129,11 @@ export const createInvoke = (
   const handle = async (
     operation: Operation,
     given: unknown,
-    invocation: Omit<Invocation, 'key'> & { readonly depth: number },
+    invocation: Omit<Invocation, 'key'>,
+    depth: number,
     who: () => Promise<Caller>,
   ): Promise<unknown> => {
-    const { traceId, signal, onCaller, idempotencyKey, depth } = invocation
+    const { traceId, signal, onCaller, idempotencyKey } = invocation
     const now = clock.now()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
@@ -206,19 +197,38 @@ export const createInvoke = (
   }
 
   const running = new Set<Promise<unknown>>()
-  const begin: typeof handle = (operation, given, invocation, who) => {
-    if (invocation.signal.aborted) return Promise.reject(aborted(invocation.signal))
-    const work = handle(operation, given, invocation, who)
-    running.add(work)
-    const done = () => running.delete(work)
-    work.then(done, done)
-    return unlessAborted(work, invocation.signal)
-  }
+  /** The call's outcome, or the signal's reason when that comes first; the call then goes on by itself. */
+  const begin: typeof handle = (operation, given, invocation, depth, who) =>
+    new Promise((resolve, reject) => {
+      const { signal } = invocation
+      if (signal.aborted) {
+        reject(aborted(signal))
+        return
+      }
+      const abort = () => reject(aborted(signal))
+      signal.addEventListener('abort', abort)
+      const work = handle(operation, given, invocation, depth, who)
+      running.add(work)
+      const end = () => {
+        running.delete(work)
+        signal.removeEventListener('abort', abort)
+      }
+      work.then(
+        (output) => {
+          end()
+          resolve(output)
+        },
+        (thrown) => {
+          end()
+          reject(thrown)
+        },
+      )
+    })
   return {
-    invoke: (operation, given, { key, ...invocation }) =>
-      begin(operation, given, { ...invocation, depth: 0 }, () => authenticator.authenticate(key)),
-    invokeAs: (application, operation, given, { traceId, signal, depth }) =>
-      begin(operation, given, { traceId, signal, depth }, () => identify(application)),
+    invoke: (operation, given, invocation) =>
+      begin(operation, given, invocation, 0, () => authenticator.authenticate(invocation.key)),
+    invokeAs: (application, operation, given, invocation) =>
+      begin(operation, given, invocation, invocation.depth, () => identify(application)),
     settled: async () => {
       await Promise.allSettled(running)
     },

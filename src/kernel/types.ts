@@ -39,7 +39,7 @@ export interface Invocation {
   readonly key: string | undefined
   readonly traceId: string
   /** The idempotency key as sent (completions §1); absent when none was. Passed over by operations that only read. */
-  readonly idempotencyKey?: string
+  readonly idempotencyKey?: string | undefined
   /** Aborted when nobody waits for the answer any more; an AppError as its reason is what the caller then gets. */
   readonly signal: AbortSignal
   /** Told who calls as soon as that is known, for the transport's access log. */

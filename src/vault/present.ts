@@ -46,20 +46,25 @@ export const shownData = (
   }
 }
 
+type Shown = { -readonly [Member in keyof Token]: Token[Member] }
+
 /** What every holder of the token's id may see: neither data nor metadata nor expressions. */
-const outline = (parts: Pick<Parts, 'types'>, row: ShownRow): Token => ({
-  id: row.id,
-  tenant_id: row.tenant_id,
-  type: row.type,
-  ...(row.fingerprint === null ? {} : { fingerprint: row.fingerprint }),
-  containers: [row.container],
-  privacy: parts.types.get(row.type)?.privacy ?? UNKNOWN_TYPE,
-  ...(row.expires_at === null ? {} : { expires_at: isoTime(row.expires_at) }),
-  created_by: row.created_by,
-  created_at: isoTime(row.created_at),
-  ...(row.modified_by === null ? {} : { modified_by: row.modified_by }),
-  ...(row.modified_at === null ? {} : { modified_at: isoTime(row.modified_at) }),
-})
+const outline = (parts: Pick<Parts, 'types'>, row: ShownRow): Shown => {
+  const token: Shown = {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    type: row.type,
+    containers: [row.container],
+    privacy: parts.types.get(row.type)?.privacy ?? UNKNOWN_TYPE,
+    created_by: row.created_by,
+    created_at: isoTime(row.created_at),
+  }
+  if (row.fingerprint !== null) token.fingerprint = row.fingerprint
+  if (row.expires_at !== null) token.expires_at = isoTime(row.expires_at)
+  if (row.modified_by !== null) token.modified_by = row.modified_by
+  if (row.modified_at !== null) token.modified_at = isoTime(row.modified_at)
+  return token
+}
 
 /** The token as one caller sees it (completions §5). `fingerprint_expression` is the sent one or the type's default. */
 export const present = (
@@ -71,14 +76,13 @@ export const present = (
   const type = parts.types.get(row.type)
   const mask = maskOf(type, opened)
   const fingerprintExpression = opened.fingerprintExpression ?? type?.fingerprint
-  return {
-    ...outline(parts, row),
-    ...(data === undefined ? {} : { data }),
-    ...(mask === undefined ? {} : { mask }),
-    ...(row.metadata === null ? {} : { metadata: row.metadata }),
-    ...(opened.searchIndexes === undefined ? {} : { search_indexes: opened.searchIndexes }),
-    ...(fingerprintExpression === undefined ? {} : { fingerprint_expression: fingerprintExpression }),
-  }
+  const token = outline(parts, row)
+  if (data !== undefined) token.data = data
+  if (mask !== undefined) token.mask = mask
+  if (row.metadata !== null) token.metadata = row.metadata
+  if (opened.searchIndexes !== undefined) token.search_indexes = opened.searchIndexes
+  if (fingerprintExpression !== undefined) token.fingerprint_expression = fingerprintExpression
+  return token
 }
 
 /** The token with the data that `disclosure` allows; an outline for a caller who may not read it. */

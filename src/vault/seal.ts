@@ -130,15 +130,14 @@ export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened 
       row.ephemeral === null || due
         ? []
         : JSON.parse(ring.open(row.ephemeral, { ...bound, part: 'ephemeral' }).toString())
-    return {
+    const opened: { -readonly [Member in keyof Opened]: Opened[Member] } = {
       data: body.data,
       ephemeral: new Map(members.filter(([, { until }]) => until > now)),
-      ...(body.mask === undefined ? {} : { mask: body.mask }),
-      ...(body.search_indexes === undefined ? {} : { searchIndexes: body.search_indexes }),
-      ...(body.fingerprint_expression === undefined
-        ? {}
-        : { fingerprintExpression: body.fingerprint_expression }),
     }
+    if (body.mask !== undefined) opened.mask = body.mask
+    if (body.search_indexes !== undefined) opened.searchIndexes = body.search_indexes
+    if (body.fingerprint_expression !== undefined) opened.fingerprintExpression = body.fingerprint_expression
+    return opened
   } catch (cause) {
     throw new AppError(
       'internal',

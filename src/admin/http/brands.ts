@@ -8,7 +8,6 @@ export interface Brand {
   readonly idempotencyKey: string
   /** As answers spell it. */
   readonly traceIdName: string
-  readonly names: readonly string[]
 }
 
 const brandOf = (prefix: string): Brand => {
@@ -18,7 +17,6 @@ const brandOf = (prefix: string): Brand => {
     traceId: `${name}-trace-id`,
     idempotencyKey: `${name}-idempotency-key`,
     traceIdName: `${prefix}-TRACE-ID`,
-    names: [`${name}-api-key`, `${name}-trace-id`, `${name}-idempotency-key`],
   }
 }
 
@@ -46,20 +44,24 @@ export const createBrands = (
   const canonical = brands[0]
   if (canonical === undefined) throw new Error('at least one header prefix must be configured')
   return (headers) => {
-    const used = brands.find((brand) => brand.names.some((name) => headers[name] !== undefined)) ?? canonical
+    let used: Brand | undefined
     let key: string | undefined
     let traceId: string | undefined
     let idempotencyKey: string | undefined
     for (const brand of brands) {
-      key ??= single(headers[brand.apiKey])
-      traceId ??= single(headers[brand.traceId])
-      idempotencyKey ??= single(headers[brand.idempotencyKey])
+      const ownKey = single(headers[brand.apiKey])
+      const ownTraceId = single(headers[brand.traceId])
+      const ownIdempotencyKey = single(headers[brand.idempotencyKey])
+      key ??= ownKey
+      traceId ??= ownTraceId
+      idempotencyKey ??= ownIdempotencyKey
+      if ((ownKey ?? ownTraceId ?? ownIdempotencyKey) !== undefined) used ??= brand
     }
     return {
       key,
       traceId: traceId !== undefined && PRINTABLE.test(traceId) ? traceId : newId(),
       idempotencyKey,
-      traceIdName: used.traceIdName,
+      traceIdName: (used ?? canonical).traceIdName,
     }
   }
 }

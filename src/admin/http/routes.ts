@@ -110,7 +110,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
           const output = await kernel.invoke(operation, input, {
             key: state.key,
             traceId: state.traceId,
-            ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
+            idempotencyKey: state.idempotencyKey,
             signal,
             onCaller: (caller) => {
               state.caller = caller
