@@ -5,7 +5,7 @@
  */
 import { setTimeout as delay } from 'node:timers/promises'
 import { startSidevault } from '../kit/sidevault.ts'
-import { httpRequest, load } from './load.ts'
+import { httpRequest, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
 import { spent, threadCpu } from './threads.ts'
 
@@ -50,7 +50,8 @@ try {
     if (done.failures > 0) throw new Error(`${done.failures} requests failed`)
     return { perSecond: Math.round(done.perSecond), ...spent(before, threadCpu(admin), done.requests) }
   }
-  for (const requests of Object.values(kinds)) await run(requests, 5)
+  for (const requests of Object.values(kinds))
+    await warm({ host: '127.0.0.1', port: sidevault.port, requests, seconds: 30 })
   for (let round = 0; round < rounds; round++)
     for (const [kind, requests] of Object.entries(kinds))
       process.stdout.write(`${kind}: ${JSON.stringify(await run(requests, 4))}\n`)

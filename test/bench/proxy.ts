@@ -7,7 +7,7 @@ import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { cpuDuring, residentMiB } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { edgeConfig, runEnvoy } from './envoys.ts'
-import { httpRequest, load } from './load.ts'
+import { httpRequest, load, warm } from './load.ts'
 import { partsBelow } from './processes.ts'
 
 export interface ProxyFigures {
@@ -50,6 +50,8 @@ export const bodyWith = (expression: string, bytes: number): string => {
  * transform that edits, (f) with one that signs and a response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
  */
 export const benchProxy = async (options: {
+  /** Each target is asked for so long at most before it is measured. */
+  warmSeconds: number
   seconds: number
   rounds: number
   concurrencies: readonly number[]
@@ -123,15 +125,8 @@ export const benchProxy = async (options: {
   ]
   const figures: ProxyFigures[] = []
   try {
-    // Some thousand requests each: until then a Node process interprets and compiles what it runs.
-    for (const target of targets)
-      await load({
-        host: '127.0.0.1',
-        port: target.port,
-        requests: [target.request],
-        concurrency: 8,
-        seconds: 4,
-      })
+    for (const { port, request } of targets)
+      await warm({ host: '127.0.0.1', port, requests: [request], seconds: options.warmSeconds })
     for (const concurrency of options.concurrencies) {
       const samples = targets.map(() => [] as ProxyFigures[])
       for (let round = 0; round < options.rounds; round++)

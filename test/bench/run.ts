@@ -12,10 +12,17 @@ const fixed = (digits: number) => (value: number) => value.toFixed(digits)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 
 log('Proxy: six targets, interleaved …')
-const proxy = await benchProxy({ seconds: quick ? 2 : 5, rounds: quick ? 1 : 3, concurrencies: [1, 8, 32] })
+const warmSeconds = quick ? 2 : 30
+const proxy = await benchProxy({
+  warmSeconds,
+  seconds: quick ? 2 : 5,
+  rounds: quick ? 1 : 3,
+  concurrencies: [1, 8, 32],
+})
 log('API: filling and measuring …')
 const api = await benchApi({
   sizes: quick ? [10_000] : [10_000, 1_000_000],
+  warmSeconds,
   seconds: quick ? 2 : 4,
   concurrencies: [8, 32],
 })
