@@ -4,18 +4,14 @@
  * carries its answers to Envoy.
  */
 import { AppError } from '../common/errors.ts'
-import type { Expressions } from '../expressions/types.ts'
-import type { Caller, Code, StoredProxy, UsedToken, Vault } from '../sdk/index.ts'
+import type { Code, StoredProxy, Vault } from '../sdk/index.ts'
 import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
 import { type AccountDeps, createAccount } from './account.ts'
-import { type ActingDeps, actingIn } from './acting.ts'
+import { actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
-import { createPartReader } from './body/parts.ts'
-import type { BodyLimits } from './body/rewrite.ts'
 import { createDestinations, type DestinationPolicy } from './destination.ts'
-import { checkUse, type Detokenized, detokenize, plainBody } from './detokenize.ts'
+import { type Detokenized, detokenize, plainBody } from './detokenize.ts'
 import { type RehearseDeps, rehearse } from './dry-run/rehearse.ts'
-import type { Flow } from './flow.ts'
 import {
   asks,
   type BrandRules,
@@ -26,7 +22,7 @@ import {
   traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
-import { type IdentifyDeps, identify } from './identify.ts'
+import { identify } from './identify.ts'
 import { createPatience } from './patience.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { createTimed, noting, type Stage, type Timed } from './stages.ts'
@@ -34,37 +30,28 @@ import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from
 import { type Shape, shapeOf } from './transform/content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
 import type { Answer, Exchange } from './types.ts'
-import { checkStreamable, passOn, type UploadLimits } from './upload.ts'
+import { type UploadingDeps, type UploadingOptions, uploadThrough } from './uploading.ts'
 
 export interface ExchangeDeps
   extends AccountDeps,
-    IdentifyDeps,
-    ActingDeps,
+    UploadingDeps,
     Pick<RehearseDeps, 'runIdle'>,
     Pick<Acceptance, 'clusterOf'> {
   readonly vault: Vault
-  readonly expressions: Expressions
-  readonly admission: Admission
   /** Of transforms; the owners are the tenant and the proxy. */
   readonly codeRoom: Admission
-  /** Of bodies that go on in pieces, from their first to their last. */
-  readonly uploads: Admission
-  /** Where a host is to be dialed, `<address>:<port>`, for bodies that go on in pieces. Absent: those fail. */
-  readonly dial?: ((host: string, port: number) => Promise<string>) | undefined
   /** Runs transforms; absent: proxies that have one fail. */
   readonly code?: Pick<Code, 'run'> | undefined
 }
 
-export interface ExchangeOptions {
+export interface ExchangeOptions extends UploadingOptions {
   readonly brands: BrandRules
   readonly destinations: DestinationPolicy
   /** Milliseconds that one step may take before it fails with `unavailable`. */
   readonly stepMs: number
   /** The same for a step that runs code, whose own time is bounded by the sandbox. */
   readonly codeStepMs: number
-  readonly body: BodyLimits
   readonly bodyLimit: number
-  readonly upload: UploadLimits
 }
 
 /** What makes an exchange for each request; what they have in common is prepared here. */
@@ -242,62 +229,6 @@ const createExchange = (shared: Shared): Exchange => {
     return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
   }
 
-  const dialed = (host: string, port: number): Promise<string> => {
-    if (deps.dial === undefined)
-      throw new AppError('unavailable', 'Bodies are not streamed here. Ask the operator.')
-    return deps.dial(host, port)
-  }
-
-  const letGo = async (accepted: Accepted, remove: readonly string[]): Promise<Answer> => {
-    const { upstream, host, port } = accepted.destination
-    const edits = editsOf(accepted, remove)
-    if (upstream === 'demo') return { kind: 'release', brand, upstream, edits }
-    const address = await patience.within(options.stepMs, dialed(host, port))
-    const scheme = upstream === 'http' ? 'http' : 'https'
-    return { kind: 'release', brand, upstream: `dialed_${scheme}`, address, edits }
-  }
-
-  /** Headers whose body goes on in pieces. */
-  const takeUpload = async (head: Head): Promise<Accepted> => {
-    const accepted = await accept(head, { ...shared, bodyLimit: options.upload.bytes })
-    checkStreamable(accepted)
-    await account.called(accepted)
-    return accepted
-  }
-
-  const pass = (accepted: Accepted, head: Head, flow: Flow): Promise<void> => {
-    const { contentType, contentEncoding } = accepted
-    // A body may take minutes, and a key that is deleted meanwhile opens nothing any more.
-    const actingNow = async (): Promise<Caller> =>
-      actingIn(deps, await identify({ ...deps, admit: undefined }, brands, accepted.request, () => {}))
-    const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
-      const acting = await actingNow()
-      checkUse(acting)
-      if (ids.length === 0) return new Map()
-      const used = await deps.vault.use(ids, {
-        caller: acting,
-        traceId: account.traceId,
-        now: deps.clock.now(),
-      })
-      account.tokens += used.size
-      return used
-    }
-    return passOn({
-      flow,
-      reader: createPartReader(contentType, contentEncoding, deps.expressions, options.body),
-      limits: options.upload,
-      patienceMs: options.stepMs / 2,
-      use: (ids) =>
-        patience.within(
-          options.stepMs,
-          timed('use', () => use(ids)),
-        ),
-      // The length that was announced is not the one that it will have.
-      release: async () =>
-        flow.write(await letGo(accepted, [...strippedNames(head, brands), 'content-length'])),
-    })
-  }
-
   const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
     destinationStatus = answerStatus(head, brand)
     answer = endOfStream ? undefined : collectible(head, destinationStatus, options.bodyLimit)
@@ -338,11 +269,11 @@ const createExchange = (shared: Shared): Exchange => {
   return {
     async upload(head, endOfStream, flow) {
       begin(head)
+      const streamed = { ...shared, bodyLimit: options.upload.bytes }
+      const accepted = (of: Head) => accept(of, streamed)
+      const uploading = { brands, brand, account, patience, timed, accept: accepted, edits: editsOf }
       try {
-        const work = deps.admission.run(0, () => takeUpload(head))
-        const accepted = await patience.within(options.stepMs, work)
-        if (endOfStream) await flow.write(await letGo(accepted, strippedNames(head, brands)))
-        else await deps.uploads.run(0, () => pass(accepted, head, flow), accepted.caller.tenantId)
+        await uploadThrough(head, endOfStream, flow, uploading, deps, options)
         account.finish('forwarded')
       } catch (thrown) {
         if (gone) account.finish('interrupted')

@@ -1,0 +1,113 @@
+/** One request whose body goes on as it comes (README.md, "Uploads"), from its headers to the last piece. */
+import { AppError } from '../common/errors.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
+import type { Accepted } from './accept.ts'
+import type { Account, AccountDeps } from './account.ts'
+import { type ActingDeps, actingIn } from './acting.ts'
+import type { Admission } from './admission.ts'
+import { createPartReader } from './body/parts.ts'
+import type { BodyLimits } from './body/rewrite.ts'
+import { checkUse } from './detokenize.ts'
+import type { Flow } from './flow.ts'
+import { type BrandRules, type Edits, type Head, strippedNames } from './headers.ts'
+import { type IdentifyDeps, identify } from './identify.ts'
+import type { Patience } from './patience.ts'
+import type { Timed } from './stages.ts'
+import type { Answer } from './types.ts'
+import { checkStreamable, passOn, type UploadLimits } from './upload.ts'
+
+export interface UploadingDeps extends IdentifyDeps, ActingDeps, Pick<AccountDeps, 'clock'> {
+  readonly vault: Pick<Vault, 'use'>
+  readonly expressions: Expressions
+  readonly admission: Admission
+  /** Of bodies that go on in pieces, from their first to their last. */
+  readonly uploads: Admission
+  /** Where a host is to be dialed, `<address>:<port>`. Absent: no body goes on in pieces. */
+  readonly dial?: ((host: string, port: number) => Promise<string>) | undefined
+}
+
+export interface UploadingOptions {
+  readonly stepMs: number
+  readonly body: BodyLimits
+  readonly upload: UploadLimits
+}
+
+/** What the exchange knows of the request. */
+export interface Uploading {
+  readonly brands: BrandRules
+  readonly brand: string
+  readonly account: Account
+  readonly patience: Patience
+  readonly timed: Timed
+  /** Rejects with what is wrong with the headers. */
+  accept(head: Head): Promise<Accepted>
+  /** What the destination is told in the place of what the caller said. */
+  edits(accepted: Accepted, remove: readonly string[]): Edits
+}
+
+/** Resolves when all of it went out. Rejects with what it is refused with, and when the caller goes. */
+export const uploadThrough = async (
+  head: Head,
+  endOfStream: boolean,
+  flow: Flow,
+  { brands, brand, account, patience, timed, accept, edits }: Uploading,
+  deps: UploadingDeps,
+  options: UploadingOptions,
+): Promise<void> => {
+  const dialed = (host: string, port: number): Promise<string> => {
+    if (deps.dial === undefined)
+      throw new AppError('unavailable', 'Bodies are not streamed here. Ask the operator.')
+    return deps.dial(host, port)
+  }
+
+  const released = async (accepted: Accepted, remove: readonly string[]): Promise<Answer> => {
+    const { upstream, host, port } = accepted.destination
+    const all = edits(accepted, remove)
+    if (upstream === 'demo') return { kind: 'release', brand, upstream, edits: all }
+    const address = await patience.within(options.stepMs, dialed(host, port))
+    const scheme = upstream === 'http' ? 'http' : 'https'
+    return { kind: 'release', brand, upstream: `dialed_${scheme}`, address, edits: all }
+  }
+
+  const takeHead = async (): Promise<Accepted> => {
+    const accepted = await accept(head)
+    checkStreamable(accepted)
+    await account.called(accepted)
+    return accepted
+  }
+
+  const pass = (accepted: Accepted): Promise<void> => {
+    const { contentType, contentEncoding } = accepted
+    // A body may take minutes, and a key that is deleted meanwhile opens nothing any more.
+    const actingNow = async (): Promise<Caller> =>
+      actingIn(deps, await identify({ ...deps, admit: undefined }, brands, accepted.request, () => {}))
+    const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
+      const acting = await actingNow()
+      checkUse(acting)
+      if (ids.length === 0) return new Map()
+      const now = deps.clock.now()
+      const used = await deps.vault.use(ids, { caller: acting, traceId: account.traceId, now })
+      account.tokens += used.size
+      return used
+    }
+    return passOn({
+      flow,
+      reader: createPartReader(contentType, contentEncoding, deps.expressions, options.body),
+      limits: options.upload,
+      patienceMs: options.stepMs / 2,
+      use: (ids) =>
+        patience.within(
+          options.stepMs,
+          timed('use', () => use(ids)),
+        ),
+      // The length that was announced is not the one that it will have.
+      release: async () =>
+        flow.write(await released(accepted, [...strippedNames(head, brands), 'content-length'])),
+    })
+  }
+
+  const accepted = await patience.within(options.stepMs, deps.admission.run(0, takeHead))
+  if (endOfStream) await flow.write(await released(accepted, strippedNames(head, brands)))
+  else await deps.uploads.run(0, () => pass(accepted), accepted.caller.tenantId)
+}
