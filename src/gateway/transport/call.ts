@@ -5,13 +5,12 @@ import {
   FLAG,
   FRAME,
   frame,
-  HEADER_BYTES,
+  frameHeader,
   LARGEST_WINDOW,
   MAX_PAYLOAD,
   resetStreamFrame,
   STREAM_WINDOW,
   windowUpdateFrame,
-  writeHeader,
 } from './frames.ts'
 import {
   createMessageReader,
@@ -170,20 +169,18 @@ export class HttpCall implements Call {
   /** One frame with the first `length` queued bytes. */
   #sendData(length: number): void {
     this.#begin()
-    const bytes = Buffer.allocUnsafe(HEADER_BYTES + length)
-    writeHeader(bytes, 0, length, FRAME.data, 0, this.#id)
-    let at = HEADER_BYTES
-    while (at < bytes.length) {
+    this.#carrier.write(frameHeader(length, FRAME.data, 0, this.#id))
+    for (let left = length; left > 0; ) {
       const first = this.#queue[0] as Buffer
-      const taken = first.copy(bytes, at, 0, Math.min(first.length, bytes.length - at))
-      if (taken === first.length) this.#queue.shift()
-      else this.#queue[0] = first.subarray(taken)
-      at += taken
+      const piece = first.subarray(0, left)
+      if (piece.length === first.length) this.#queue.shift()
+      else this.#queue[0] = first.subarray(left)
+      left -= piece.length
+      this.#carrier.write(piece)
     }
     this.#queued -= length
     this.#window -= length
     this.#carrier.window -= length
-    this.#carrier.write(bytes)
   }
 
   #allowMore(): void {

@@ -51,24 +51,23 @@ export class ConnectionError extends Error {
   }
 }
 
-/** The nine bytes before a payload, written into `bytes` at `at`. */
-export const writeHeader = (
-  bytes: Buffer,
-  at: number,
-  length: number,
-  type: number,
-  flags: number,
-  stream: number,
-): void => {
-  bytes.writeUIntBE(length, at, 3)
-  bytes[at + 3] = type
-  bytes[at + 4] = flags
-  bytes.writeUInt32BE(stream, at + 5)
+const writeHeader = (bytes: Buffer, length: number, type: number, flags: number, stream: number): void => {
+  bytes.writeUIntBE(length, 0, 3)
+  bytes[3] = type
+  bytes[4] = flags
+  bytes.writeUInt32BE(stream, 5)
+}
+
+/** What stands before a payload of so many bytes. */
+export const frameHeader = (length: number, type: number, flags: number, stream: number): Buffer => {
+  const bytes = Buffer.allocUnsafe(HEADER_BYTES)
+  writeHeader(bytes, length, type, flags, stream)
+  return bytes
 }
 
 export const frame = (type: number, flags: number, stream: number, payload: Uint8Array): Buffer => {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES + payload.length)
-  writeHeader(bytes, 0, payload.length, type, flags, stream)
+  writeHeader(bytes, payload.length, type, flags, stream)
   bytes.set(payload, HEADER_BYTES)
   return bytes
 }
@@ -108,33 +107,49 @@ export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void
   let rest: Buffer = Buffer.alloc(0)
   let greeted = false
 
-  const greet = (bytes: Buffer): number => {
-    const length = Math.min(bytes.length, PREFACE.length)
-    if (bytes.compare(PREFACE, 0, length, 0, length) !== 0)
-      throw new ConnectionError(CODE.protocol, 'not an HTTP/2 preface')
-    if (length < PREFACE.length) return 0
-    greeted = true
-    return PREFACE.length
+  /** Passes on what is whole; the rest. */
+  const take = (bytes: Buffer): Buffer => {
+    let at = 0
+    if (!greeted) {
+      const length = Math.min(bytes.length, PREFACE.length)
+      if (bytes.compare(PREFACE, 0, length, 0, length) !== 0)
+        throw new ConnectionError(CODE.protocol, 'not an HTTP/2 preface')
+      if (length < PREFACE.length) return bytes
+      greeted = true
+      at = PREFACE.length
+    }
+    while (bytes.length - at >= HEADER_BYTES) {
+      const length = bytes.readUIntBE(at, 3)
+      if (length > MAX_PAYLOAD) throw new ConnectionError(CODE.frameSize, 'a frame is too large')
+      const end = at + HEADER_BYTES + length
+      if (end > bytes.length) break
+      onFrame(
+        bytes[at + 3] as number,
+        bytes[at + 4] as number,
+        bytes.readUInt32BE(at + 5) & LARGEST_WINDOW,
+        bytes.subarray(at + HEADER_BYTES, end),
+      )
+      at = end
+    }
+    return bytes.subarray(at)
+  }
+
+  /** Bytes of what `rest` begins, as far as it tells. */
+  const wanted = (): number => {
+    if (!greeted) return PREFACE.length
+    return rest.length < HEADER_BYTES ? HEADER_BYTES : HEADER_BYTES + rest.readUIntBE(0, 3)
   }
 
   return {
     push(chunk) {
-      const bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk])
-      let at = greeted ? 0 : greet(bytes)
-      while (greeted && bytes.length - at >= HEADER_BYTES) {
-        const length = bytes.readUIntBE(at, 3)
-        if (length > MAX_PAYLOAD) throw new ConnectionError(CODE.frameSize, 'a frame is too large')
-        const end = at + HEADER_BYTES + length
-        if (end > bytes.length) break
-        onFrame(
-          bytes[at + 3] as number,
-          bytes[at + 4] as number,
-          bytes.readUInt32BE(at + 5) & LARGEST_WINDOW,
-          bytes.subarray(at + HEADER_BYTES, end),
-        )
-        at = end
+      let at = 0
+      // A large body is in many chunks, each of which begins within a frame: only that frame is put together.
+      while (rest.length > 0 && at < chunk.length) {
+        const piece = chunk.subarray(at, at + wanted() - rest.length)
+        at += piece.length
+        rest = take(Buffer.concat([rest, piece]))
       }
-      rest = at === bytes.length ? Buffer.alloc(0) : bytes.subarray(at)
+      if (at < chunk.length) rest = take(at === 0 ? chunk : chunk.subarray(at))
     },
   }
 }

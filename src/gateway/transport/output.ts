@@ -2,27 +2,49 @@ import type { Duplex } from 'node:stream'
 
 /** What a connection has to say, written together where it comes together: one system call for all of a turn. */
 export interface Output {
+  /** `bytes` must not change any more. */
   write(bytes: Buffer): void
   flush(): void
 }
 
+/** Bytes from which on a piece is sent from where it lies: copying less is cheaper than telling where it is. */
+const LARGE = 4_096
+
+/** The same bytes in as few pieces as is worth copying for. */
+const gather = (pieces: readonly Buffer[]): readonly Buffer[] => {
+  const gathered: Buffer[] = []
+  let small: Buffer[] = []
+  const close = () => {
+    if (small.length > 0) gathered.push(small.length === 1 ? (small[0] as Buffer) : Buffer.concat(small))
+    small = []
+  }
+  for (const piece of pieces) {
+    if (piece.length < LARGE) small.push(piece)
+    else {
+      close()
+      gathered.push(piece)
+    }
+  }
+  close()
+  return gathered
+}
+
 export const createOutput = (socket: Duplex): Output => {
   let waiting: Buffer[] = []
-  let bytes = 0
   let scheduled = false
 
   const flush = () => {
-    if (bytes === 0 || socket.destroyed) return
-    const all = waiting.length === 1 ? (waiting[0] as Buffer) : Buffer.concat(waiting, bytes)
+    if (waiting.length === 0 || socket.destroyed) return
+    const pieces = gather(waiting)
     waiting = []
-    bytes = 0
-    socket.write(all)
+    if (pieces.length > 1) socket.cork()
+    for (const piece of pieces) socket.write(piece)
+    if (pieces.length > 1) socket.uncork()
   }
 
   return {
     write(more) {
       waiting.push(more)
-      bytes += more.length
       if (scheduled) return
       scheduled = true
       // Runs when the microtasks of this turn are through, and so are the answers that were ready.
