@@ -90,7 +90,7 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
   }
   const send = (answer: Answer): void => {
     if (over) throw gone()
-    full = !call.send(encodeAnswer(answer, answer.kind === 'release' ? 'request_headers' : 'request_body'))
+    full = !call.send(...encodeAnswer(answer, answer.kind === 'release' ? 'request_headers' : 'request_body'))
     done ||=
       answer.kind === 'reply' || answer.kind === 'trailers' || (answer.kind === 'piece' && answer.isLast)
   }

@@ -146,7 +146,7 @@ const metadataBytes = (metadata: ExchangeMetadata): Buffer => {
         member(name, () => (value === true ? writer.varint(4, 1) : writer.latin1(3, String(value))))
     }),
   )
-  return writer.finish()
+  return Buffer.concat(writer.pieces())
 }
 
 // One for each brand and outcome, and each destination's status from 200 to 299.
@@ -188,7 +188,7 @@ const modeBytes = (answerBody: boolean): Buffer => {
   if (answerBody) writer.varint(4, BUFFERED)
   writer.varint(3, BUFFERED)
   writer.varint(2, SEND)
-  return writer.finish()
+  return Buffer.concat(writer.pieces())
 }
 const WATCH = modeBytes(false)
 const COLLECT = modeBytes(true)
@@ -239,10 +239,12 @@ const writePiece = (writer: Writer, { body, isLast }: Extract<Answer, { kind: 'p
     }),
   )
 
-/** The message for one answer, in the phase that Envoy waits in. Header values are latin1, as `decodeRequest` reads. */
-export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
-  const body = answer.kind === 'reply' ? answer.reply.body : 'body' in answer ? answer.body : undefined
-  const writer = new Writer(1024 + (body?.length ?? 0))
+/**
+ * The message for one answer, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
+ * are latin1, as `decodeRequest` reads.
+ */
+export const encodeAnswer = (answer: Answer, phase: Phase): readonly Buffer[] => {
+  const writer = new Writer(1024)
   const mode = modeOf(answer, phase)
   if (mode !== undefined) writer.bytes(9, mode)
   const metadata = metadataOf(answer)
@@ -260,5 +262,5 @@ export const encodeAnswer = (answer: Answer, phase: Phase): Buffer => {
   else if (answer.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
   else
     writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, answer, phase)))
-  return writer.finish()
+  return writer.pieces()
 }

@@ -121,15 +121,22 @@ export class Reader {
   }
 }
 
+/** Bytes from which on a value stays where it is. */
+const LARGE = 4_096
+
 /**
  * Writes one message from its last byte to its first, so that a length is known when it is written. Fields are given in
- * the opposite order of how they shall stand, which matters to repeated ones only.
+ * the opposite order of how they shall stand, which matters to repeated ones only. Large values are not copied, and must
+ * not change any more.
  */
 export class Writer {
   #bytes: Buffer
   #at: number
+  /** What stands behind `#bytes`. */
+  #behind: readonly Buffer[] = []
+  #sizeBehind = 0
 
-  /** `room`: about how many bytes it will be. */
+  /** `room`: about how many bytes it will be, large values apart. */
   constructor(room: number) {
     this.#bytes = Buffer.allocUnsafe(room)
     this.#at = room
@@ -141,10 +148,16 @@ export class Writer {
     this.#number((field << 3) | VARINT)
   }
 
-  bytes(field: number, value: Uint8Array): void {
-    this.#reserve(value.length)
-    this.#at -= value.length
-    this.#bytes.set(value, this.#at)
+  bytes(field: number, value: Buffer): void {
+    if (value.length < LARGE) {
+      this.#reserve(value.length)
+      this.#at -= value.length
+      this.#bytes.set(value, this.#at)
+    } else {
+      this.#behind = [value, ...this.pieces()]
+      this.#sizeBehind = this.#size() + value.length
+      this.#bytes = this.#bytes.subarray(0, this.#at)
+    }
     this.#close(field, value.length)
   }
 
@@ -157,13 +170,18 @@ export class Writer {
   }
 
   message(field: number, write: () => void): void {
-    const end = this.#bytes.length - this.#at
+    const behind = this.#size()
     write()
-    this.#close(field, this.#bytes.length - this.#at - end)
+    this.#close(field, this.#size() - behind)
   }
 
-  finish(): Buffer {
-    return this.#bytes.subarray(this.#at)
+  /** The message, piece by piece. */
+  pieces(): readonly Buffer[] {
+    return [this.#bytes.subarray(this.#at), ...this.#behind]
+  }
+
+  #size(): number {
+    return this.#bytes.length - this.#at + this.#sizeBehind
   }
 
   #close(field: number, length: number): void {

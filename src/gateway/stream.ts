@@ -58,7 +58,7 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     if (over) return
     const answered = phase
     phase = phaseAfter(answer, answered)
-    call.send(encodeAnswer(answer, answered))
+    call.send(...encodeAnswer(answer, answered))
   }
 
   const take = async (message: ProcessingRequest): Promise<void> => {

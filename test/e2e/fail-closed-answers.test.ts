@@ -1,8 +1,9 @@
 import t, { type Test } from 'tap'
-import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+import type { Phase } from '../../src/gateway/messages.ts'
 import { listen } from '../../src/gateway/transport/listen.ts'
 import type { Answer } from '../../src/gateway/types.ts'
 import type { Answered } from '../kit/egress.ts'
+import { messageFor } from '../kit/ext-proc.ts'
 import { FAULTS } from '../kit/fault-processor.ts'
 import { SECRET, startFaultyWorld } from '../kit/faulty-world.ts'
 
@@ -70,8 +71,8 @@ t.test('a stream that the gateway breaks off while an answer waits lets none in'
           return {
             message: () => {
               if (phase === at) call.reset()
-              else if (phase === 'request_headers') call.send(encodeAnswer(watched, phase))
-              else call.send(encodeAnswer({ kind: 'collect', destinationStatus: '200' }, phase))
+              else if (phase === 'request_headers') call.send(messageFor(watched, phase))
+              else call.send(messageFor({ kind: 'collect', destinationStatus: '200' }, phase))
               phase = phase === 'request_headers' ? 'response_headers' : 'response_body'
             },
             end: () => call.reset(),

@@ -1,10 +1,10 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { encodeAnswer } from '../../src/gateway/messages.ts'
 import type { Call } from '../../src/gateway/transport/call.ts'
 import { listen } from '../../src/gateway/transport/listen.ts'
 import type { Answer } from '../../src/gateway/types.ts'
 import { startWorld } from '../kit/egress.ts'
+import { messageFor } from '../kit/ext-proc.ts'
 import { startReceiver } from '../kit/receiver.ts'
 import { upload } from '../kit/upload.ts'
 
@@ -23,9 +23,9 @@ const RELEASE: Extract<Answer, { kind: 'release' }> = {
   edits: { set: new Map([[':authority', `dest.test:${receiver.port}`]]), remove: ['svc-api-key'] },
 }
 const { address: _, ...NOWHERE } = RELEASE
-const headers = (answer: Answer) => encodeAnswer(answer, 'request_headers')
+const headers = (answer: Answer) => messageFor(answer, 'request_headers')
 const release = headers(RELEASE)
-const piece = encodeAnswer({ kind: 'piece', body: Buffer.from('piece'), isLast: false }, 'request_body')
+const piece = messageFor({ kind: 'piece', body: Buffer.from('piece'), isLast: false }, 'request_body')
 
 /** What a gateway does with the headers, and with the first piece of the body. */
 const FAULTS: Readonly<
@@ -51,11 +51,11 @@ const FAULTS: Readonly<
   'it sends a piece first': [(call) => call.send(piece)],
   'it replaces the whole body': [
     (call) => call.send(release),
-    (call) => call.send(encodeAnswer({ ...RELEASE, body: Buffer.from('whole') }, 'request_body')),
+    (call) => call.send(messageFor({ ...RELEASE, body: Buffer.from('whole') }, 'request_body')),
   ],
   'it lets a piece pass': [
     (call) => call.send(release),
-    (call) => call.send(encodeAnswer({ kind: 'pass' }, 'request_body')),
+    (call) => call.send(messageFor({ kind: 'pass' }, 'request_body')),
   ],
   'it sends what does not decode': [
     (call) => call.send(release),

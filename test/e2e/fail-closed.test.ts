@@ -2,11 +2,12 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
-import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
+import type { Phase } from '../../src/gateway/messages.ts'
 import type { Call } from '../../src/gateway/transport/call.ts'
 import { listen } from '../../src/gateway/transport/listen.ts'
 import type { Answer } from '../../src/gateway/types.ts'
 import type { Answered } from '../kit/egress.ts'
+import { messageFor } from '../kit/ext-proc.ts'
 import { FAULTS } from '../kit/fault-processor.ts'
 import { startFaultyWorld } from '../kit/faulty-world.ts'
 
@@ -112,14 +113,14 @@ t.test('a stream that the gateway itself breaks off or ends too early lets nothi
   const broken: Record<string, (call: Call, phase: Phase) => void> = {
     'reset at the headers': (call) => call.reset(),
     'reset at the body': (call, phase) =>
-      phase === 'request_headers' ? call.send(encodeAnswer(HOLD, phase)) : call.reset(),
+      phase === 'request_headers' ? call.send(messageFor(HOLD, phase)) : call.reset(),
     'reset behind the answer to the headers': (call) => {
-      call.send(encodeAnswer(HOLD, 'request_headers'))
+      call.send(messageFor(HOLD, 'request_headers'))
       call.reset()
     },
     'end at the headers': (call) => call.end(),
     'end at the body': (call, phase) =>
-      phase === 'request_headers' ? call.send(encodeAnswer(HOLD, phase)) : call.end(),
+      phase === 'request_headers' ? call.send(messageFor(HOLD, phase)) : call.end(),
   }
   for (const [name, behave] of Object.entries(broken))
     await t.test(name, async (t) => {

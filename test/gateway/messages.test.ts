@@ -1,8 +1,8 @@
 import t from 'tap'
-import { decodeRequest, encodeAnswer } from '../../src/gateway/messages.ts'
+import { decodeRequest } from '../../src/gateway/messages.ts'
 import { WireError } from '../../src/gateway/protobuf.ts'
 import type { Answer } from '../../src/gateway/types.ts'
-import { answerMessage, encodeRequest } from '../kit/ext-proc.ts'
+import { answerMessage, encodeRequest, messageFor } from '../kit/ext-proc.ts'
 
 const edits = {
   set: new Map([
@@ -209,9 +209,9 @@ t.test('two phases in one message, and a message cut short anywhere, are refused
 
 t.test('an encoded answer is not shared with the next one', (t) => {
   const hold: Answer = { kind: 'hold', brand: 'svc', edits }
-  const first = encodeAnswer(hold, 'request_headers')
+  const first = messageFor(hold, 'request_headers')
   const copy = Buffer.from(first)
-  encodeAnswer({ ...hold, edits: { set: new Map([['x', 'y'.repeat(2000)]]), remove: [] } }, 'request_headers')
+  messageFor({ ...hold, edits: { set: new Map([['x', 'y'.repeat(2000)]]), remove: [] } }, 'request_headers')
   t.same(first, copy)
   t.end()
 })

@@ -96,6 +96,9 @@ export const encodeRequest = processMethod.requestSerialize as (message: Process
 export const encodeResponse = processMethod.responseSerialize as (message: object) => Buffer
 export const decodeResponse = processMethod.responseDeserialize as (bytes: Buffer) => ProcessingResponse
 
-/** The gateway's message for an answer, as the reference reads it. */
+/** The gateway's message for an answer. */
+export const messageFor = (answer: Answer, phase: Phase): Buffer => Buffer.concat(encodeAnswer(answer, phase))
+
+/** The same, as the reference reads it. */
 export const answerMessage = (answer: Answer, phase: Phase): ProcessingResponse =>
-  decodeResponse(encodeAnswer(answer, phase))
+  decodeResponse(messageFor(answer, phase))

@@ -25,8 +25,11 @@ const MOST_QUEUED = 65_536
 
 /** The near side of a call. Each method does nothing once the call is over. */
 export interface Call {
-  /** False: as much waits for the peer to read it as may; `drained` follows. */
-  send(message: Buffer): boolean
+  /**
+   * One message, in pieces that must not change any more. False: as much waits for the peer to read it as may; `drained`
+   * follows.
+   */
+  send(...pieces: readonly Buffer[]): boolean
   /** The peer may send no more than the rest of its window, until `resume`. */
   pause(): void
   resume(): void
@@ -90,13 +93,15 @@ export class HttpCall implements Call {
     this.#handler = accept(this)
   }
 
-  send(message: Buffer): boolean {
+  send(...pieces: readonly Buffer[]): boolean {
     if (this.#over || this.#ending) return true
+    let length = 0
+    for (const piece of pieces) length += piece.length
     const prefix = Buffer.allocUnsafe(PREFIX_BYTES)
     prefix[0] = 0
-    prefix.writeUInt32BE(message.length, 1)
-    this.#queue.push(prefix, message)
-    this.#queued += PREFIX_BYTES + message.length
+    prefix.writeUInt32BE(length, 1)
+    this.#queue.push(prefix, ...pieces)
+    this.#queued += PREFIX_BYTES + length
     this.sendQueued()
     this.#full = this.#queued > MOST_QUEUED
     return !this.#full
