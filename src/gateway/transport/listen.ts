@@ -2,6 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import type { Call, CallHandler } from './call.ts'
 import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
+import { createLitter } from './litter.ts'
 
 export interface Listener {
   /** Takes no more calls, lets those in hand finish for `graceMs`, then breaks them off. */
@@ -15,9 +16,11 @@ export const listen = async (
   limits: ConnectionLimits,
 ): Promise<Listener> => {
   const connections = new Set<Connection>()
+  const litter = createLitter()
   const server = createServer((socket) => {
     const connection = serveConnection(socket, accept, limits)
     connections.add(connection)
+    socket.on('data', (chunk: Buffer) => litter(chunk.length))
     socket.on('close', () => connections.delete(connection))
   })
   await rm(socketPath, { force: true })

@@ -1,0 +1,33 @@
+/**
+ * Buffers lie outside V8's heap, and few other objects come with a large body, so V8 thinks of collecting them only when
+ * 64 MiB are there, and then goes through the whole heap for what a collection of young objects finds in a moment.
+ */
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+
+/** Bytes received between two collections; two or three times as much is left behind by then. */
+const EVERY = 20_971_520
+
+type Collect = (options: { readonly type: 'minor' }) => void
+
+/** V8's own `gc`, which nobody else gets to see; undefined where it is not to be had. */
+const exposed = (): Collect | undefined => {
+  setFlagsFromString('--expose-gc')
+  const collect: unknown = runInNewContext('globalThis.gc')
+  setFlagsFromString('--no-expose-gc')
+  return typeof collect === 'function' ? (collect as Collect) : undefined
+}
+
+/** To be told of bytes received; collects young objects each time that there were enough of them. */
+export const createLitter = (
+  collect: Collect | undefined = exposed(),
+  every: number = EVERY,
+): ((bytes: number) => void) => {
+  let left = every
+  return (bytes) => {
+    left -= bytes
+    if (left > 0) return
+    left = every
+    collect?.({ type: 'minor' })
+  }
+}
