@@ -143,7 +143,7 @@ export const CALLS: readonly Hostile[] = [
     'result',
     'crash',
   ),
-  row('timers without end', 'for (;;) setTimeout(() => {}, 1e6)', 'host_calls', 'cpu', 'memory'),
+  row('timers without end', 'for (;;) setTimeout(() => {}, 1e6)', 'host_calls', 'cpu', 'memory', 'wall'),
   row('an interval without end', 'setInterval(() => {}, 1); await new Promise(() => {})', 'wall', 'cpu'),
   row(
     'timers that make timers',
