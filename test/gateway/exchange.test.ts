@@ -173,6 +173,20 @@ t.test('without anybody to run code, proxies that have some fail, and others wor
   t.equal(problemOf(await transformed.headers(head(JSON_HEAD), true)).status, 504)
 })
 
+t.test('where there is no room for code, transforms get 503, and others work', async (t) => {
+  const codeRoom = createAdmission({ running: 9, bytes: 0, owners: [{ running: 1, bytes: 0 }] })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const sleeping = codeRoom.run(0, () => promise, 'tenant')
+  const full = { codeRoom }
+  t.equal((await setUpStored({}, full).exchange.headers(head(JSON_HEAD), true)).kind, 'release')
+  const transformed = setUpStored({ requestTransform: IDENTITY }, full)
+  t.equal(problemOf(await transformed.exchange.headers(head(JSON_HEAD), true)).status, 503)
+  t.equal(transformed.far.runs.length, 0)
+  resolve()
+  await sleeping
+  t.equal((await transformed.exchange.headers(head(JSON_HEAD), true)).kind, 'release')
+})
+
 t.test('only a proxy with a response transform waits for the answer', async (t) => {
   t.notOk(((await setUp().exchange.headers(head(), false)) as { watch?: boolean }).watch)
   t.match(await setUpStored({}).exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: false })

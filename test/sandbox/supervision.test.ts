@@ -82,6 +82,25 @@ t.test('one tenant’s flood does not starve another', async (t) => {
   await Promise.all(flood)
 })
 
+t.test('code that behaved once and then loops costs others no more than what is in a child', async (t) => {
+  const { sandbox, run } = await openSandbox(t, { limits: { wallMs: 60_000 } })
+  const turncoat = (number: number, loops: boolean) =>
+    run(`module.exports = ({ loops }) => { while (loops); return ${number} }`, {
+      tenantId: 'turncoat',
+      argument: { loops },
+      limits: { cpuMs: 200 },
+    })
+  const good = () => run('module.exports = () => "good"', { tenantId: 'other' })
+  await Promise.all([good(), ...Array.from({ length: 24 }, (_, number) => turncoat(number, false))])
+  let ended = 0
+  const flood = Array.from({ length: 24 }, (_, number) => turncoat(number, true).then(() => ended++))
+  const outcomes = await Promise.all(Array.from({ length: 40 }, good))
+  t.ok(outcomes.every(({ kind }) => kind === 'returned'))
+  t.ok(ended <= 8, `40 calls while ${ended} of 24 ended`)
+  await sandbox.close()
+  await Promise.all(flood)
+})
+
 t.test('a closed sandbox answers what it has and what comes, and leaves no process', async (t) => {
   const { sandbox, run, pids } = await openSandbox(t)
   const children = [...pids]

@@ -3,7 +3,7 @@ import { createFrameReader, encodeFrame } from '../frames.ts'
 import { CHILD_RSS_MB, SILENCE_MS } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
-import type { Job } from './job.ts'
+import type { Job, Source } from './job.ts'
 import { rssOf } from './rss.ts'
 import type { Spawned } from './spawn.ts'
 
@@ -35,6 +35,8 @@ interface Deps {
   /** An invocation's program is not known to it. */
   readonly onUnknown: (job: Job) => void
   readonly onLost: (job: Job) => void
+  /** A program was in it for so many milliseconds. */
+  readonly onSpent: (source: Pick<Source, 'tenantId' | 'key'>, ms: number) => void
   readonly onGone: (why: Death, entered: Entered | undefined, jobs: readonly Job[]) => void
 }
 
@@ -57,13 +59,14 @@ export interface Child {
 export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
   const pid = process.pid ?? 0
   const jobs = new Map<number, Job>()
-  const known = new Set<string>()
+  /** Programs that it was given, and their tenants. */
+  const known = new Map<string, string>()
   /** Jobs given that it has not begun. */
   const given = new Set<number>()
   let ready = false
   let why: Death = 'crash'
   let gone = false
-  let entered: (Entered & { readonly until: number }) | undefined
+  let entered: (Entered & { readonly at: number; readonly until: number }) | undefined
   let heardAt = deps.now()
   let pingedAt: number | undefined
   const bornAt = deps.now()
@@ -78,7 +81,14 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     process.kill('SIGKILL')
   }
 
+  const charge = () => {
+    if (entered === undefined) return
+    const tenantId = known.get(entered.key)
+    if (tenantId !== undefined) deps.onSpent({ tenantId, key: entered.key }, deps.now() - entered.at)
+  }
+
   const left = (id: number) => {
+    charge()
     entered = undefined
     given.delete(id)
   }
@@ -96,7 +106,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       ready = true
       deps.onReady()
     } else if (message.kind === 'entering') {
-      entered = { id: message.id, key: message.key, until: deps.now() + message.budgetMs }
+      charge()
+      const at = deps.now()
+      entered = { id: message.id, key: message.key, at, until: at + message.budgetMs }
       return
     } else if (message.kind === 'left') {
       left(message.id)
@@ -125,6 +137,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     gone = true
     ready = false
     stream.destroy()
+    charge()
     deps.onGone(why, entered, [...jobs.values()])
     jobs.clear()
   }
@@ -170,10 +183,10 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     },
     knows: (key) => known.has(key),
     give: (job) => {
-      const { tenantId: _, code, ...program } = job.source
+      const { tenantId, code, ...program } = job.source
       if (known.size > MAX_KNOWN) known.clear()
       if (!known.has(program.key)) send({ kind: 'program', ...program }, code)
-      known.add(program.key)
+      known.set(program.key, tenantId)
       jobs.set(job.id, job)
       given.add(job.id)
       job.begin({ send })

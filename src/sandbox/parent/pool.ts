@@ -154,6 +154,7 @@ export const createPool = (size: number, deps: Deps) => {
         if (!job.over) child.give(job)
       },
       onLost: again,
+      onSpent: queue.charge,
       onGone: (why, entered, jobs) => gone(slot, { ...child, ready: wasReady }, why, entered, jobs),
     })
     slots[slot] = child

@@ -1,10 +1,14 @@
-import type { Job } from './job.ts'
+import { LRUCache } from 'lru-cache'
+import type { Job, Source } from './job.ts'
 import type { Standing } from './reputation.ts'
+import { createShares, type Shares } from './shares.ts'
 
 /** Jobs that may wait: altogether, of one tenant, of one program. What has behaved finds room where others find none. */
 const MAX_WAITING = { trusted: 4_000, unknown: 2_000, suspect: 2_000 } as const
 const MAX_OF_TENANT = { trusted: 1_000, unknown: 500, suspect: 500 } as const
 const MAX_OF_PROGRAM = { trusted: 500, unknown: 500, suspect: 64 } as const
+/** Tenants whose programs' shares are kept. */
+const MAX_KEPT = 1_000
 
 /** What a tenant has waiting, by program; each list is in the order in which it came. */
 interface Row {
@@ -13,12 +17,20 @@ interface Row {
   size: number
 }
 
+/** By how much of the children's time each has had, least first. */
+const inTurn = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T[] => {
+  const all = [...waiting]
+  return all.length < 2 ? all : all.sort((a, b) => markOf(a) - markOf(b))
+}
+
 /**
- * Jobs that wait for a child. Tenants take turns, and so do the programs of one tenant: nobody's flood makes others wait for
- * more than one of its jobs, and no program's flood the other programs of its tenant.
+ * Jobs that wait for a child. Tenants share the children's time, and so do the programs of one tenant: who has had less of
+ * it goes first, so that what others wait for is at most the one job that a flood, or code that takes long, has in a child.
  */
 export const createQueue = () => {
   const rows = new Map<string, Row>()
+  const tenants = createShares()
+  const programs = new LRUCache<string, Shares>({ max: MAX_KEPT })
   let size = 0
 
   const rowOf = (tenantId: string): Row => {
@@ -42,14 +54,18 @@ export const createQueue = () => {
     return jobs[0]
   }
 
-  /** The program goes to the end of its tenant's row, the tenant to the end of all. */
+  const sharesIn = (tenantId: string): Shares => {
+    const shares = programs.get(tenantId) ?? createShares()
+    programs.set(tenantId, shares)
+    return shares
+  }
+
   const take = (row: Row, key: string, jobs: Job[]): void => {
     jobs.shift()
-    row.programs.delete(key)
-    if (jobs.length > 0) row.programs.set(key, jobs)
-    rows.delete(row.tenantId)
-    rows.set(row.tenantId, row)
+    if (jobs.length === 0) row.programs.delete(key)
     resize(row, -1)
+    tenants.turn(row.tenantId)
+    sharesIn(row.tenantId).turn(key)
   }
 
   return {
@@ -82,14 +98,21 @@ export const createQueue = () => {
     },
     /** The next job whose turn it is, of a program that `fits`; those that are over are dropped on the way. */
     next: (fits: (job: Job) => boolean): Job | undefined => {
-      for (const row of rows.values())
-        for (const [key, jobs] of row.programs) {
+      for (const row of inTurn(rows.values(), ({ tenantId }) => tenants.markOf(tenantId))) {
+        const shares = sharesIn(row.tenantId)
+        for (const [key, jobs] of inTurn(row.programs, ([each]) => shares.markOf(each))) {
           const job = firstOf(row, key, jobs)
           if (job === undefined || !fits(job)) continue
           take(row, key, jobs)
           return job
         }
+      }
       return undefined
+    },
+    /** A program of a tenant was in a child for so many milliseconds. */
+    charge: ({ tenantId, key }: Pick<Source, 'tenantId' | 'key'>, ms: number): void => {
+      tenants.charge(tenantId, ms)
+      sharesIn(tenantId).charge(key, ms)
     },
     clear: (): readonly Job[] => {
       const all = [...rows.values()].flatMap(({ programs }) => [...programs.values()].flat())

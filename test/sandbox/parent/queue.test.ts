@@ -28,6 +28,32 @@ t.test('tenants take turns, whatever each has waiting', async (t) => {
   t.equal(queue.size, 0)
 })
 
+t.test(
+  'a tenant whose code takes long waits until others have had as much, and so does a program',
+  async (t) => {
+    const queue = createQueue()
+    const order = (count: number) => Array.from({ length: count }, () => queue.next(any)?.source.key)
+    for (let i = 0; i < 2; i++) queue.add(job('a', 'long'), 'trusted')
+    queue.next(any)
+    queue.charge({ tenantId: 'a', key: 'long' }, 1_000)
+    for (let i = 0; i < 3; i++) queue.add(job('a', 'short'), 'trusted')
+    for (let i = 0; i < 3; i++) queue.add(job('b'), 'trusted')
+    t.same(order(7), ['b', 'b', 'b', 'short', 'short', 'short', 'long'])
+  },
+)
+
+t.test('what has behaved finds room where others find none', async (t) => {
+  const queue = createQueue()
+  while (queue.add(job('a', 'suspect'), 'suspect'));
+  const suspects = queue.size
+  t.ok(suspects < 100)
+  while (queue.add(job('a', 'unknown'), 'unknown'));
+  t.notOk(queue.add(job('a', 'new'), 'unknown'))
+  t.ok(queue.add(job('a', 'good'), 'trusted'))
+  for (let i = 0; queue.add(job(`tenant ${i}`), 'unknown'); i++);
+  t.ok(queue.add(job('b', 'good'), 'trusted'))
+})
+
 t.test('what does not fit now lets others pass', async (t) => {
   const queue = createQueue()
   queue.add(job('a', 'slow'), 'trusted')
