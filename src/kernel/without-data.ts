@@ -1,27 +1,34 @@
 import { isObject } from '../common/json.ts'
+import type { ShownToken } from '../store/types.ts'
 
 /** What of a token lies sealed in the store: an expression may be a literal card number. */
 const SEALED: ReadonlySet<string> = new Set(['data', 'mask', 'search_indexes', 'fingerprint_expression'])
 
 export interface WithoutData {
   readonly output: unknown
-  /** Ids of the tokens of which something was left out. */
-  readonly tokens: readonly string[]
+  /** The tokens of which something was left out, as they are shown. */
+  readonly tokens: readonly ShownToken[]
 }
+
+const timeIn = (value: unknown): number | null => (typeof value === 'string' ? Date.parse(value) : null)
 
 /** An operation's answer as it may outlive the tokens in it: these keep only what every holder of their id may see. */
 export const withoutData = (answer: unknown, types: ReadonlyMap<string, unknown>): WithoutData => {
-  const tokens = new Set<string>()
+  const tokens = new Map<string, ShownToken>()
   const outline = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(outline)
     if (!isObject(value)) return value
     const entries = Object.entries(value)
-    const { id, type } = value
+    const { id, type, created_at, modified_at } = value
     if (typeof id !== 'string' || typeof type !== 'string' || !types.has(type))
       return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
     const rest = entries.filter(([name]) => !SEALED.has(name))
-    if (rest.length < entries.length) tokens.add(id)
+    if (rest.length < entries.length) {
+      // One without a time of creation is no state of a token: it matches none.
+      const shown = { id, created_at: timeIn(created_at) ?? -1, modified_at: timeIn(modified_at) }
+      tokens.set(JSON.stringify(shown), shown)
+    }
     return Object.fromEntries(rest)
   }
-  return { output: outline(answer), tokens: [...tokens] }
+  return { output: outline(answer), tokens: [...tokens.values()] }
 }

@@ -153,7 +153,8 @@ const attempt = async (
     fingerprint,
     expires_at,
     modified_by: caller.actorId,
-    modified_at: now,
+    // Never the time of an earlier change: with it a kept answer is told from one that shows another state.
+    modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
   const update = { row: next, version, terms, deduplicate: deduplicate && fingerprint !== null }
   const updated = await parts.tokens.update(update, now)

@@ -137,10 +137,10 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     async (t) => {
       const { answers, tokens, leftovers } = await open(t)
       const whole = Buffer.from('whole')
-      const keep = async (name: string, ids: readonly string[]) => {
+      const keep = async (name: string, ids: readonly string[], modified_at: number | null = null) => {
         const answer = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
         await answers.begin({ ...answer, operation: 'Things.Create' }, NOW)
-        const shown = { sealed: whole, tokens: ids }
+        const shown = { sealed: whole, tokens: ids.map((id) => ({ id, created_at: NOW, modified_at })) }
         await answers.finish({ ...answer, sealed: Buffer.from('outline'), shown }, NOW)
       }
       const shown = async (name: string, now = NOW) => {
@@ -178,8 +178,13 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await keep('changed', ['other'])
       const [row] = await tokens.read('tenant-a', ['other'], NOW)
       const { version, ...rest } = row!
-      await tokens.update({ row: rest, version, terms: [], deduplicate: false }, NOW)
+      const row2 = { ...rest, modified_at: NOW + 1 }
+      await tokens.update({ row: row2, version, terms: [], deduplicate: false }, NOW)
       t.equal(await shown('changed'), false)
+      await keep('overtaken', ['other'])
+      t.equal(await shown('overtaken'), false, 'the token changed between the answer and its keeping')
+      await keep('current', ['other'], NOW + 1)
+      t.equal(await shown('current'), true)
     },
   )
 

@@ -132,7 +132,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
 
     const answer = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
     await answers.begin({ ...answer, operation: 'x' }, NOW)
-    const shown = { sealed: randomBytes(40), tokens: [one.id] }
+    const shown = { sealed: randomBytes(40), tokens: [{ id: one.id, created_at: NOW, modified_at: null }] }
     await answers.finish({ ...answer, sealed: randomBytes(40), shown }, NOW)
     const [kept] = await sealed.answers('tenant-a', Buffer.alloc(0), 10)
     t.strictSame(kept?.shown, shown.sealed)

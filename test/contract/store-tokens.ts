@@ -13,6 +13,30 @@ const changing = (
 }
 
 export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
+  await t.test('U+0000 is refused wherever it would lie in clear, on every engine', async (t) => {
+    const { tokens, records } = await open(t)
+    const odd = 'a\0b'
+    for (const changes of [
+      { id: odd },
+      { container: `/${odd}/` },
+      { metadata: { [odd]: '1' } },
+      { metadata: { k: odd } },
+    ])
+      await t.rejects(tokens.create([aToken({ metadata: null, ...changes })], NOW), {
+        code: 'invalid',
+        message: /U\+0000/,
+      })
+    await t.rejects(tokens.read('tenant-a', [odd], NOW), { code: 'invalid' })
+    const shape = { name: 'things', indexes: ['color'], lookups: ['code'] }
+    const insert = (id: string, record: object) =>
+      records.commit([{ kind: 'insert', collection: 'things', tenantId: 'tenant-a', id, record, shape }], NOW)
+    await t.rejects(insert(odd, {}), { code: 'invalid' })
+    for (const member of ['name', 'color', 'code'])
+      await t.rejects(insert('x', { [member]: odd }), { code: 'invalid' }, member)
+    await insert('x', { text: odd })
+    t.same((await records.get('things', 'tenant-a', 'x'))?.record, { text: odd }, 'inside a body it is kept')
+  })
+
   await t.test('a created token is read back as it was given', async (t) => {
     const { tokens } = await open(t)
     const token = aToken({

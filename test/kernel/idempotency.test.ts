@@ -43,3 +43,32 @@ t.test('what may have been done is not done again with its key, for a day', asyn
   clock.advance(24 * 3_600_000 - 1)
   await t.rejects(again(), { code: 'conflict', message: /is not known.*use a new key/ })
 })
+
+t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {
+  const service = await startTestService(t)
+  const permissions = ['token:create', 'token:read', 'token:update']
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]
+  const key = await service.application({ rules })
+  const { finish } = service.store.answers
+  let overtaken = true
+  Object.assign(service.store.answers, {
+    finish: async (...args: Parameters<typeof finish>) => {
+      const [id] = args[0].shown?.tokens.map((token) => token.id) ?? []
+      if (overtaken) await service.call('PATCH', `/tokens/${id}`, { key, body: { data: 'newer' } })
+      return finish(...args)
+    },
+  })
+  const create = (name: string) =>
+    service.call('POST', '/tokens', {
+      key,
+      body: { data: 'older' },
+      headers: { 'svc-idempotency-key': name },
+    })
+  t.match((await create('overtaken')).json, { data: 'older' })
+  const { json } = await create('overtaken')
+  t.match(json, { id: String, type: 'token' })
+  t.notOk('data' in json)
+  overtaken = false
+  await create('left alone')
+  t.match((await create('left alone')).json, { data: 'older' })
+})

@@ -4,7 +4,8 @@ import { withoutData } from '../../src/kernel/without-data.ts'
 const types = new Map([['card', {}]])
 
 t.test('tokens at any depth lose what lies sealed, and are named once', async (t) => {
-  const card = { id: 'a', type: 'card', metadata: { color: 'red' }, containers: ['/pci/'] }
+  const times = { created_at: '2026-03-01T12:00:00.000+00:00', modified_at: '2026-03-01T12:00:01.005+00:00' }
+  const card = { id: 'a', type: 'card', metadata: { color: 'red' }, containers: ['/pci/'], ...times }
   const sealed = { data: { number: '4' }, mask: '4', search_indexes: ['4'], fingerprint_expression: '4' }
   const output = {
     data: [{ ...card, ...sealed }, [{ ...card, data: null }], { ...card, id: 'b' }],
@@ -12,7 +13,9 @@ t.test('tokens at any depth lose what lies sealed, and are named once', async (t
   }
   t.strictSame(withoutData(output, types), {
     output: { data: [card, [card], { ...card, id: 'b' }], next: 'x' },
-    tokens: ['a'],
+    tokens: [
+      { id: 'a', created_at: Date.UTC(2026, 2, 1, 12), modified_at: Date.UTC(2026, 2, 1, 12, 0, 1, 5) },
+    ],
   })
 })
 

@@ -16,6 +16,13 @@ export type Begun =
       readonly shown?: Buffer
     }
 
+/** A token as an answer shows it: these times tell each of its states from all others. */
+export interface ShownToken {
+  readonly id: string
+  readonly created_at: number
+  readonly modified_at: number | null
+}
+
 export interface FinishedAnswer extends AnswerKey {
   readonly holder: string
   readonly expiresAt: number
@@ -23,9 +30,13 @@ export interface FinishedAnswer extends AnswerKey {
   readonly sealed: Buffer
   /**
    * The whole answer, when it shows something of tokens. It goes in the transaction that changes or deletes one of them,
-   * when one of them, or a short-lived member, expires, and at `until`.
+   * when one of them, or a short-lived member, expires, and at `until`; it is not kept when one of them has changed since.
    */
-  readonly shown?: { readonly sealed: Buffer; readonly tokens: readonly string[]; readonly until?: number }
+  readonly shown?: {
+    readonly sealed: Buffer
+    readonly tokens: readonly ShownToken[]
+    readonly until?: number
+  }
 }
 
 export interface AnswerStore {

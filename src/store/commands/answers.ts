@@ -32,7 +32,7 @@ export const beginAnswer = async (
 
 /**
  * Until when all these tokens and their short-lived members are there, at most until `latest`; null: no end. Undefined: one
- * has gone already.
+ * has gone already, or is not what the answer shows: whoever changed it did not know of the answer yet.
  */
 const lifeOf = async (
   session: Session,
@@ -41,9 +41,9 @@ const lifeOf = async (
   now: number,
 ): Promise<number | null | undefined> => {
   let until = latest ?? Number.POSITIVE_INFINITY
-  for (const id of tokens) {
+  for (const { id, created_at, modified_at } of tokens) {
     const token = await session.get(heldTokenById, { tenant_id, id, now })
-    if (!token) return undefined
+    if (token?.created_at !== created_at || token.modified_at !== modified_at) return undefined
     until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
   }
   return until === Number.POSITIVE_INFINITY ? null : until
@@ -60,7 +60,7 @@ export const finishAnswer = async (
   const row = { tenant_id, key, holder, sealed, expires_at }
   const shownRow = { shown: kept?.sealed ?? null, shown_until: life ?? null }
   if ((await session.run(sealAnswer, { ...row, ...shownRow })) === 0) return
-  for (const token_id of kept?.tokens ?? [])
+  for (const token_id of new Set(kept?.tokens.map((token) => token.id)))
     await session.run(insertAnswerToken, { tenant_id, token_id, key })
 }
 

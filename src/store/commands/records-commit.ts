@@ -9,8 +9,8 @@ import {
   insertIndex,
   insertLookup,
   insertRecord,
-  recordById,
   replaceRecord,
+  takenRecordById,
 } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import type { CollectionShape } from '../types.ts'
@@ -69,7 +69,7 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
     await writeMembers(session, seq, mutation)
     return
   }
-  const current = await session.get(recordById, key)
+  const current = await session.get(takenRecordById, key)
   if (!current) throw notCurrent()
   const { seq } = current
   const version = mutation.version ?? current.version

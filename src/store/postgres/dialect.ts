@@ -8,6 +8,7 @@ import {
 } from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
+import { storable } from '../text.ts'
 
 const builder = new Kysely<Schema>({
   dialect: {
@@ -27,7 +28,7 @@ export const postgresDialect: Dialect = {
   engine: 'postgres',
   builder,
   memberOf: (column, parameter) => sql`${sql.ref(column)} = any(${parameter})`,
-  list: (values) => values,
+  list: (values) => values.map(storable),
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
   numbered: (insert) => insert.returning('seq'),

@@ -2,6 +2,7 @@ import type { ClientBase, QueryResult } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
+import { storable } from '../text.ts'
 import { postgresDialect } from './dialect.ts'
 import { fromPostgres, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
@@ -72,7 +73,9 @@ const sessionOver = (
     },
     query: async (query, tenantId) => {
       const { sql: text, parameters } = query.compile()
-      return (await ask(scopeOf(tenantId), (client) => client.query({ text, values: [...parameters] }))).rows
+      return (
+        await ask(scopeOf(tenantId), (client) => client.query({ text, values: parameters.map(storable) }))
+      ).rows
     },
     lock,
   }

@@ -26,6 +26,18 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
     .select(COLUMNS),
 )
 
+/** As it stays to the end of the command that asks: whoever changes it meanwhile has done so before, or waits. */
+export const takenRecordById = statement<RecordKey, StoredRecord>((dialect, slot) =>
+  dialect.taken(
+    dialect.builder
+      .selectFrom('records')
+      .where('collection', '=', slot('collection'))
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('id', '=', slot('id'))
+      .select(COLUMNS),
+  ),
+)
+
 /** Across tenants: the value is unique in the collection. */
 export const recordByLookup = serviceStatement<
   { collection: string; member: string; value: string },

@@ -9,6 +9,7 @@ import {
 } from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
+import { storable } from '../text.ts'
 
 const builder = new Kysely<Schema>({
   dialect: {
@@ -26,7 +27,7 @@ export const sqliteDialect: Dialect = {
   engine: 'sqlite',
   builder,
   memberOf: (column, parameter) => sql`${sql.ref(column)} in (select value from json_each(${parameter}))`,
-  list: (values) => JSON.stringify(values),
+  list: (values) => JSON.stringify(values.map(storable)),
   // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
   // A connection knows its last row's number; RETURNING would make a temporary table each time, a fifth of an insert's cost.

@@ -2,6 +2,7 @@ import type { Compilable } from 'kysely'
 import { LRUCache } from 'lru-cache'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
+import { storable } from '../text.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { fromSqlite } from './errors.ts'
@@ -73,7 +74,7 @@ export const createSqliteSession = (db: Connection): Session => {
     query: async <R>(query: Compilable<R>) =>
       guarded(() => {
         const { sql, parameters } = query.compile()
-        return queries.memo(sql).all([...parameters]) as R[]
+        return queries.memo(sql).all(parameters.map(storable)) as R[]
       }),
     lock: async () => {},
   }

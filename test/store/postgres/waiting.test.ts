@@ -37,6 +37,15 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     return work
   }
 
+  await t.test('a deletion beside a change elsewhere comes after it, and is no conflict', async (t) => {
+    const shape = { name: 'things', indexes: [], lookups: [] }
+    const at = { collection: 'things', tenantId: 'tenant-a', id: 'contended', shape }
+    await store.records.commit([{ ...at, kind: 'insert', record: {} }], NOW)
+    const holder = await holding(t, "update records set version = version + 1 where id = 'contended'")
+    await waitsFor(holder, store.records.commit([{ ...at, kind: 'delete' }], NOW))
+    t.equal(await store.records.get('things', 'tenant-a', 'contended'), undefined)
+  })
+
   t.test('an ephemeral that came while the purge waited stays', async (t) => {
     const token = aToken({ id: 'e', ephemeral: Buffer.from('old'), ephemeral_until: NOW - 1 })
     await store.tokens.create([token], NOW - 10)

@@ -39,7 +39,10 @@ const fill = async (store: Store): Promise<void> => {
     ])
     const answer = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
     await store.answers.begin({ ...answer, operation: 'O' }, NOW)
-    const shown = { sealed: Buffer.from('shown'), tokens: ['one'] }
+    const shown = {
+      sealed: Buffer.from('shown'),
+      tokens: [{ id: 'one', created_at: NOW, modified_at: null }],
+    }
     await store.answers.finish({ ...answer, sealed: Buffer.from('sealed'), shown }, NOW)
   }
   await store.tokens.tally(10, 1)

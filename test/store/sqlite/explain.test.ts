@@ -210,7 +210,7 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
     await store.usage.active('tenant-a', NOW)
     await store.answers.begin({ ...answer, operation: 'o', expiresAt: NOW + 1 }, NOW)
     await store.tokens.create([aToken({ id: 'shown' })], NOW)
-    const shown = { sealed: Buffer.from(''), tokens: ['shown'] }
+    const shown = { sealed: Buffer.from(''), tokens: [{ id: 'shown', created_at: NOW, modified_at: null }] }
     await store.answers.finish({ ...answer, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
     await store.tokens.delete('tenant-a', 'shown', NOW)
     await store.answers.abandon(answer)
