@@ -38,8 +38,9 @@ export const writeLine = (
     message: shorten(record.message),
     trace_id: record.trace_id,
     created_at: record.created_at,
-    ...(record.token_seq === undefined ? {} : { token_seq: record.token_seq }),
-  } satisfies AuditRecord)}`
+    // Left out where there is none.
+    token_seq: record.token_seq,
+  } satisfies { [Member in keyof AuditRecord]: AuditRecord[Member] | undefined })}`
   const hash = mac(previous + body)
   return { line: `${body},"hash":"${hash}"}\n`, hash }
 }

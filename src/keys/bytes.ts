@@ -4,16 +4,21 @@ import { randomFillSync } from 'node:crypto'
 const encodingOf = (text: string): 'utf8' | 'utf16le' => (text.isWellFormed() ? 'utf8' : 'utf16le')
 
 const HEAD = 5
+const NOTHING = Buffer.alloc(0)
 
 /**
  * The parts as one unambiguous byte string: each behind its encoding (1 byte) and length (uint32), so that no two
  * different lists of parts give the same bytes. What is authenticated or digested with several members goes through here.
  */
-export const lengthPrefixed = (...parts: readonly string[]): Buffer => {
-  let most = 0
+export const lengthPrefixed = (...parts: readonly string[]): Buffer => lengthPrefixedBehind(NOTHING, ...parts)
+
+/** The same behind other bytes, whose count is always the same. */
+export const lengthPrefixedBehind = (start: Buffer, ...parts: readonly string[]): Buffer => {
+  let most = start.length
   for (const part of parts) most += HEAD + 3 * part.length
   const bytes = Buffer.allocUnsafe(most)
-  let at = 0
+  bytes.set(start)
+  let at = start.length
   for (const part of parts) {
     const encoding = encodingOf(part)
     const length = bytes.write(part, at + HEAD, encoding)

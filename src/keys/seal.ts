@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, createHmac, createSecretKey, type KeyObject } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
-import { lengthPrefixed, pooledRandom } from './bytes.ts'
+import { lengthPrefixedBehind, pooledRandom } from './bytes.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 
 const FORMAT = 1
@@ -46,18 +46,16 @@ const keyOf = (dataKey: KeyObject, salt: Buffer): KeyObject => {
 }
 
 const bindingOf = (head: Buffer, context: SealContext): Buffer =>
-  Buffer.concat([
+  lengthPrefixedBehind(
     head,
-    lengthPrefixed(
-      'seal',
-      context.tenantId,
-      context.tokenId,
-      context.type,
-      String(context.version),
-      context.part,
-      ...(context.also ?? []),
-    ),
-  ])
+    'seal',
+    context.tenantId,
+    context.tokenId,
+    context.type,
+    String(context.version),
+    context.part,
+    ...(context.also ?? []),
+  )
 
 /** The one error of every value that does not open: which check failed is nobody's business. */
 const cannotOpen = (): AppError =>
@@ -105,7 +103,12 @@ export const createSealer = (
     cipher.setAAD(bindingOf(bound, context))
     const text = cipher.update(plaintext)
     cipher.final()
-    return Buffer.concat([head, nonce, text, cipher.getAuthTag()])
+    const sealed = Buffer.allocUnsafe(TEXT_AT + text.length + TAG)
+    sealed.set(head)
+    sealed.set(nonce, NONCE_AT)
+    sealed.set(text, TEXT_AT)
+    sealed.set(cipher.getAuthTag(), TEXT_AT + text.length)
+    return sealed
   }
 }
 

@@ -66,22 +66,28 @@ const outline = (parts: Pick<Parts, 'types'>, row: ShownRow): Shown => {
   return token
 }
 
-/** The token as one caller sees it (completions §5). `fingerprint_expression` is the sent one or the type's default. */
-export const present = (
+/** The token as one caller sees it (completions §5), but for its mask. `fingerprint_expression` is the sent one or the type's default. */
+export const presentUnmasked = (
   parts: Pick<Parts, 'types'>,
   row: ShownRow,
   opened: Opened,
   data: Json | undefined,
-): Token => {
+): Shown => {
   const type = parts.types.get(row.type)
-  const mask = maskOf(type, opened)
   const fingerprintExpression = opened.fingerprintExpression ?? type?.fingerprint
   const token = outline(parts, row)
   if (data !== undefined) token.data = data
-  if (mask !== undefined) token.mask = mask
   if (row.metadata !== null) token.metadata = row.metadata
   if (opened.searchIndexes !== undefined) token.search_indexes = opened.searchIndexes
   if (fingerprintExpression !== undefined) token.fingerprint_expression = fingerprintExpression
+  return token
+}
+
+/** The token as one caller sees it, with the expression of its mask. */
+export const present: typeof presentUnmasked = (parts, row, opened, data) => {
+  const token = presentUnmasked(parts, row, opened, data)
+  const mask = maskOf(parts.types.get(row.type), opened)
+  if (mask !== undefined) token.mask = mask
   return token
 }
 
@@ -91,7 +97,8 @@ export const presentOrOutline = (
   row: ShownRow,
   opened: Opened,
   disclosure: Decision,
+  presented = present,
 ): Token =>
   disclosure === 'denied'
     ? outline(parts, row)
-    : present(parts, row, opened, shownData(parts, row.type, opened, disclosure))
+    : presented(parts, row, opened, shownData(parts, row.type, opened, disclosure))

@@ -5,7 +5,7 @@ import { type Outcome, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
 import { createFaults, memberPath } from './faults.ts'
 import { type Parts, timeOf } from './parts.ts'
-import { presentOrOutline } from './present.ts'
+import { presentOrOutline, presentUnmasked } from './present.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 
 /** Members of a token definition (completions §5). */
@@ -77,9 +77,9 @@ const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome): Json 
 /** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
 const recordOf = (parts: Parts, outcome: Outcome, whole: boolean): Json => {
   const { row, opened, disclosure } = outcome
-  const { mask: _expression, ...record } = presentOrOutline(parts, row, opened, disclosure)
+  const record = presentOrOutline(parts, row, opened, disclosure, presentUnmasked)
   const mask = whole ? maskedValues(parts, outcome) : undefined
-  return { ...record, ...(mask === undefined ? {} : { mask }) } as unknown as Json
+  return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
 
 /** `Vault.tokenize`. */
