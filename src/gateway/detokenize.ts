@@ -92,3 +92,10 @@ export const plainBody = async (
     )
   return codings.length === 0 ? bytes : decode(bytes, codings, limits.decodedBytes)
 }
+
+/** The same for a body that is wanted without its content-encoding, whether it holds expressions or not. */
+export const detokenizePlain: typeof detokenize = async (sent, deps, acting, context) => {
+  const bytes = await plainBody(sent, deps.limits)
+  const found = await detokenize({ ...sent, bytes, contentEncoding: undefined }, deps, acting, context)
+  return { ...found, body: found.body ?? bytes }
+}

@@ -10,7 +10,7 @@ import { type AccountDeps, createAccount } from './account.ts'
 import { actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
 import { createDestinations, type DestinationPolicy } from './destination.ts'
-import { type Detokenized, detokenize, plainBody } from './detokenize.ts'
+import { detokenize, detokenizePlain } from './detokenize.ts'
 import { type RehearseDeps, rehearse } from './dry-run/rehearse.ts'
 import {
   asks,
@@ -18,6 +18,7 @@ import {
   brandOf,
   type Edits,
   type Head,
+  merged,
   strippedNames,
   traceHeaderOf,
   traceIdOf,
@@ -85,11 +86,6 @@ interface Held {
 
 const NO_BODY = Buffer.alloc(0)
 
-const merged = (first: Edits, second: Edits): Edits => ({
-  set: new Map([...first.set, ...second.set]),
-  remove: [...first.remove, ...second.remove],
-})
-
 const createExchange = (shared: Shared): Exchange => {
   const { deps, options, brands } = shared
   const account = createAccount(deps)
@@ -115,9 +111,7 @@ const createExchange = (shared: Shared): Exchange => {
 
   const accept = (head: Head, acceptance: Acceptance = shared): Promise<Accepted> =>
     acceptHead(head, brand, acceptance, (request) => {
-      if (request.dryRun) {
-        timed = noting(timed, stages)
-      }
+      if (request.dryRun) timed = noting(timed, stages)
       return timed('authenticate', () =>
         identify(deps, brands, request, (identity) => {
           account.identity = identity
@@ -188,13 +182,13 @@ const createExchange = (shared: Shared): Exchange => {
     if (asks(head, brands, 'stream')) throw new Error('a body that should come in pieces comes whole')
     const accepted = await accept(head)
     const { proxy, contentType, dryRun } = accepted
-    await account.called(accepted)
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
     const edits = editsOf(accepted, request.stripped)
     const watch = proxy?.responseTransform !== undefined && !dryRun
     held = request
     if (!endOfStream) return { kind: 'hold', brand, edits, watch }
+    await account.called(accepted)
     if (dryRun) return rehearsed(request, NO_BODY)
     if (shape === undefined) return released(request, edits, undefined, watch)
     const { edits: changes, body } = await transformed(request, shape, NO_BODY)
@@ -207,22 +201,25 @@ const createExchange = (shared: Shared): Exchange => {
   const takeBody = async (bytes: Buffer): Promise<Answer> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
     const { accepted, shape } = held
-    if (accepted.dryRun) return rehearsed(held, bytes)
-    const { contentType, contentEncoding, proxy } = accepted
-    const sent = { bytes, contentType, contentEncoding }
-    const plain = shape === undefined ? undefined : await plainBody(sent, options.body)
-    const context = { traceId: account.traceId, now: deps.clock.now() }
-    const found: Detokenized = await detokenize(
-      plain === undefined ? sent : { bytes: plain, contentType, contentEncoding: undefined },
+    const { contentType, contentEncoding } = accepted
+    const called = account.called(accepted)
+    if (accepted.dryRun) {
+      await called
+      return rehearsed(held, bytes)
+    }
+    const work = (shape === undefined ? detokenize : detokenizePlain)(
+      { bytes, contentType, contentEncoding },
       { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed },
       () => actingIn(deps, accepted),
-      context,
+      { traceId: account.traceId, now: deps.clock.now() },
     )
+    // The call's record and those of its tokens share a write.
+    const [found] = await Promise.all([work, called])
     account.tokens = found.tokens
-    const watch = proxy?.responseTransform !== undefined
+    const watch = accepted.proxy?.responseTransform !== undefined
     const set = new Map([[traceHeader, account.traceId]])
     if (shape !== undefined) {
-      const { edits, body } = await transformed(held, shape, found.body ?? plain ?? bytes)
+      const { edits, body } = await transformed(held, shape, found.body ?? bytes)
       return released(held, merged({ set, remove: [] }, withoutCoding(edits, contentEncoding)), body, watch)
     }
     if (found.body !== undefined) set.set('content-length', `${found.body.length}`)

@@ -14,6 +14,12 @@ export interface Edits {
   readonly remove: readonly string[]
 }
 
+/** Both; where they differ the second holds. */
+export const merged = (first: Edits, second: Edits): Edits => ({
+  set: new Map([...first.set, ...second.set]),
+  remove: [...first.remove, ...second.remove],
+})
+
 export interface BrandRules {
   /** Lower case, canonical first. */
   readonly brands: readonly [string, ...string[]]
