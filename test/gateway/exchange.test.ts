@@ -163,6 +163,33 @@ const setUpStored = (more: Partial<StoredProxy>, deps: Partial<ExchangeDeps> = {
 t.test('a call of a stored proxy that cannot be recorded is not made', async (t) => {
   const audit = () => Promise.reject(new AppError('unavailable', 'The journal is full.'))
   t.equal(problemOf(await setUpStored({}, { audit }).exchange.headers(head(JSON_HEAD), true)).status, 504)
+  let ran = false
+  const code = { run: async () => (ran = true) }
+  const { exchange } = setUpStored({ requestTransform: IDENTITY }, { audit, code })
+  t.equal((await exchange.headers(head(JSON_HEAD), false)).kind, 'hold')
+  t.equal(problemOf(await exchange.body(Buffer.from('{"a":"{{ name }}"}'))).status, 504)
+  t.equal(ran, false, 'nor does its code run')
+})
+
+t.test('a call is recorded with its body, in the turn in which its tokens are', async (t) => {
+  const events: string[] = []
+  const audit = async (records: readonly AuditRecord[]) => {
+    events.push(...records.map(({ message }) => message))
+    setImmediate(() => events.push('the turn is over'))
+  }
+  const { exchange, far } = setUpStored({}, { audit })
+  const { vault } = far.deps
+  const use: typeof vault.use = (...args) => {
+    events.push('tokens used')
+    return vault.use(...args)
+  }
+  const watched = setUpStored({}, { audit, vault: { ...vault, use } }).exchange
+  t.equal((await exchange.headers(head(JSON_HEAD), false)).kind, 'hold')
+  exchange.abandon()
+  t.strictSame(events, [], 'without its body it is no call')
+  await watched.headers(head(JSON_HEAD), false)
+  t.equal((await watched.body(Buffer.from('{"a":"{{ name }}"}'))).kind, 'release')
+  t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
 
 t.test('without anybody to run code, proxies that have some fail, and others work', async (t) => {
