@@ -119,12 +119,16 @@ const bareFigures = async (options: Options): Promise<ApiFigures[]> => {
   }
 }
 
-/**
- * Creates, reads by id and searches through the edge at each size, and next to them what an API can do here that does
- * nothing else (`bare-api-process.ts`).
- */
-export const benchApi = async (options: Options) => {
-  const sidevault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'warn' } })
+interface Under {
+  readonly name: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Other processes whose CPU counts. */
+  readonly beside?: () => Readonly<Record<string, number>>
+}
+
+/** Creates, reads by id and searches through the edge at each size. */
+export const benchSidevault = async (options: Options, { name, env = {}, beside = () => ({}) }: Under) => {
+  const sidevault = await startSidevault({ env: { SIDEVAULT_LOG_LEVEL: 'warn', ...env } })
   const figures: ApiFigures[] = []
   const bulk: { tokens: number; perSecond: number }[] = []
   try {
@@ -143,23 +147,27 @@ export const benchApi = async (options: Options) => {
         })
       const search = JSON.stringify({ query: `data:"${marker}"`, size: 5 })
       const target = {
-        name: 'Sidevault',
+        name,
         port: sidevault.port,
-        pids: partsBelow(sidevault.pid),
+        pids: { ...partsBelow(sidevault.pid), ...beside() },
         requests: {
           create: [httpRequest('POST', '/tokens', headers, CARD)],
           read: ids.map((id) => httpRequest('GET', `/tokens/${id}`, headers)),
           search: [httpRequest('POST', '/v2/tokens/search', headers, search)],
         },
       }
-      if (figures.length === 0) {
-        figures.push(...(await bareFigures(options)))
-        await warmed(target, options)
-      }
+      if (figures.length === 0) await warmed(target, options)
       figures.push(...(await measure(target, size, options)))
     }
     return { figures, bulk }
   } finally {
     await sidevault.stop()
   }
+}
+
+/** The same next to what an API can do here that does nothing else (`bare-api-process.ts`). */
+export const benchApi = async (options: Options) => {
+  const bare = await bareFigures(options)
+  const { figures, bulk } = await benchSidevault(options, { name: 'Sidevault' })
+  return { figures: [...bare, ...figures], bulk }
 }
