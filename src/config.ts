@@ -35,6 +35,17 @@ export interface Config {
   readonly store: string
   /** Address of the database that replicas share. */
   readonly postgres: Secret<string> | undefined
+  /** What each process asks of PostgreSQL. */
+  readonly storeLimits: {
+    /** Connections for requests; one more listens for changes. */
+    readonly connections: number
+    /** ms that the server works on one statement. */
+    readonly statementMs: number
+    /** ms that a statement waits for another transaction's lock. */
+    readonly lockMs: number
+    /** ms to get a connection, be it a free one or a new one. */
+    readonly connectMs: number
+  }
   /** Undefined: what replicas share for a short time is kept in each process. */
   readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
@@ -107,11 +118,13 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   }
   const each = <T>(name: SettingName, items: readonly string[], parse: (item: string) => T): readonly T[] =>
     items.flatMap((item) => parsed(name, () => [parse(item)]) ?? [])
+  const pem = (path: string) => {
+    const full = resolve(cwd, path)
+    return args.content === undefined ? readable(full) : full
+  }
   const file = (name: 'egress_ca' | 'tls_cert' | 'tls_key') => {
     const path = settings[name]
-    if (path === undefined) return undefined
-    const full = resolve(cwd, path)
-    return args.content === undefined ? parsed(name, () => readable(full)) : full
+    return path === undefined ? undefined : parsed(name, () => pem(path))
   }
 
   const listen = parsed('listen', () => parseListen(settings.listen ?? '127.0.0.1:8080'))
@@ -139,7 +152,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     )
 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
-  const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address))
+  const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))
   if (address === undefined && settings.store !== undefined && settings.store !== 'sqlite')
     fault(
       'store',
@@ -175,6 +188,12 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     headerPrefixes: [canonical, ...others],
     store: resolve(dataDir, 'sidevault.db'),
     postgres: secret(postgres),
+    storeLimits: {
+      connections: settings.store_connections ?? 14,
+      statementMs: (settings.store_timeout ?? 10) * 1000,
+      lockMs: (settings.store_lock_timeout ?? 5) * 1000,
+      connectMs: (settings.store_connect_timeout ?? 5) * 1000,
+    },
     redisUrl: secret(redisUrl),
     masterKey: secret(
       settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),

@@ -115,8 +115,11 @@ const SSL_MODES: readonly (string | null)[] = ['disable', 'no-verify', 'verify-f
 const STORE_FORM =
   'Write postgres://user:password@host:5432/database, or leave it unset: SQLite in the data directory.'
 
-/** An address of PostgreSQL; one beyond this machine is spoken to by TLS with a checked certificate unless it says otherwise. */
-export const parsePostgres = (text: string): string => {
+/** Files that libpq names in an address. */
+const PEM_FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const
+
+/** An address of PostgreSQL, the files in it as `pem` finds them; one beyond this machine is spoken to by TLS with a checked certificate unless it says otherwise. */
+export const parsePostgres = (text: string, pem = readable): string => {
   // A socket's directory stands encoded where the host is, which URLs of this kind keep as it is.
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.hostname === '' || url.pathname.length < 2)
@@ -130,5 +133,9 @@ export const parsePostgres = (text: string): string => {
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')
   const local = host.startsWith('/') || host === 'localhost' || (ipaddr.isValid(host) && isLoopback(host))
   if (mode === null && !local) url.searchParams.set('sslmode', 'verify-full')
+  for (const name of PEM_FILES) {
+    const path = url.searchParams.get(name)
+    if (path !== null) url.searchParams.set(name, pem(path))
+  }
   return url.href
 }

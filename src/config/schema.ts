@@ -20,6 +20,26 @@ export const settingsSchema = Type.Partial(
       secret: true,
       description: 'sqlite, a file in the data directory, or postgres://user:password@host/database.',
     }),
+    store_connections: Type.Integer({
+      minimum: 2,
+      maximum: 500,
+      description: 'Connections to PostgreSQL that each process may hold, 2 to 500.',
+    }),
+    store_timeout: Type.Integer({
+      minimum: 1,
+      maximum: 300,
+      description: 'Seconds PostgreSQL may take for one statement, 1 to 300.',
+    }),
+    store_lock_timeout: Type.Integer({
+      minimum: 1,
+      maximum: 300,
+      description: "Seconds a statement may wait for another transaction's lock, 1 to 300.",
+    }),
+    store_connect_timeout: Type.Integer({
+      minimum: 1,
+      maximum: 60,
+      description: 'Seconds a connection to PostgreSQL may take, or the wait for a free one, 1 to 60.',
+    }),
     redis_url: Type.String({
       secret: true,
       description:

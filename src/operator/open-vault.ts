@@ -60,7 +60,7 @@ export const withVault = async <T>(
 ): Promise<T> => {
   refuseAbsent(config)
   const log = createLog('operator', config.logLevel)
-  const store = await openStore({ location: storeLocation(config), mode, log })
+  const store = await openStore({ location: storeLocation(config), postgres: config.storeLimits, mode, log })
   try {
     const keys = await openStoreKeys(config, store, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)

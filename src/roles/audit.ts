@@ -21,7 +21,12 @@ const withJournals = async <T>(
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   const log = createLog('audit', config.logLevel)
-  const store = await openStore({ location: storeLocation(config), mode: 'read-only', log })
+  const store = await openStore({
+    location: storeLocation(config),
+    postgres: config.storeLimits,
+    mode: 'read-only',
+    log,
+  })
   try {
     const keys = await openStoreKeys(config, store, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)

@@ -98,6 +98,7 @@ export const openFoundation = async (
     let announce = () => {}
     const store = await openStore({
       location: storeLocation(config),
+      postgres: config.storeLimits,
       mode: owner ? 'read-write' : 'join',
       log,
       onMoved: () => announce(),

@@ -1,5 +1,6 @@
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
+import type { PostgresSettings } from './postgres/open.ts'
 import { openSqlite } from './sqlite/open.ts'
 import type { WriterLimits } from './sqlite/writer.ts'
 import type { Store } from './types.ts'
@@ -16,17 +17,23 @@ export interface OpenStoreOptions {
   /** ms to wait for other processes that start at the same time. */
   readonly patience?: number
   readonly limits?: Partial<WriterLimits>
+  /** For PostgreSQL. */
+  readonly postgres?: PostgresSettings
   /** On a store that several machines share: called after a write of this process has moved a change counter. */
   readonly onMoved?: () => void
 }
 
 /** Errors: `invalid` (not a database of ours, or of a newer version), `unavailable`, `overloaded`; each with its remedy. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, patience = 15_000, limits, onMoved } = options
+  const { location, mode, log, patience = 15_000, limits, postgres, onMoved } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes start without.
     const { openPostgres } = await import('./postgres/open.ts')
-    const more = { ...(limits ? { limits } : {}), ...(onMoved ? { onMoved } : {}) }
+    const more = {
+      ...(limits ? { limits } : {}),
+      ...(postgres ? { settings: postgres } : {}),
+      ...(onMoved ? { onMoved } : {}),
+    }
     return openPostgres({ log }, { address: location, mode, patience, ...more })
   }
   // The rest of the address may hold a password.

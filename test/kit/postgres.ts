@@ -124,7 +124,8 @@ const own = async (binaries: Binaries, options: PostgresOptions): Promise<Postgr
   const { uid, gid } = binaries.runner
   if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid)
   const data = join(directory, 'data')
-  const admin = `postgres://postgres@${encodeURIComponent(directory)}/postgres`
+  const port = options.settings?.port ?? '5432'
+  const admin = `postgres://postgres@${encodeURIComponent(directory)}:${port}/postgres`
   const settings: Record<string, string> = {
     listen_addresses: '',
     unix_socket_directories: directory,

@@ -12,7 +12,7 @@ import {
   schemaVersion,
 } from '../postgres/migrate.ts'
 import { explain } from '../postgres/open.ts'
-import { clientConfig, DURABLE } from '../postgres/pool.ts'
+import { clientConfig, DURABLE, PATIENT } from '../postgres/pool.ts'
 import { enterScope, SERVICE } from '../postgres/scope.ts'
 import { transactionSession } from '../postgres/session.ts'
 import { readOnlyWriter } from '../sqlite/writer.ts'
@@ -32,7 +32,7 @@ const TYPES: Readonly<Record<Kind, string>> = { text: 'text', integer: 'bigint',
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 const connected = async (address: string): Promise<Client> => {
-  const client = new Client(clientConfig(address, 0))
+  const client = new Client(clientConfig(address, PATIENT))
   client.on('error', () => {})
   try {
     await client.connect()

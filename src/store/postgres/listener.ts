@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import type { Log } from '../../common/log.ts'
 import { codeOf } from './errors.ts'
-import { clientConfig } from './pool.ts'
+import { clientConfig, PATIENT } from './pool.ts'
 import { CHANNEL } from './transaction.ts'
 
 /** ms between two tries to connect. */
@@ -20,7 +20,7 @@ export const listen = (
   let timer: NodeJS.Timeout | undefined
 
   const connect = async (): Promise<void> => {
-    const fresh = new Client(clientConfig(address, 0))
+    const fresh = new Client(clientConfig(address, PATIENT))
     client = fresh
     let over = false
     const again = (thrown?: unknown): void => {

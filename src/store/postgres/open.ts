@@ -13,9 +13,17 @@ import { codeOf, isLost } from './errors.ts'
 import { holdName } from './hold.ts'
 import { listen } from './listener.ts'
 import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
-import { clientConfig, openPool } from './pool.ts'
+import { clientConfig, openPool, PATIENT, type PostgresLimits, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
 import { createPostgresWriter } from './writer.ts'
+
+/** What an operator may set (config.ts). */
+export interface PostgresSettings extends PostgresLimits {
+  /** Connections for requests: four of seven read, the others write. */
+  readonly connections: number
+}
+
+const DEFAULTS: PostgresSettings = { ...USUAL, connections: 14 }
 
 export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
@@ -24,25 +32,38 @@ export interface PostgresOptions {
   /** ms to wait for the server, or, not read-write, for one that brings the schema up to date. */
   readonly patience: number
   readonly limits?: Partial<WriterLimits>
+  readonly settings?: PostgresSettings
   readonly onMoved?: () => void
 }
 
 const POLL = 100
-const STATEMENT_MS = 10_000
-const READERS = 8
-const WRITERS = 6
 const MAX_WAITING = 4_096
+
+/** Node's words for certificates: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+const tlsRemedy = (thrown: unknown): string | undefined => {
+  const code = codeOf(thrown)
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
+    return 'Its certificate is that of another host: name the server in SIDEVAULT_STORE as its certificate does.'
+  if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
+    return 'Its certificate is out of date: renew it on the server, or correct the clock of this machine.'
+  if (/CERT|SIGNATURE/.test(code))
+    return 'Its certificate is not of an authority that is trusted here: name that of yours in SIDEVAULT_STORE, sslrootcert=<PEM file>.'
+  if (thrown instanceof Error && thrown.message === 'The server does not support SSL connections')
+    return 'It speaks no TLS: turn that on there (ssl = on), or, on a network that nobody else listens to, set sslmode=disable.'
+  return undefined
+}
 
 /** What an operator can do about a server that is not to be had; without its own words, which may quote the address. */
 export const explain = (thrown: unknown): unknown => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
   const remedy =
-    code.startsWith('28') || code === '3D000'
+    tlsRemedy(thrown) ??
+    (code.startsWith('28') || code === '3D000'
       ? 'Check user, password and database of SIDEVAULT_STORE.'
       : code === '42501'
         ? 'The role must own its database, or be allowed to create tables in its schema.'
-        : 'Check that the server runs, that SIDEVAULT_STORE names it, and that its certificate is trusted (sslmode, sslrootcert).'
+        : 'Check that the server runs and that SIDEVAULT_STORE names it.')
   return new AppError('unavailable', `PostgreSQL cannot be used (${code || 'no connection'}). ${remedy}`, {
     cause: Object.assign(new Error('PostgreSQL cannot be used'), { code }),
   })
@@ -50,7 +71,7 @@ export const explain = (thrown: unknown): unknown => {
 
 /** A connection of its own, without limits of time. */
 export const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = new Client(clientConfig(address, 0))
+  const client = new Client(clientConfig(address, PATIENT))
   client.on('error', () => {})
   await client.connect()
   try {
@@ -98,20 +119,21 @@ export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, patience, onMoved } = options
+  const { address, mode, patience, onMoved, settings = DEFAULTS } = options
   try {
     await whenReady(address, mode === 'read-write', systemClock.now() + patience)
   } catch (thrown) {
     throw explain(thrown)
   }
   const pool = (size: number) =>
-    openPool({ log }, { address, size, maxWaiting: MAX_WAITING, statementMs: STATEMENT_MS })
-  const readers = pool(READERS)
+    openPool({ log }, { address, size, maxWaiting: MAX_WAITING, limits: settings })
+  const reading = Math.ceil((settings.connections * 4) / 7)
+  const readers = pool(mode === 'read-only' ? settings.connections : reading)
   const session = readSession(readers)
   const writer =
     mode === 'read-only'
       ? readOnlyWriter
-      : createPostgresWriter(pool(WRITERS), { ...DEFAULT_LIMITS, ...options.limits })
+      : createPostgresWriter(pool(settings.connections - reading), { ...DEFAULT_LIMITS, ...options.limits })
   const watched = watchChanges({ session, writer }, onMoved === undefined ? {} : { onMoved })
   const listener = listen({ log }, { address, told: watched.changed })
   let closing: Promise<void> | undefined

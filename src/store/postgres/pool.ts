@@ -10,14 +10,23 @@ export interface PoolOptions {
   readonly size: number
   /** Callers that may wait for one. */
   readonly maxWaiting: number
-  /** ms that the server works on one statement before it gives up. */
-  readonly statementMs: number
+  readonly limits: PostgresLimits
 }
 
-/** ms to get a connection, be it a free one or a new one. */
-const CONNECT_MS = 5_000
-/** ms that a statement waits for another transaction's lock. */
-const LOCK_MS = 5_000
+/** How long PostgreSQL is waited for, in ms. */
+export interface PostgresLimits {
+  /** The server works on one statement before it gives up. */
+  readonly statementMs: number
+  /** A statement waits for another transaction's lock. */
+  readonly lockMs: number
+  /** To get a connection, be it a free one or a new one. */
+  readonly connectMs: number
+}
+
+export const USUAL: PostgresLimits = { statementMs: 10_000, lockMs: 5_000, connectMs: 5_000 }
+/** For the steps of the schema, copies, and what waits for something to happen. */
+export const PATIENT = { ...USUAL, statementMs: 0, lockMs: 0 }
+
 /** ms on top of the server's own limit until a connection that says nothing is given up. */
 const SILENCE_MS = 5_000
 
@@ -36,16 +45,19 @@ const rowTypes = {
     oid === INT8 || oid === NUMERIC ? toNumber : types.getTypeParser(oid, format),
 }
 
-/** `statementMs` 0: no limit, for the steps of the schema. */
-export const clientConfig = (address: string, statementMs: number): ClientConfig => ({
+/** 0: no limit. */
+export const clientConfig = (
+  address: string,
+  { statementMs, lockMs, connectMs }: PostgresLimits,
+): ClientConfig => ({
   connectionString: address,
   application_name: 'sidevault',
-  connectionTimeoutMillis: CONNECT_MS,
+  connectionTimeoutMillis: connectMs,
   keepAlive: true,
   pipeline: true,
   types: rowTypes as NonNullable<ClientConfig['types']>,
   ...(statementMs > 0
-    ? { statement_timeout: statementMs, lock_timeout: LOCK_MS, query_timeout: statementMs + SILENCE_MS }
+    ? { statement_timeout: statementMs, lock_timeout: lockMs, query_timeout: statementMs + SILENCE_MS }
     : {}),
 })
 
@@ -63,9 +75,9 @@ const overloaded = () =>
   new AppError('overloaded', 'Too many calls wait for the store. Retry shortly.', { retryAfter: 1 })
 
 export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): Connections => {
-  const { address, size, maxWaiting, statementMs } = options
+  const { address, size, maxWaiting, limits } = options
   const pool = new Pool({
-    ...clientConfig(address, statementMs),
+    ...clientConfig(address, limits),
     max: size,
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,

@@ -1,6 +1,6 @@
 import { sql } from 'kysely'
 import t from 'tap'
-import { openPool } from '../../../src/store/postgres/pool.ts'
+import { openPool, USUAL } from '../../../src/store/postgres/pool.ts'
 import { readSession, transactionSession } from '../../../src/store/postgres/session.ts'
 import { inTransaction } from '../../../src/store/postgres/transaction.ts'
 import { openStatement, statement } from '../../../src/store/statement.ts'
@@ -53,7 +53,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
   const address = await server.database()
   const store = await aStore(t, address)
   await fill(store)
-  const pool = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, statementMs: 5_000 })
+  const pool = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits: USUAL })
   t.teardown(() => pool.close())
   const session = readSession(pool)
 
@@ -102,7 +102,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
 
   t.test('nothing is met where no tenant was named', async (t) => {
     t.strictSame(await queryPostgres(address, 'select id from tokens'), [])
-    const fresh = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, statementMs: 5_000 })
+    const fresh = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits: USUAL })
     const unnamed = openStatement<object, { id: string }>(({ builder }) =>
       builder.selectFrom('tokens').select('id'),
     )

@@ -1,0 +1,99 @@
+import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import t from 'tap'
+import { loadConfig } from '../../../src/config.ts'
+import { createAuthority } from '../../kit/authority.ts'
+import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
+import { findPostgres } from '../../kit/postgres-binaries.ts'
+import { freePort } from '../../kit/sidevault.ts'
+import { aToken, NOW } from '../kit.ts'
+import { aServer, aStore } from './kit.ts'
+
+t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-pg-tls-'))
+  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const binaries = findPostgres()
+  const { uid, gid } = typeof binaries === 'string' ? {} : binaries.runner
+  /** A file as the server wants its key: its own, and nobody else's. */
+  const file = (name: string, text: string): string => {
+    const path = join(directory, name)
+    writeFileSync(path, text, { mode: 0o600 })
+    if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid)
+    return path
+  }
+  if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid)
+  const authority = await createAuthority()
+  const certificate = await authority.issue(['localhost'])
+  const ca = file('ca.pem', authority.pem)
+  const otherCa = file('other.pem', (await createAuthority('Another authority')).pem)
+  const port = await freePort()
+  const server = await aServer(t, {
+    own: true,
+    settings: {
+      listen_addresses: '127.0.0.1',
+      port: String(port),
+      ssl: 'on',
+      ssl_cert_file: file('server.pem', certificate.cert),
+      ssl_key_file: file('server.key', certificate.key),
+    },
+  })
+  const bySocket = await server.database()
+  /** As the configuration has it. */
+  const address = (host: string, parameters: Readonly<Record<string, string>>): string => {
+    const url = new URL(bySocket)
+    url.hostname = host
+    url.port = String(port)
+    for (const [name, value] of Object.entries(parameters)) url.searchParams.set(name, value)
+    return loadConfig({ SIDEVAULT_STORE: url.href }).postgres?.reveal() ?? ''
+  }
+  const verified = { sslmode: 'verify-full', sslrootcert: ca }
+
+  await t.test('a server that the authority vouches for is used, by TLS on every connection', async (t) => {
+    const store = await aStore(t, address('localhost', verified))
+    await store.tokens.create([aToken({ id: 'sent' })], NOW)
+    t.equal((await store.tokens.read('tenant-a', ['sent'], NOW)).length, 1)
+    const plain = await queryPostgres(
+      server.admin,
+      "select 1 from pg_stat_activity join pg_stat_ssl using (pid) where application_name = 'sidevault' and not ssl",
+    )
+    t.strictSame(plain, [])
+  })
+
+  for (const [what, host, parameters, message] of [
+    [
+      'of an authority that is not trusted',
+      'localhost',
+      { sslmode: 'verify-full' },
+      /sslrootcert=<PEM file>/,
+    ],
+    ['of another authority', 'localhost', { ...verified, sslrootcert: otherCa }, /sslrootcert=<PEM file>/],
+    ['under another name', '127.0.0.1', verified, /that of another host/],
+  ] as const)
+    await t.test(`a server ${what} is refused at once, with the remedy`, async (t) => {
+      await t.rejects(aStore(t, address(host, parameters)), { code: 'unavailable', message })
+    })
+
+  await t.test('a file that is not there is a fault of the settings', async (t) => {
+    t.throws(() => address('localhost', { ...verified, sslrootcert: 'missing.pem' }), {
+      message: /missing\.pem" cannot be read/,
+    })
+  })
+})
+
+t.test(
+  'a server without TLS is not spoken to in clear',
+  { skip: postgresMissing({ own: true }) },
+  async (t) => {
+    const port = await freePort()
+    const server = await aServer(t, {
+      own: true,
+      settings: { listen_addresses: '127.0.0.1', port: String(port) },
+    })
+    const url = new URL(await server.database())
+    url.hostname = 'localhost'
+    url.port = String(port)
+    url.searchParams.set('sslmode', 'verify-full')
+    await t.rejects(aStore(t, url.href), { code: 'unavailable', message: /speaks no TLS/ })
+  },
+)
