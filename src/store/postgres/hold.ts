@@ -3,7 +3,7 @@ import { Client } from 'pg'
 import type { Log } from '../../common/log.ts'
 import type { Held, HoldOptions } from '../types.ts'
 import { codeOf, fromPostgres } from './errors.ts'
-import { clientConfig } from './pool.ts'
+import { clientConfig, USUAL } from './pool.ts'
 
 /** ms between two tries. */
 const RETRY_MS = 100
@@ -23,7 +23,7 @@ const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' 
   and (classid::bigint << 32 | objid::bigint) = ${KEY}`
 
 const connect = async (address: string): Promise<Client> => {
-  const client = new Client(clientConfig(address, LOOK_MS))
+  const client = new Client(clientConfig(address, { ...USUAL, statementMs: LOOK_MS }))
   client.on('error', () => {})
   try {
     await client.connect()
