@@ -1,4 +1,4 @@
-import type { Compilable, Expression, Kysely, RawBuilder, SqlBool } from 'kysely'
+import type { Compilable, Expression, Kysely, RawBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import type { Schema } from './schema.ts'
 import type { Slots } from './statement.ts'
 
@@ -26,6 +26,8 @@ export interface Dialect {
   readonly each: <P>(slot: Slots<P>, types: ColumnTypes<P>) => readonly RawBuilder<unknown>[]
   /** What an insert that `Session.runAll` runs writes: such parameters of every row. */
   readonly rows: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
+  /** One of the streams that a list merges, newest first, of which it shows at most `limit` rows. */
+  readonly stream: <T extends SelectQueryBuilder<Schema, 'tokens', object>>(query: T, limit: number) => T
   /** The rows that a command reads stay as they are until its end. */
   readonly held: <T>(query: T & { forShare(): T }) => T
   /** As `held`, and no other command holds or takes them meanwhile. */

@@ -34,6 +34,11 @@ export const postgresDialect: Dialect = {
   numbered: (insert) => insert.returning('seq'),
   each,
   rows: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
+  // It sorts a union of whatever has a condition: so of no more rows than are needed.
+  stream: (query, limit) => {
+    const stream = query.orderBy('tokens.seq', 'desc').limit(limit).as('stream')
+    return builder.selectFrom(stream).selectAll() as unknown as typeof query
+  },
   held: (query) => query.forShare(),
   taken: (query) => query.forUpdate(),
   known: (condition) => sql`coalesce(${condition}, false)`,

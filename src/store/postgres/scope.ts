@@ -38,7 +38,8 @@ export const enterScope = (client: ClientBase, scope: string): Promise<unknown> 
  */
 export const wallOf = (table: string, column: string): readonly string[] => {
   const scope = "(select current_setting('sidevault.tenant', true))"
-  const inside = `(${column} = ${scope} or ${scope} = '${SERVICE}')`
+  // Half of the rows, guesses the planner of a `case`; of an `or` hardly any, and then it sorts all instead of walking an index.
+  const inside = `(case when ${scope} = '${SERVICE}' then true else ${column} = ${scope} end)`
   return [
     `alter table ${table} enable row level security`,
     `alter table ${table} force row level security`,

@@ -34,6 +34,8 @@ export const sqliteDialect: Dialect = {
   numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
   each,
   rows: (slot, types) => sql`values (${sql.join(each(slot, types))})`,
+  // It merges what comes in order by itself.
+  stream: (query) => query,
   // Writers are one after the other.
   held: (query) => query,
   taken: (query) => query,

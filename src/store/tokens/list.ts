@@ -68,11 +68,12 @@ export const listTokens = async (
     let base = candidates(context, plan, query, leader).select(
       TOKEN_COLUMNS.map((name) => `tokens.${name}` as const),
     )
-    if (query.beforeSeq !== undefined)
-      base = base.where(
-        sql<SqlBool>`${orderBy} < ${Math.min(query.beforeSeq, (places?.last ?? Infinity) + 1)}`,
-      )
-    else if (places) base = base.where(sql<SqlBool>`${orderBy} <= ${places.last}`)
+    if (query.beforeSeq !== undefined) {
+      const before = Math.min(query.beforeSeq, (places?.last ?? Infinity) + 1)
+      base = base.where(sql<SqlBool>`${orderBy} < ${before}`)
+      // Said of both: an engine that merges would walk the tokens from the newest one on.
+      if (leader) base = base.where('tokens.seq', '<', before)
+    } else if (places) base = base.where(sql<SqlBool>`${orderBy} <= ${places.last}`)
     return places ? base.where(sql<SqlBool>`${orderBy} >= ${places.first}`) : base
   }
 
@@ -84,7 +85,10 @@ export const listTokens = async (
     return session.query(query.offset ? walk.offset(query.offset) : walk, query.tenantId)
   }
   const streams = groups.map(({ container, type }) =>
-    page().where('tokens.container', '=', container).where('tokens.type', '=', type),
+    session.dialect.stream(
+      page().where('tokens.container', '=', container).where('tokens.type', '=', type),
+      (query.offset ?? 0) + query.size,
+    ),
   )
   const merged = streams
     .slice(1)

@@ -1,0 +1,179 @@
+import { Client } from 'pg'
+import t from 'tap'
+import type { Condition } from '../../../src/sdk/index.ts'
+import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/types.ts'
+import { postgresMissing } from '../../kit/postgres.ts'
+import { newVaultDatabase } from '../../kit/test-store.ts'
+import { NOW } from '../kit.ts'
+import { asTenant, fill, TENANT } from './filled.ts'
+import { aServer, aStore } from './kit.ts'
+
+const SIZE = 30_000
+/** Rows that a page of 20, or a total, may look at: far fewer than there are. */
+const FEW = 2_000
+
+interface Sent {
+  readonly text: string
+  readonly values?: unknown[]
+}
+
+interface Plan {
+  readonly 'Node Type': string
+  readonly 'Relation Name'?: string
+  readonly 'Actual Rows': number
+  readonly 'Actual Loops': number
+  readonly 'Rows Removed by Filter'?: number
+  readonly 'Rows Removed by Index Recheck'?: number
+  readonly Plans?: readonly Plan[]
+}
+
+const sent: Sent[] = []
+const { query } = Client.prototype
+Client.prototype.query = function (this: Client, ...args: unknown[]) {
+  const [one] = args
+  if (typeof one === 'object' && one !== null && /^\(?(select|with)/i.test((one as Sent).text ?? ''))
+    sent.push(one as Sent)
+  return Reflect.apply(query, this, args)
+} as typeof query
+
+const nodesOf = (plan: Plan): readonly Plan[] => [plan, ...(plan.Plans ?? []).flatMap(nodesOf)]
+
+/** Tables that hold a row for each token or log, or for many of them. */
+const isLarge = ({ 'Relation Name': name = '' }: Plan): boolean =>
+  ['tokens', 'logs', 'token_terms', 'token_metadata', 'token_times'].includes(name)
+
+const rowsOf = (plan: Plan): number =>
+  plan['Actual Loops'] *
+  (plan['Actual Rows'] + (plan['Rows Removed by Filter'] ?? 0) + (plan['Rows Removed by Index Recheck'] ?? 0))
+
+const under = (value: string): readonly Condition[] => [
+  { attribute: 'container', operator: 'starts_with', value },
+]
+const eq = (field: 'id' | 'type' | 'fingerprint' | 'created_by', value: string): SearchNode => ({
+  kind: 'equals',
+  field,
+  value,
+})
+const red: SearchNode = { kind: 'metadata', key: 'color', value: 'red' }
+const one: SearchNode = { kind: 'metadata', key: 'n', value: '4711' }
+const term: SearchNode = { kind: 'term', term: Buffer.from('term-4711') }
+const at = (second: number) => ({ value: NOW + second * 1000, inclusive: true })
+
+const LISTS: readonly [string, { readonly visibility?: Visibility; readonly where?: SearchNode }][] = [
+  ['all', {}],
+  ['one container', { visibility: [under('/c1/')] }],
+  ['several containers', { visibility: [under('/c')] }],
+  ['a type', { where: eq('type', 'card') }],
+  ['a type that none has', { where: eq('type', 'bank') }],
+  ['an id', { where: eq('id', 'id-4711') }],
+  ['ids', { where: { kind: 'or', nodes: [eq('id', 'id-1'), eq('id', 'id-2')] } }],
+  ['a fingerprint', { where: eq('fingerprint', 'fp-4711') }],
+  ['a term', { where: term }],
+  ['a term in a container', { visibility: [under('/c1/')], where: term }],
+  ['metadata that one has', { where: one }],
+  ['metadata that many have', { where: red }],
+  ['metadata that many have, in a container', { visibility: [under('/c1/')], where: red }],
+  ['metadata and a term', { where: { kind: 'and', nodes: [red, term] } }],
+  ['one of two', { where: { kind: 'or', nodes: [one, term] } }],
+  ['who created it', { where: eq('created_by', 'application-1') }],
+  ['not a term', { where: { kind: 'not', node: term } }],
+  ['a range of times', { where: { kind: 'range', field: 'created_at', from: at(10_000), to: at(20_000) } }],
+  ['a moment', { where: { kind: 'range', field: 'created_at', from: at(10_000), to: at(10_001) } }],
+]
+
+t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
+  const server = await aServer(t)
+  const address = await newVaultDatabase(server)
+  const client = await asTenant(address)
+  t.teardown(() => client.end())
+  await fill(client, { tokens: SIZE, logs: SIZE })
+  const store = await aStore(t, address)
+  // What many tokens have in common gets tallies, as upkeep gives them.
+  await store.tokens.tally(64, 4_096)
+
+  /** Scans of whole large tables, and how many of their rows were looked at at most, in what `work` asked. */
+  const looked = async (work: () => Promise<unknown>): Promise<{ scans: string[]; rows: number }> => {
+    sent.length = 0
+    await work()
+    const statements = [...sent]
+    const scans: string[] = []
+    let rows = 0
+    for (const { text, values } of statements) {
+      if (/set_config|from "?changes/.test(text)) continue
+      const { rows: found } = await client.query<{ 'QUERY PLAN': readonly { Plan: Plan }[] }>({
+        text: `explain (analyze, costs off, timing off, format json) ${text}`,
+        ...(values ? { values } : {}),
+      })
+      const nodes = nodesOf(found[0]?.['QUERY PLAN'][0]?.Plan as Plan).filter(isLarge)
+      scans.push(...nodes.filter((node) => node['Node Type'] === 'Seq Scan').map(() => text))
+      rows = Math.max(rows, ...nodes.map(rowsOf))
+    }
+    if (statements.length === 0) throw new Error('no statement was seen')
+    return { scans, rows }
+  }
+
+  await t.test('the check itself tells a scan from a search', async (t) => {
+    const { scans, rows } = await looked(() =>
+      client.query({ text: "select * from tokens where metadata = 'x'", values: [] }),
+    )
+    t.equal(scans.length, 1)
+    t.equal(rows, SIZE)
+  })
+
+  await t.test('lists, searches and their totals look at few rows, by an index', async (t) => {
+    const base: TokenListQuery = { tenantId: TENANT, now: NOW, visibility: 'all', size: 20 }
+    for (const [name, asked] of LISTS) {
+      const list = await looked(async () => {
+        await store.tokens.list({ ...base, ...asked })
+        await store.tokens.list({ ...base, ...asked, offset: 20 })
+        await store.tokens.list({ ...base, ...asked, beforeSeq: SIZE / 2 })
+      })
+      t.strictSame(list.scans, [], name)
+      t.ok(list.rows <= FEW, `${name}: looks at ${list.rows} rows`)
+      // All but a few are counted by their rows.
+      if (asked.where?.kind === 'not') continue
+      const total = await looked(() => store.tokens.count({ ...base, ...asked }))
+      t.strictSame(total.scans, [], `${name}: total`)
+      t.ok(total.rows <= FEW, `${name}: the total looks at ${total.rows} rows`)
+    }
+  })
+
+  await t.test('reads by id look at the rows they answer', async (t) => {
+    const ids = Array.from({ length: 100 }, (_, i) => `id-${i * 7 + 1}`)
+    const { scans, rows } = await looked(async () => {
+      await store.tokens.read(TENANT, ['id-1'], NOW)
+      await store.tokens.read(TENANT, ids, NOW)
+    })
+    t.strictSame(scans, [])
+    t.equal(rows, 100)
+  })
+
+  await t.test('logs are listed and counted along an index, at any page', async (t) => {
+    const time = { from: NOW + 100_000, to: NOW + 2_000_000 }
+    for (const filter of [
+      {},
+      { entityType: 'card' },
+      { entityId: 'busy' },
+      { entityId: 'e-7' },
+      { entityType: 'card', entityId: 'busy' },
+      time,
+      { ...time, entityType: 'card' },
+      { ...time, entityId: 'busy' },
+    ]) {
+      const name = JSON.stringify(filter)
+      const { scans, rows } = await looked(async () => {
+        await store.logs.list({ tenantId: TENANT, ...filter, size: 20 })
+        await store.logs.list({ tenantId: TENANT, ...filter, size: 20, offset: 400 })
+        await store.logs.list({
+          tenantId: TENANT,
+          ...filter,
+          size: 20,
+          after: { created_at: NOW + 500_000, seq: 500 },
+        })
+        await store.logs.count({ tenantId: TENANT, ...filter })
+      })
+      t.strictSame(scans, [], name)
+      t.ok(rows <= FEW, `${name}: looks at ${rows} rows`)
+    }
+  })
+})
