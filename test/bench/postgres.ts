@@ -40,7 +40,7 @@ const summed = (cpu: Readonly<Record<string, number>>): Readonly<Record<string, 
 
 try {
   const { figures, bulk } = await benchSidevault(
-    { sizes: [10_000], seconds, concurrencies: [8, 32] },
+    { sizes: [10_000], seconds, warmSeconds: 10, concurrencies: [8, 32] },
     { name: 'PostgreSQL', env: { SIDEVAULT_STORE: await server.database() }, beside: backends },
   )
   const text = table(

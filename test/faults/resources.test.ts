@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from 'node:child_process'
+import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -8,6 +8,7 @@ import t, { type Test } from 'tap'
 import { postgresMissing, startPostgres } from '../kit/postgres.ts'
 import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
+import { smallDisk } from './disk.ts'
 
 const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 const PATIENCE = 45_000
@@ -32,24 +33,6 @@ const verified = (sidevault: Sidevault, t: Test) => {
     encoding: 'utf8',
   })
   t.equal(status, 0, `${stdout}${stderr}`)
-}
-
-/** A small file system in memory, or why there is none. */
-const smallDisk = (mebibytes: number): { path: string; unmount: () => void } | string => {
-  const path = mkdtempSync(join(tmpdir(), 'sidevault-disk-'))
-  const options = ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path]
-  const { status, stderr } = spawnSync('mount', options, { encoding: 'utf8' })
-  if (status !== 0) {
-    rmSync(path, { recursive: true })
-    return `no file system can be mounted here (needs root): ${stderr.trim()}`
-  }
-  return {
-    path,
-    unmount: () => {
-      execFileSync('umount', ['-l', path])
-      rmSync(path, { recursive: true, force: true })
-    },
-  }
 }
 
 const disk = smallDisk(48)

@@ -1,0 +1,115 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { renameSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t from 'tap'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+const SHIFTED = pathToFileURL(fileURLToPath(new URL('clock-shift.js', import.meta.url))).href
+const HOUR = 3_600_000
+const PATIENCE = 45_000
+
+t.test(
+  'a clock that jumps by hours, forward and back, costs nothing but what it says is over',
+  { timeout: 240_000 },
+  async (t) => {
+    const file = join(t.testdir(), 'shift')
+    const shiftTo = (ms: number): void => {
+      writeFileSync(`${file}.new`, String(ms))
+      renameSync(`${file}.new`, file)
+    }
+    shiftTo(0)
+    const sidevault = await startSidevault({
+      env: {
+        NODE_OPTIONS: `--import=${SHIFTED}`,
+        CLOCK_SHIFT: file,
+        SIDEVAULT_RATE_LIMIT_KEY: '60000',
+        SIDEVAULT_LOG_LEVEL: 'warn',
+      },
+    })
+    t.teardown(() => sidevault.stop())
+    const key = await sidevault.application({ permissions: ALL_TOKEN_PERMISSIONS })
+    const create = (body: object, idempotency?: string) =>
+      sidevault.call('POST', '/tokens', {
+        key,
+        body,
+        ...(idempotency === undefined ? {} : { headers: { 'svc-idempotency-key': idempotency } }),
+      })
+    const read = async (id: string) => (await sidevault.call('GET', `/tokens/${id}`, { key })).status
+    const disclose = (id: string) =>
+      sidevault.call('POST', '/proxy', {
+        key,
+        headers: { 'svc-proxy-url': 'https://demo.sidevault.test' },
+        body: { v: `{{ ${id} }}` },
+      })
+    const newest = async (): Promise<string> =>
+      (await sidevault.call('GET', '/v2/tokens?size=1', { key })).json.data[0].id
+
+    const probe: string = (await create({ data: 'probe' })).json.id
+    /** Jumps, and waits until the admin and the gateway go by it. */
+    const jump = async (ms: number): Promise<void> => {
+      shiftTo(ms)
+      const about = Date.now() + ms
+      await until(
+        'the new time counts',
+        async () => {
+          const { json } = await create({ data: 'what time is it' })
+          return Math.abs(Date.parse(json?.created_at) - about) < HOUR / 4
+        },
+        PATIENCE,
+      )
+      // Who has called before a clock is put back may have to wait for a moment.
+      await until('calls are let through', async () => (await disclose(probe)).status === 200, PATIENCE)
+    }
+    /** Everything that goes on under any clock. */
+    const goesOn = async (what: string): Promise<string> => {
+      const made = await create({ data: what })
+      t.equal(made.status, 201, `${what}: a create`)
+      t.equal(await newest(), made.json.id, `${what}: the newest one is first in lists`)
+      const shown = await disclose(made.json.id)
+      t.equal(shown.status, 200, `${what}: a disclosure`)
+      t.match(shown.text, what)
+      await until(
+        'the logs tell of it',
+        async () => {
+          const path = `/logs?entity_id=${made.json.id}`
+          const { json } = await sidevault.call('GET', path, { key: sidevault.managementKey })
+          return json?.data?.length >= 2
+        },
+        PATIENCE,
+      )
+      return made.json.id
+    }
+
+    const forGood = await goesOn('now')
+    const inAnHour = new Date(Date.now() + HOUR).toISOString()
+    const expiring = (await create({ data: 'for an hour', expires_at: inAnHour })).json.id
+    const idempotency = randomUUID()
+    const first = (await create({ data: 'once' }, idempotency)).json.id
+
+    await jump(2 * HOUR)
+    const later = await goesOn('two hours later')
+    t.equal(await read(expiring), 404, 'what has expired by the clock is gone')
+    t.equal(await read(forGood), 200)
+    t.equal((await create({ data: 'once' }, idempotency)).json.id, first, 'an answer that is kept for a day')
+
+    await jump(-3 * HOUR)
+    const earlier = await goesOn('three hours ago')
+    for (const id of [forGood, later, earlier, first]) t.equal(await read(id), 200, 'nothing is lost')
+    t.equal((await create({ data: 'once' }, idempotency)).json.id, first)
+    const calls = await Promise.all(Array.from({ length: 40 }, () => read(forGood)))
+    t.strictSame([...new Set(calls)], [200], 'no limit holds for hours')
+
+    await jump(0)
+    await goesOn('now again')
+    for (const id of [forGood, later, earlier, first]) t.equal(await read(id), 200)
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+      env: { PATH: process.env.PATH, SIDEVAULT_DATA_DIR: sidevault.dataDir },
+      encoding: 'utf8',
+    })
+    t.equal(status, 0, `the journals hold: ${stdout}${stderr}`)
+  },
+)
