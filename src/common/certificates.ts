@@ -1,5 +1,11 @@
 /** What certificates and keys must be for Envoy to use them, told before it is given them. */
-import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto'
+import {
+  createPrivateKey,
+  createPublicKey,
+  type JsonWebKey,
+  type KeyObject,
+  X509Certificate,
+} from 'node:crypto'
 
 /** What is wrong, as the end of a sentence that begins with the name of what holds it. */
 export type PemFault = string
@@ -11,6 +17,7 @@ const CERTIFICATES = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\r\n\t ]+-----END 
 /** Curves and sizes that Envoy takes (BoringSSL). */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 const RSA_BITS = [2048, 8192] as const
+const LARGEST_EXPONENT = 2n ** 32n
 
 /** The certificates of a PEM text, in its order. Throws PemError. */
 const parse = (pem: string): X509Certificate[] => {
@@ -55,6 +62,36 @@ const chainOf = (pem: string, now: number): X509Certificate => {
   return leaf
 }
 
+const numberIn = (jwk: JsonWebKey, name: keyof JsonWebKey): bigint =>
+  BigInt(`0x0${Buffer.from(String(jwk[name] ?? ''), 'base64url').toString('hex')}`)
+
+/** BoringSSL checks what OpenSSL takes as it is: two primes, and numbers that fit together (RFC 8017 §3.2). */
+const isSound = (jwk: JsonWebKey): boolean => {
+  const of = (name: keyof JsonWebKey) => numberIn(jwk, name)
+  const [n, e, d, p, q] = [of('n'), of('e'), of('d'), of('p'), of('q')]
+  if (p < 3n || q < 3n || p * q !== n) return false
+  const [dp, dq] = [d % (p - 1n), d % (q - 1n)]
+  const inverse = (e * dp) % (p - 1n) === 1n && (e * dq) % (q - 1n) === 1n
+  return inverse && of('dp') === dp && of('dq') === dq && (of('qi') * q) % p === 1n
+}
+
+/** As others read it: curves by their names, since BoringSSL takes no parameters. Throws for a key that is none. */
+const privateAsNamed = (jwk: JsonWebKey): Buffer =>
+  createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'der' })
+
+const isNamed = (key: KeyObject): boolean => {
+  const jwk = key.export({ format: 'jwk' })
+  try {
+    return key.type === 'private'
+      ? privateAsNamed(jwk).equals(key.export({ type: 'pkcs8', format: 'der' }))
+      : createPublicKey({ key: jwk, format: 'jwk' })
+          .export({ type: 'spki', format: 'der' })
+          .equals(key.export({ type: 'spki', format: 'der' }))
+  } catch {
+    return false
+  }
+}
+
 const keyOf = (pem: string): KeyObject => {
   let key: KeyObject
   try {
@@ -62,13 +99,17 @@ const keyOf = (pem: string): KeyObject => {
   } catch {
     throw new PemError('is no PEM private key without a passphrase')
   }
-  const { namedCurve = '', modulusLength = 0 } = key.asymmetricKeyDetails ?? {}
+  const { namedCurve = '', modulusLength = 0, publicExponent = 0n } = key.asymmetricKeyDetails ?? {}
   const [least, most] = RSA_BITS
   const good =
     key.asymmetricKeyType === 'rsa'
       ? modulusLength >= least && modulusLength <= most
       : key.asymmetricKeyType === 'ec' && CURVES.includes(namedCurve)
   if (!good) throw new PemError(`is neither RSA of ${least} to ${most} bits nor EC on P-256, P-384 or P-521`)
+  if (publicExponent > LARGEST_EXPONENT) throw new PemError(`has a public exponent above ${LARGEST_EXPONENT}`)
+  if (key.asymmetricKeyType === 'rsa' && !isSound(key.export({ format: 'jwk' })))
+    throw new PemError('is an RSA key of more than two primes, or one whose numbers do not fit together')
+  if (!isNamed(key)) throw new PemError('gives its curve by parameters instead of by name')
   return key
 }
 
@@ -79,8 +120,11 @@ export const identityFaults = (
 ): { readonly certificate?: PemFault; readonly key?: PemFault } => {
   const leaf = attempt(() => chainOf(certificate, now))
   const secret = attempt(() => keyOf(key))
-  const foreign = 'value' in leaf && 'value' in secret && !leaf.value.checkPrivateKey(secret.value)
+  const both = 'value' in leaf && 'value' in secret ? { leaf: leaf.value, secret: secret.value } : undefined
+  const foreign = both !== undefined && !both.leaf.checkPrivateKey(both.secret)
+  const unnamed = both !== undefined && !foreign && !isNamed(both.leaf.publicKey)
   return {
+    ...(unnamed ? { certificate: 'gives its curve by parameters instead of by name' } : {}),
     ...('fault' in leaf ? { certificate: leaf.fault } : {}),
     ...('fault' in secret ? { key: secret.fault } : {}),
     ...(foreign ? { key: 'does not belong to the certificate' } : {}),

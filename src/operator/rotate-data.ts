@@ -124,7 +124,9 @@ export const retireData = async (deps: RotateDeps, tenantId: string): Promise<bo
   }
   const versions = older.map(({ version }) => version).join(', ')
   await vault.record(tenantId, 'tenant', tenantId, `Data key versions ${versions} destroyed`)
-  const closed = (await vault.store.keys.keys(tenantId)).filter(({ purpose }) => purpose === CLOSED)
+  const closed = (await vault.store.keys.keys(tenantId)).filter(
+    ({ purpose, version }) => purpose === CLOSED && version <= last,
+  )
   await vault.store.keys.remove([...older, ...closed])
   print(`retired ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
   return true

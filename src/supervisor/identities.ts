@@ -1,6 +1,8 @@
 /** Certificates of stored proxies that Envoy has clusters for: those that are in use. They are in memory only. */
+import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
+import { NotTaken } from '../control-plane/discovery.ts'
 import type { BootstrapOptions, DestinationIdentity } from '../control-plane/options.ts'
 import type { Control } from './control.ts'
 
@@ -10,6 +12,11 @@ const SWEEP_MS = 60_000
 
 /** Each is a cluster with its own guards, and Envoy is told of all when one comes. */
 const MOST = { all: 200, ofOwner: 50 }
+
+/** Certificates that Envoy refused are remembered: others have another name, so that these stay refused. */
+const REMEMBERED = 2_000
+/** ms in which a tenant whose certificates were refused may bring no others: each refusal costs all a change. */
+const PENALTY_MS = 10_000
 
 export interface OwnedIdentity extends DestinationIdentity {
   /** The tenant, whose use is limited. */
@@ -45,6 +52,8 @@ export const createIdentities = (
 ): Identities => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
   const waiting = new Map<string, OwnedIdentity>()
+  const refusals = new LRUCache<string, NotTaken>({ max: REMEMBERED })
+  const penalties = new LRUCache<string, number>({ max: REMEMBERED })
 
   const forgetIdle = () => {
     for (const [name, { usedAt }] of known) if (usedAt <= clock.now() - IDLE_MS) known.delete(name)
@@ -60,6 +69,10 @@ export const createIdentities = (
   }
 
   const admit = ({ name, owner }: OwnedIdentity) => {
+    const refusal = refusals.get(name)
+    if (refusal !== undefined) throw refusal
+    if (!known.has(name) && clock.now() < (penalties.get(owner) ?? 0))
+      throw new Error('certificates of this tenant were refused a moment ago')
     forgetIdle()
     const others = [...known].filter(([other]) => other !== name)
     const ofOwner = others.filter(([, one]) => one.owner === owner)
@@ -97,6 +110,10 @@ export const createIdentities = (
         await add(identity)
       } catch (error) {
         known.delete(identity.name)
+        if (error instanceof NotTaken && error.refused.length > 0) {
+          refusals.set(identity.name, error)
+          penalties.set(identity.owner, clock.now() + PENALTY_MS)
+        }
         throw error
       }
     },

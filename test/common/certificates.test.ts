@@ -1,4 +1,4 @@
-import { generateKeyPairSync } from 'node:crypto'
+import { createPrivateKey, generateKeyPairSync, generatePrimeSync, type JsonWebKey } from 'node:crypto'
 import t from 'tap'
 import { authorityFault, describeCertificates, identityFaults } from '../../src/common/certificates.ts'
 import { createAuthority } from '../kit/authority.ts'
@@ -43,6 +43,50 @@ t.test('each fault is named, and never quotes a key', async (t) => {
   for (const unusable of [small, edwards, curve])
     t.match(faults(cert, String(unusable)), { key: /^is neither RSA of 2048 to 8192 bits nor EC/ })
   t.match(faults(cert, foreign.cert), { key: /^is no PEM private key/ })
+})
+
+/** An RSA key with this exponent; Node itself makes none above 2³². */
+const rsaOf = (e: bigint): JsonWebKey => {
+  const prime = (): bigint => {
+    const found = generatePrimeSync(1024, { bigint: true })
+    return (found - 1n) % e === 0n ? prime() : found
+  }
+  const inverse = (value: bigint, modulus: bigint): bigint => {
+    let [a, b, x, y] = [value % modulus, modulus, 1n, 0n]
+    while (b !== 0n) [a, b, x, y] = [b, a % b, y, x - (a / b) * y]
+    return ((x % modulus) + modulus) % modulus
+  }
+  const [p, q] = [prime(), prime()]
+  const d = inverse(e, (p - 1n) * (q - 1n))
+  const numbers = { n: p * q, e, d, p, q, dp: d % (p - 1n), dq: d % (q - 1n), qi: inverse(q, p) }
+  const text = (value: bigint) => {
+    const hex = value.toString(16)
+    return Buffer.from(hex.length % 2 ? `0${hex}` : hex, 'hex').toString('base64url')
+  }
+  return {
+    kty: 'RSA',
+    ...Object.fromEntries(Object.entries(numbers).map(([name, value]) => [name, text(value)])),
+  }
+}
+
+t.test('keys that only Envoy would refuse are refused before', (t) => {
+  const keyFault = (jwk: JsonWebKey) =>
+    faults(cert, String(createPrivateKey({ key: jwk, format: 'jwk' }).export(pem))).key
+  t.match(keyFault(rsaOf(65_537n)), 'does not belong to the certificate')
+  t.match(keyFault(rsaOf(2n ** 40n + 15n)), /public exponent above 4294967296/)
+  const sound = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })
+  t.match(keyFault(sound), 'does not belong to the certificate')
+  for (const member of ['d', 'dp', 'dq', 'qi'] as const)
+    t.match(keyFault({ ...sound, [member]: sound.e }), /numbers do not fit together/, member)
+  for (const namedCurve of ['P-256', 'P-384', 'P-521']) {
+    const named = generateKeyPairSync('ec', { namedCurve }).privateKey.export(pem)
+    t.match(faults(cert, String(named)), { key: 'does not belong to the certificate' })
+    const spelled = generateKeyPairSync('ec', { namedCurve, paramEncoding: 'explicit' }).privateKey.export(
+      pem,
+    )
+    t.match(faults(cert, String(spelled)), { key: 'gives its curve by parameters instead of by name' })
+  }
+  t.end()
 })
 
 t.test('certificates are described by subject, fingerprint and end', (t) => {

@@ -1,4 +1,5 @@
 import t from 'tap'
+import { NotTaken } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import { createIdentities, parseIdentity } from '../../src/supervisor/identities.ts'
 
@@ -16,7 +17,7 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
       const wanted = next(current)
       if (wanted === current) return
       changes++
-      if (wanted.identities?.some(({ name }) => refused.has(name))) throw new Error('refused')
+      if (wanted.identities?.some(({ name }) => refused.has(name))) throw new NotTaken(['clusters'])
       current = wanted
     })
     last = mine.catch(() => {})
@@ -73,6 +74,28 @@ t.test('one that Envoy refuses stops no other that came with it', async (t) => {
   )
   t.same(names().toSorted(), ['a', 'b'])
 })
+
+t.test(
+  'one that was refused is not tried again, and its tenant waits before it brings another',
+  async (t) => {
+    const { use, names, changes, pass, refused, close } = start({ all: 10, ofOwner: 10 })
+    t.teardown(close)
+    await use('mine')
+    for (const name of ['bad', 'worse']) refused.add(name)
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    const after = changes()
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    await t.rejects(use('worse'), /a moment ago/)
+    await use('mine')
+    t.equal(changes(), after, 'nobody waits for any of it')
+    await use('theirs', 'other')
+    pass(10_000)
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    t.equal(changes(), after + 1)
+    await use('good')
+    t.same(names().toSorted(), ['good', 'mine', 'theirs'])
+  },
+)
 
 t.test('what a gateway sends is an identity, or refused', (t) => {
   t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
