@@ -186,6 +186,10 @@ const program = (early?: Early): Command => {
  * `start`, processes that load already; those that it did not take are its caller's.
  */
 export const main = async (argv: readonly string[], early?: Early): Promise<void> => {
+  // Whoever reads may have seen enough (`| head`): what was asked for is still done.
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EPIPE') throw error
+  })
   try {
     await program(early).parseAsync(argv)
   } catch (error) {
