@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino'
+import { createLineWriter } from './line-writer.ts'
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>
 
@@ -25,13 +26,13 @@ const WARN = 40
 
 /** Standard error: lines are written some at a time, from warnings on at once. A killed process loses what it had gathered. */
 const gathered = () => {
-  const file = pino.destination({ fd: 2, sync: true })
+  const lines = createLineWriter(process.stderr)
   let text = ''
   let timer: NodeJS.Timeout | undefined
   const flush = () => {
     clearTimeout(timer)
     timer = undefined
-    if (text !== '') file.write(text)
+    if (text !== '') lines.write(text)
     text = ''
   }
   process.once('exit', flush)
