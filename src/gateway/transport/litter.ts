@@ -5,8 +5,8 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes received between two collections; two or three times as much is left behind by then. */
-const EVERY = 20_971_520
+/** Bytes received between two collections; three or four times as much is left behind by then. */
+const EVERY = 10_485_760
 
 type Collect = (options: { readonly type: 'minor' }) => void
 
