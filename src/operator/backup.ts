@@ -11,6 +11,7 @@ import { openSnapshot } from '../store/copy/open.ts'
 import type { Cell, CopyTable } from '../store/copy/types.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
 import { type Print, withVault } from './open-vault.ts'
+import { createProgress } from './progress.ts'
 
 /** Version of the file's form (README of this folder). */
 export const BACKUP_FORMAT = 1
@@ -27,14 +28,16 @@ const writeTable = async (
   lines: LineWriter,
   table: CopyTable,
   rows: AsyncIterable<readonly (readonly Cell[])[]>,
+  print: Print,
 ): Promise<number> => {
   await lines.write({ table: table.name, columns: table.columns })
   const emptied = table.columns.map(({ name }) => table.name === 'tokens' && EMPTIED.includes(name))
   let count = 0
+  const progress = createProgress(print)
   for await (const batch of rows)
     for (const row of batch) {
       await lines.write(row.map((value, at) => (emptied[at] ? null : cell(value))))
-      count++
+      progress(table.name, ++count)
     }
   return count
 }
@@ -95,7 +98,7 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
         })
         for (const table of snapshot.tables)
           if (!LEFT_OUT.includes(table.name))
-            rows[table.name] = await writeTable(lines, table, snapshot.rows(table))
+            rows[table.name] = await writeTable(lines, table, snapshot.rows(table), print)
       } finally {
         await snapshot.close()
       }

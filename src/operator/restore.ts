@@ -11,6 +11,7 @@ import { SCHEMA_VERSION } from '../store/migrations/index.ts'
 import { BACKUP_FORMAT } from './backup.ts'
 import { damagedFile, readLines } from './backup-file.ts'
 import type { Print } from './open-vault.ts'
+import { createProgress } from './progress.ts'
 import { type Staged, stage } from './staged.ts'
 
 /** Rows that are written together, and about how many bytes they may hold. */
@@ -60,6 +61,7 @@ const same = (one: unknown, other: unknown): boolean => {
 const load = async (
   path: string,
   { folder, target: openTarget }: Staged,
+  print: Print,
 ): Promise<{ readonly head: Head; readonly end: Readonly<Record<string, unknown>> }> => {
   let head: Head | undefined
   let target: CopyTarget | undefined
@@ -70,9 +72,13 @@ const load = async (
   let end: Record<string, unknown> | undefined
   const files: Record<string, number> = {}
   let name = ''
+  let copied = 0
+  const progress = createProgress(print)
 
   const flush = async () => {
     if (table !== undefined && rows.length > 0) await target?.insert(table, rows)
+    copied += rows.length
+    if (table !== undefined) progress(table.name, copied)
     rows = []
     bytes = 0
   }
@@ -95,6 +101,7 @@ const load = async (
       } else if (!isObject(line)) throw damagedFile(path)
       else if (typeof line.table === 'string') {
         await flush()
+        copied = 0
         table = { name: line.table, columns: line.columns as CopyTable['columns'] }
       } else if (typeof line.file === 'string') {
         await flush()
@@ -165,7 +172,7 @@ export const runRestore = async (
   if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
   const staged = await stage(config)
   try {
-    const { head, end } = await load(path, staged)
+    const { head, end } = await load(path, staged, print)
     const found = await verify(config, staged, end)
     if ('faults' in found && found.faults.length > 0) {
       for (const fault of found.faults) print(`BROKEN  ${fault}`)
