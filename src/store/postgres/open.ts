@@ -19,7 +19,7 @@ import { createPostgresWriter } from './writer.ts'
 
 /** What an operator may set (config.ts). */
 export interface PostgresSettings extends PostgresLimits {
-  /** Connections for requests: four of seven read, the others write. */
+  /** Connections for requests, two at least: four of seven read, the others write. */
   readonly connections: number
 }
 
@@ -127,7 +127,7 @@ export const openPostgres = async (
   }
   const pool = (size: number) =>
     openPool({ log }, { address, size, maxWaiting: MAX_WAITING, limits: settings })
-  const reading = Math.ceil((settings.connections * 4) / 7)
+  const reading = Math.max(1, Math.floor((settings.connections * 4) / 7))
   const readers = pool(mode === 'read-only' ? settings.connections : reading)
   const session = readSession(readers)
   const writer =
