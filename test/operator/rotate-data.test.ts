@@ -225,6 +225,14 @@ t.test('while old versions are destroyed, and after it, nothing is written under
         `${name} ${when}`,
       )
   }
+  const dying = operating(service, {
+    tokens: async () => {
+      throw new Error('killed')
+    },
+  })
+  await t.rejects(retireData(dying.deps, tenantId), { message: 'killed' })
+  await refused('when a command was killed')
+  t.same(Object.keys(await versionsIn(service)), ['2'], 'what it left is whole')
   const { deps } = operating(service, {
     tokens: async (...page) => {
       await refused('while they are looked for')
