@@ -172,22 +172,26 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
         })
       },
       finish: async (sequences) => {
-        for (const reference of references)
-          await client.query(reference).catch((thrown) => {
-            throw copyFault(thrown, 'rows refer to rows that are missing')
-          })
-        for (const [table, sequence] of await numbersOf(client))
-          if ((sequences[table] ?? 0) > 0)
-            await client.query('select setval($1, $2)', [sequence, sequences[table]])
-        const counts: [string, number][] = []
-        for (const name of known.keys())
-          counts.push([
-            name,
-            (await client.query(`select count(*) as rows from ${quoted(name)}`)).rows[0].rows,
-          ])
-        await applySteps(client, now, schema, SCHEMA_VERSION)
-        await raiseWalls(client)
-        return Object.fromEntries(counts)
+        try {
+          for (const reference of references)
+            await client.query(reference).catch((thrown) => {
+              throw copyFault(thrown, 'rows refer to rows that are missing')
+            })
+          for (const [table, sequence] of await numbersOf(client))
+            if ((sequences[table] ?? 0) > 0)
+              await client.query('select setval($1, $2)', [sequence, sequences[table]])
+          const counts: [string, number][] = []
+          for (const name of known.keys())
+            counts.push([
+              name,
+              (await client.query(`select count(*) as rows from ${quoted(name)}`)).rows[0].rows,
+            ])
+          await applySteps(client, now, schema, SCHEMA_VERSION)
+          await raiseWalls(client)
+          return Object.fromEntries(counts)
+        } catch (thrown) {
+          throw fromPostgres(thrown)
+        }
       },
       store: assembleStore(
         { session: transactionSession(client, { serviceWide: true }), writer: readOnlyWriter },
