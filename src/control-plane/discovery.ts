@@ -71,6 +71,7 @@ interface Served {
 export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery => {
   let snapshot: Snapshot | undefined
   let changes = 0
+  let closed = false
   const served = new Map<Kind, Served>(
     KIND_NAMES.map((kind) => [
       kind,
@@ -113,7 +114,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   const settled = (limitMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const look = () => {
-        const now = outcome()
+        const now = closed ? [] : outcome()
         if (now === 'open') return
         done()
         if (now === 'taken') resolve()
@@ -122,7 +123,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       const late = setTimeout(() => {
         done()
         reject(new NotTaken([]))
-      }, limitMs).unref()
+      }, limitMs)
       const done = () => {
         clearTimeout(late)
         watching.delete(look)
@@ -182,6 +183,10 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
         refused: refusals,
         ageMs: clock.now() - since,
       })),
-    close: () => tell(waiting),
+    close: () => {
+      closed = true
+      tell(waiting)
+      tell(watching)
+    },
   }
 }

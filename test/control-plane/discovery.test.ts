@@ -123,3 +123,10 @@ t.test('a new Envoy gets all of it, and serving ends when none asks', async (t) 
   t.ok(reborn.has.has('routes'))
   await t.rejects(discovery.serve(snapshotOf('b'), 1), /in time/)
 })
+
+t.test('serving ends with the discovery', async (t) => {
+  const discovery = createDiscovery({ clock: { now: () => 0 } })
+  const served = discovery.serve(snapshotOf('a'), LONG)
+  discovery.close()
+  await t.rejects(served, /did not take/)
+})
