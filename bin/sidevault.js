@@ -48,6 +48,7 @@ const main = async () => {
   if (needs.envoy) process.env.ENVOY_BIN = await ensureEnvoy(root)
   if (command === 'test' && !asksForHelp)
     return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
+  await import('./quick-resolve.js')
   const { enableCompileCache } = await import('node:module') // Node 20 has none
   process.env.NODE_COMPILE_CACHE = join(root, '.cache', 'compiled') // for the processes below this one
   enableCompileCache(process.env.NODE_COMPILE_CACHE)

@@ -7,6 +7,7 @@ import type { Order, ProcessStart, Report } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
+const QUICK_RESOLVE = new URL('../../bin/quick-resolve.js', import.meta.url).href
 
 /** MiB that objects, new and old, may take before the first collection: a start makes many, and most of them stay. */
 const ROOM = ['--min-semi-space-size=16', '--initial-old-space-size=64']
@@ -19,7 +20,7 @@ export const forkProcess = (
   fork(ENTRY, kind === undefined ? [] : [kind], {
     env: kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: ROOM,
+    execArgv: [...ROOM, '--import', QUICK_RESOLVE],
     detached: true, // Ctrl-C is for the supervisor, which ends its children in order
   })
 
