@@ -9,10 +9,7 @@ import { StartError } from './start-error.ts'
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 const QUICK_RESOLVE = new URL('../../bin/quick-resolve.js', import.meta.url).href
 
-/**
- * MiB of new objects between two collections from the beginning on: a start makes many, and most of them stay. Others wait
- * for the admin process; a gateway, which uploads go through, keeps its memory small.
- */
+/** MiB of new objects between two collections from the beginning on: a start makes many, and most of them stay. */
 const YOUNG = '--min-semi-space-size=16'
 
 /** A process of ours that waits for its `start` order, having loaded what `kind` needs; without one: what any needs. */
@@ -23,7 +20,7 @@ export const forkProcess = (
   fork(ENTRY, kind === undefined ? [] : [kind], {
     env: kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env,
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [...(kind === 'admin' ? [YOUNG] : []), '--import', QUICK_RESOLVE],
+    execArgv: [YOUNG, '--import', QUICK_RESOLVE],
     detached: true, // Ctrl-C is for the supervisor, which ends its children in order
   })
 

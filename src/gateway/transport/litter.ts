@@ -8,7 +8,10 @@ import { runInNewContext } from 'node:vm'
 /** Bytes received between two collections; three or four times as much is left behind by then. */
 const EVERY = 10_485_760
 
-type Collect = (options: { readonly type: 'minor' }) => void
+/** Bytes that heap and buffers may grow by before all of it is gone through: what is in use during two collections grows old. */
+const AGED = 16_777_216
+
+type Collect = (options: { readonly type: 'minor' | 'major' }) => void
 
 /** V8's own `gc`, which nobody else gets to see; undefined where it is not to be had. */
 const exposed = (): Collect | undefined => {
@@ -18,16 +21,27 @@ const exposed = (): Collect | undefined => {
   return typeof collect === 'function' ? (collect as Collect) : undefined
 }
 
-/** To be told of bytes received; collects young objects each time that there were enough of them. */
+const size = (): number => {
+  const { heapTotal, arrayBuffers } = process.memoryUsage()
+  return heapTotal + arrayBuffers
+}
+
+/**
+ * To be told of bytes received; each time that there were enough of them it collects young objects, or old ones too when
+ * many have grown old, so that uploads need little memory.
+ */
 export const createLitter = (
   collect: Collect | undefined = exposed(),
   every: number = EVERY,
 ): ((bytes: number) => void) => {
   let left = every
+  let most = size() + AGED
   return (bytes) => {
     left -= bytes
     if (left > 0) return
     left = every
-    collect?.({ type: 'minor' })
+    const old = size() > most
+    collect?.({ type: old ? 'major' : 'minor' })
+    if (old) most = size() + AGED
   }
 }
