@@ -7,6 +7,9 @@ import type { FaultWorld } from './world.ts'
 const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
 const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key is being answered/
+/** The database was killed between a commit and its answer: the caller is told to look, and to use a new key. */
+const NOT_KNOWN =
+  /"status":409,"detail":"Whether the first request with this idempotency key was carried out is not known/
 /** Everything has its deadline far below this (ms). */
 const HANGS = 90_000
 /** ms between two calls of a lane: the faults are to be met, not the machine's limits. */
@@ -57,7 +60,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const count = (what: string) => refused.set(what, (refused.get(what) ?? 0) + 1)
   let running = true
 
-  /** The answer, or undefined for one that failed as it may. */
+  /** The last answer that there will be to this call, or undefined for one that failed as it may. */
   const attempt = async (what: string, call: Promise<Answer>): Promise<Answer | undefined> => {
     const late = new AbortController()
     const hangs = delay(HANGS, 'hangs' as const, { signal: late.signal, ref: false }).catch(() => undefined)
@@ -65,7 +68,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
     late.abort()
     if (answer === 'hangs') violations.push(`${what} did not end within ${HANGS} ms`)
     else if (answer === undefined) count('connection')
-    else if (answer.status < 300) return answer
+    else if (answer.status < 300 || NOT_KNOWN.test(answer.text)) return answer
     else if (EXPECTED.has(answer.status) || IN_PROGRESS.test(answer.text)) count(String(answer.status))
     else violations.push(`${what}: ${answer.status} ${answer.text.slice(0, 300)}`)
     return undefined
@@ -111,7 +114,8 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
         const replica = replicas[(lane + tries) % replicas.length] as Sidevault
         const answer = await created(replica, idempotency, unique)
         if (answer) {
-          acknowledged.push({ key: idempotency, unique, id: answer.json.id })
+          if (answer.status < 300) acknowledged.push({ key: idempotency, unique, id: answer.json.id })
+          else count('not known')
           break
         }
         if (!running && tries > 20) break
