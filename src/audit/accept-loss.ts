@@ -1,14 +1,17 @@
-import { type FileHandle, link, open, rename } from 'node:fs/promises'
+import { link, open, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Clock } from '../common/clock.ts'
 import { newId } from '../common/ids.ts'
 import type { LogStore } from '../store/types.ts'
 import { acceptance } from './accepted.ts'
+import { ANCHOR } from './anchor.ts'
 import type { ChainFault, ChainPlace } from './chain-reader.ts'
+import { readKept } from './kept.ts'
 import { type Mac, writeLine } from './line.ts'
 import { lockJournal } from './lock.ts'
-import { listSegments, type Segment, segmentOf } from './segments.ts'
+import { type Segment, segmentOf } from './segments.ts'
 import { walk } from './walk.ts'
+import { syncDirectory, writeSynced } from './write-synced.ts'
 
 export interface LossDeps {
   readonly mac: Mac
@@ -26,6 +29,8 @@ export interface Loss {
   readonly last: number
   /** Files that hold something behind `place`. */
   readonly segments: readonly Segment[]
+  /** Whether the anchor does not hold either: the chain begins anew. */
+  readonly anchor: boolean
 }
 
 /** The loss of a journal; undefined when all of it holds, or ends in half a line that the next start removes. */
@@ -35,28 +40,15 @@ export const findLoss = async (
   name: string,
 ): Promise<Loss | undefined> => {
   const position = await logs.position(name)
-  const segments = (await listSegments(directory)).get(name) ?? []
-  const { place, fault, torn } = await walk(mac, name, segments, position)
+  const kept = await readKept(mac, directory, name)
+  const { place, fault, torn } = await walk(mac, name, kept, position)
   if (fault === undefined || torn) return undefined
   return {
     fault,
     place,
     last: Math.max(place.seq, position?.seq ?? 0),
-    segments: segments.filter(({ number }) => number >= place.segment),
-  }
-}
-
-const synced = async (
-  path: string,
-  flags: string,
-  work: (file: FileHandle) => Promise<void>,
-): Promise<void> => {
-  const file = await open(path, flags, 0o600)
-  try {
-    await work(file)
-    await file.sync()
-  } finally {
-    await file.close()
+    segments: kept.segments.filter(({ number }) => number >= place.segment),
+    anchor: kept.fault?.file === name + ANCHOR,
   }
 }
 
@@ -90,7 +82,7 @@ export const acceptLoss = async (
   try {
     const loss = await findLoss(deps, directory, name)
     if (loss === undefined) return undefined
-    const { fault, place, last, segments } = loss
+    const { fault, place, last, segments, anchor } = loss
     const now = deps.clock.now()
     const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
     // From the end: files must be numbered without a gap whenever this is interrupted.
@@ -104,10 +96,14 @@ export const acceptLoss = async (
     const { line } = writeLine(deps.mac, place.hash, last + 1, record)
     const fresh = join(directory, `${name}.accepting`)
     const kept = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
-    await synced(fresh, 'w', (file) => file.writeFile(Buffer.concat([kept, Buffer.from(line)])))
+    await writeSynced(fresh, Buffer.concat([kept, Buffer.from(line)]))
+    // An anchor counts until here: without it the files behind it would be no chain.
+    if (anchor) await rename(join(directory, name + ANCHOR), join(directory, name + ANCHOR + suffix))
     await rename(fresh, path)
-    await synced(directory, 'r', async () => {})
-    return segments.map(({ file }) => file + suffix)
+    await syncDirectory(directory)
+    return [...segments.map(({ file }) => file), ...(anchor ? [name + ANCHOR] : [])].map(
+      (file) => file + suffix,
+    )
   } finally {
     unlock()
   }

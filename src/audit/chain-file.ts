@@ -1,4 +1,13 @@
-import { closeSync, constants, fstatSync, fsyncSync, ftruncateSync, openSync, writeSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  constants,
+  fstatSync,
+  fsyncSync,
+  ftruncateSync,
+  openSync,
+  writeSync,
+} from 'node:fs'
 import { dirname } from 'node:path'
 import { AppError } from '../common/errors.ts'
 import { type Segment, segmentOf } from './segments.ts'
@@ -24,6 +33,9 @@ export const createSegment = (segment: Segment): number => {
 }
 
 export const openSegment = (segment: Segment): number => openSync(segment.path, O_WRONLY | O_APPEND)
+
+/** Ends the writing of a segment, by whichever process: it finds no permission before its next write. */
+export const sealSegment = ({ path }: Segment): void => chmodSync(path, 0o400)
 
 /** What a write did: bytes of whole lines that are now in the journal, and why it is not all of them. */
 export interface Written {
@@ -60,7 +72,7 @@ export class ChainFile {
     return this.#fd
   }
 
-  /** True once something else changed or removed the file: only a restart, which reads it again, helps. */
+  /** True once something else changed, sealed or removed the file: only a restart, which reads it again, helps. */
   get foreign(): boolean {
     return this.#foreign
   }
@@ -108,12 +120,16 @@ export class ChainFile {
 
   /** Throws when the file is not as this process left it. */
   check(): void {
-    const { size, nlink } = fstatSync(this.#fd)
-    if (nlink > 0 && (size === this.#size || this.#torn)) return
+    const { size, nlink, mode } = fstatSync(this.#fd)
+    const sealed = (mode & constants.S_IWUSR) === 0
+    if (!sealed && nlink > 0 && (size === this.#size || this.#torn)) return
     this.#foreign = true
+    const file = `The audit journal's file "${this.#segment.file}"`
     throw new AppError(
       'unavailable',
-      `The audit journal's file "${this.#segment.file}" was changed or removed by something else. Run "sidevault audit verify", then restart.`,
+      sealed
+        ? `${file} was sealed, so nothing is disclosed here: the store knows other records by its numbers. Another machine may use a copy of this data directory. Run "sidevault audit verify", then restart.`
+        : `${file} was changed or removed by something else. Run "sidevault audit verify", then restart.`,
     )
   }
 

@@ -37,16 +37,13 @@ const faultAt = (place: ChainPlace, file: string, reason: string): ChainFault =>
   reason,
 })
 
-/** Segment numbers must run on without a gap; the fault names the first file that is missing or doubled. */
+/** Segment numbers must run on from `place` without a gap; the fault names the first file that is missing. */
 export const gapIn = (segments: readonly Segment[], place: ChainPlace): ChainFault | undefined => {
-  for (const [index, segment] of segments.entries())
-    if (segment.number !== index + 1)
-      return {
-        file: segment.file,
-        line: 1,
-        seq: place.seq + 1,
-        reason: `the file numbered ${index + 1} is missing`,
-      }
+  for (const [index, { number, file }] of segments.entries()) {
+    const expected = place.segment + index
+    if (number !== expected)
+      return { file, line: 1, seq: place.seq + 1, reason: `the file numbered ${expected} is missing` }
+  }
   return undefined
 }
 

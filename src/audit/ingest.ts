@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
+import { sealSegment } from './chain-file.ts'
 import { type ChainFault, type ChainPiece, type ChainPlace, nextPiece } from './chain-reader.ts'
 import type { ChainLine, Mac } from './line.ts'
 import { allMissing, resume } from './resume.ts'
@@ -74,6 +75,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
   const { logs, mac, log } = deps
   const places = new Map<string, ChainPlace>()
   const broken = new Map<string, ChainFault>()
+  const forked = new Set<string>()
 
   const refuse = (journal: string, fault: ChainFault): void => {
     broken.set(journal, fault)
@@ -85,15 +87,24 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     options.onBroken?.(journal, fault)
   }
 
-  const ingestJournal = async (name: string, segments: readonly Segment[]): Promise<number> => {
+  /** No other process knows, so whoever writes it is stopped by the file, in each round: it may have begun another. */
+  const stopWriter = (name: string, newest: Segment): void => {
+    sealSegment(newest)
+    forked.add(name)
+  }
+
+  const ingestJournal = async (name: string, listed: readonly Segment[]): Promise<number> => {
+    let segments = listed
     let place = places.get(name)
-    if (place === undefined) {
-      const resumed = await resume(deps, name, segments)
+    // Files before the one that a process has read to are removed by another one that has read further.
+    if (place === undefined || place.segment < segments[0]!.number) {
+      const resumed = await resume(deps, options.directory, name)
       if ('reason' in resumed) {
         refuse(name, resumed)
         return 0
       }
-      place = resumed
+      place = resumed.place
+      segments = resumed.segments
     } else if (await idle(segments, place)) return 0
     let count = 0
     for (;;) {
@@ -101,6 +112,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       const rows = piece.lines.map((line) => rowOf(name, line))
       const fork = rows.length === 0 ? undefined : await logs.ingest(rows)
       if (fork !== undefined) {
+        stopWriter(name, segments.at(-1)!)
         refuse(name, forkAt(segments, piece, fork))
         return count
       }
@@ -118,8 +130,9 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     let count = 0
     const failures: unknown[] = []
     for (const [name, segments] of journals) {
-      if (broken.has(name)) continue
       try {
+        if (forked.has(name)) stopWriter(name, segments.at(-1)!)
+        if (broken.has(name)) continue
         count += await ingestJournal(name, segments)
       } catch (thrown) {
         // One journal that cannot be read must not hold up the others.

@@ -3,15 +3,24 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { follows } from './accepted.ts'
 import { ChainFile, createSegment, openSegment } from './chain-file.ts'
-import { claimedHash, claimedSeq, genesis, type Mac, readLine } from './line.ts'
-import { listSegments, readTail, type Segment, segmentOf } from './segments.ts'
+import type { ChainFault, ChainPlace } from './chain-reader.ts'
+import { readKept } from './kept.ts'
+import { claimedHash, claimedSeq, type Mac, readLine } from './line.ts'
+import { allMissing } from './resume.ts'
+import { readTail, type Segment, segmentOf } from './segments.ts'
 
-/** A journal that can be continued. `seq` and `hash` are those of its last record; 0 and the genesis when it has none. */
+/** A journal that can be continued. `seq` and `hash` are those of its last record, or those that it begins behind. */
 export interface Recovered {
   readonly file: ChainFile
   readonly seq: number
   readonly hash: string
 }
+
+const incomplete = (name: string, { file, reason }: ChainFault): AppError =>
+  new AppError(
+    'unavailable',
+    `The audit journal "${name}" is not whole (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit accept-loss --journal ${name}" keeps what is left as evidence and lets the service start.`,
+  )
 
 const brokenEnd = (segment: Segment): AppError =>
   new AppError(
@@ -19,11 +28,12 @@ const brokenEnd = (segment: Segment): AppError =>
     `The last record of the audit journal's file "${segment.file}" is not as it was written. Run "sidevault audit verify", and restore the file; if that cannot be done, "sidevault audit accept-loss --journal ${segment.name}" keeps the damaged part as evidence and lets the service start.`,
   )
 
-/** The last record of the chain, verified; segments without a line, which a crash may leave, are passed over. */
+/** The end of the chain, its record verified; segments without a line, which a crash may leave, are passed over. */
 const lastRecord = async (
   mac: Mac,
   segments: readonly Segment[],
-): Promise<{ readonly seq: number; readonly hash: string } | undefined> => {
+  start: ChainPlace,
+): Promise<{ readonly seq: number; readonly hash: string }> => {
   for (let index = segments.length - 1; index >= 0; index--) {
     const segment = segments[index]!
     const { last, before } = await readTail(segment)
@@ -31,13 +41,14 @@ const lastRecord = async (
     let previous = before
     for (let earlier = index - 1; previous === undefined && earlier >= 0; earlier--)
       previous = (await readTail(segments[earlier]!)).last
-    const previousHash = previous === undefined ? genesis(mac, segment.name) : claimedHash(previous)
+    const previousHash = previous === undefined ? start.hash : claimedHash(previous)
     const line = previousHash === undefined ? undefined : readLine(mac, previousHash, last)
-    const previousSeq = previous === undefined ? 0 : (claimedSeq(previous) ?? Number.POSITIVE_INFINITY)
+    const previousSeq =
+      previous === undefined ? start.seq : (claimedSeq(previous) ?? Number.POSITIVE_INFINITY)
     if (line === undefined || !follows(line, previousSeq)) throw brokenEnd(segment)
     return line
   }
-  return undefined
+  return start
 }
 
 /**
@@ -50,14 +61,16 @@ export const recover = async (
   name: string,
   limit: number,
 ): Promise<Recovered> => {
-  const segments = (await listSegments(directory)).get(name) ?? []
+  const { segments, start, anchor, fault } = await readKept(mac, directory, name)
+  if (fault !== undefined) throw incomplete(name, fault)
   const newest = segments.at(-1)
   if (newest === undefined) {
-    const segment = segmentOf(directory, name, 1)
+    if (anchor !== undefined) throw incomplete(name, allMissing(name, anchor.seq))
+    const segment = segmentOf(directory, name, start.segment)
     const file = new ChainFile(segment, createSegment(segment), 0, limit)
-    return { file, seq: 0, hash: genesis(mac, name) }
+    return { file, seq: start.seq, hash: start.hash }
   }
-  const last = await lastRecord(mac, segments)
+  const { seq, hash } = await lastRecord(mac, segments, start)
   const { end, size } = await readTail(newest)
   const fd = openSegment(newest)
   try {
@@ -68,11 +81,7 @@ export const recover = async (
       )
       ftruncateSync(fd, end)
     }
-    return {
-      file: new ChainFile(newest, fd, end, limit),
-      seq: last?.seq ?? 0,
-      hash: last?.hash ?? genesis(mac, name),
-    }
+    return { file: new ChainFile(newest, fd, end, limit), seq, hash }
   } catch (thrown) {
     closeSync(fd)
     throw thrown

@@ -1,11 +1,19 @@
 import { open } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
 import { isAcceptance } from './accepted.ts'
-import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-reader.ts'
-import { claimedHash, claimedSeq, genesis, type Mac } from './line.ts'
+import { ANCHOR } from './anchor.ts'
+import { type ChainFault, type ChainPlace, nextPiece } from './chain-reader.ts'
+import { readKept } from './kept.ts'
+import { claimedHash, claimedSeq, type Mac } from './line.ts'
 import { readLines, type Segment } from './segments.ts'
 
 const BATCH = 250
+
+/** A place in the files of a journal, and these files. */
+export interface Resumed {
+  readonly place: ChainPlace
+  readonly segments: readonly Segment[]
+}
 
 /** `seq`: the last record that is known. */
 export const allMissing = (name: string, seq: number): ChainFault => ({
@@ -13,6 +21,14 @@ export const allMissing = (name: string, seq: number): ChainFault => ({
   line: 0,
   seq,
   reason: 'all files of the journal are missing',
+})
+
+/** More was removed because the store had it than the store knows: it is an older state of itself. */
+export const forgotten = (name: string, known: number, removed: number): ChainFault => ({
+  file: name + ANCHOR,
+  line: 1,
+  seq: known + 1,
+  reason: `records up to ${removed} were removed once the store had them, but it knows those up to ${known} only`,
 })
 
 /** A place not far before the record by which the loss of record `seq` was accepted, if it was. */
@@ -31,19 +47,11 @@ const beforeAcceptance = async (
   }
 }
 
-/** The place in the files of what the store has last, or why there is none. Lines before it are not verified again. */
-export const resume = async (
-  { logs, mac }: { readonly logs: Pick<LogStore, 'position'>; readonly mac: Mac },
-  name: string,
+/** Behind the line that claims to be record `seq`: from the end, where it usually is. Undefined when there is none. */
+const placeOf = async (
   segments: readonly Segment[],
-): Promise<ChainPlace | ChainFault> => {
-  const start = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
-  const position = await logs.position(name)
-  const newest = segments.at(-1)
-  if (newest === undefined) return position === undefined ? start : allMissing(name, position.seq)
-  const gap = gapIn(segments, start)
-  if (gap !== undefined) return gap
-  if (position === undefined) return start
+  { seq, hash }: { readonly seq: number; readonly hash: string },
+): Promise<ChainPlace | ChainFault | undefined> => {
   for (const segment of segments.toReversed()) {
     const file = await open(segment.path, 'r')
     try {
@@ -53,17 +61,16 @@ export const resume = async (
         const { lines, next } = await readLines(file, offset)
         const first = lines[0]
         if (first === undefined) break
-        if (offset === 0 && (claimedSeq(first) ?? Number.POSITIVE_INFINITY) > position.seq) break
+        if (offset === 0 && (claimedSeq(first) ?? Number.POSITIVE_INFINITY) > seq) break
         for (const line of lines) {
           offset += line.length + 1
           count++
-          if (claimedSeq(line) !== position.seq) continue
-          if (claimedHash(line) === position.hash)
-            return { segment: segment.number, offset, line: count, ...position }
+          if (claimedSeq(line) !== seq) continue
+          if (claimedHash(line) === hash) return { segment: segment.number, offset, line: count, seq, hash }
           return {
             file: segment.file,
             line: count,
-            seq: position.seq,
+            seq,
             reason: 'the record is not the one that was ingested',
           }
         }
@@ -73,12 +80,44 @@ export const resume = async (
       await file.close()
     }
   }
-  return (
-    (await beforeAcceptance(mac, segments, start, position.seq)) ?? {
+  return undefined
+}
+
+/**
+ * The place in the files of what the store has last, or why there is none. Lines before it are not verified again. The
+ * journal may be written, ingested and shortened meanwhile.
+ */
+export const resume = async (
+  deps: { readonly logs: Pick<LogStore, 'position'>; readonly mac: Mac },
+  directory: string,
+  name: string,
+): Promise<Resumed | ChainFault> => {
+  const { logs, mac } = deps
+  // Before the files are listed: those that begin later may hold what another process has ingested since.
+  const position = await logs.position(name)
+  const known = position?.seq ?? 0
+  const { segments, anchor, start, fault } = await readKept(mac, directory, name)
+  const newest = segments.at(-1)
+  if (newest === undefined)
+    return position === undefined && anchor === undefined && fault === undefined
+      ? { place: start, segments }
+      : (fault ?? allMissing(name, known))
+  if (fault !== undefined) return fault
+  const acceptance = () => beforeAcceptance(mac, segments, start, known)
+  if (anchor !== undefined && anchor.seq > known) {
+    if (((await logs.position(name))?.seq ?? 0) >= anchor.seq) return resume(deps, directory, name)
+    return (await acceptance()) === undefined
+      ? forgotten(name, known, anchor.seq)
+      : { place: start, segments }
+  }
+  if (position === undefined || position.hash === anchor?.hash) return { place: start, segments }
+  const place = (await placeOf(segments, position)) ?? (await acceptance())
+  if (place === undefined)
+    return {
       file: newest.file,
       line: 0,
-      seq: position.seq,
+      seq: known,
       reason: 'the record that was ingested last is missing',
     }
-  )
+  return 'reason' in place ? place : { place, segments }
 }

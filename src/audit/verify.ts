@@ -1,6 +1,8 @@
 import { readdir } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
+import { ANCHOR, type Anchor } from './anchor.ts'
 import type { ChainFault } from './chain-reader.ts'
+import { readKept } from './kept.ts'
 import type { ChainLine, Mac } from './line.ts'
 import { JOURNAL_NAME, listSegments } from './segments.ts'
 import { walk } from './walk.ts'
@@ -19,6 +21,8 @@ export interface JournalReport {
   readonly records: number
   /** Records by which operators accepted losses; absent when there are none. */
   readonly accepted?: readonly ChainLine[]
+  /** What was removed, because the store has it, and when. */
+  readonly removed?: Anchor
   readonly fault?: ChainFault
 }
 
@@ -27,13 +31,15 @@ export interface AuditReport {
   readonly journals: readonly JournalReport[]
 }
 
-/** Journals with files, with a lock (so they had files once), and those the store remembers. */
+/** Journals with files, with a lock or an anchor (so they had files once), and those the store remembers. */
 export const journalNames = async (directory: string, deps: VerifyDeps): Promise<readonly string[]> => {
   const names = new Set((await listSegments(directory)).keys())
   const files = await readdir(directory).catch((): string[] => [])
   for (const file of files) {
-    const name = file.endsWith('.lock') ? file.slice(0, -'.lock'.length) : ''
-    if (JOURNAL_NAME.test(name)) names.add(name)
+    for (const ending of ['.lock', ANCHOR]) {
+      const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
+      if (JOURNAL_NAME.test(name)) names.add(name)
+    }
   }
   for (const name of (await deps.logs?.journals()) ?? []) if (deps.own?.(name) ?? true) names.add(name)
   return [...names].sort()
@@ -50,12 +56,13 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
   const journals: JournalReport[] = []
   for (const name of await journalNames(directory, deps)) {
     const position = await deps.logs?.position(name)
-    const segments = (await listSegments(directory)).get(name) ?? []
-    const { place, accepted, fault } = await walk(deps.mac, name, segments, position)
+    const kept = await readKept(deps.mac, directory, name)
+    const { place, accepted, fault } = await walk(deps.mac, name, kept, position)
     journals.push({
       name,
       records: place.seq,
       ...(accepted.length === 0 ? {} : { accepted }),
+      ...(kept.anchor === undefined ? {} : { removed: kept.anchor }),
       ...(fault === undefined ? {} : { fault }),
     })
   }

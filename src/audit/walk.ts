@@ -1,8 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAcceptance } from './accepted.ts'
-import { type ChainFault, type ChainPlace, gapIn, nextPiece } from './chain-reader.ts'
-import { type ChainLine, genesis, type Mac } from './line.ts'
-import type { Segment } from './segments.ts'
+import { ANCHOR } from './anchor.ts'
+import { type ChainFault, type ChainPlace, nextPiece } from './chain-reader.ts'
+import type { Kept } from './kept.ts'
+import type { ChainLine, Mac } from './line.ts'
+import { forgotten } from './resume.ts'
 
 const BATCH = 1000
 /** A line being written right now has this long to be finished (ms, times). */
@@ -21,14 +23,17 @@ export interface Walked {
   readonly torn?: true
 }
 
-/** Walks a chain to its end, or to its first fault. `position` was read before, so a journal at work may only be further. */
+/**
+ * Walks what is kept of a chain to its end, or to its first fault. `position` was read before, so a journal at work may
+ * only be further.
+ */
 export const walk = async (
   mac: Mac,
   name: string,
-  segments: readonly Segment[],
+  { segments, anchor, start, fault: gap }: Kept,
   position: Position,
 ): Promise<Walked> => {
-  let place: ChainPlace = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
+  let place: ChainPlace = start
   let patience: number = PATIENCE.times
   const end = segments.at(-1)?.file ?? `${name}.*.jsonl`
   const accepted: ChainLine[] = []
@@ -43,11 +48,13 @@ export const walk = async (
     seq: place.seq + 1,
     reason,
   })
+  if (gap?.file === name + ANCHOR) return stop(gap)
   if (segments.length === 0)
-    return position === undefined
+    return position === undefined && anchor === undefined
       ? stop()
-      : stop({ file: end, line: 0, seq: 1, reason: 'all files of the journal are missing' })
-  const gap = gapIn(segments, place)
+      : stop({ file: end, line: 0, seq: start.seq + 1, reason: 'all files of the journal are missing' })
+  if (anchor !== undefined && position?.seq === anchor.seq && position.hash !== anchor.hash)
+    return stop(here('the record is not the one that was ingested'))
   for (;;) {
     const from = place
     const piece = await nextPiece(mac, segments, from, BATCH)
@@ -73,6 +80,8 @@ export const walk = async (
     }
     if (position !== undefined && place.seq < position.seq)
       return stop(here(`the journal ends here, but record ${position.seq} was ingested from it`))
+    if (anchor !== undefined && position !== undefined && anchor.seq > position.seq && accepted.length === 0)
+      return stop(forgotten(name, position.seq, anchor.seq))
     if (piece.rest > 0) return { ...stop(here('the last line is not finished')), torn: true }
     return stop()
   }

@@ -2,7 +2,6 @@ import type { ChainFault } from '../audit/chain-reader.ts'
 import { type OwnJournal, openJournal } from '../audit/journal.ts'
 import type { Mac } from '../audit/line.ts'
 import { resume } from '../audit/resume.ts'
-import { listSegments } from '../audit/segments.ts'
 import type { Journal } from '../audit/types.ts'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
@@ -46,9 +45,8 @@ export const openOwnJournal = async (
   const held = await store.hold(`journal ${name}`, { onTaken, ...options })
   if (held === undefined) throw taken(name)
   try {
-    const segments = (await listSegments(directory)).get(name) ?? []
-    const place = await resume({ logs: store.logs, mac }, name, segments)
-    if ('reason' in place) throw diverged(name, place)
+    const found = await resume({ logs: store.logs, mac }, directory, name)
+    if ('reason' in found) throw diverged(name, found)
     const journal = await openJournal({ mac, log }, { directory, name, ...options })
     opened = journal
     if (lost) journal.stop(lost)

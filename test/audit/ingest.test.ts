@@ -4,6 +4,7 @@ import {
   readFileSync,
   renameSync,
   rmSync,
+  statSync,
   truncateSync,
   writeFileSync,
 } from 'node:fs'
@@ -161,6 +162,62 @@ t.test(
     const restarted = createIngest({ logs, mac, log }, { directory: copy })
     await restarted.catchUp()
     t.equal(restarted.faults, 1)
+  },
+)
+
+t.test('whoever writes a journal of which the store knows other records is stopped', async (t) => {
+  const { directory, logs, log, errors, start } = await setUp(t)
+  await writeJournal(directory, 3)
+  const copy = join(directory, '..', 'copy')
+  cpSync(directory, copy, { recursive: true })
+  const here = createIngest({ logs, mac, log }, { directory: copy })
+  await here.catchUp()
+  const options = { directory: copy, name: 'gateway-1', segmentBytes: 2000 }
+  const writing = await openJournal({ mac, log }, options)
+  t.teardown(() => writing.close())
+  await writeJournal(directory, 1)
+  await start().catchUp()
+  await writing.append([record('other-4')])
+  await writing.health()
+  await here.catchUp()
+  await t.rejects(writing.append([record('other-5')]), { code: 'unavailable', message: /sealed.*a copy/ })
+  await t.rejects(writing.health(), { code: 'unavailable', message: /nothing is disclosed/ })
+  t.equal(linesOf(copy).at(-1)?.record.entity_id, 'other-4')
+
+  t.match(errors.at(-1), { members: { journal: 'gateway-1' }, text: /cannot be written/ })
+
+  const next = join(copy, 'gateway-1.000002.jsonl')
+  writeFileSync(next, '')
+  await here.catchUp()
+  t.equal(statSync(next).mode & 0o777, 0o400, 'also a file that it began since')
+})
+
+t.test(
+  'a journal that goes on in the next file while another process ingests it is not broken',
+  async (t) => {
+    const { directory, logs, log, start, ids } = await setUp(t)
+    const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 2000 })
+    t.teardown(() => journal.close())
+    let written = 0
+    const write = async () => {
+      for (let index = 0; index < 10; index++) await journal.append([record(`id-${++written}`)])
+    }
+    await write()
+    const other = start()
+    const late = start({
+      ...logs,
+      position: async (name) => {
+        await write()
+        await other.catchUp()
+        return logs.position(name)
+      },
+    })
+    await late.catchUp()
+    t.equal(late.faults, 0)
+    await write()
+    await late.catchUp()
+    t.equal(late.faults, 0)
+    t.same(await ids(), numbered(written))
   },
 )
 
