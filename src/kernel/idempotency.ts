@@ -7,7 +7,7 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
 import type { Call, Operation, TokenType } from '../sdk/index.ts'
-import type { AnswerStore, Begun, FinishedAnswer } from '../store/types.ts'
+import type { AnswerStore, Begun } from '../store/types.ts'
 import { methodOf } from './check-operation.ts'
 import { withoutData } from './without-data.ts'
 
@@ -17,10 +17,11 @@ const MAX_KEY = 200
 const KEPT = 24 * 60 * 60_000
 /** How long those members of it are kept that no token answers for, ms. */
 const TRANSIENT = 10 * 60_000
-/** A call that has not answered within this time (ms) has died; a repetition may run. */
+/** A call that has not answered within this time (ms) has died; a repetition may run, unless something was written. */
 const LEASE = 60_000
-/** Tries, over the lease, to keep that an outcome is not known. */
-const UNCERTAIN_TRIES = 12
+/** Tries of what the store has to know of a call that is over, each after a longer wait: ms until the second. */
+const TRIES = 10
+const PAUSE = 100
 
 export interface IdempotencyDeps {
   readonly answers: AnswerStore
@@ -32,7 +33,10 @@ export interface IdempotencyDeps {
 }
 
 export interface Idempotency {
-  /** `work` runs once for each operation and key; its first successful outcome answers all repetitions for 24 h, and so does an unknown one, by a refusal. */
+  /**
+   * `work` takes effect once for each operation and key; its first successful outcome answers all repetitions for 24 h, and
+   * so does an effect whose outcome got lost, by a refusal.
+   */
   once(operation: Operation, call: Call, key: string, work: () => Promise<unknown>): Promise<unknown>
 }
 
@@ -52,11 +56,22 @@ export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | '
   part: 'sealed',
 })
 
-/** What is sealed: the answer, or that nobody knows whether there should be one. */
-interface Kept {
-  readonly output?: unknown
-  readonly uncertain?: true
-}
+const running = () =>
+  new AppError(
+    'conflict',
+    'A request with this idempotency key is being answered. Repeat it when that one is done.',
+    { retryAfter: 1 },
+  )
+
+const lost = () =>
+  new AppError(
+    'conflict',
+    'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
+  )
+
+/** Whatever failed on our side may have failed after a write; what runs code is begun as if it had written. */
+const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
+  !uncertain && (status < 500 || runsCode)
 
 interface Shown {
   readonly id: string
@@ -81,7 +96,8 @@ const without = (answer: unknown, names: readonly string[]): unknown =>
 
 /**
  * Idempotency keys (completions §1), per tenant, actor, operation and key. The right to run lies in the store, so it holds across
- * processes; answers lie there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
+ * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
+ * there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
  * when one of them is changed, deleted or expired: from then on it is repeated without. Keys are kept as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
@@ -96,12 +112,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     const kept = shown ?? sealed
     const ring = await keys.tenant(tenantId, [kept])
     const context = answerBinding(tenantId, key, shown ? 'whole' : 'outline')
-    const { output, uncertain }: Kept = JSON.parse(ring.open(kept, context).toString())
-    if (uncertain)
-      throw new AppError(
-        'conflict',
-        'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
-      )
+    const { output }: { readonly output?: unknown } = JSON.parse(ring.open(kept, context).toString())
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
         tenant_id: tenantId,
@@ -119,20 +130,20 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     return output
   }
 
-  /** The store that lost an answer may be away for longer; meanwhile the lease keeps repetitions off. */
-  const keepUncertain = async (answer: FinishedAnswer, call: Call): Promise<void> => {
-    for (let attempt = 1; ; attempt++)
+  const tellAgain = async (what: () => Promise<void>, call: Call): Promise<void> => {
+    for (let attempt = 2; attempt <= TRIES; attempt++) {
+      await setTimeout(PAUSE * 2 ** (attempt - 2), undefined, { ref: false })
       try {
-        return await answers.finish(answer, clock.now())
+        return await what()
       } catch (err) {
-        if (attempt === UNCERTAIN_TRIES)
-          return log.error(
-            { err, trace_id: call.traceId },
-            'a request of unknown outcome could not be marked',
-          )
-        await setTimeout(LEASE / UNCERTAIN_TRIES, undefined, { ref: false })
+        log.warn({ err, trace_id: call.traceId, attempt }, 'the store could not be told how a request ended')
       }
+    }
   }
+
+  /** Waits for the first try only: a store that could not be told may be away for longer, and the lease keeps repetitions off. */
+  const tell = (what: () => Promise<void>, call: Call): Promise<void> =>
+    what().catch(() => void tellAgain(what, call))
 
   return {
     once: async (operation, call, sent, work) => {
@@ -141,59 +152,57 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       const { tenantId, actorId } = call.caller
       const ring = await keys.tenant(tenantId)
       const key = ring.term(`idempotency ${JSON.stringify([actorId, operation.rpc, sent])}`)
-      const holder = newId()
-      const id = { tenantId, key }
       const now = clock.now()
-      const begun = await answers.begin(
-        { ...id, operation: operation.rpc, holder, expiresAt: now + LEASE },
-        now,
-      )
-      if (begun.kind === 'running')
-        throw new AppError(
-          'conflict',
-          'A request with this idempotency key is being answered. Repeat it when that one is done.',
-          { retryAfter: 1 },
+      const right = { tenantId, key, holder: newId(), expiresAt: now + KEPT }
+      const giveBack = (certain: boolean) =>
+        tell(() => answers.abandon({ ...right, certain }, clock.now()), call)
+      const begun = await answers
+        .begin(
+          {
+            ...right,
+            operation: operation.rpc,
+            runningUntil: now + LEASE,
+            effects: operation.runsCode === true,
+          },
+          now,
         )
+        .catch((thrown: unknown) => {
+          // It may have begun all the same.
+          void giveBack(true)
+          throw thrown
+        })
+      if (begun.kind === 'running') throw running()
+      if (begun.kind === 'lost') throw lost()
       if (begun.kind === 'done') return replay(call, key, begun)
-      const sealed = (value: unknown, part: 'outline' | 'whole') =>
-        ring.seal(Buffer.from(JSON.stringify(value)), answerBinding(tenantId, key, part))
       let output: unknown
       try {
-        output = await work()
+        output = await answers.during(right, work)
       } catch (thrown) {
-        if (AppError.from(thrown).uncertain) {
-          const expiresAt = clock.now() + KEPT
-          void keepUncertain(
-            { ...id, holder, expiresAt, sealed: sealed({ uncertain: true }, 'outline') },
-            call,
-          )
-          throw thrown
-        }
-        await answers.abandon({ ...id, holder }).catch((err: unknown) => {
-          log.warn({ err, trace_id: call.traceId }, 'an idempotency key stays in use for a while')
-        })
+        const error = AppError.from(thrown)
+        const given = giveBack(isCertain(error, operation))
+        // What it wrote may be on its way still, and is waited for there.
+        if (!error.uncertain) await given
         throw thrown
       }
       try {
+        const sealed = (value: unknown, part: 'outline' | 'whole') =>
+          ring.seal(Buffer.from(JSON.stringify(value)), answerBinding(tenantId, key, part))
         const lasting = without(output, operation.transient ?? [])
         const passing = lasting !== output
         const outline = withoutData(lasting, tokenTypes)
         const done = clock.now()
         const until = passing ? { until: done + TRANSIENT } : {}
-        await answers.finish(
-          {
-            ...id,
-            holder,
-            expiresAt: done + KEPT,
-            sealed: sealed({ output: outline.output }, 'outline'),
-            ...(outline.tokens.length === 0 && !passing
-              ? {}
-              : { shown: { sealed: sealed({ output }, 'whole'), tokens: outline.tokens, ...until } }),
-          },
-          done,
-        )
+        const answer = {
+          ...right,
+          expiresAt: done + KEPT,
+          sealed: sealed({ output: outline.output }, 'outline'),
+          ...(outline.tokens.length === 0 && !passing
+            ? {}
+            : { shown: { sealed: sealed({ output }, 'whole'), tokens: outline.tokens, ...until } }),
+        }
+        // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
+        await tell(() => answers.finish(answer, done), call)
       } catch (err) {
-        // What was asked for is done: the caller is told so, and only a repetition would not know.
         log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')
       }
       return output

@@ -60,7 +60,7 @@ export const shareChanges = ({
       },
     },
     writer: {
-      write: (command, args, bytes) => writer.write(command, args, bytes).finally(forget),
+      write: (...args) => writer.write(...args).finally(forget),
       close: () => writer.close(),
     },
   }

@@ -132,6 +132,9 @@ export interface IdempotentAnswersTable {
   operation: string
   holder: string
   sealed: Uint8Array | null
+  /** Until when its holder is at it. */
+  running_until: number
+  /** The same while nothing was written under it. */
   expires_at: number
   shown: Uint8Array | null
   shown_until: number | null

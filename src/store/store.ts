@@ -1,3 +1,4 @@
+import { underRights } from './answers/during.ts'
 import { createAnswerStore } from './answers/repository.ts'
 import { type Changes, createChanges, shareChanges } from './changes.ts'
 import { createLogStore } from './logs/repository.ts'
@@ -27,8 +28,8 @@ export const assembleStore = (
   },
 ): Store => {
   const { writable, close, watched } = options
-  const counters = watched ?? (writable ? shareChanges(given) : { changes: createChanges(given) })
-  const deps = { ...given, ...counters }
+  const counters = watched ?? (writable ? shareChanges(given) : { ...given, changes: createChanges(given) })
+  const deps = { ...given, ...counters, writer: underRights(counters.writer) }
   return {
     engine: deps.session.dialect.engine,
     tokens: createTokenStore(deps),

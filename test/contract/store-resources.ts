@@ -108,19 +108,31 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const { answers, leftovers } = await open(t)
       const answer = { tenantId: 'tenant-a', key: Buffer.from('key') }
       const begin = (holder: string, now = NOW, more: object = {}) =>
-        answers.begin({ ...answer, operation: 'Things.Create', holder, expiresAt: now + 100, ...more }, now)
+        answers.begin(
+          {
+            ...answer,
+            operation: 'Things.Create',
+            holder,
+            runningUntil: now + 100,
+            expiresAt: now + 900,
+            ...more,
+          },
+          now,
+        )
       const holders = ['a', 'b', 'c']
       const kinds = (await Promise.all(holders.map((holder) => begin(holder)))).map(({ kind }) => kind)
       t.strictSame(kinds.toSorted(), ['begun', 'running', 'running'])
-      await answers.abandon({ ...answer, holder: 'd' })
+      await answers.abandon({ ...answer, holder: 'd', certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'running' }, 'only its holder gives it back')
-      await answers.abandon({ ...answer, holder: holders[kinds.indexOf('begun')] as string })
+      const held = holders[kinds.indexOf('begun')] as string
+      await answers.abandon({ ...answer, holder: held, certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'begun' })
       t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
       await answers.finish({ ...answer, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 }, NOW)
       t.strictSame(await begin('b', NOW + 100), { kind: 'running' })
       await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 }, NOW)
-      await answers.abandon({ ...answer, holder: 'c' })
+      await answers.abandon({ ...answer, holder: 'c', certain: true }, NOW)
+      await answers.abandon({ ...answer, holder: 'c', certain: false }, NOW)
       const sealed = Buffer.from('kept')
       const done = { kind: 'done', sealed }
       t.strictSame(await begin('d', NOW + 899), done)
@@ -132,6 +144,77 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
+  await t.test('what was written under a right to answer is known to whoever asks next', async (t) => {
+    const { answers, tokens, records } = await open(t)
+    const rightTo = (name: string, holder = 'first') => ({
+      tenantId: 'tenant-a',
+      key: Buffer.from(name),
+      holder,
+      expiresAt: NOW + 900,
+    })
+    const begin = (right: ReturnType<typeof rightTo>, now = NOW, effects = false) =>
+      answers.begin({ ...right, operation: 'Things.Create', runningUntil: now + 100, effects }, now)
+    const create = (id: string) => tokens.create([aToken({ id })], NOW)
+
+    const died = rightTo('died')
+    await begin(died)
+    await answers.during(died, () => create('one'))
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 99), { kind: 'running' })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 100), { kind: 'lost' })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 899), { kind: 'lost' })
+    const late = { ...died, expiresAt: NOW + 950, sealed: Buffer.from('late') }
+    for (let times = 0; times < 2; times++) await answers.finish(late, NOW + 500)
+    t.match(await begin(rightTo('died', 'second'), NOW + 949), { kind: 'done', sealed: late.sealed })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 950), { kind: 'begun' })
+
+    const slept = rightTo('slept')
+    await begin(slept)
+    t.strictSame(await begin(rightTo('slept', 'second'), NOW + 100), { kind: 'begun' })
+    await t.rejects(
+      answers.during(slept, () => create('two')),
+      { code: 'conflict' },
+    )
+    const row = { collection: 'things', tenantId: 'tenant-a', id: 'x', record: { id: 'x' } }
+    const insert = { kind: 'insert', ...row, shape: { name: 'things', indexes: [], lookups: [] } } as const
+    await t.rejects(
+      answers.during(slept, () => records.commit([insert], NOW)),
+      { code: 'conflict' },
+    )
+    t.strictSame(await tokens.read('tenant-a', ['two'], NOW), [], 'nothing of it stays')
+    t.equal(await records.get('things', 'tenant-a', 'x'), undefined)
+
+    const refused = rightTo('refused')
+    await begin(refused)
+    await t.rejects(
+      answers.during(refused, async () => {
+        await create('one')
+      }),
+      { code: 'conflict' },
+      'the id is taken',
+    )
+    await answers.abandon({ ...refused, certain: false }, NOW)
+    t.strictSame(await begin(refused), { kind: 'begun' }, 'nothing was written')
+    await answers.during(refused, () => create('three'))
+    await answers.abandon({ ...refused, certain: false }, NOW + 1)
+    t.strictSame(await begin(refused, NOW + 1), { kind: 'lost' })
+    await answers.abandon({ ...refused, certain: true }, NOW + 2)
+    t.strictSame(await begin(refused, NOW + 2), { kind: 'begun' }, 'a failure that is certain is not kept')
+
+    const outside = rightTo('outside')
+    await begin(outside, NOW, true)
+    t.strictSame(await begin(rightTo('outside', 'second'), NOW + 100), { kind: 'lost' })
+
+    const ended = rightTo('ended')
+    await begin(ended)
+    let after: Promise<unknown> | undefined
+    await answers.during(ended, async () => {
+      after = new Promise((resolve) => setImmediate(resolve)).then(() => create('four'))
+    })
+    await answers.abandon({ ...ended, certain: true }, NOW)
+    await after
+    t.equal((await tokens.read('tenant-a', ['four'], NOW)).length, 1, 'what outlives the call is its own')
+  })
+
   await t.test(
     'what an answer shows of a token goes with it, with its change and with its time',
     async (t) => {
@@ -139,13 +222,16 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const whole = Buffer.from('whole')
       const keep = async (name: string, ids: readonly string[], modified_at: number | null = null) => {
         const answer = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
-        await answers.begin({ ...answer, operation: 'Things.Create' }, NOW)
+        await answers.begin({ ...answer, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
         const shown = { sealed: whole, tokens: ids.map((id) => ({ id, created_at: NOW, modified_at })) }
         await answers.finish({ ...answer, sealed: Buffer.from('outline'), shown }, NOW)
       }
       const shown = async (name: string, now = NOW) => {
         const key = { tenantId: 'tenant-a', key: Buffer.from(name) }
-        const done = await answers.begin({ ...key, operation: '', holder: '', expiresAt: now + 1 }, now)
+        const done = await answers.begin(
+          { ...key, operation: '', holder: '', runningUntil: now + 1, expiresAt: now + 1 },
+          now,
+        )
         t.match(done, { kind: 'done', sealed: Buffer.from('outline') })
         return done.kind === 'done' && done.shown !== undefined
       }

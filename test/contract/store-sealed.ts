@@ -131,7 +131,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(await sealed.records('things', 'tenant-b', 0, 10), [])
 
     const answer = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
-    await answers.begin({ ...answer, operation: 'x' }, NOW)
+    await answers.begin({ ...answer, operation: 'x', runningUntil: NOW + 10 }, NOW)
     const shown = { sealed: randomBytes(40), tokens: [{ id: one.id, created_at: NOW, modified_at: null }] }
     await answers.finish({ ...answer, sealed: randomBytes(40), shown }, NOW)
     const [kept] = await sealed.answers('tenant-a', Buffer.alloc(0), 10)

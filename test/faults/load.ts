@@ -21,8 +21,8 @@ export interface Load {
   readonly values: ReadonlyMap<string, string>
   /** Proxied calls by trace id: the value that the destination has to see. */
   readonly sent: ReadonlyMap<string, string>
-  /** Idempotent creates that were acknowledged: key, its replica's number, and the token's id. */
-  readonly acknowledged: readonly { readonly key: string; readonly unique: string; readonly id: string }[]
+  /** Idempotent creates: key, what is unique in its token, and the token's id when it was acknowledged. */
+  readonly creates: readonly { readonly key: string; readonly unique: string; readonly id?: string }[]
   /** What should not have happened. */
   readonly violations: readonly string[]
   /** Calls that failed as they may. */
@@ -54,7 +54,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const proxyKey: string = made.json.key
 
   const sent = new Map<string, string>()
-  const acknowledged: { key: string; unique: string; id: string }[] = []
+  const creates: { key: string; unique: string; id?: string }[] = []
   const violations: string[] = []
   const refused = new Map<string, number>()
   const count = (what: string) => refused.set(what, (refused.get(what) ?? 0) + 1)
@@ -109,16 +109,20 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const createLane = async (lane: number) => {
     for (let turn = 0; running; turn++) {
       const idempotency = randomUUID()
-      const unique = `${lane}/${turn}`
+      const create: { key: string; unique: string; id?: string } = {
+        key: idempotency,
+        unique: `${lane}/${turn}`,
+      }
+      creates.push(create)
       for (let tries = 0; ; tries++) {
         const replica = replicas[(lane + tries) % replicas.length] as Sidevault
-        const answer = await created(replica, idempotency, unique)
+        const answer = await created(replica, idempotency, create.unique)
         if (answer) {
-          if (answer.status < 300) acknowledged.push({ key: idempotency, unique, id: answer.json.id })
+          if (answer.status < 300) create.id = answer.json.id
           else count('not known')
           break
         }
-        if (!running && tries > 20) break
+        if (!running) break
         await delay(PAUSE * 4)
       }
       await delay(PAUSE)
@@ -132,7 +136,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   return {
     values,
     sent,
-    acknowledged,
+    creates,
     violations,
     refused,
     key,

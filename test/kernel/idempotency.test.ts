@@ -1,5 +1,6 @@
 import t from 'tap'
 import { AppError } from '../../src/common/errors.ts'
+import { newId } from '../../src/common/ids.ts'
 import { createLog } from '../../src/common/log.ts'
 import { createIdempotency } from '../../src/kernel/idempotency.ts'
 import type { Call } from '../../src/sdk/index.ts'
@@ -8,14 +9,22 @@ import { operationOf } from './kit.ts'
 
 const clock = testClock()
 const { store, keys, tenantId } = await startTestService(t, { clock, plugins: [] })
-let finishes = 0
+let finished = 0
+let abandoned = 0
+/** How often it fails that an answer is kept. */
+let refuses = 0
 const { once } = createIdempotency({
   answers: {
     begin: (answer, now) => store.answers.begin(answer, now),
-    abandon: (answer) => store.answers.abandon(answer),
+    during: (right, work) => store.answers.during(right, work),
+    abandon: async (answer, now) => {
+      await store.answers.abandon(answer, now)
+      abandoned++
+    },
     finish: async (answer, now) => {
+      if (refuses-- > 0) throw new AppError('unavailable', 'Away.')
       await store.answers.finish(answer, now)
-      finishes++
+      finished++
     },
   },
   keys,
@@ -34,14 +43,108 @@ t.test('what failed for certain may be repeated with its key', async (t) => {
   t.equal(await once(operationOf(), call, 'certain', async () => 'done'), 'done')
 })
 
-t.test('what may have been done is not done again with its key, for a day', async (t) => {
-  const before = finishes
+const writing = async (then: () => Promise<unknown> = async () => 'done') => {
+  const shape = { name: 'things', indexes: [], lookups: [] }
+  const id = newId()
+  await store.records.commit(
+    [{ kind: 'insert', collection: 'things', tenantId, id, record: { id }, shape }],
+    clock.now(),
+  )
+  return then()
+}
+const lost = { code: 'conflict', message: /is not known.*use a new key/ }
+const when = async (true_: () => boolean) => {
+  while (!true_()) await new Promise(setImmediate)
+}
+
+t.test(
+  'what was done, with an answer that got lost, is not done again with its key, for a day',
+  async (t) => {
+    for (const [name, fails] of Object.entries({
+      uncertain: failing(true),
+      'on our side': failing(false),
+    })) {
+      const before = abandoned
+      await t.rejects(
+        once(operationOf(), call, name, () => writing(fails)),
+        { code: 'unavailable' },
+      )
+      await when(() => abandoned > before)
+      const again = () => once(operationOf(), call, name, async () => t.fail('it runs'))
+      await t.rejects(again(), lost)
+      clock.advance(24 * 3_600_000 - 1)
+      await t.rejects(again(), lost)
+      clock.advance(1)
+      t.equal(await once(operationOf(), call, name, async () => 'anew'), 'anew')
+    }
+  },
+)
+
+t.test('what was certainly not done, with an answer that got lost, may be done with its key', async (t) => {
+  const before = abandoned
   await t.rejects(once(operationOf(), call, 'lost', failing(true)), { code: 'unavailable' })
-  const again = () => once(operationOf(), call, 'lost', async () => t.fail('it runs'))
-  await t.rejects(again(), { code: 'conflict' })
-  while (finishes === before) await new Promise(setImmediate)
-  clock.advance(24 * 3_600_000 - 1)
-  await t.rejects(again(), { code: 'conflict', message: /is not known.*use a new key/ })
+  await when(() => abandoned > before)
+  t.equal(await once(operationOf(), call, 'lost', async () => 'done'), 'done')
+})
+
+t.test('what the caller did wrong is not kept, whatever was written before', async (t) => {
+  const wrong = async () => {
+    throw new AppError('unprocessable', 'Wrong.')
+  }
+  await t.rejects(
+    once(operationOf(), call, 'wrong', () => writing(wrong)),
+    { code: 'unprocessable' },
+  )
+  t.equal(await once(operationOf(), call, 'wrong', async () => 'right'), 'right')
+})
+
+t.test(
+  'a process that dies in the middle lets its successor run, or know that something was written',
+  async (t) => {
+    const never = () => new Promise<never>(() => {})
+    const begun = (name: string, work: () => Promise<unknown>, operation = operationOf()) =>
+      new Promise<void>((resolve) => {
+        void once(operation, call, name, async () => {
+          resolve()
+          return work()
+        })
+      })
+    let wrote = false
+    await begun('before', never)
+    await begun('behind', () =>
+      writing(() => {
+        wrote = true
+        return never()
+      }),
+    )
+    await begun('code', never, operationOf({ runsCode: true }))
+    await when(() => wrote)
+    const inProgress = { code: 'conflict', message: /is being answered/, retryAfter: 1 }
+    for (const name of ['before', 'behind', 'code'])
+      await t.rejects(
+        once(operationOf(), call, name, async () => t.fail('it runs')),
+        inProgress,
+      )
+    clock.advance(60_000)
+    t.equal(await once(operationOf(), call, 'before', async () => 'done'), 'done')
+    for (const name of ['behind', 'code'])
+      await t.rejects(
+        once(operationOf(), call, name, async () => t.fail('it runs')),
+        lost,
+      )
+  },
+)
+
+t.test('an answer that the store does not take at once is kept when it does', async (t) => {
+  refuses = 2
+  const before = finished
+  t.equal(await once(operationOf(), call, 'later', async () => 'done'), 'done')
+  await t.rejects(
+    once(operationOf(), call, 'later', async () => t.fail('it runs')),
+    { code: 'conflict', message: /is being answered/ },
+  )
+  while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(await once(operationOf(), call, 'later', async () => t.fail('it runs')), 'done')
 })
 
 t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {

@@ -1,6 +1,7 @@
 import type { Writer } from '../session.ts'
 import { buffer, own } from '../tokens/row.ts'
 import type { AnswerStore } from '../types.ts'
+import { duringRight } from './during.ts'
 
 export const createAnswerStore = ({ writer }: { readonly writer: Writer }): AnswerStore => ({
   begin: async (answer, now) => {
@@ -9,6 +10,7 @@ export const createAnswerStore = ({ writer }: { readonly writer: Writer }): Answ
     const { shown, ...done } = begun
     return { ...done, sealed: buffer(done.sealed), ...(shown === undefined ? {} : { shown: buffer(shown) }) }
   },
+  during: duringRight,
   finish: (answer, now) => {
     const { key, sealed, shown } = answer
     const owned = {
@@ -20,5 +22,6 @@ export const createAnswerStore = ({ writer }: { readonly writer: Writer }): Answ
     const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
     return writer.write('answers.finish', { answer: owned, now }, bytes)
   },
-  abandon: (answer) => writer.write('answers.abandon', { answer: { ...answer, key: own(answer.key) } }),
+  abandon: (answer, now) =>
+    writer.write('answers.abandon', { answer: { ...answer, key: own(answer.key) }, now }),
 })

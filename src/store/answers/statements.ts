@@ -12,11 +12,13 @@ export const answerByKey = statement<Key, Answer>(({ builder }, slot) =>
     .selectAll(),
 )
 
-export const deleteAnswer = statement<Key>(({ builder }, slot) =>
+/** Says a second time that it is over: whoever held it may have written meanwhile. */
+export const deleteOver = statement<Key & { now: number }>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotent_answers')
     .where('tenant_id', '=', slot('tenant_id'))
-    .where('key', '=', slot('key')),
+    .where('key', '=', slot('key'))
+    .where('expires_at', '<=', slot('now')),
 )
 
 export const insertAnswer = statement<Omit<Answer, 'sealed' | 'shown' | 'shown_until'>>(({ builder }, slot) =>
@@ -26,6 +28,7 @@ export const insertAnswer = statement<Omit<Answer, 'sealed' | 'shown' | 'shown_u
     operation: slot('operation'),
     holder: slot('holder'),
     sealed: null,
+    running_until: slot('running_until'),
     expires_at: slot('expires_at'),
     shown: null,
     shown_until: null,
@@ -33,7 +36,17 @@ export const insertAnswer = statement<Omit<Answer, 'sealed' | 'shown' | 'shown_u
 )
 
 /** Writes no row when another holder took over. */
-export const sealAnswer = statement<Omit<Answer, 'operation'>>(({ builder }, slot) =>
+export const markEffects = statement<Key & Pick<Answer, 'holder' | 'expires_at'>>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotent_answers')
+    .set({ expires_at: slot('expires_at') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder')),
+)
+
+/** Writes no row when another holder took over. */
+export const sealAnswer = statement<Omit<Answer, 'operation' | 'running_until'>>(({ builder }, slot) =>
   builder
     .updateTable('idempotent_answers')
     .set({
@@ -57,11 +70,32 @@ export const dropAnswer = statement<Key & Pick<Answer, 'holder'>>(({ builder }, 
     .where('sealed', 'is', null),
 )
 
+/** As `dropAnswer`, while nothing was written under it. */
+export const dropUnused = statement<Key & Pick<Answer, 'holder'>>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotent_answers')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder'))
+    .where('sealed', 'is', null)
+    .whereRef('expires_at', '=', 'running_until'),
+)
+
+export const endRunning = statement<Key & Pick<Answer, 'holder' | 'running_until'>>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotent_answers')
+    .set({ running_until: slot('running_until') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder')),
+)
+
 export const insertAnswerToken = statement<{ tenant_id: string; token_id: string; key: Uint8Array }>(
   ({ builder }, slot) =>
     builder
       .insertInto('answer_tokens')
-      .values({ tenant_id: slot('tenant_id'), token_id: slot('token_id'), key: slot('key') }),
+      .values({ tenant_id: slot('tenant_id'), token_id: slot('token_id'), key: slot('key') })
+      .onConflict((conflict) => conflict.doNothing()),
 )
 
 /** Of all answers that show something of a token. */

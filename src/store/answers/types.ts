@@ -9,6 +9,8 @@ export type Begun =
   | { readonly kind: 'begun' }
   /** Another request holds it. */
   | { readonly kind: 'running' }
+  /** Its holder has died, or lost the store, after something of it had been written. */
+  | { readonly kind: 'lost' }
   | {
       readonly kind: 'done'
       readonly sealed: Buffer
@@ -39,14 +41,36 @@ export interface FinishedAnswer extends AnswerKey {
   }
 }
 
+/** The right to make an answer. */
+export interface AnswerRight extends AnswerKey {
+  readonly holder: string
+  /** Until when it counts that something was written under it, ms. */
+  readonly expiresAt: number
+}
+
 export interface AnswerStore {
-  /** `holder` may make the answer until `expiresAt`, unless one is there or another holder is at it. */
+  /**
+   * `holder` may make the answer until `runningUntil`, unless one is there or another holder is at it. After that time
+   * others may, unless something was written under this right; `effects`: as if it were.
+   */
   begin(
-    answer: AnswerKey & { readonly operation: string; readonly holder: string; readonly expiresAt: number },
+    answer: AnswerRight & {
+      readonly operation: string
+      readonly runningUntil: number
+      readonly effects?: boolean
+    },
     now: number,
   ): Promise<Begun>
-  /** Keeps the answer until `expiresAt`; nothing when the holder's time has run out and another took over. */
+  /**
+   * Whatever `work` writes says in its own transaction that it was written under this right, and is refused with
+   * `conflict` when another holder has it.
+   */
+  during<T>(right: AnswerRight, work: () => Promise<T>): Promise<T>
+  /** Keeps the answer until `expiresAt`; nothing when another holder took over. May be repeated. */
   finish(answer: FinishedAnswer, now: number): Promise<void>
-  /** Gives the right back. */
-  abandon(answer: AnswerKey & { readonly holder: string }): Promise<void>
+  /** Gives the right back. `certain`: nothing that it did counts. Otherwise what was written under it does, from now on. */
+  abandon(
+    answer: AnswerKey & { readonly holder: string; readonly certain: boolean },
+    now: number,
+  ): Promise<void>
 }

@@ -1,33 +1,49 @@
+import { AppError } from '../../common/errors.ts'
 import {
   answerByKey,
-  deleteAnswer,
+  deleteOver,
   dropAnswer,
+  dropUnused,
+  endRunning,
   insertAnswer,
   insertAnswerToken,
+  markEffects,
   sealAnswer,
 } from '../answers/statements.ts'
 import type { Session } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import { heldTokenById } from '../tokens/statements.ts'
-import type { AnswerStore, Begun, FinishedAnswer } from '../types.ts'
+import type { AnswerRight, AnswerStore, Begun, FinishedAnswer } from '../types.ts'
 import { requireKeys } from './key-fence.ts'
 
 export const beginAnswer = async (
   session: Session,
   { answer, now }: { readonly answer: Parameters<AnswerStore['begin']>[0]; readonly now: number },
 ): Promise<Begun> => {
-  const { tenantId: tenant_id, key, operation, holder, expiresAt: expires_at } = answer
+  const { tenantId: tenant_id, key, operation, holder, runningUntil: running_until } = answer
+  const expires_at = answer.effects ? answer.expiresAt : running_until
   await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
   const there = await session.get(answerByKey, { tenant_id, key })
   if (there && there.expires_at > now) {
     const { sealed, shown, shown_until } = there
-    if (sealed === null) return { kind: 'running' }
+    if (sealed === null) return { kind: there.running_until > now ? 'running' : 'lost' }
     const isShown = shown !== null && (shown_until === null || shown_until > now)
     return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
   }
-  if (there) await session.run(deleteAnswer, { tenant_id, key })
-  await session.run(insertAnswer, { tenant_id, key, operation, holder, expires_at })
+  if (there && (await session.run(deleteOver, { tenant_id, key, now })) === 0) return { kind: 'running' }
+  await session.run(insertAnswer, { tenant_id, key, operation, holder, running_until, expires_at })
   return { kind: 'begun' }
+}
+
+/** At the end of what a holder writes, in its transaction. */
+export const requireRight = async (session: Session, right: AnswerRight): Promise<void> => {
+  const { tenantId: tenant_id, key, holder, expiresAt: expires_at } = right
+  if ((await session.run(markEffects, { tenant_id, key, holder, expires_at })) === 0)
+    throw new AppError(
+      'conflict',
+      'This request took so long that another one with its idempotency key was begun; nothing was written. Repeat it when that one is done.',
+      { retryAfter: 1 },
+    )
 }
 
 /**
@@ -66,8 +82,10 @@ export const finishAnswer = async (
 
 export const abandonAnswer = async (
   session: Session,
-  { answer }: { readonly answer: Parameters<AnswerStore['abandon']>[0] },
+  { answer, now }: { readonly answer: Parameters<AnswerStore['abandon']>[0]; readonly now: number },
 ): Promise<void> => {
-  const { tenantId: tenant_id, key, holder } = answer
-  await session.run(dropAnswer, { tenant_id, key, holder })
+  const { tenantId: tenant_id, key, holder, certain } = answer
+  const right = { tenant_id, key, holder }
+  if ((await session.run(certain ? dropAnswer : dropUnused, right)) > 0 || certain) return
+  await session.run(endRunning, { ...right, running_until: now })
 }

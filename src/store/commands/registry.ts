@@ -1,5 +1,6 @@
 import type { Session } from '../session.ts'
-import { abandonAnswer, beginAnswer, finishAnswer } from './answers.ts'
+import type { AnswerRight } from '../types.ts'
+import { abandonAnswer, beginAnswer, finishAnswer, requireRight } from './answers.ts'
 import { touchHealth } from './health.ts'
 import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './keys.ts'
 import { purgeLeftovers } from './leftovers.ts'
@@ -52,6 +53,17 @@ export type Commands = {
   }
 }
 
-/** Runs one command by its name. */
-export const runCommand = (session: Session, name: CommandName, args: unknown): Promise<unknown> =>
-  (commands[name] as (session: Session, args: unknown) => Promise<unknown>)(session, args)
+/** Runs one command by its name; with a `right`, under it (`AnswerStore.during`). */
+export const runCommand = async (
+  session: Session,
+  name: CommandName,
+  args: unknown,
+  right?: AnswerRight,
+): Promise<unknown> => {
+  const answer = await (commands[name] as (session: Session, args: unknown) => Promise<unknown>)(
+    session,
+    args,
+  )
+  if (right !== undefined) await requireRight(session, right)
+  return answer
+}

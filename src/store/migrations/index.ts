@@ -3,10 +3,18 @@ import { resources } from './0002-resources.ts'
 import { answers } from './0003-answers.ts'
 import { logsOfEntity } from './0004-logs-of-entity.ts'
 import { totals } from './0005-totals.ts'
+import { answersRunning } from './0006-answers-running.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
-export const migrations: readonly Migration[] = [tables, resources, answers, logsOfEntity, totals]
+export const migrations: readonly Migration[] = [
+  tables,
+  resources,
+  answers,
+  logsOfEntity,
+  totals,
+  answersRunning,
+]
 
 /** The version of the schema that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

@@ -109,9 +109,9 @@ export const watchChanges = (
       },
     },
     writer: {
-      write: async (command, args, bytes) => {
+      write: async (command, ...args) => {
         try {
-          return await writer.write(command, args, bytes)
+          return await writer.write(command, ...args)
         } finally {
           if (movesCounters(command)) {
             forget()

@@ -1,5 +1,6 @@
 import { type ClientBase, DatabaseError } from 'pg'
 import { type CommandName, runCommand } from '../commands/registry.ts'
+import type { AnswerRight } from '../types.ts'
 import { unknownOutcome } from './errors.ts'
 import { forgetScope } from './scope.ts'
 import { transactionSession } from './session.ts'
@@ -80,9 +81,14 @@ const commitFailure = (thrown: unknown): unknown =>
   thrown instanceof DatabaseError && thrown.severity === 'ERROR' ? thrown : unknownOutcome(thrown)
 
 /** One command in a transaction of its own. */
-export const runInTransaction = (client: ClientBase, command: CommandName, args: unknown): Promise<unknown> =>
+export const runInTransaction = (
+  client: ClientBase,
+  command: CommandName,
+  args: unknown,
+  right?: AnswerRight,
+): Promise<unknown> =>
   inTransaction(client, async () => {
     const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
-    const answer = await runCommand(session, command, args)
+    const answer = await runCommand(session, command, args, right)
     return movesCounters(command) ? { answer, last: client.query(`notify ${CHANNEL}`) } : { answer }
   })

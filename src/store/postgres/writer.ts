@@ -3,6 +3,7 @@ import { AppError } from '../../common/errors.ts'
 import type { CommandName, Commands } from '../commands/registry.ts'
 import type { Writer } from '../session.ts'
 import type { WriterLimits } from '../sqlite/writer.ts'
+import type { AnswerRight } from '../types.ts'
 import { createTokenQueue } from './create-queue.ts'
 import { fromPostgres, isContended, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
@@ -36,23 +37,28 @@ export const createPostgresWriter = (connections: Connections, limits: WriterLim
   let closing: Promise<void> | undefined
   let idle: (() => void) | undefined
 
-  const run = (command: CommandName, args: unknown): Promise<unknown> =>
-    retried(() => connections.use((client) => runInTransaction(client, command, args)))
+  const run = (command: CommandName, args: unknown, right?: AnswerRight): Promise<unknown> =>
+    retried(() => connections.use((client) => runInTransaction(client, command, args, right)))
   const create = createTokenQueue(
     { connections, retried },
     { alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['answer']> },
   )
 
-  const write = async (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
+  const write = async (
+    command: CommandName,
+    args: unknown,
+    bytes = 1_000,
+    right?: AnswerRight,
+  ): Promise<unknown> => {
     if (closing) throw closed()
     if (waiting >= limits.maxQueued || (waiting > 0 && bytesWaiting + bytes > limits.maxBytes))
       throw overloaded()
     waiting++
     bytesWaiting += bytes
     try {
-      return await (command === 'tokens.create'
+      return await (command === 'tokens.create' && right === undefined
         ? create(args as Commands['tokens.create']['args'])
-        : run(command, args))
+        : run(command, args, right))
     } finally {
       waiting--
       bytesWaiting -= bytes

@@ -17,10 +17,10 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const release = db.prepare('release job')
   const undo = db.prepare('rollback to job')
 
-  const run = async ({ number, command, args }: Job): Promise<Answer> => ({
+  const run = async ({ number, command, args, right }: Job): Promise<Answer> => ({
     number,
     ok: true,
-    value: await runCommand(session, command, args),
+    value: await runCommand(session, command, args, right),
   })
 
   /** Some failures (disk full, I/O) end the whole transaction: then no job of it may be answered as done. */

@@ -1,4 +1,5 @@
 import type { CommandName } from '../commands/registry.ts'
+import type { AnswerRight } from '../types.ts'
 import type { WireError } from './errors.ts'
 
 /** What the worker is started with. */
@@ -10,6 +11,7 @@ export interface Job {
   readonly number: number
   readonly command: CommandName
   readonly args: unknown
+  readonly right?: AnswerRight | undefined
 }
 
 export type ToWorker = { readonly kind: 'jobs'; readonly jobs: readonly Job[] } | { readonly kind: 'close' }

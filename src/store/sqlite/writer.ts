@@ -3,6 +3,7 @@ import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { CommandName } from '../commands/registry.ts'
 import type { Writer } from '../session.ts'
+import type { AnswerRight } from '../types.ts'
 import { fromWire } from './errors.ts'
 import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
 import { createJobQueue } from './queue.ts'
@@ -158,7 +159,12 @@ export const startWriter = async (
     setImmediate(flush)
   }
 
-  const write = (command: CommandName, args: unknown, bytes = 1_000): Promise<unknown> => {
+  const write = (
+    command: CommandName,
+    args: unknown,
+    bytes = 1_000,
+    right?: AnswerRight,
+  ): Promise<unknown> => {
     if (closing) return Promise.reject(closed())
     if (pending.size >= limits.maxQueued || (pending.size > 0 && bytesPending + bytes > limits.maxBytes))
       return Promise.reject(overloaded())
@@ -166,7 +172,7 @@ export const startWriter = async (
     return new Promise((resolve, reject) => {
       pending.set(number, { resolve, reject, bytes })
       bytesPending += bytes
-      queue.push({ number, command, args })
+      queue.push({ number, command, args, right })
       schedule()
     })
   }

@@ -69,7 +69,7 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
 
   t.test('an answer that was kept, and shown, while the purge waited stays', async (t) => {
     const answer = { tenantId: 'tenant-a', key: Buffer.from('key'), holder: 'h', expiresAt: NOW - 1 }
-    await store.answers.begin({ ...answer, operation: 'O' }, NOW - 10)
+    await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW - 1 }, NOW - 10)
     const kept = await holding(
       t,
       `update idempotent_answers set sealed = 'done', shown = 'whole', shown_until = ${NOW - 1}, expires_at = ${NOW + 1_000}`,
@@ -78,7 +78,10 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     await queryPostgres(admin.href, `update idempotent_answers set shown = 'x', shown_until = ${NOW - 1}`)
     const shown = await holding(t, `update idempotent_answers set shown_until = ${NOW + 1_000}`)
     t.equal(await waitsFor(shown, store.leftovers.purge(NOW, 10)), 0)
-    t.match(await store.answers.begin({ ...answer, operation: 'O', holder: 'other' }, NOW), { kind: 'done' })
+    t.match(
+      await store.answers.begin({ ...answer, operation: 'O', holder: 'other', runningUntil: NOW + 1 }, NOW),
+      { kind: 'done' },
+    )
   })
 
   t.test('values are counted, and cease to be, while the table is vacuumed', async (t) => {

@@ -38,7 +38,7 @@ const fill = async (store: Store): Promise<void> => {
       { tenant_id, ...entry, message: 'm', trace_id: 't', created_at: NOW, token_seq: parentSeq, ...place },
     ])
     const answer = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
-    await store.answers.begin({ ...answer, operation: 'O' }, NOW)
+    await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW + 10 }, NOW)
     const shown = {
       sealed: Buffer.from('shown'),
       tokens: [{ id: 'one', created_at: NOW, modified_at: null }],

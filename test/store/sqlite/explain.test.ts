@@ -208,12 +208,20 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
     await store.tokens.dissociate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 })
     await store.usage.types('tenant-a', NOW)
     await store.usage.active('tenant-a', NOW)
-    await store.answers.begin({ ...answer, operation: 'o', expiresAt: NOW + 1 }, NOW)
+    await store.answers.begin({ ...answer, operation: 'o', runningUntil: NOW, expiresAt: NOW + 1 }, NOW)
     await store.tokens.create([aToken({ id: 'shown' })], NOW)
     const shown = { sealed: Buffer.from(''), tokens: [{ id: 'shown', created_at: NOW, modified_at: null }] }
     await store.answers.finish({ ...answer, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
     await store.tokens.delete('tenant-a', 'shown', NOW)
-    await store.answers.abandon(answer)
+    await store.answers.abandon({ ...answer, certain: true }, NOW)
+    await store.answers.abandon({ ...answer, certain: false }, NOW)
+    await store.answers.begin(
+      { ...answer, operation: 'o', runningUntil: NOW + 2, expiresAt: NOW + 2 },
+      NOW + 1,
+    )
+    await store.answers.during({ ...answer, expiresAt: NOW + 9 }, () =>
+      store.tokens.create([aToken({ id: 'under' })], NOW),
+    )
     await store.leftovers.purge(NOW, 10)
   })
   // Few by nature.

@@ -58,6 +58,7 @@ t.test('starters at the same time all open, and the schema is made once', async 
     { version: 3, name: 'answers' },
     { version: 4, name: 'logs-of-entity' },
     { version: 5, name: 'totals' },
+    { version: 6, name: 'answers-running' },
   ])
   db.close()
 })
