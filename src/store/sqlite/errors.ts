@@ -24,6 +24,19 @@ export const fromSqlite = (thrown: unknown): AppError => {
         retryAfter: 30,
       },
     )
+  // In the log, but perhaps not on the disk: a crash before the next write would bring it back.
+  if (/^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code))
+    return new AppError(
+      'unavailable',
+      'The disk of the store failed at the end of a write, which may or may not have been kept. Read, then retry; tell the operator.',
+      { cause, uncertain: true },
+    )
+  if (/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code))
+    return new AppError(
+      'overloaded',
+      'The disk of the store cannot be used: it fails, or is read-only; nothing was written. Tell the operator.',
+      { cause, retryAfter: 30 },
+    )
   if (code === 'SQLITE_CONSTRAINT_TRIGGER')
     return new AppError(
       'overloaded',
@@ -41,17 +54,19 @@ export interface WireError {
   readonly detail: string
   readonly errors?: FieldErrors
   readonly retryAfter?: number
+  readonly uncertain?: boolean
   readonly cause?: { readonly name: string; readonly code?: string; readonly stack?: string }
 }
 
 export const toWire = (thrown: unknown): WireError => {
   const error = fromSqlite(thrown)
-  const { code, message: detail, errors, retryAfter, cause } = error
+  const { code, message: detail, errors, retryAfter, uncertain, cause } = error
   return {
     code,
     detail,
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(uncertain ? { uncertain } : {}),
     ...(cause instanceof Error
       ? {
           cause: {
@@ -69,10 +84,11 @@ export const toWire = (thrown: unknown): WireError => {
   }
 }
 
-export const fromWire = ({ code, detail, errors, retryAfter, cause }: WireError): AppError =>
+export const fromWire = ({ code, detail, errors, retryAfter, uncertain, cause }: WireError): AppError =>
   new AppError(code, detail, {
     ...(errors ? { errors } : {}),
     ...(retryAfter === undefined ? {} : { retryAfter }),
+    ...(uncertain ? { uncertain } : {}),
     ...(cause
       ? { cause: Object.assign(new Error(`the store's writer failed (${cause.code ?? cause.name})`), cause) }
       : {}),
