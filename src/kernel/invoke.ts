@@ -3,6 +3,7 @@ import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
+import { createSparing } from '../common/sparing.ts'
 import type { ApplicationRef, Call, Caller, Operation } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
@@ -85,6 +86,13 @@ class OperationCall implements Call {
   }
 }
 
+/** A part is away, and every call fails alike. */
+const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code === 'unavailable'
+
+/** The code of an engine or system error. */
+const causeOf = ({ cause }: AppError): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+
 /**
  * The pipeline under both transports (DESIGN §4). An operation that is audited by its declaration runs only while the
  * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
@@ -109,6 +117,8 @@ export const createInvoke = (
     run: metrics.stage.labels('run'),
     audit: metrics.stage.labels('audit'),
   }
+
+  const sparing = createSparing()
 
   const recordDenial = async (
     operation: Operation,
@@ -187,11 +197,20 @@ export const createInvoke = (
       }
     } catch (thrown) {
       const error = AppError.from(thrown)
-      if (error.code === 'internal' || error.cause !== undefined)
-        log.error(
-          { err: error.cause ?? error, trace_id: traceId, operation: operation.rpc, code: error.code },
-          'a call failed',
-        )
+      if (error.code === 'internal' || error.cause !== undefined) {
+        const unsaid = isOutage(error) ? sparing(`${error.code} ${causeOf(error)}`) : 0
+        if (unsaid !== undefined)
+          log.error(
+            {
+              err: error.cause ?? error,
+              trace_id: traceId,
+              operation: operation.rpc,
+              code: error.code,
+              ...(unsaid > 0 ? { unsaid } : {}),
+            },
+            'a call failed',
+          )
+      }
       throw error
     }
   }
