@@ -27,6 +27,12 @@ const WINDOW = 10_000
 const FREE_RESTARTS = 4
 const LONGEST_PAUSE = 2_000
 
+/** What a signal says that nobody sent. */
+const ENDS: Readonly<Record<string, string>> = {
+  SIGBUS:
+    ' because a file that it had mapped could not be read or written: look at the disk of the data directory',
+}
+
 /** Milliseconds to wait before a restart after `deaths` deaths within the window: the first few are free. */
 export const pauseAfter = (deaths: number): number =>
   deaths <= FREE_RESTARTS ? 0 : Math.min(LONGEST_PAUSE, 100 * 2 ** (deaths - FREE_RESTARTS - 1))
@@ -42,6 +48,9 @@ export const manage = (
   let everReady = false
   let deaths: readonly number[] = []
   let restart: NodeJS.Timeout | undefined
+  /** Why the last start failed; undefined since one did not. */
+  let known: string | undefined
+  const isKnown = (failure: Error) => failure.message === known
   const { promise: started, resolve, reject } = Promise.withResolvers<void>()
 
   const bear = () => {
@@ -52,12 +61,13 @@ export const manage = (
     kind.ready(child, attempt.signal).then(
       () => {
         if (everReady) deps.log.info({ name, pid: child.pid }, 'process is back')
+        known = undefined
         everReady = true
         resolve()
       },
       (error) => {
         failure = error
-        if (everReady && !attempt.signal.aborted) deps.log.error({ name }, String(error.message))
+        if (everReady && !attempt.signal.aborted && !isKnown(error)) deps.log.error({ name }, error.message)
         if (!attempt.signal.aborted) child.kill('SIGKILL')
       },
     )
@@ -76,7 +86,10 @@ export const manage = (
         )
         return
       }
-      deps.log.warn({ name, code, signal }, 'process ended; restarting it')
+      // Of many starts that fail alike the first tells.
+      if (failure === undefined || !isKnown(failure))
+        deps.log.warn({ name, code, signal }, `process ended${ENDS[signal ?? ''] ?? ''}; restarting it`)
+      known = failure?.message
       const now = deps.clock.now()
       deaths = [...deaths.filter((at) => at > now - WINDOW), now]
       restart = setTimeout(bear, pauseAfter(deaths.length))
