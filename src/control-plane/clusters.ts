@@ -14,6 +14,8 @@ const CODEC = 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
 
 const KEEP_ALIVE = '60s'
+/** Of a destination's answer: what a caller may read is the caller's affair, what Envoy holds has a bound. */
+const ANSWER_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
 
 /** A `ClusterLoadAssignment` of unix sockets. */
 export const sockets = (name: string, paths: readonly string[]) => ({
@@ -202,7 +204,7 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
   typed_extension_protocol_options: {
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
       '@type': PROTOCOL,
-      common_http_protocol_options: { idle_timeout: KEEP_ALIVE },
+      common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...ANSWER_HEADERS },
       ...(scheme === 'https'
         ? {
             upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },

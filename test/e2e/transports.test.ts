@@ -158,6 +158,18 @@ t.test('a compressed answer keeps its bytes and its coding', async (t) => {
   t.equal(answer.headers['content-encoding'], 'gzip')
 })
 
+t.test('an answer may have many headers, and large ones', async (t) => {
+  for (const far of [one, two])
+    for (const [n, bytes] of [
+      [900, 1],
+      [8, 1_500],
+    ] as const) {
+      const answer = await far.post(`/proxy/headers?n=${n}&bytes=${bytes}`, { method: 'GET', to: far.url() })
+      t.equal(answer.status, 200)
+      t.equal(answer.headers[`x-header-${n - 1}`], 'v'.repeat(bytes))
+    }
+})
+
 t.test('the listener speaks TLS with HTTP/1.1 and HTTP/2', async (t) => {
   const authority = await createAuthority()
   const { cert, key } = await authority.issue(['edge.test'])
