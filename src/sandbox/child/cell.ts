@@ -1,6 +1,6 @@
 import ivm from 'isolated-vm'
-import { INSTALL, type LoadVerdict, type RealmSettings } from '../realm/abi.ts'
-import type { Compiled } from './compile.ts'
+import type { LoadVerdict, RealmCall } from '../realm/abi.ts'
+import type { Usable } from './compile.ts'
 import { placeOf, timedOut } from './failures.ts'
 
 /** What the code in a cell asks for, and its outcome; replaced when an invocation moves in. */
@@ -48,27 +48,28 @@ const refuse = () => {
   throw new Error('Nobody has moved in.')
 }
 
-/** Makes a context with the realm in it; nothing of the code has run. */
-export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: RealmSettings): Cell => {
+type Crossing = string | number | boolean | ivm.Callback | ivm.Dereference<unknown>
+
+/** Makes a context with the realm in it; nothing of the code has run. `settings`: JSON text of RealmSettings. */
+export const createCell = (
+  isolate: ivm.Isolate,
+  compiled: Usable,
+  { name, settings }: { readonly name: string; readonly settings: string },
+): Cell => {
   let tenant: Tenant = { sync: refuse, async: refuse, done: refuse }
   const context = isolate.createContextSync()
-  const install = context.global.getSync(INSTALL, { reference: true })
-  const enter = install.applySync(
-    undefined,
-    [
-      new ivm.Callback((name: string, json: string) => tenant.sync(name, json)),
-      new ivm.Callback((id: number, name: string, json: string) => tenant.async(id, name, json)),
-      new ivm.Callback((head: string, result: string | undefined) => tenant.done(head, result)),
-      JSON.stringify(settings),
-    ],
-    { result: { reference: true } },
-  ) as ivm.Reference<(...args: unknown[]) => string>
-  install.release()
+  const enter = compiled.script.runSync(context, { reference: true }) as ivm.Reference<
+    (...args: unknown[]) => string
+  >
+  const host = (...crossed: RealmCall): string | undefined => {
+    if (crossed[0] === 'sync') return tenant.sync(crossed[1], crossed[2])
+    if (crossed[0] === 'async') tenant.async(crossed[1], crossed[2], crossed[3])
+    else tenant.done(crossed[1], crossed[2])
+    return undefined
+  }
 
-  const call = (
-    args: readonly (string | number | boolean | ivm.Dereference<unknown>)[],
-    timeout: number,
-  ): string => enter.applySync(undefined, [...args], { timeout }) as string
+  const call = (args: Crossing[], timeout: number): string =>
+    enter.applySync(undefined, args, { timeout }) as string
 
   const modules: ivm.Module[] = []
   const compileModule = (text: string, filename: string, cachedData?: ivm.ExternalCopy<ArrayBuffer>) => {
@@ -77,12 +78,8 @@ export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: R
     return module
   }
 
-  const loadModule = (
-    text: string,
-    cached: ivm.ExternalCopy<ArrayBuffer> | undefined,
-    timeout: number,
-  ): string => {
-    const module = compileModule(text, settings.name, cached)
+  const loadModule = (text: string, cached: ivm.ExternalCopy<ArrayBuffer> | undefined, timeout: number) => {
+    const module = compileModule(text, name, cached)
     const bridges = new Map<string, ivm.Module>()
     module.instantiateSync(context, (specifier) => {
       const known = bridges.get(specifier)
@@ -101,15 +98,8 @@ export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: R
   }
 
   const loadInto = (timeout: number): string => {
-    if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
-    if (compiled.kind === 'module') return loadModule(compiled.text, compiled.cached, timeout)
-    // it is the body of one function (compile.ts), so nothing of it runs yet
-    const body = compiled.script.runSync(context, { reference: true }) as ivm.Reference<unknown>
-    try {
-      return call(['load', body.derefInto()], timeout)
-    } finally {
-      body.release()
-    }
+    const verdict = call(['open', new ivm.Callback(host), settings], timeout)
+    return compiled.kind === 'module' ? loadModule(compiled.text, compiled.cached, timeout) : verdict
   }
 
   return {
@@ -118,7 +108,7 @@ export const createCell = (isolate: ivm.Isolate, compiled: Compiled, settings: R
         return JSON.parse(loadInto(timeout))
       } catch (thrown) {
         if (isolate.isDisposed || timedOut(thrown)) throw thrown
-        return threwAt(thrown, settings.name)
+        return threwAt(thrown, name)
       }
     },
     moveIn: (next) => {

@@ -1,19 +1,27 @@
 import { compileFunction } from 'node:vm'
 import type ivm from 'isolated-vm'
 import type { CodeFault } from '../../sdk/index.ts'
+import { INSTALL } from '../realm/abi.ts'
 
-/** Code as an isolate holds it; a module is compiled again in each context, from its cached form. */
+/**
+ * Code as an isolate holds it, with the script that gives a context's `enter` (`../realm/abi.ts`). A module is compiled
+ * again in each context, from its cached form.
+ */
 export type Compiled =
   | { readonly kind: 'commonjs'; readonly script: ivm.Script }
   | {
       readonly kind: 'module'
+      readonly script: ivm.Script
       readonly text: string
       readonly cached: ivm.ExternalCopy<ArrayBuffer> | undefined
     }
   | { readonly kind: 'faulty'; readonly faults: readonly CodeFault[] }
 
+/** Code that parses. */
+export type Usable = Exclude<Compiled, { readonly kind: 'faulty' }>
+
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'] as const
-const HEAD = `(function (${PARAMETERS.join(', ')}) {`
+const HEAD = `${INSTALL}(function (${PARAMETERS.join(', ')}) {`
 const TAIL = '\n})'
 const MAX_MESSAGE = 300
 
@@ -59,7 +67,7 @@ const compileModule = (isolate: ivm.Isolate, text: string, name: string): Compil
     const module = isolate.compileModuleSync(text, { filename: name, produceCachedData: true })
     const { cachedData } = module as ivm.CachedDataResult
     module.release()
-    return { kind: 'module', text, cached: cachedData }
+    return { kind: 'module', script: isolate.compileScriptSync(`${INSTALL}()`), text, cached: cachedData }
   } catch (thrown) {
     return { kind: 'faulty', faults: [isolateFault(thrown)] }
   }

@@ -1,6 +1,6 @@
 import type ivm from 'isolated-vm'
 import type { ProgramHeader } from '../protocol.ts'
-import type { HostSync, LoadVerdict } from '../realm/abi.ts'
+import type { HostSync, LoadVerdict, RealmSettings } from '../realm/abi.ts'
 import { type Cell, createCell } from './cell.ts'
 import { type Compiled, compile } from './compile.ts'
 import { memoryError, timedOut } from './failures.ts'
@@ -43,16 +43,20 @@ export const createUnit = (
   },
 ): Unit => {
   const compiled = compile(isolate, code, program.name)
-  const settings = {
-    name: program.name,
+  const { name } = program
+  const settings = JSON.stringify({
+    name,
     resultChars: program.resultBytes,
     logLines: program.logLines,
     logChars: program.logBytes,
     packages: deps.packages,
-  }
+  } satisfies RealmSettings)
   let spare: Cell | undefined
   let ahead = compiled.kind !== 'faulty'
-  const make = () => createCell(isolate, compiled, settings)
+  const make = (): Cell => {
+    if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
+    return createCell(isolate, compiled, { name, settings })
+  }
   const load = (cpuMs: number): LoadVerdict => {
     if (spare !== undefined) return { kind: 'function' }
     let wished = false

@@ -3,11 +3,13 @@
  * booleans cross it; functions cross outwards never, inwards as isolated-vm Callbacks, which copy what they are given.
  *
  * In each new context, in this order:
- * 1. The snapshot has left a global function called INSTALL. The child calls it once:
- *    `INSTALL(hostSync, hostAsync, hostDone, settings) → enter`, and keeps the one reference to `enter`. `INSTALL` removes
- *    itself from the global object, and everything of WebAssembly, Atomics and the like with it.
- * 2. The child calls `enter` again and again (RealmEnter), each time with a timeout. Microtasks run before it is back.
+ * 1. The snapshot has left a global function called INSTALL. The child runs one script, `INSTALL(body) → enter`, and keeps
+ *    the one reference to `enter`; `body` is a CommonJS module's, of which nothing runs yet. `INSTALL` removes itself from
+ *    the global object, and everything of WebAssembly, Atomics and the like with it.
+ * 2. The child calls `enter` again and again (RealmEnter), each time with a timeout, `open` first. Microtasks run before it
+ *    is back.
  * 3. When all is over, the context is thrown away. It never serves a second invocation.
+ * Each step across costs some 20 µs, so there are as few as can be.
  *
  * The realm captures what it uses of the intrinsics while the snapshot is made: customers' code may replace all of them.
  */
@@ -31,7 +33,7 @@ export interface RealmScripts {
   readonly warmUp: string
 }
 
-/** What the child knows when a context is made; it reaches INSTALL as JSON text. */
+/** What the child knows when a context is made; it reaches `open` as JSON text. */
 export interface RealmSettings {
   /** File name of the code, without extension, as in `request_transform:3:7`. Frames of other files are not shown. */
   readonly name: string
@@ -63,6 +65,14 @@ export type HostAsync = (id: number, name: string, json: string) => void
  * RealmOutcome; `result` is the JSON text that the code returned, kept apart so that it is not escaped twice.
  */
 export type HostDone = (head: string, result: string | undefined) => void
+
+export type RealmCall =
+  | readonly ['sync', ...Parameters<HostSync>]
+  | readonly ['async', ...Parameters<HostAsync>]
+  | readonly ['done', ...Parameters<HostDone>]
+
+/** The three ways out as the one function that crosses; only `sync` is answered. */
+export type RealmHost = (...call: RealmCall) => string | undefined
 
 /** What a host call is answered with. */
 export type Envelope = { readonly ok: unknown } | { readonly error: HostFailure }
@@ -96,7 +106,7 @@ export interface RealmLine {
   readonly text: string
 }
 
-/** What `load` and `namespace` answer, as JSON text. */
+/** What `open` and `namespace` answer, as JSON text. */
 export type LoadVerdict =
   | { readonly kind: 'function' }
   /** The top level threw; line and column, when its first own frame is known, count from 1. */
@@ -106,8 +116,9 @@ export type LoadVerdict =
 /**
  * The ways into a context. It never throws, whatever the code did to it; only a timeout or a memory limit ends it.
  *
- * - `load`, body: runs the top level of a CommonJS module, `body(exports, require, module, __filename, __dirname)`, and
- *   finds the function: `module.exports`, else its `default`. Answers a LoadVerdict's JSON text.
+ * - `open`, RealmHost, JSON text of RealmSettings: opens the border. With a body, runs the top level of a CommonJS module,
+ *   `body(exports, require, module, __filename, __dirname)`, and finds the function: `module.exports`, else its `default`.
+ *   Then it answers a LoadVerdict's JSON text, else nothing.
  * - `namespace`, the namespace of an evaluated ES module: finds its `default`. Answers a LoadVerdict's JSON text.
  * - `exports`, name: JSON text of the names that `require(name)` exports, for `import { a } from 'name'`; `null` when
  *   there is no such module. (`globalThis.require` exists, not enumerable, and is how such modules get their values.)
@@ -116,7 +127,7 @@ export type LoadVerdict =
  * - `console`: JSON text of the lines so far (RealmLine[]), for an invocation that ended without HostDone.
  */
 export type RealmEnter = {
-  (entry: 'load', body: unknown): string
+  (entry: 'open', host: RealmHost, settings: string): string | undefined
   (entry: 'namespace', namespace: unknown): string
   (entry: 'exports', name: string): string
   (entry: 'start', argumentJson: string, sdk: boolean): undefined

@@ -10,8 +10,8 @@ const SETTINGS: RealmSettings = { name: 'code', resultChars: 100, logLines: 1, l
 
 /** The way that every invocation goes. */
 const WARM_UP = `{
-  const enter = ${INSTALL}(() => '{"ok":null}', () => {}, () => {}, ${JSON.stringify(JSON.stringify(SETTINGS))})
-  enter('load', (exports, require, module) => { module.exports = async () => ({}) })
+  const enter = ${INSTALL}((exports, require, module) => { module.exports = async () => ({}) })
+  enter('open', () => '{"ok":null}', ${JSON.stringify(JSON.stringify(SETTINGS))})
   enter('start', '{}', false)
 }`
 

@@ -5,6 +5,7 @@ import {
   type Envelope,
   INSTALL,
   type LoadVerdict,
+  type RealmCall,
   type RealmLine,
   type RealmOutcome,
   type RealmSettings,
@@ -82,26 +83,19 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
         settle(id, { error: { name: errorName, message, ...(status === undefined ? {} : { status }) } }),
     )
   }
-  const install = context.global.getSync(INSTALL, { reference: true })
-  const enter = install.applySync(
-    undefined,
-    [
-      new Callback(hostSync),
-      new Callback(hostAsync),
-      new Callback((head: string, result: string | undefined) => resolve({ head, result })),
-      JSON.stringify(used),
-    ],
-    { result: { reference: true } },
-  ) as ivm.Reference<(...args: unknown[]) => string>
+  const host = (...call: RealmCall): string | undefined => {
+    if (call[0] === 'sync') return hostSync(call[1], call[2])
+    if (call[0] === 'async') hostAsync(call[1], call[2], call[3])
+    else resolve({ head: call[1], result: call[2] })
+    return undefined
+  }
+  const head = `${INSTALL}(function (exports, require, module, __filename, __dirname) {`
+  const enter = isolate
+    .compileScriptSync(`${head}${code}\n})`, { filename: used.name, columnOffset: -head.length })
+    .runSync(context, { reference: true, timeout }) as ivm.Reference<(...args: unknown[]) => string>
   try {
-    const body = isolate
-      .compileScriptSync(`(function (exports, require, module, __filename, __dirname) {${code}\n})`, {
-        filename: used.name,
-        columnOffset: -'(function (exports, require, module, __filename, __dirname) {'.length,
-      })
-      .runSync(context, { reference: true, timeout }) as ivm.Reference<unknown>
     const verdict: LoadVerdict = JSON.parse(
-      enter.applySync(undefined, ['load', body.derefInto()], { timeout }) as string,
+      enter.applySync(undefined, ['open', new Callback(host), JSON.stringify(used)], { timeout }) as string,
     )
     if (verdict.kind !== 'function') return { verdict, outcome: undefined, result: undefined, console: [] }
     enter.applySync(undefined, ['start', JSON.stringify(options.argument ?? {}), options.sdk ?? false], {

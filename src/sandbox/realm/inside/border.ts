@@ -1,12 +1,10 @@
 /** The calls that leave the isolate (`../abi.ts`) and how their answers come back. */
-import type { Envelope, HostAsync, HostDone, HostSync, RealmSettings } from '../abi.ts'
+import type { Envelope, HostDone, RealmHost, RealmSettings } from '../abi.ts'
 import { errorOf } from './failures.ts'
 import { createRegistry, hasOwn, NativePromise, parse, stringify } from './intrinsics.ts'
 
 interface Border {
-  readonly hostSync: HostSync
-  readonly hostAsync: HostAsync
-  readonly hostDone: HostDone
+  readonly host: RealmHost
   readonly settings: RealmSettings
 }
 
@@ -28,7 +26,7 @@ const opened = (): Border => {
 
 export const settings = (): RealmSettings => opened().settings
 
-export const hostDone: HostDone = (head, result) => opened().hostDone(head, result)
+export const hostDone: HostDone = (head, result) => void opened().host('done', head, result)
 
 const answerOf = (envelope: string): { readonly ok: unknown } | { readonly failure: Error } => {
   const answer: Envelope = parse(envelope)
@@ -39,7 +37,7 @@ const answerOf = (envelope: string): { readonly ok: unknown } | { readonly failu
 
 /** Asks the host and has its answer at once. Throws the error that the host answers with. */
 export const callSync = <T>(name: string, ...args: readonly unknown[]): T => {
-  const answer = answerOf(opened().hostSync(name, stringify(args)))
+  const answer = answerOf(opened().host('sync', name, stringify(args)) as string)
   if ('failure' in answer) throw answer.failure
   return answer.ok as T
 }
@@ -47,7 +45,7 @@ export const callSync = <T>(name: string, ...args: readonly unknown[]): T => {
 const ask = (name: string, json: string, settle: Settle): number => {
   const id = ++lastId
   waiting.set(id, settle)
-  opened().hostAsync(id, name, json)
+  opened().host('async', id, name, json)
   return id
 }
 
@@ -65,7 +63,7 @@ export const startTimer = (delay: number, due: (failure?: Error) => void): numbe
   ask('timer', stringify(delay), (answer) => ('failure' in answer ? due(answer.failure) : due()))
 
 export const cancelTimer = (id: number): void => {
-  if (waiting.delete(id)) opened().hostAsync(id, 'cancel', stringify(id))
+  if (waiting.delete(id)) opened().host('async', id, 'cancel', stringify(id))
 }
 
 /** The host's answer to the call `id`. Runs what waits for it. */

@@ -1,6 +1,6 @@
 /** The ways into the realm (`../abi.ts`, RealmEnter). */
-import type { LoadVerdict } from '../abi.ts'
-import { settle } from './border.ts'
+import type { LoadVerdict, RealmHost } from '../abi.ts'
+import { openBorder, settle } from './border.ts'
 import { framesOf } from './frames.ts'
 import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
 import { printed } from './lines.ts'
@@ -8,9 +8,15 @@ import { createRequire } from './modules.ts'
 import { fail, succeed } from './outcome.ts'
 import { createSdk } from './sdk.ts'
 
-type Code = (request: unknown) => unknown
+export type Code = (...args: readonly unknown[]) => unknown
 
+/** The body of a CommonJS module, until it is loaded; the function that it exports. */
+let body: Code | undefined
 let code: Code | undefined
+
+export const keep = (given: Code | undefined): void => {
+  body = given
+}
 
 const verdict = (value: LoadVerdict): string => stringify(value)
 
@@ -48,14 +54,19 @@ const found = (exported: unknown): string => {
   return verdict({ kind: 'function' })
 }
 
-const load = (body: unknown): string => {
+const load = (text: Code): string => {
   try {
     const module = { exports: {} }
-    apply(body as Code, module.exports, [module.exports, createRequire(), module, '/code/index.js', '/code'])
+    apply(text, module.exports, [module.exports, createRequire(), module, '/code/index.js', '/code'])
     return found(module.exports)
   } catch (error) {
     return threw(error)
   }
+}
+
+const open = (host: RealmHost, settings: string): string | undefined => {
+  openBorder({ host, settings: parse(settings) })
+  return body && load(body)
 }
 
 const namespaced = (namespace: unknown): string => {
@@ -93,8 +104,8 @@ const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
 
 const dispatch = (entry: string, first: unknown, second: unknown): string | undefined => {
   switch (entry) {
-    case 'load':
-      return load(first)
+    case 'open':
+      return open(first as RealmHost, second as string)
     case 'namespace':
       return namespaced(first)
     case 'exports':

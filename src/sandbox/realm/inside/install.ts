@@ -1,9 +1,7 @@
-/** The function that the snapshot leaves (`../abi.ts`, INSTALL): it opens the border and closes the realm's own door. */
-import type { HostAsync, HostDone, HostSync } from '../abi.ts'
-import { openBorder } from './border.ts'
-import { enter } from './enter.ts'
+/** The function that the snapshot leaves (`../abi.ts`, INSTALL): it closes the realm's own door and gives the ways in. */
+import { type Code, enter, keep } from './enter.ts'
 import { exposeGlobals } from './globals.ts'
-import { deleteProperty, parse } from './intrinsics.ts'
+import { deleteProperty } from './intrinsics.ts'
 
 // ways to memory that no limit counts, and to clocks made of threads; Node 16's code seldom knows them
 for (const name of ['resize', 'resizable', 'maxByteLength', 'transfer', 'transferToFixedLength', 'detached'])
@@ -18,8 +16,8 @@ const removeUncounted = () => {
 
 exposeGlobals()
 
-export const install = (hostSync: HostSync, hostAsync: HostAsync, hostDone: HostDone, settings: string) => {
+export const install = (body?: Code) => {
   removeUncounted()
-  openBorder({ hostSync, hostAsync, hostDone, settings: parse(settings) })
+  keep(body)
   return enter
 }
