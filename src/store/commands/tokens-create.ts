@@ -107,16 +107,38 @@ const createOne = async (
   )
 }
 
-/** All or nothing, in order; duplicates within the list are found too. */
-export const createTokens = async (
+export interface Create {
+  readonly tokens: readonly NewToken[]
+  readonly now: number
+}
+
+/** All or nothing, in order; duplicates among them are found too. The tokens of one call are of one tenant. */
+export const createTogether = async (
   session: Session,
-  { tokens, now }: { readonly tokens: readonly NewToken[]; readonly now: number },
-): Promise<readonly Created[]> => {
-  const sealed = tokens.flatMap((token) => [token.sealed, token.ephemeral])
-  if (tokens[0]) await requireKeys(session, tokens[0].tenant_id, sealed)
+  calls: readonly Create[],
+): Promise<readonly (readonly Created[])[]> => {
+  const tenants = Map.groupBy(
+    calls.flatMap(({ tokens }) => tokens),
+    ({ tenant_id }) => tenant_id,
+  )
+  for (const [tenantId, tokens] of tenants)
+    await requireKeys(
+      session,
+      tenantId,
+      tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
+    )
   const counts = createCounts()
-  const created: Created[] = []
-  for (const token of tokens) created.push(await createOne(session, token, counts, now))
+  const answers: Created[][] = []
+  for (const { tokens, now } of calls) {
+    const created: Created[] = []
+    for (const token of tokens) created.push(await createOne(session, token, counts, now))
+    answers.push(created)
+  }
   await counts.write(session)
+  return answers
+}
+
+export const createTokens = async (session: Session, call: Create): Promise<readonly Created[]> => {
+  const [created = []] = await createTogether(session, [call])
   return created
 }

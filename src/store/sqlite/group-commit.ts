@@ -1,8 +1,24 @@
 import { runCommand } from '../commands/registry.ts'
+import { type Create, createTogether } from '../commands/tokens-create.ts'
 import type { Connection } from './connection.ts'
 import { toWire } from './errors.ts'
 import type { Answer, Job } from './protocol.ts'
 import { createSqliteSession } from './session.ts'
+
+/** One that may be run with others: what is done under a right asks for that right at its own end. */
+const isPlainCreate = ({ command, right }: Job): boolean => command === 'tokens.create' && right === undefined
+
+/** Plain creates that follow each other, as long as they do; every other job by itself. */
+const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
+  const runs: Job[][] = []
+  let last: Job | undefined
+  for (const job of jobs) {
+    if (last !== undefined && isPlainCreate(last) && isPlainCreate(job)) runs.at(-1)?.push(job)
+    else runs.push([job])
+    last = job
+  }
+  return runs
+}
 
 /**
  * Runs jobs in one transaction with one commit, so that they share its wait for the disk. A job that fails takes only
@@ -22,6 +38,18 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     ok: true,
     value: await runCommand(session, command, args, right),
   })
+
+  /** What is counted of creates is written once for all of them: that costs as much as a token's own row. */
+  const runTogether = async (jobs: readonly Job[]): Promise<readonly Answer[]> => {
+    const [first, second] = jobs
+    if (first === undefined) return []
+    if (second === undefined) return [await run(first)]
+    const values = await createTogether(
+      session,
+      jobs.map(({ args }) => args as Create),
+    )
+    return jobs.map(({ number }, at) => ({ number, ok: true, value: values[at] }))
+  }
 
   /** Some failures (disk full, I/O) end the whole transaction: then no job of it may be answered as done. */
   const rethrowIfEnded = (thrown: unknown): void => {
@@ -46,7 +74,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const runAll = async (jobs: readonly Job[]): Promise<readonly Answer[] | undefined> => {
     const answers: Answer[] = []
     try {
-      for (const job of jobs) answers.push(await run(job))
+      for (const together of runsOf(jobs)) answers.push(...(await runTogether(together)))
       return answers
     } catch (thrown) {
       rethrowIfEnded(thrown)

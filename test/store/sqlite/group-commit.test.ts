@@ -57,6 +57,39 @@ t.test('jobs that wait together share one commit', async (t) => {
   t.equal(count(), 50)
 })
 
+t.test('creates that wait together write once what is counted of them, exactly', async (t) => {
+  const { db, ran, commit } = setUp(t)
+  await commit([create(0, 'before')])
+  ran.length = 0
+  const group = [create(1, 'a', 'b'), create(2, 'c'), create(3, 'd'), touch(4, 'apart'), create(5, 'e')]
+  await commit(group)
+  const writes = (table: string) => ran.filter((sql) => sql.startsWith(`insert into "${table}"`)).length
+  t.equal(writes('tokens'), 5)
+  t.equal(writes('token_counts'), 2, 'before another command runs, and at the end')
+  const sum = (sql: string) => db.prepare(sql).pluck().get()
+  t.equal(sum('select sum(count) from token_counts'), 6)
+  for (const level of [0, 1, 2])
+    t.equal(sum(`select sum(count) from token_times where event = 'created' and level = ${level}`), 6)
+})
+
+t.test('a value that begins to be counted among creates counts each token once', async (t) => {
+  const { db, commit } = setUp(t)
+  const tally: Job = { number: 3, command: 'tokens.tally', args: { size: 10, common: 2 } }
+  const answers = await commit([create(1, 'a'), create(2, 'b'), tally, create(4, 'c'), create(5, 'd')])
+  t.ok(answers.every(({ ok }) => ok))
+  t.strictSame(db.prepare('select entry, count from token_tallies').raw().all(), [
+    ['created_by application-1', 4],
+  ])
+})
+
+t.test('a create under a right that is lost fails among others, by itself', async (t) => {
+  const { commit, count } = setUp(t)
+  const right = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'gone', expiresAt: NOW + 1 }
+  const answers = await commit([create(1, 'a'), { ...create(2, 'b'), right }, create(3, 'c')])
+  t.match(answers, [{ ok: true }, { ok: false, error: { code: 'conflict' } }, { ok: true }])
+  t.equal(count(), 2)
+})
+
 t.test('a job that fails takes back its own writes and nobody else’s', async (t) => {
   const { db, commit } = setUp(t)
   const answers = await commit([create(1, 'a'), create(2, 'b', 'c', 'a'), create(3, 'd')])
