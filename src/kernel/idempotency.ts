@@ -30,6 +30,8 @@ export interface IdempotencyDeps {
   readonly clock: Clock
   readonly log: Log
   readonly tokenTypes: ReadonlyMap<string, TokenType>
+  /** Whose successor of the same name tells the store when it has died (`AnswerStore.abandonOf`). */
+  readonly processName?: string
 }
 
 export interface Idempotency {
@@ -161,6 +163,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           {
             ...right,
             operation: operation.rpc,
+            process: deps.processName,
             runningUntil: now + LEASE,
             effects: operation.runsCode === true,
           },

@@ -38,6 +38,8 @@ export interface KernelDeps {
   readonly ingested: () => Promise<unknown>
   /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
   readonly checkDestination: (url: string) => void
+  /** Unique among the processes of the store that live. */
+  readonly processName?: string
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics

@@ -22,7 +22,7 @@ import { type Egress, openEgress } from './egress.ts'
 import { foundSoundIn } from './found-sound.ts'
 import { openOwnJournal } from './own-journal.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
-import { journalDirectory } from './replica.ts'
+import { journalDirectory, journalName } from './replica.ts'
 import { loadRoot } from './root-key.ts'
 import type { Tell } from './running-role.ts'
 
@@ -111,6 +111,9 @@ export const openFoundation = async (
       sync: config.auditSync,
     })
     closers.push(() => journal.close())
+    const processName = await journalName(config, name)
+    // Whoever has the journal of this name is the only process of it.
+    await store.answers.abandonOf(processName, systemClock.now())
     const ingest = createIngest(
       { logs: store.logs, mac, log },
       { directory: journalDirectory(config), onBroken: () => metrics.brokenJournals.inc() },
@@ -130,6 +133,7 @@ export const openFoundation = async (
       {
         store,
         keys,
+        processName,
         clock: systemClock,
         log,
         metrics,

@@ -132,6 +132,8 @@ export interface IdempotentAnswersTable {
   operation: string
   holder: string
   sealed: Uint8Array | null
+  /** Of the holder. */
+  process: string
   /** Until when its holder is at it. */
   running_until: number
   /** The same while nothing was written under it. */

@@ -21,6 +21,7 @@ const { once } = createIdempotency({
       await store.answers.abandon(answer, now)
       abandoned++
     },
+    abandonOf: (process, now) => store.answers.abandonOf(process, now),
     finish: async (answer, now) => {
       if (refuses-- > 0) throw new AppError('unavailable', 'Away.')
       await store.answers.finish(answer, now)
@@ -32,6 +33,7 @@ const { once } = createIdempotency({
   clock,
   log: createLog('test', 'silent'),
   tokenTypes: new Map(),
+  processName: 'one',
 })
 const call = { caller: { tenantId, actorId: 'a', actorType: 'application' }, now: clock.now() } as Call
 const failing = (uncertain: boolean) => async () => {
@@ -98,42 +100,39 @@ t.test('what the caller did wrong is not kept, whatever was written before', asy
   t.equal(await once(operationOf(), call, 'wrong', async () => 'right'), 'right')
 })
 
-t.test(
-  'a process that dies in the middle lets its successor run, or know that something was written',
-  async (t) => {
-    const never = () => new Promise<never>(() => {})
-    const begun = (name: string, work: () => Promise<unknown>, operation = operationOf()) =>
-      new Promise<void>((resolve) => {
-        void once(operation, call, name, async () => {
-          resolve()
-          return work()
+for (const how of ['is started again', 'stays away'])
+  t.test(
+    `what a process that dies, and ${how}, was at may be done again unless it wrote something`,
+    async (t) => {
+      const never = () => new Promise<never>(() => {})
+      const keyOf = (name: string) => `${name}, ${how}`
+      const begun = (name: string, work: () => Promise<unknown>, operation = operationOf()) =>
+        new Promise<void>((resolve) => {
+          void once(operation, call, keyOf(name), async () => {
+            resolve()
+            return work()
+          })
         })
-      })
-    let wrote = false
-    await begun('before', never)
-    await begun('behind', () =>
-      writing(() => {
-        wrote = true
-        return never()
-      }),
-    )
-    await begun('code', never, operationOf({ runsCode: true }))
-    await when(() => wrote)
-    const inProgress = { code: 'conflict', message: /is being answered/, retryAfter: 1 }
-    for (const name of ['before', 'behind', 'code'])
-      await t.rejects(
-        once(operationOf(), call, name, async () => t.fail('it runs')),
-        inProgress,
+      const repeat = (name: string) => once(operationOf(), call, keyOf(name), async () => t.fail('it runs'))
+      let wrote = false
+      await begun('before', never)
+      await begun('behind', () =>
+        writing(() => {
+          wrote = true
+          return never()
+        }),
       )
-    clock.advance(60_000)
-    t.equal(await once(operationOf(), call, 'before', async () => 'done'), 'done')
-    for (const name of ['behind', 'code'])
-      await t.rejects(
-        once(operationOf(), call, name, async () => t.fail('it runs')),
-        lost,
-      )
-  },
-)
+      await begun('code', never, operationOf({ runsCode: true }))
+      await when(() => wrote)
+      await store.answers.abandonOf('another', clock.now())
+      for (const name of ['before', 'behind', 'code'])
+        await t.rejects(repeat(name), { code: 'conflict', message: /is being answered/, retryAfter: 1 })
+      if (how === 'stays away') clock.advance(60_000)
+      else await store.answers.abandonOf('one', clock.now())
+      t.equal(await once(operationOf(), call, keyOf('before'), async () => 'done'), 'done')
+      for (const name of ['behind', 'code']) await t.rejects(repeat(name), lost)
+    },
+  )
 
 t.test('an answer that the store does not take at once is kept when it does', async (t) => {
   refuses = 2

@@ -1,9 +1,16 @@
-import type { Writer } from '../session.ts'
+import type { Session, Writer } from '../session.ts'
 import { buffer, own } from '../tokens/row.ts'
 import type { AnswerStore } from '../types.ts'
 import { duringRight } from './during.ts'
+import { heldByProcess } from './statements.ts'
 
-export const createAnswerStore = ({ writer }: { readonly writer: Writer }): AnswerStore => ({
+export const createAnswerStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): AnswerStore => ({
   begin: async (answer, now) => {
     const begun = await writer.write('answers.begin', { answer: { ...answer, key: own(answer.key) }, now })
     if (begun.kind !== 'done') return begun
@@ -24,4 +31,9 @@ export const createAnswerStore = ({ writer }: { readonly writer: Writer }): Answ
   },
   abandon: (answer, now) =>
     writer.write('answers.abandon', { answer: { ...answer, key: own(answer.key) }, now }),
+  abandonOf: async (process, now) => {
+    // Most processes that start have nothing to write.
+    if (Number((await session.get(heldByProcess, { process }))?.count ?? 0) > 0)
+      await writer.write('answers.abandon-of', { process, now })
+  },
 })

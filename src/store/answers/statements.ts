@@ -1,5 +1,5 @@
 import type { IdempotentAnswersTable } from '../schema.ts'
-import { statement } from '../statement.ts'
+import { serviceStatement, statement } from '../statement.ts'
 
 type Answer = IdempotentAnswersTable
 type Key = Pick<Answer, 'tenant_id' | 'key'>
@@ -27,6 +27,7 @@ export const insertAnswer = statement<Omit<Answer, 'sealed' | 'shown' | 'shown_u
     key: slot('key'),
     operation: slot('operation'),
     holder: slot('holder'),
+    process: slot('process'),
     sealed: null,
     running_until: slot('running_until'),
     expires_at: slot('expires_at'),
@@ -46,18 +47,19 @@ export const markEffects = statement<Key & Pick<Answer, 'holder' | 'expires_at'>
 )
 
 /** Writes no row when another holder took over. */
-export const sealAnswer = statement<Omit<Answer, 'operation' | 'running_until'>>(({ builder }, slot) =>
-  builder
-    .updateTable('idempotent_answers')
-    .set({
-      sealed: slot('sealed'),
-      expires_at: slot('expires_at'),
-      shown: slot('shown'),
-      shown_until: slot('shown_until'),
-    })
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('key', '=', slot('key'))
-    .where('holder', '=', slot('holder')),
+export const sealAnswer = statement<Omit<Answer, 'operation' | 'process' | 'running_until'>>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('idempotent_answers')
+      .set({
+        sealed: slot('sealed'),
+        expires_at: slot('expires_at'),
+        shown: slot('shown'),
+        shown_until: slot('shown_until'),
+      })
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('key', '=', slot('key'))
+      .where('holder', '=', slot('holder')),
 )
 
 /** Only while there is no answer. */
@@ -88,6 +90,33 @@ export const endRunning = statement<Key & Pick<Answer, 'holder' | 'running_until
     .where('tenant_id', '=', slot('tenant_id'))
     .where('key', '=', slot('key'))
     .where('holder', '=', slot('holder')),
+)
+
+export const heldByProcess = serviceStatement<{ process: string }, { count: number }>(({ builder }, slot) =>
+  builder
+    .selectFrom('idempotent_answers')
+    .where('process', '=', slot('process'))
+    .where('sealed', 'is', null)
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+)
+
+/** As `dropUnused` for all of a process. */
+export const dropUnusedOf = serviceStatement<{ process: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotent_answers')
+    .where('process', '=', slot('process'))
+    .where('sealed', 'is', null)
+    .whereRef('expires_at', '=', 'running_until'),
+)
+
+/** As `endRunning` for all of a process. */
+export const endRunningOf = serviceStatement<{ process: string; running_until: number }>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('idempotent_answers')
+      .set({ running_until: slot('running_until') })
+      .where('process', '=', slot('process'))
+      .where('sealed', 'is', null),
 )
 
 export const insertAnswerToken = statement<{ tenant_id: string; token_id: string; key: Uint8Array }>(

@@ -50,12 +50,13 @@ export interface AnswerRight extends AnswerKey {
 
 export interface AnswerStore {
   /**
-   * `holder` may make the answer until `runningUntil`, unless one is there or another holder is at it. After that time
-   * others may, unless something was written under this right; `effects`: as if it were.
+   * `holder`, of a process of this name, may make the answer until `runningUntil`, unless one is there or another holder is
+   * at it. After that time others may, unless something was written under this right; `effects`: as if it were.
    */
   begin(
     answer: AnswerRight & {
       readonly operation: string
+      readonly process?: string | undefined
       readonly runningUntil: number
       readonly effects?: boolean
     },
@@ -73,4 +74,6 @@ export interface AnswerStore {
     answer: AnswerKey & { readonly holder: string; readonly certain: boolean },
     now: number,
   ): Promise<void>
+  /** The same, not certain, for all rights of a process that has died; for its successor of the same name. */
+  abandonOf(process: string, now: number): Promise<void>
 }

@@ -4,7 +4,9 @@ import {
   deleteOver,
   dropAnswer,
   dropUnused,
+  dropUnusedOf,
   endRunning,
+  endRunningOf,
   insertAnswer,
   insertAnswerToken,
   markEffects,
@@ -20,7 +22,7 @@ export const beginAnswer = async (
   session: Session,
   { answer, now }: { readonly answer: Parameters<AnswerStore['begin']>[0]; readonly now: number },
 ): Promise<Begun> => {
-  const { tenantId: tenant_id, key, operation, holder, runningUntil: running_until } = answer
+  const { tenantId: tenant_id, key, operation, holder, process = '', runningUntil: running_until } = answer
   const expires_at = answer.effects ? answer.expiresAt : running_until
   await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
   const there = await session.get(answerByKey, { tenant_id, key })
@@ -31,7 +33,7 @@ export const beginAnswer = async (
     return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
   }
   if (there && (await session.run(deleteOver, { tenant_id, key, now })) === 0) return { kind: 'running' }
-  await session.run(insertAnswer, { tenant_id, key, operation, holder, running_until, expires_at })
+  await session.run(insertAnswer, { tenant_id, key, operation, holder, process, running_until, expires_at })
   return { kind: 'begun' }
 }
 
@@ -88,4 +90,12 @@ export const abandonAnswer = async (
   const right = { tenant_id, key, holder }
   if ((await session.run(certain ? dropAnswer : dropUnused, right)) > 0 || certain) return
   await session.run(endRunning, { ...right, running_until: now })
+}
+
+export const abandonAnswersOf = async (
+  session: Session,
+  { process, now }: { readonly process: string; readonly now: number },
+): Promise<void> => {
+  await session.run(dropUnusedOf, { process })
+  await session.run(endRunningOf, { process, running_until: now })
 }

@@ -1,6 +1,6 @@
 import type { Session } from '../session.ts'
 import type { AnswerRight } from '../types.ts'
-import { abandonAnswer, beginAnswer, finishAnswer, requireRight } from './answers.ts'
+import { abandonAnswer, abandonAnswersOf, beginAnswer, finishAnswer, requireRight } from './answers.ts'
 import { touchHealth } from './health.ts'
 import { addKeys, closeDataKeys, endRootChange, removeKeys, rewrapKeys } from './keys.ts'
 import { purgeLeftovers } from './leftovers.ts'
@@ -40,6 +40,7 @@ export const commands = {
   'answers.begin': beginAnswer,
   'answers.finish': finishAnswer,
   'answers.abandon': abandonAnswer,
+  'answers.abandon-of': abandonAnswersOf,
   'leftovers.purge': purgeLeftovers,
   'health.touch': (session: Session, _: Record<string, never>) => touchHealth(session),
 } as const

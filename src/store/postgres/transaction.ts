@@ -15,6 +15,7 @@ const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'tenants.create',
   'tenants.update',
   'tenants.delete',
+  'answers.abandon-of',
 ])
 
 /** Commands that move no change counter that anybody caches by. */
@@ -31,6 +32,7 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'answers.begin',
   'answers.finish',
   'answers.abandon',
+  'answers.abandon-of',
   'health.touch',
 ])
 
