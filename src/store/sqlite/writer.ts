@@ -24,10 +24,11 @@ interface Pending {
 }
 
 /**
- * ms that a group waits for as many calls as there were when the last one was answered. A group costs several times
- * what one more write in it does, and those that were just answered usually write again.
+ * ms after the answers of a group that the next one waits at most for as many calls as there were then. A group costs
+ * several times what one more write in it does, and those that were just answered usually write again: through Envoy
+ * within some milliseconds. Writes that come alone, or later, wait for nobody.
  */
-const GATHER = 1
+const GATHER = 4
 
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
@@ -124,13 +125,14 @@ export const startWriter = async (
   const flush = (): void => {
     scheduled = false
     if (sent > 0 || queue.size === 0) return
-    if (queue.calls < company && performance.now() < answeredAt + GATHER) {
+    const patience = answeredAt + GATHER - performance.now()
+    if (queue.calls < company && patience > 0) {
       if (gathering) return
       gathering = true
       setTimeout(() => {
         gathering = false
         flush()
-      }, GATHER)
+      }, patience)
       return
     }
     const jobs = queue.take()
