@@ -1,4 +1,5 @@
-import { isObject } from '../common/json.ts'
+import { isObject, valueAt } from '../common/json.ts'
+import type { TokenType } from '../sdk/index.ts'
 import type { ShownToken } from '../store/types.ts'
 
 /** What of a token lies sealed in the store: an expression may be a literal card number. */
@@ -13,7 +14,10 @@ export interface WithoutData {
 const timeIn = (value: unknown): number | null => (typeof value === 'string' ? Date.parse(value) : null)
 
 /** An operation's answer as it may outlive the tokens in it: these keep only what every holder of their id may see. */
-export const withoutData = (answer: unknown, types: ReadonlyMap<string, unknown>): WithoutData => {
+export const withoutData = (
+  answer: unknown,
+  types: ReadonlyMap<string, Pick<TokenType, 'ephemeral'>>,
+): WithoutData => {
   const tokens = new Map<string, ShownToken>()
   const outline = (value: unknown): unknown => {
     if (Array.isArray(value)) return value.map(outline)
@@ -25,7 +29,9 @@ export const withoutData = (answer: unknown, types: ReadonlyMap<string, unknown>
     const rest = entries.filter(([name]) => !SEALED.has(name))
     if (rest.length < entries.length) {
       // One without a time of creation is no state of a token: it matches none.
-      const shown = { id, created_at: timeIn(created_at) ?? -1, modified_at: timeIn(modified_at) }
+      const times = { created_at: timeIn(created_at) ?? -1, modified_at: timeIn(modified_at) }
+      const ephemeral = types.get(type)?.ephemeral?.some(({ at }) => valueAt(value.data, at) !== undefined)
+      const shown = { id, ...times, ...(ephemeral ? { ephemeral } : {}) }
       tokens.set(JSON.stringify(shown), shown)
     }
     return Object.fromEntries(rest)

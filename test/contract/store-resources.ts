@@ -220,10 +220,17 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     async (t) => {
       const { answers, tokens, leftovers } = await open(t)
       const whole = Buffer.from('whole')
-      const keep = async (name: string, ids: readonly string[], modified_at: number | null = null) => {
+      const keep = async (
+        name: string,
+        ids: readonly string[],
+        { modified_at = null, ...rest }: { modified_at?: number | null; ephemeral?: true } = {},
+      ) => {
         const answer = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
         await answers.begin({ ...answer, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
-        const shown = { sealed: whole, tokens: ids.map((id) => ({ id, created_at: NOW, modified_at })) }
+        const shown = {
+          sealed: whole,
+          tokens: ids.map((id) => ({ id, created_at: NOW, modified_at, ...rest })),
+        }
         await answers.finish({ ...answer, sealed: Buffer.from('outline'), shown }, NOW)
       }
       const shown = async (name: string, now = NOW) => {
@@ -248,8 +255,10 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await keep('both', ['plain', 'other'])
       await keep('one', ['plain'])
       await keep('short', ['other', 'short'])
-      await keep('cvc', ['cvc'])
+      await keep('cvc', ['cvc'], { ephemeral: true })
       await keep('late', ['plain', 'gone'])
+      await keep('purged', ['other'], { ephemeral: true })
+      t.equal(await shown('purged'), false, 'what it shows was gone before it was kept')
       t.equal(await shown('late'), false, 'one was deleted before the answer was kept')
       await tokens.delete('tenant-b', 'plain', NOW)
       for (const name of ['both', 'one', 'short', 'cvc']) t.equal(await shown(name), true, name)
@@ -269,7 +278,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       t.equal(await shown('changed'), false)
       await keep('overtaken', ['other'])
       t.equal(await shown('overtaken'), false, 'the token changed between the answer and its keeping')
-      await keep('current', ['other'], NOW + 1)
+      await keep('current', ['other'], { modified_at: NOW + 1 })
       t.equal(await shown('current'), true)
     },
   )

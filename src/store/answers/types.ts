@@ -23,6 +23,8 @@ export interface ShownToken {
   readonly id: string
   readonly created_at: number
   readonly modified_at: number | null
+  /** It shows a short-lived member. */
+  readonly ephemeral?: boolean
 }
 
 export interface FinishedAnswer extends AnswerKey {

@@ -59,9 +59,10 @@ const lifeOf = async (
   now: number,
 ): Promise<number | null | undefined> => {
   let until = latest ?? Number.POSITIVE_INFINITY
-  for (const { id, created_at, modified_at } of tokens) {
+  for (const { id, created_at, modified_at, ephemeral = false } of tokens) {
     const token = await session.get(heldTokenById, { tenant_id, id, now })
     if (token?.created_at !== created_at || token.modified_at !== modified_at) return undefined
+    if (ephemeral && (token.ephemeral_until ?? now) <= now) return undefined
     until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
   }
   return until === Number.POSITIVE_INFINITY ? null : until
