@@ -15,9 +15,9 @@ import {
 } from './config/parse.ts'
 import { type FileContent, readSettings } from './config/read.ts'
 import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
-import { yaml } from './config/yaml.ts'
 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
+export { printConfig } from './config/print.ts'
 export type { FileContent } from './config/read.ts'
 
 /** The checked configuration (DESIGN §2). Paths are absolute, times in the unit of their name. */
@@ -216,13 +216,6 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     file: new Secret(read.content),
     warnings,
   }
-}
-
-/** The configuration as YAML for people; secrets and plugin configurations print as `[secret]`. */
-export const printConfig = (config: Config): string => {
-  const { warnings: _, pluginBases: __, file: ___, pluginConfig, ...shown } = config
-  const plugins = Object.fromEntries(Object.keys(pluginConfig).map((name) => [name, '[secret]']))
-  return yaml().stringify(JSON.parse(JSON.stringify({ ...shown, pluginConfig: plugins })))
 }
 
 /** One line for each setting, for help texts: variable and description. */

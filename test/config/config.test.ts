@@ -219,6 +219,32 @@ t.test('plugins are looked up first where their list was written', async (t) => 
   t.same(bases({ SIDEVAULT_CONFIG: 'etc/c.yaml', SIDEVAULT_PLUGINS: 'acme' }), ['', '/etc'])
 })
 
+t.test('what is printed is a configuration file of the same', async (t) => {
+  const dir = t.testdir({ 'a.pem': 'a', 'b.pem': 'b' })
+  const given = [
+    {},
+    {
+      SIDEVAULT_LISTEN: '[::1]:8443',
+      SIDEVAULT_EGRESS_PORTS: '443,8443',
+      SIDEVAULT_EGRESS_DNS: '10.0.0.2,[fd00::2]:5353',
+      SIDEVAULT_EGRESS_ALLOW: '10.1.0.0/16',
+      SIDEVAULT_TLS_CERT: 'a.pem',
+      SIDEVAULT_TLS_KEY: 'b.pem',
+      SIDEVAULT_CVC_SECONDS: '7',
+      SIDEVAULT_RATE_LIMIT_KEY: '70',
+      SIDEVAULT_HEADER_PREFIXES: 'SVC,BT',
+    },
+    { SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true', SIDEVAULT_EGRESS_PORTS: '*' },
+  ]
+  for (const env of given) {
+    const { file, warnings, ...config } = loadConfig(env, { cwd: dir })
+    const printed = printConfig({ ...config, file, warnings })
+    writeFileSync(join(dir, 'printed.yaml'), printed)
+    const { file: _, warnings: __, ...again } = loadConfig({}, { cwd: dir, file: 'printed.yaml' })
+    t.strictSame(again, config, printed)
+  }
+})
+
 t.test('no printed form of the configuration shows a secret', async (t) => {
   const dir = t.testdir()
   mkdirSync(join(dir, 'x'))

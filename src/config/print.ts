@@ -1,0 +1,58 @@
+import type { Config } from '../config.ts'
+import type { SettingName } from './schema.ts'
+import { yaml } from './yaml.ts'
+
+const SECRET = '[secret]'
+
+const hidden = (value: unknown): string | undefined => (value === undefined ? undefined : SECRET)
+
+const place = (host: string, port: number): string =>
+  host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+
+/** Every setting that is in force, defaults included, as a configuration file has it. */
+const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
+  const { listen, loopback, egress, storeLimits, rateLimits, tls } = config
+  return {
+    listen: place(listen.host, listen.port),
+    data_dir: config.dataDir,
+    bootstrap_key: hidden(config.bootstrapKey),
+    header_prefixes: config.headerPrefixes,
+    store: hidden(config.postgres) ?? 'sqlite',
+    store_connections: storeLimits.connections,
+    store_timeout: storeLimits.statementMs / 1000,
+    store_lock_timeout: storeLimits.lockMs / 1000,
+    store_connect_timeout: storeLimits.connectMs / 1000,
+    redis_url: hidden(config.redisUrl),
+    master_key: hidden(config.masterKey),
+    plugins: config.plugins,
+    plugin_config: Object.fromEntries(Object.keys(config.pluginConfig).map((name) => [name, SECRET])),
+    egress_allow: egress.allow,
+    egress_ports: egress.ports === '*' ? ['*'] : egress.ports.map(String),
+    egress_http: egress.http,
+    egress_ca: egress.ca,
+    egress_dns: egress.resolvers.map(({ address, port }) => place(address, port)),
+    tls_cert: tls?.certificate,
+    tls_key: tls?.key,
+    insecure_listen: !loopback && tls === undefined,
+    workers: config.workers,
+    log_level: config.logLevel,
+    access_log: config.accessLog,
+    body_limit: config.bodyLimit,
+    proxy_body_limit: config.proxyBodyLimit,
+    destination_timeout: config.destinationTimeoutMs / 1000,
+    cvc_seconds: config.cvcSeconds,
+    rate_limit_key: rateLimits.perKey,
+    rate_limit_address: rateLimits.perAddress,
+    audit_sync: config.auditSync,
+    drain_seconds: config.drainMs / 1000,
+  }
+}
+
+/**
+ * The configuration as the YAML of a configuration file; without secrets in it, it reads back as the same. Secrets and
+ * plugins' configurations print as `[secret]`.
+ */
+export const printConfig = (config: Config): string => {
+  const set = Object.entries(settingsOf(config)).filter(([, value]) => value !== undefined)
+  return yaml().stringify(Object.fromEntries(set))
+}
