@@ -73,6 +73,12 @@ export interface Config {
   /** Undefined: as the card plugin has it. */
   readonly cvcSeconds: number | undefined
   readonly auditSync: boolean
+  /** Files of the audit journals whose records the store has: for how long, and at most how much of them, is kept. */
+  readonly auditKeep: {
+    readonly days: number | 'forever'
+    /** MiB; undefined: without end with `forever`, else what is sensible on the disk. */
+    readonly mb: number | undefined
+  }
   readonly drainMs: number
   /** What the configuration file held: with it, another process makes the same configuration of the same environment. */
   readonly file: Secret<FileContent>
@@ -212,6 +218,10 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     destinationTimeoutMs: (settings.destination_timeout ?? 25) * 1000,
     cvcSeconds: settings.cvc_seconds,
     auditSync: settings.audit_sync ?? false,
+    auditKeep: {
+      days: settings.audit_keep_days === 'forever' ? 'forever' : Number(settings.audit_keep_days ?? 30),
+      mb: settings.audit_keep_mb,
+    },
     drainMs: (settings.drain_seconds ?? 30) * 1000,
     file: new Secret(read.content),
     warnings,

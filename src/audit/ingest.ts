@@ -1,5 +1,6 @@
 import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
@@ -16,6 +17,8 @@ export interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
+  /** Default: the system's. */
+  readonly clock?: Clock
 }
 
 export interface IngestOptions {
@@ -33,6 +36,10 @@ export interface Ingest {
   stop(): Promise<void>
   /** Journals found broken since the start. Each is logged, and ingested no further until a restart. */
   readonly faults: number
+  /** The number of the file of a journal that this process has read to: the store has all before it. */
+  reached(journal: string): number | undefined
+  /** ms since when records wait, at most: since the journal that is behind the furthest was last read to its end. */
+  behind(): number
 }
 
 /** PostgreSQL keeps no U+0000; what a plugin wrote must not stop a journal. The hash is that of the record as it was written. */
@@ -72,10 +79,12 @@ const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<bo
  * loss the store never knows records that the journal has lost.
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
-  const { logs, mac, log } = deps
+  const { logs, mac, log, clock = systemClock } = deps
   const places = new Map<string, ChainPlace>()
   const broken = new Map<string, ChainFault>()
   const forked = new Set<string>()
+  /** ms: when each journal was last known to be in the store to its end. */
+  const whole = new Map<string, number>()
 
   const refuse = (journal: string, fault: ChainFault): void => {
     broken.set(journal, fault)
@@ -126,14 +135,17 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
   }
 
   const round = async (): Promise<number> => {
+    const began = clock.now()
     const journals = await listSegments(options.directory)
     let count = 0
     const failures: unknown[] = []
     for (const [name, segments] of journals) {
+      if (!whole.has(name)) whole.set(name, began)
       try {
         if (forked.has(name)) stopWriter(name, segments.at(-1)!)
         if (broken.has(name)) continue
         count += await ingestJournal(name, segments)
+        if (!broken.has(name)) whole.set(name, began)
       } catch (thrown) {
         // One journal that cannot be read must not hold up the others.
         failures.push(thrown)
@@ -188,5 +200,8 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     get faults() {
       return broken.size
     },
+    reached: (journal) => places.get(journal)?.segment,
+    behind: () =>
+      stopping === undefined ? 0 : Math.max(0, clock.now() - Math.min(clock.now(), ...whole.values())),
   }
 }

@@ -65,9 +65,10 @@ const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> 
   return fault(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
 }
 
-/** A list given as text in a file, and numbers in lists, are taken as a variable would be. */
+/** A list given as text in a file, and numbers in lists or for text, are taken as a variable would be. */
 const fromFile = (value: unknown, name: SettingName): unknown => {
   const { type } = settingOf(name)
+  if (type === 'string' && typeof value === 'number') return String(value)
   if (type === 'array' && (typeof value === 'string' || typeof value === 'number'))
     return fromText(String(value), type)
   if (type === 'array' && Array.isArray(value))

@@ -109,6 +109,17 @@ export const settingsSchema = Type.Partial(
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',
     }),
+    audit_keep_days: Type.String({
+      pattern: '^(forever|0|[1-9][0-9]{0,3})$',
+      description:
+        'Days that files of the audit journal stay once the store has their records, 0 to 9999, or forever.',
+    }),
+    audit_keep_mb: Type.Integer({
+      minimum: 0,
+      maximum: 1_000_000_000,
+      description:
+        'MiB that files of the audit journal may take before the oldest go sooner, 0 to 1000000000.',
+    }),
     drain_seconds: Type.Integer({
       minimum: 0,
       maximum: 600,

@@ -1,4 +1,8 @@
+import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { ANCHOR } from '../audit/anchor.ts'
+import { withFiles } from '../audit/files-lock.ts'
 import { listSegments } from '../audit/segments.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
@@ -10,7 +14,7 @@ import { journalDirectory } from '../roles/replica.ts'
 import { openSnapshot } from '../store/copy/open.ts'
 import type { Cell, CopyTable } from '../store/copy/types.ts'
 import { type LineWriter, writeLines } from './backup-file.ts'
-import { type Print, withVault } from './open-vault.ts'
+import { type OperatedVault, type Print, withVault } from './open-vault.ts'
 import { createProgress } from './progress.ts'
 
 /** Version of the file's form (README of this folder). */
@@ -66,12 +70,20 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
   }
 }
 
+/** The names of all that the audit chains consist of. */
+const journalFiles = async (directory: string): Promise<readonly string[]> =>
+  [...(await listSegments(directory))].flatMap(([name, segments]) => [
+    ...[name + ANCHOR].filter((file) => existsSync(join(directory, file))),
+    ...segments.map(({ file }) => file),
+  ])
+
 /**
  * `sidevault backup`: everything that the store holds as of one moment, then the audit journals, which hold at least
- * what the store knows of them. The service may run. Values stay sealed; the root key is not in it.
+ * what the store knows of them: none goes meanwhile. The service may run. Values stay sealed; the root key is not in it.
  */
 export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
-  return withVault(config, async ({ keys, store, record }) => {
+  const directory = journalDirectory(config)
+  const copy = async ({ keys, store, record }: OperatedVault) => {
     const serviceKeys = await store.keys.keys('')
     if (rootChangeIn(serviceKeys) !== undefined)
       throw new AppError(
@@ -103,8 +115,8 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
         await snapshot.close()
       }
       const files: Record<string, number> = {}
-      for (const segments of (await listSegments(journalDirectory(config))).values())
-        for (const { file, path: from } of segments) files[file] = await writeFile(lines, file, from)
+      for (const file of await journalFiles(directory))
+        files[file] = await writeFile(lines, file, join(directory, file))
       await lines.finish(({ sha256 }) => ({ rows, files, mac: keys.mac('audit', `backup ${sha256}`) }))
       print(
         `wrote   ${path}: ${rows.tokens ?? 0} tokens, ${rows.tenants ?? 0} tenants, ${Object.keys(files).length} journal files`,
@@ -114,5 +126,6 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
       await lines.abort()
       throw thrown
     }
-  })
+  }
+  await withVault(config, (vault) => withFiles(directory, () => copy(vault)))
 }

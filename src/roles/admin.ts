@@ -36,13 +36,13 @@ export const startAdminRole = async (
     log,
     tell,
   })
-  const { store, keys, kernel, metrics, ingest } = foundation
+  const { store, keys, kernel, metrics, upkeep } = foundation
   // Of several machines that start on one new store, one makes the first tenant.
   const installed = await store.alone('install', () =>
     install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log }),
   )
-  await ingest.catchUp()
-  ingest.start()
+  await upkeep.catchUp()
+  upkeep.start()
   const purge = createPurge(
     { stores: [store.tokens, store.leftovers], tokens: store.tokens, clock: systemClock, log },
     { intervalMs: PURGE_MS },
@@ -95,10 +95,7 @@ export const startAdminRole = async (
       await Promise.all([admin.close(), grpc.close(), operator.close()])
       await demo?.close()
       await purge.stop()
-      await ingest.stop()
-      await ingest.catchUp().catch((err: unknown) => {
-        log.warn({ err }, 'the last audit records wait in the journals for the next start')
-      })
+      await upkeep.stop()
       await foundation.close()
     },
   }

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs'
 import { acceptLoss, findLoss, type LossDeps } from '../audit/accept-loss.ts'
+import { withFiles } from '../audit/files-lock.ts'
 import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
@@ -31,18 +32,26 @@ const withJournals = async <T>(
     const keys = await openStoreKeys(config, store, false)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     const own = await isOwnJournal(config)
-    return await work({ mac, logs: store.logs, own, clock: systemClock }, journalDirectory(config))
+    const directory = journalDirectory(config)
+    const deps = { mac, logs: store.logs, own, clock: systemClock }
+    return await withFiles(directory, () => work(deps, directory))
   } finally {
     await store.close()
   }
 }
 
-const printReport = ({ name, records, accepted, fault }: JournalReport, print: Print): void => {
+const printReport = ({ name, records, accepted, removed, fault }: JournalReport, print: Print): void => {
   if (fault === undefined) print(`ok      ${name}: ${records} records`)
   else
     print(
       `BROKEN  ${name}: ${fault.file} line ${fault.line}, record ${fault.seq}: ${fault.reason}; ${records} records before it hold`,
     )
+  if (removed !== undefined) {
+    const { seq, since, at, losses } = removed
+    const times = since === at ? isoTime(at) : `${isoTime(since)} to ${isoTime(at)}`
+    const lost = losses === 0 ? '' : `; ${losses} of them accepted a loss`
+    print(`removed ${name}: records 1 to ${seq}, by retention, ${times}; the store has them${lost}`)
+  }
   for (const { seq, record } of accepted ?? [])
     print(`loss    ${name}: accepted by record ${seq} at ${isoTime(record.created_at)}. ${record.message}`)
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { createIngest, type Ingest } from '../audit/ingest.ts'
+import { createIngest } from '../audit/ingest.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
@@ -25,6 +25,7 @@ import { PLUGINS_DIR } from './plugins-dir.ts'
 import { journalDirectory, journalName } from './replica.ts'
 import { loadRoot } from './root-key.ts'
 import type { Tell } from './running-role.ts'
+import { createUpkeep, type Upkeep } from './upkeep.ts'
 
 /** What admin and gateway both stand on. */
 export interface Foundation {
@@ -35,8 +36,8 @@ export interface Foundation {
   readonly metrics: Metrics
   /** Tenants' code; its processes start with the first use. */
   readonly codeHost: CodeHost
-  /** Brings the journals of all processes of this data directory into the store. */
-  readonly ingest: Ingest
+  /** Of the journals of all processes of this data directory. */
+  readonly upkeep: Upkeep
   /** Where a destination's host is to be dialed (`Egress.dial`). */
   readonly dial: Egress['dial']
   /** What replicas share for a short time. */
@@ -114,10 +115,13 @@ export const openFoundation = async (
     const processName = await journalName(config, name)
     // Whoever has the journal of this name is the only process of it.
     await store.answers.abandonOf(processName, systemClock.now())
+    const onBroken = () => metrics.brokenJournals.inc()
     const ingest = createIngest(
       { logs: store.logs, mac, log },
-      { directory: journalDirectory(config), onBroken: () => metrics.brokenJournals.inc() },
+      { directory: journalDirectory(config), onBroken },
     )
+    const { registry } = metrics
+    const upkeep = await createUpkeep({ mac, ingest, registry, clock: systemClock, log }, config, onBroken)
     const egress = await openEgress(config, { listenPort: options.listenPort ?? config.listen.port })
     closers.push(() => egress.close())
     const codeHost = createCodeHost({
@@ -162,7 +166,7 @@ export const openFoundation = async (
       url: config.redisUrl?.reveal(),
       vault: hash('vault in shared state').slice(0, 16),
       clock: systemClock,
-      registry: metrics.registry,
+      registry,
       log,
     })
     closers.push(() => state.close())
@@ -172,10 +176,11 @@ export const openFoundation = async (
     const admit: Admit = async (visitor) => limits?.(visitor)
     const take = async (next: Config) => {
       await egress.take(next)
+      await upkeep.take(next)
       limits = createRateLimits({ state, hash }, next.rateLimits)
     }
     const { dial } = egress
-    return { store, keys, journal, kernel, metrics, codeHost, ingest, dial, state, admit, take, close }
+    return { store, keys, journal, kernel, metrics, codeHost, upkeep, dial, state, admit, take, close }
   } catch (error) {
     await close()
     throw error

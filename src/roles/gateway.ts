@@ -44,10 +44,10 @@ export const startGatewayRole = async (
     log,
     tell,
   })
-  const { kernel, journal, keys, metrics, store, ingest } = foundation
+  const { kernel, journal, keys, metrics, store, upkeep } = foundation
   // On a machine without the admin role nobody else brings its journals into the store.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
-  if (ingests) ingest.start()
+  if (ingests) upkeep.start()
   const { sandbox } = foundation.codeHost
   const proxies = createProxyDirectory({
     keys,
@@ -102,12 +102,7 @@ export const startGatewayRole = async (
       await pages?.close()
       await gateway.close()
       await ops.close()
-      if (ingests) {
-        await ingest.stop()
-        await ingest.catchUp().catch((err: unknown) => {
-          log.warn({ err }, 'the last audit records wait in the journal for the next start')
-        })
-      }
+      if (ingests) await upkeep.stop()
       await foundation.close()
     },
   }

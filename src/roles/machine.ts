@@ -7,6 +7,7 @@ import { callSocket } from '../supervisor/socket-call.ts'
 import { checkConfiguration, configurationMetrics } from './configuration.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import type { Foundation } from './foundation.ts'
+import { diskHealth } from './upkeep.ts'
 
 /** What one process asks, on behalf of all processes of its machine, for `/readyz` and `/metrics`. */
 export interface Machine {
@@ -16,13 +17,14 @@ export interface Machine {
 
 /** The parts that a process stands on. */
 const ownParts = (
-  { store, keys, journal, ingest, codeHost, state }: Foundation,
+  { store, keys, journal, upkeep, codeHost, state }: Foundation,
   config: Config,
 ): Record<string, Check> => ({
   store: () => store.health(),
   keys: async () => keys.mac('audit', ''),
   journal: () => journal.health(),
-  audit: async () => (ingest.faults > 0 ? 'degraded' : 'ok'),
+  audit: () => upkeep.health(),
+  disk: () => diskHealth(config),
   sandbox: () => codeHost.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}

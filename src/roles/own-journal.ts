@@ -1,4 +1,5 @@
 import type { ChainFault } from '../audit/chain-reader.ts'
+import { withFiles } from '../audit/files-lock.ts'
 import { type OwnJournal, openJournal } from '../audit/journal.ts'
 import type { Mac } from '../audit/line.ts'
 import { resume } from '../audit/resume.ts'
@@ -45,9 +46,11 @@ export const openOwnJournal = async (
   const held = await store.hold(`journal ${name}`, { onTaken, ...options })
   if (held === undefined) throw taken(name)
   try {
-    const found = await resume({ logs: store.logs, mac }, directory, name)
-    if ('reason' in found) throw diverged(name, found)
-    const journal = await openJournal({ mac, log }, { directory, name, ...options })
+    const journal = await withFiles(directory, async () => {
+      const found = await resume({ logs: store.logs, mac }, directory, name)
+      if ('reason' in found) throw diverged(name, found)
+      return openJournal({ mac, log }, { directory, name, ...options })
+    })
     opened = journal
     if (lost) journal.stop(lost)
     return {

@@ -47,7 +47,7 @@ export const openVault = async (dataDir: string, key = randomKey(), env: NodeJS.
     },
     close: async () => {
       await admin.close()
-      await foundation.ingest.catchUp()
+      await foundation.upkeep.catchUp()
       await foundation.close()
     },
   }

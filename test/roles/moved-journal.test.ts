@@ -21,7 +21,7 @@ t.test(
     const before = loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
     const first = await openFoundation(before, { name: 'admin', owner: true, log })
     await first.journal.append([record('1'), record('2')])
-    await first.ingest.catchUp()
+    await first.upkeep.catchUp()
     const to = await server.database()
     await moveStore({ from: before.store, to })
     await first.journal.append([record('3')])
@@ -30,8 +30,8 @@ t.test(
     const after = loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_STORE: to })
     const second = await openFoundation(after, { name: 'admin', owner: true, log })
     await second.journal.append([record('4')])
-    t.equal(await second.ingest.catchUp(), 2)
-    t.equal(await second.ingest.catchUp(), 0)
+    t.equal(await second.upkeep.catchUp(), 2)
+    t.equal(await second.upkeep.catchUp(), 0)
     t.same((await second.store.logs.find('tenant-1')).map((row) => row.entity_id).sort(), [
       '1',
       '2',

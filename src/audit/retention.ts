@@ -1,0 +1,217 @@
+import { stat, unlink } from 'node:fs/promises'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import { isAcceptance } from './accepted.ts'
+import { type Anchor, writeAnchor } from './anchor.ts'
+import { type ChainFault, nextPiece } from './chain-reader.ts'
+import { lockFiles } from './files-lock.ts'
+import type { Ingest } from './ingest.ts'
+import { type Kept, readKept } from './kept.ts'
+import type { Mac } from './line.ts'
+import { listSegments, type Segment } from './segments.ts'
+
+const POLL = 60_000
+/** Lines that are verified without letting others work. */
+const BATCH = 250
+/** ms between removals, for those who wait to read. */
+const PAUSE = 50
+
+/** What of the ingested records stays in files, at least as long as both allow. `Infinity`: without end. */
+export interface Keep {
+  /** ms since the last record of a file. */
+  readonly ageMs: number
+  /** Of all files together. */
+  readonly bytes: number
+}
+
+export interface RetentionDeps {
+  readonly mac: Mac
+  readonly ingest: Pick<Ingest, 'reached'>
+  readonly clock: Clock
+  readonly log: Log
+}
+
+export interface RetentionOptions {
+  readonly directory: string
+  readonly keep: Keep
+  /** Called when a file that was to be removed does not verify. */
+  readonly onBroken?: (journal: string, fault: ChainFault) => void
+}
+
+export interface Retention {
+  /** Removes what may go by now; how many files that were. None while others read them. */
+  run(): Promise<number>
+  /** Runs each minute until stopped; failures are logged. Keeps no process alive. */
+  start(): void
+  /** Waits for the removal at work. */
+  stop(): Promise<void>
+  /** Counts from the next file on. */
+  take(keep: Keep): void
+  /** Journals of which a file does not verify. Each is logged, and nothing of it removed until a restart. */
+  readonly faults: number
+}
+
+interface SizedSegment extends Segment {
+  readonly bytes: number
+  /** ms */
+  readonly writtenAt: number
+}
+
+const sized = async (segment: Segment): Promise<SizedSegment> => {
+  const { size, mtimeMs } = await stat(segment.path)
+  return { ...segment, bytes: size, writtenAt: mtimeMs }
+}
+
+/** Those of `journals` that may go, oldest first, each behind those before it in its journal. */
+const due = (
+  journals: readonly (readonly SizedSegment[])[],
+  total: number,
+  { ageMs, bytes }: Keep,
+  now: number,
+): readonly SizedSegment[] => {
+  const queues = journals.filter(({ length }) => length > 0).map((files) => [...files])
+  const found: SizedSegment[] = []
+  let left = total
+  for (;;) {
+    const [queue] = queues
+      .filter(({ length }) => length > 0)
+      .sort(([one], [other]) => one!.writtenAt - other!.writtenAt)
+    const file = queue?.[0]
+    if (file === undefined || (file.writtenAt > now - ageMs && left <= bytes)) return found
+    queue!.shift()
+    left -= file.bytes
+    found.push(file)
+  }
+}
+
+/** The anchor that takes the place of all up to `segment`, if they and the line behind them verify. */
+const anchorAt = async (
+  mac: Mac,
+  { segments, start, anchor }: Kept,
+  segment: number,
+  now: number,
+): Promise<Anchor | ChainFault> => {
+  let place = start
+  let losses = anchor?.losses ?? 0
+  for (;;) {
+    const piece = await nextPiece(mac, segments, place, BATCH)
+    if (piece.lines.length > 0 && piece.place.segment > segment)
+      return { segment, seq: place.seq, hash: place.hash, losses, since: anchor?.since ?? now, at: now }
+    if (piece.fault !== undefined) return piece.fault
+    if (piece.lines.length === 0)
+      return {
+        file: segments.at(-1)!.file,
+        line: place.line,
+        seq: place.seq,
+        reason: 'the journal ends here',
+      }
+    losses += piece.lines.filter(isAcceptance).length
+    place = piece.place
+  }
+}
+
+/**
+ * Removes files of the journals whose records are all in the store, when they are old or take too much room. What takes
+ * their place is an anchor under the chain's key, so that what is kept still verifies and no other file can be missing.
+ * A file is verified before it goes: one that was altered stays, as evidence. The newest file of a journal always stays.
+ * One process of a directory does this, beside the ingest that tells what the store has.
+ */
+export const createRetention = (deps: RetentionDeps, options: RetentionOptions): Retention => {
+  const { mac, ingest, clock, log } = deps
+  const { directory } = options
+  const broken = new Set<string>()
+  let { keep } = options
+
+  const refuse = (journal: string, fault: ChainFault): void => {
+    broken.add(journal)
+    log.error(
+      { journal, ...fault },
+      'audit journal is broken: removing nothing of it; run "sidevault audit verify"',
+    )
+    options.onBroken?.(journal, fault)
+  }
+
+  const planned = async (): Promise<readonly SizedSegment[]> => {
+    let total = 0
+    const journals: SizedSegment[][] = []
+    for (const [name, segments] of await listSegments(directory)) {
+      const files = await Promise.all(segments.map(sized))
+      for (const { bytes } of files) total += bytes
+      const reached = broken.has(name) ? 0 : (ingest.reached(name) ?? 0)
+      journals.push(files.slice(0, -1).filter(({ number }) => number < reached))
+    }
+    return due(journals, total, keep, clock.now())
+  }
+
+  /** In this order: whenever it is interrupted, the anchor counts the file as removed, or nothing has happened. */
+  const remove = async ({ name, number, file, path, bytes }: SizedSegment): Promise<boolean> => {
+    const kept = await readKept(mac, directory, name)
+    if (kept.fault !== undefined) {
+      refuse(name, kept.fault)
+      return false
+    }
+    if (number >= kept.start.segment) {
+      const anchor = await anchorAt(mac, kept, number, clock.now())
+      if ('reason' in anchor) {
+        refuse(name, anchor)
+        return false
+      }
+      await writeAnchor(mac, directory, name, anchor)
+      log.info(
+        { journal: name, file, bytes, upTo: anchor.seq },
+        'audit records that the store has: file removed',
+      )
+    }
+    await unlink(path)
+    return true
+  }
+
+  let stopping: AbortController | undefined
+  const run = async (): Promise<number> => {
+    let count = 0
+    for (const file of await planned()) {
+      if (broken.has(file.name)) continue
+      const unlock = lockFiles(directory)
+      if (unlock === undefined) break
+      try {
+        if (await remove(file)) count++
+      } finally {
+        unlock()
+      }
+      if (stopping?.signal.aborted) break
+      await delay(PAUSE)
+    }
+    return count
+  }
+
+  let loop: Promise<void> = Promise.resolve()
+  const runAlways = async (signal: AbortSignal): Promise<void> => {
+    while (!signal.aborted) {
+      await run().catch((err: unknown) =>
+        log.error({ err }, 'files of audit journals could not be removed; trying again'),
+      )
+      await delay(POLL, undefined, { ref: false, signal }).catch(() => {})
+    }
+  }
+
+  return {
+    run,
+    start: () => {
+      if (stopping !== undefined) return
+      stopping = new AbortController()
+      loop = runAlways(stopping.signal)
+    },
+    stop: async () => {
+      stopping?.abort()
+      await loop
+      stopping = undefined
+    },
+    take: (next) => {
+      keep = next
+    },
+    get faults() {
+      return broken.size
+    },
+  }
+}

@@ -1,0 +1,115 @@
+import { stat, statfs } from 'node:fs/promises'
+import { Gauge, type Registry } from 'prom-client'
+import type { Ingest } from '../audit/ingest.ts'
+import { createRetention, type Keep, type RetentionDeps } from '../audit/retention.ts'
+import { listSegments } from '../audit/segments.ts'
+import type { Config } from '../config.ts'
+import { journalDirectory } from './replica.ts'
+
+const DAY_MS = 86_400_000
+const MIB = 2 ** 20
+/** How many bytes of journals are kept where nothing else is said: at most this, and this part of the disk. */
+const KEPT = { bytes: 10_240 * MIB, part: 1 / 4 } as const
+/** Less than both of it free is too little to wait. */
+const LOW = { bytes: 10_240 * MIB, part: 1 / 10 } as const
+/** Records reach the store within a fifth of a second. */
+const LATE_MS = 60_000
+
+/** What one process of a machine does for the audit journals of all: brings them into the store, then lets files go. */
+export interface Upkeep {
+  start(): void
+  /** Brings everything that was written before the call into the store; how many records that were. */
+  catchUp(): Promise<number>
+  /** Waits for the work at hand, and brings what was written until now into the store. */
+  stop(): Promise<void>
+  take(config: Config): Promise<void>
+  /** `degraded`: a journal is broken, or records wait for the store for longer than a minute. */
+  health(): Promise<'ok' | 'degraded'>
+}
+
+interface Disk {
+  readonly bytes: number
+  readonly free: number
+}
+
+const diskOf = async (dataDir: string): Promise<Disk> => {
+  const { bsize, blocks, bavail } = await statfs(dataDir)
+  return { bytes: bsize * blocks, free: bsize * bavail }
+}
+
+/** `degraded`: the disk of the data directory is nearly full. When it is full, nothing is disclosed any more. */
+export const diskHealth = async ({ dataDir }: Config): Promise<'ok' | 'degraded'> => {
+  const { bytes, free } = await diskOf(dataDir)
+  return free < Math.min(LOW.bytes, bytes * LOW.part) ? 'degraded' : 'ok'
+}
+
+/** What the settings say; without a limit of bytes, what is sensible on this disk. */
+export const keepOf = ({ auditKeep: { days, mb } }: Pick<Config, 'auditKeep'>, disk: Disk): Keep => {
+  const forever = days === 'forever'
+  const unsaid = forever ? Number.POSITIVE_INFINITY : Math.min(KEPT.bytes, disk.bytes * KEPT.part)
+  return {
+    ageMs: forever ? Number.POSITIVE_INFINITY : days * DAY_MS,
+    bytes: mb === undefined ? unsaid : mb * MIB,
+  }
+}
+
+const journalFiles = async (config: Config): Promise<{ readonly files: number; readonly bytes: number }> => {
+  const paths = [...(await listSegments(journalDirectory(config))).values()].flat()
+  const sizes = await Promise.all(paths.map(async ({ path }) => (await stat(path)).size))
+  return { files: sizes.length, bytes: sizes.reduce((sum, size) => sum + size, 0) }
+}
+
+const measure = (registry: Registry, config: Config, ingest: Ingest): void => {
+  const gauge = (name: string, help: string, value: () => number | Promise<number>) =>
+    new Gauge({
+      name,
+      help,
+      registers: [registry],
+      async collect() {
+        this.set(await value())
+      },
+    })
+  gauge('sidevault_audit_journal_bytes', 'Bytes of all files of the audit journals.', async () => {
+    return (await journalFiles(config)).bytes
+  })
+  gauge('sidevault_audit_journal_files', 'Files of the audit journals.', async () => {
+    return (await journalFiles(config)).files
+  })
+  gauge(
+    'sidevault_audit_backlog_seconds',
+    'For how long audit records wait to be brought into the store, at most.',
+    () => ingest.behind() / 1000,
+  )
+  gauge('sidevault_data_disk_free_bytes', 'Bytes free on the disk of the data directory.', async () => {
+    return (await diskOf(config.dataDir)).free
+  })
+}
+
+export const createUpkeep = async (
+  deps: Omit<RetentionDeps, 'ingest'> & { readonly ingest: Ingest; readonly registry: Registry },
+  config: Config,
+  onBroken: () => void,
+): Promise<Upkeep> => {
+  const { ingest, registry, log } = deps
+  const keep = async (of: Config) => keepOf(of, await diskOf(of.dataDir))
+  const directory = journalDirectory(config)
+  const retention = createRetention(deps, { directory, keep: await keep(config), onBroken })
+  return {
+    catchUp: () => ingest.catchUp(),
+    start: () => {
+      measure(registry, config, ingest)
+      ingest.start()
+      retention.start()
+    },
+    stop: async () => {
+      await retention.stop()
+      await ingest.stop()
+      await ingest.catchUp().catch((err: unknown) => {
+        log.warn({ err }, 'the last audit records wait in the journals for the next start')
+      })
+    },
+    take: async (next) => retention.take(await keep(next)),
+    health: async () =>
+      ingest.faults + retention.faults > 0 || ingest.behind() > LATE_MS ? 'degraded' : 'ok',
+  }
+}

@@ -1,0 +1,339 @@
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { acceptLoss } from '../../src/audit/accept-loss.ts'
+import { withFiles } from '../../src/audit/files-lock.ts'
+import { createIngest } from '../../src/audit/ingest.ts'
+import { openJournal } from '../../src/audit/journal.ts'
+import { createRetention, type Keep } from '../../src/audit/retention.ts'
+import { verifyJournals } from '../../src/audit/verify.ts'
+import type { LogStore } from '../../src/store/types.ts'
+import { linesOf, mac, openLogs, record, recordingLog, type Test } from './kit.ts'
+
+const NAME = 'gateway-1'
+const DAY = 86_400_000
+const NOW = Date.parse('2100-03-01T12:00:00Z')
+const ALL: Keep = { ageMs: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+const NONE: Keep = { ...ALL, ageMs: 0 }
+/** Five records a file. */
+const SEGMENT_BYTES = 1_600
+
+const setUp = async (t: Test) => {
+  const { directory, logs } = await openLogs(t)
+  const { log, lines } = recordingLog()
+  const clock = { now: () => NOW }
+  let written = 0
+  const file = (number: number, name = NAME) => join(directory, `${name}.00000${number}.jsonl`)
+  const files = () =>
+    readdirSync(directory)
+      .filter((each) => each.endsWith('.jsonl'))
+      .sort()
+  const startIngest = (to: LogStore = logs) => createIngest({ logs: to, mac, log }, { directory })
+  const ingest = startIngest()
+  const of = {
+    directory,
+    logs,
+    log,
+    lines,
+    ingest,
+    startIngest,
+    file,
+    files,
+    anchor: join(directory, `${NAME}.anchor`),
+    retention: (keep: Keep, from = ingest) =>
+      createRetention({ mac, ingest: from, clock, log }, { directory, keep }),
+    /** As a process does that starts, writes and ends. */
+    write: async (count: number, name = NAME) => {
+      const options = { directory, name, segmentBytes: SEGMENT_BYTES }
+      const journal = await openJournal({ mac, log }, options)
+      for (let index = 0; index < count; index++) await journal.append([record(`id-${++written}`)])
+      await journal.close()
+    },
+    /** So many days ago each file was written last. */
+    aged: (days: readonly number[], name = NAME) => {
+      for (const [index, age] of days.entries())
+        utimesSync(file(index + 1, name), (NOW - age * DAY) / 1000, (NOW - age * DAY) / 1000)
+    },
+    verify: () => verifyJournals({ mac, logs }, directory),
+    ids: async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id),
+    acceptLoss: () => acceptLoss({ mac, logs, clock }, directory, NAME),
+  }
+  return of
+}
+
+const numbered = (count: number) => Array.from({ length: count }, (_, index) => `id-${index + 1}`)
+
+/** A journal of four files, all of it ingested, of which the first two were removed. */
+const shortened = async (t: Test) => {
+  const of = await setUp(t)
+  await of.write(20)
+  await of.ingest.catchUp()
+  of.aged([9, 8, 1, 0])
+  t.equal(await of.retention({ ...ALL, ageMs: 7 * DAY }).run(), 2)
+  return of
+}
+
+t.test('files that the store has go when they are old, and the rest is a whole chain', async (t) => {
+  const { write, ingest, aged, retention, files, verify, ids, startIngest, logs, directory } = await setUp(t)
+  await write(20)
+  t.equal(files().length, 4)
+  aged([9, 8, 6, 0])
+  const week = { ...ALL, ageMs: 7 * DAY }
+  t.equal(await retention(week).run(), 0, 'nothing of what the store does not have')
+  await ingest.catchUp()
+  t.equal(await retention(ALL).run(), 0)
+  t.equal(await retention(week).run(), 2)
+  t.same(files(), [`${NAME}.000003.jsonl`, `${NAME}.000004.jsonl`])
+  const removed = { segment: 2, seq: 10, losses: 0, since: NOW, at: NOW }
+  t.match(await verify(), { ok: true, journals: [{ name: NAME, records: 20, removed }] })
+  t.match(await verifyJournals({ mac }, directory), { ok: true })
+
+  t.equal(await retention(NONE).run(), 1, 'the newest stays')
+  t.equal(await retention(NONE).run(), 0)
+  await write(7)
+  t.equal(await ingest.catchUp(), 7)
+  await write(6)
+  t.equal(await startIngest().catchUp(), 6, 'also after a restart')
+  t.same(await ids(), numbered(33))
+  t.equal((await logs.position(NAME))?.seq, 33)
+  t.match(await verify(), { ok: true, journals: [{ records: 33, removed: { seq: 15 } }] })
+})
+
+t.test('the oldest of all journals go when all take more room than they may', async (t) => {
+  const { write, ingest, aged, retention, files, directory, verify } = await setUp(t)
+  await write(15)
+  await write(15, 'admin')
+  await ingest.catchUp()
+  aged([5, 3, 0])
+  aged([4, 2, 1], 'admin')
+  const sizes = files().reduce((sum, each) => sum + readFileSync(join(directory, each)).length, 0)
+  t.equal(await retention({ ...ALL, bytes: sizes }).run(), 0)
+  t.equal(await retention({ ...ALL, bytes: (sizes * 7) / 12 }).run(), 3)
+  t.same(files(), ['admin.000002.jsonl', 'admin.000003.jsonl', `${NAME}.000003.jsonl`])
+  t.equal(await retention({ ...ALL, bytes: 0 }).run(), 1)
+  t.match(await verify(), { ok: true, journals: [{ name: 'admin' }, { name: NAME }] })
+})
+
+t.test('files that are read are not removed meanwhile', async (t) => {
+  const { write, ingest, retention, directory, files } = await setUp(t)
+  await write(20)
+  await ingest.catchUp()
+  await withFiles(directory, () =>
+    withFiles(directory, async () => {
+      t.equal(await retention(NONE).run(), 0)
+      t.equal(files().length, 4)
+    }),
+  )
+  t.equal(await retention(NONE).run(), 3)
+})
+
+t.test('a file that was altered after it was ingested stays, and is told of once', async (t) => {
+  const alterations: Readonly<Record<string, (text: string) => string>> = {
+    edited: (text) => text.replace('"id-7"', '"id-0"'),
+    cut: (text) => text.slice(0, text.trimEnd().lastIndexOf('\n') + 1),
+  }
+  for (const [name, alter] of Object.entries(alterations)) {
+    await t.test(name, async (t) => {
+      const { write, ingest, retention, file, files, lines } = await setUp(t)
+      await write(20)
+      await ingest.catchUp()
+      writeFileSync(file(2), alter(readFileSync(file(2), 'utf8')))
+      const one = retention(NONE)
+      t.equal(await one.run(), 1)
+      t.equal(await one.run(), 0)
+      t.equal(files().length, 3)
+      t.equal(one.faults, 1)
+      t.equal(lines.filter(({ text }) => /removing nothing/.test(text)).length, 1)
+    })
+  }
+})
+
+t.test('who removes, alters or replaces files by hand is found', async (t) => {
+  type Of = Awaited<ReturnType<typeof shortened>>
+  const thefts: Readonly<Record<string, (of: Of) => Promise<void> | void>> = {
+    'another file': ({ file }) => rmSync(file(3)),
+    'all files': ({ file }) => {
+      rmSync(file(3))
+      rmSync(file(4))
+    },
+    'the anchor': ({ anchor }) => rmSync(anchor),
+    'a file, with an anchor that says so': ({ file, anchor }) => {
+      rmSync(file(3))
+      const { hash } = linesOf(join(anchor, '..')).find(({ seq }) => seq === 16) ?? { hash: '' }
+      const text = readFileSync(anchor, 'utf8').replace('"segment":2', '"segment":3')
+      writeFileSync(anchor, text.replace('"seq":10', '"seq":15').replace(/"hash":"\w+"/, `"hash":"${hash}"`))
+    },
+    "a file, with another journal's anchor": async ({
+      write,
+      ingest,
+      aged,
+      retention,
+      anchor,
+      file,
+      directory,
+    }) => {
+      await write(20, 'admin')
+      await ingest.catchUp()
+      aged([9, 9, 9, 9], 'admin')
+      await retention({ ...ALL, ageMs: 7 * DAY }).run()
+      copyFileSync(join(directory, 'admin.anchor'), anchor)
+      rmSync(file(3))
+    },
+    'the anchor, put back to an older one': async ({ retention, anchor }) => {
+      const older = readFileSync(anchor)
+      utimesSync(join(anchor, '..', `${NAME}.000003.jsonl`), 1, 1)
+      await retention({ ...ALL, ageMs: 7 * DAY }).run()
+      writeFileSync(anchor, older)
+    },
+    'a record, changed': ({ file }) =>
+      writeFileSync(file(3), readFileSync(file(3), 'utf8').replace('"id-12"', '"id-0"')),
+    'the first kept records, cut': ({ file }) => {
+      const text = readFileSync(file(3), 'utf8')
+      writeFileSync(file(3), text.slice(text.indexOf('\n') + 1))
+    },
+  }
+  for (const [name, steal] of Object.entries(thefts)) {
+    await t.test(name, async (t) => {
+      const of = await shortened(t)
+      await steal(of)
+      const { ok, journals } = await of.verify()
+      t.notOk(ok)
+      t.ok(journals.find((each) => each.name === NAME)?.fault)
+      if (name !== 'a record, changed' && name !== 'all files') {
+        const restarted = of.startIngest()
+        await restarted.catchUp()
+        const inTail = name === 'the first kept records, cut'
+        t.equal(restarted.faults, inTail ? 0 : 1, 'ingest')
+        t.equal(await of.retention(NONE).run(), 0, 'retention')
+      }
+    })
+  }
+})
+
+t.test('whenever a removal is interrupted, the chain holds and the next one goes on', async (t) => {
+  const of = await setUp(t)
+  await of.write(20)
+  await of.ingest.catchUp()
+  const before = join(of.directory, '..', 'before')
+  cpSync(of.directory, before, { recursive: true })
+  writeFileSync(`${of.anchor}.fresh`, '{"segment":')
+  t.match(await of.verify(), { ok: true, journals: [{ records: 20 }] })
+  t.equal(await of.retention(NONE).run(), 3)
+  t.notOk(existsSync(`${of.anchor}.fresh`))
+  for (const number of [1, 2, 3]) copyFileSync(join(before, `${NAME}.00000${number}.jsonl`), of.file(number))
+  t.match(await of.verify(), { ok: true, journals: [{ records: 20, removed: { seq: 15 } }] })
+  await of.write(1)
+  const restarted = of.startIngest()
+  t.equal(await restarted.catchUp(), 1)
+  t.equal(await of.retention(NONE, restarted).run(), 4, 'those three, and the one that is no more the newest')
+  t.equal(of.files().length, 1)
+})
+
+t.test('a process that had read less of a journal goes on where the store is', async (t) => {
+  const { write, ingest, startIngest, retention, ids } = await setUp(t)
+  const slow = startIngest()
+  await write(3)
+  await slow.catchUp()
+  await write(17)
+  await ingest.catchUp()
+  t.equal(await retention(NONE).run(), 3)
+  await write(2)
+  t.equal(await slow.catchUp(), 2)
+  t.equal(slow.faults, 0)
+  t.same(await ids(), numbered(22))
+})
+
+t.test('a removal beside a start that asked the store before is no fault', async (t) => {
+  const { write, ingest, startIngest, retention, logs, ids } = await setUp(t)
+  await write(3)
+  await ingest.catchUp()
+  let asked = 0
+  const starting = startIngest({
+    ...logs,
+    position: async (name) => {
+      const position = await logs.position(name)
+      if (asked++ === 0) {
+        await write(17)
+        await ingest.catchUp()
+        await retention(NONE).run()
+      }
+      return position
+    },
+  })
+  await starting.catchUp()
+  t.equal(starting.faults, 0)
+  t.same(await ids(), numbered(20))
+})
+
+t.test(
+  'a store that is an older state of itself is not taken for one that has what was removed',
+  async (t) => {
+    const of = await shortened(t)
+    const old = { ...of.logs, position: async () => ({ seq: 4, hash: linesOf(of.directory)[0]!.hash }) }
+    const ingest = of.startIngest(old)
+    t.equal(await ingest.catchUp(), 0)
+    t.equal(ingest.faults, 1)
+    t.match(await verifyJournals({ mac, logs: old }, of.directory), {
+      journals: [{ fault: { reason: /records up to 10 were removed .* up to 4 only/ } }],
+    })
+    const deps = { mac, logs: old, clock: { now: () => NOW } }
+    t.ok(await acceptLoss(deps, of.directory, NAME))
+    const after = of.startIngest(old)
+    t.equal(await after.catchUp(), 11, 'what is kept, and the record of the loss')
+    t.equal(after.faults, 0)
+    t.match(await verifyJournals({ mac, logs: old }, of.directory), { ok: true })
+  },
+)
+
+t.test('a journal whose anchor is lost or forged goes on when that is accepted', async (t) => {
+  for (const text of [undefined, 'forged']) {
+    const of = await shortened(t)
+    if (text === undefined) rmSync(of.anchor)
+    else writeFileSync(of.anchor, text)
+    await t.rejects(of.write(1), { code: 'unavailable', message: /accept-loss --journal gateway-1/ })
+    t.ok(await of.acceptLoss())
+    await of.write(1)
+    const ingest = of.startIngest()
+    t.equal(await ingest.catchUp(), 2)
+    t.equal(ingest.faults, 0)
+    t.match(await of.verify(), { ok: true, journals: [{ records: 22, accepted: [{ seq: 21 }] }] })
+  }
+})
+
+t.test('accepted losses are still told of when their records are removed', async (t) => {
+  const of = await setUp(t)
+  await of.write(3)
+  await of.ingest.catchUp()
+  const text = readFileSync(of.file(1), 'utf8')
+  writeFileSync(of.file(1), text.replace('"id-3"', '"id-0"'))
+  t.ok(await of.acceptLoss())
+  await of.write(12)
+  const ingest = of.startIngest()
+  await ingest.catchUp()
+  await of.retention(NONE, ingest).run()
+  t.match(await of.verify(), { ok: true, journals: [{ removed: { losses: 1 } }] })
+})
+
+t.test('what waits for the store has an age', async (t) => {
+  const { write, directory, logs, log } = await setUp(t)
+  let now = NOW
+  const failing = { ...logs, ingest: async () => Promise.reject(new Error('away')) }
+  const clock = { now: () => now }
+  const away = createIngest({ logs: failing, mac, log, clock }, { directory })
+  t.equal(away.behind(), 0)
+  away.start()
+  await write(1)
+  await t.rejects(away.catchUp())
+  now += 90_000
+  t.equal(away.behind(), 90_000)
+  await away.stop()
+})
