@@ -12,15 +12,13 @@ const PATIENCE = { wait: 20, times: 1_000 } as const
 
 const codeOf = (thrown: unknown): unknown => (isObject(thrown) ? thrown.code : undefined)
 
-/** False where there is no directory, or none that can be written: nothing can be removed there either. */
+/** False where the file is not and cannot be made: nothing can be removed there either. */
 const made = (path: string): boolean => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
     return true
   } catch (thrown) {
-    if (codeOf(thrown) === 'EEXIST') return true
-    if (['ENOENT', 'EROFS', 'EACCES'].includes(String(codeOf(thrown)))) return false
-    throw thrown
+    return codeOf(thrown) === 'EEXIST'
   }
 }
 
