@@ -44,6 +44,8 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     rate_limit_key: rateLimits.perKey,
     rate_limit_address: rateLimits.perAddress,
     audit_sync: config.auditSync,
+    audit_keep_days: config.auditKeep.days,
+    audit_keep_mb: config.auditKeep.mb,
     drain_seconds: config.drainMs / 1000,
   }
 }

@@ -33,6 +33,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     destinationTimeoutMs: 25_000,
     cvcSeconds: undefined,
     auditSync: false,
+    auditKeep: { days: 30, mb: undefined },
     warnings: [],
   })
 })
@@ -64,6 +65,8 @@ t.test('every setting can be given as a variable', async (t) => {
       SIDEVAULT_DESTINATION_TIMEOUT: '5',
       SIDEVAULT_CVC_SECONDS: '60',
       SIDEVAULT_AUDIT_SYNC: '1',
+      SIDEVAULT_AUDIT_KEEP_DAYS: 'forever',
+      SIDEVAULT_AUDIT_KEEP_MB: '512',
       SIDEVAULT_DRAIN_SECONDS: '0',
     },
     { cwd: dir },
@@ -93,6 +96,7 @@ t.test('every setting can be given as a variable', async (t) => {
     destinationTimeoutMs: 5000,
     cvcSeconds: 60,
     auditSync: true,
+    auditKeep: { days: 'forever', mb: 512 },
     drainMs: 0,
     warnings: [],
   })
