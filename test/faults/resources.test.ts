@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import { postgresMissing, startPostgres } from '../kit/postgres.ts'
 import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 import { smallDisk } from './disk.ts'
+import { startLine } from './line.ts'
 
 const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 const PATIENCE = 45_000
@@ -86,37 +87,13 @@ t.test(
     const postgres = await startPostgres({ own: true })
     t.teardown(() => postgres.close())
     const address = new URL(await postgres.database())
-    const socketPath = join(postgres.socketDirectory as string, '.s.PGSQL.5432')
-    const sockets = new Set<Socket>()
-    let silent = false
-    const line = createServer((near) => {
-      const far = connect(socketPath)
-      for (const [one, other] of [
-        [near, far],
-        [far, near],
-      ] as const) {
-        sockets.add(one)
-        one.on('data', (chunk) => void other.write(chunk))
-        one.on('error', () => other.destroy())
-        one.on('close', () => {
-          sockets.delete(one)
-          other.destroy()
-        })
-        if (silent) one.pause()
-      }
-    })
-    await new Promise<void>((resolve) => line.listen(0, '127.0.0.1', resolve))
-    t.teardown(() => {
-      line.close()
-      for (const socket of sockets) socket.destroy()
-    })
-    address.hostname = '127.0.0.1'
-    address.port = String((line.address() as { port: number }).port)
+    const line = await startLine(postgres)
+    t.teardown(line.close)
+    address.host = `127.0.0.1:${line.port}`
     const { sidevault, key, create, disclose } = await service(t, { env: { SIDEVAULT_STORE: address.href } })
     const { id } = (await create('kept')).json
 
-    silent = true
-    for (const socket of sockets) socket.pause()
+    line.silence(true)
     const began = performance.now()
     const answers = await Promise.all([
       create('refused'),
@@ -131,8 +108,7 @@ t.test(
     }
     t.ok(took < 65_000, 'within the deadline')
 
-    silent = false
-    for (const socket of sockets) socket.resume()
+    line.silence(false)
     await until('writes work again', async () => (await create('again')).status === 201, PATIENCE)
     await until('disclosures work again', async () => (await disclose(id)).status === 200, PATIENCE)
   },

@@ -16,8 +16,9 @@ export interface FaultWorld {
   /** Whole programs over one PostgreSQL and one Redis, each with a data directory of its own. */
   readonly replicas: readonly Sidevault[]
   readonly dataDirs: readonly string[]
+  /** The server that was theirs at first. */
   readonly postgres: PostgresServer
-  /** The database, as its superuser. */
+  /** The database there, as its superuser. */
   readonly database: string
   readonly redis: TestRedis
   readonly destination: Destination
@@ -26,8 +27,18 @@ export interface FaultWorld {
   readonly env: Readonly<Record<string, string>>
 }
 
-/** Three replicas, what they share, and a real TLS destination that remembers what it received. */
-export const startFaultWorld = async (t: Test, count = 3): Promise<FaultWorld> => {
+export interface FaultOptions {
+  /** Replicas; default: three. */
+  readonly count?: number
+  /** Where replicas find the database with this address; default: there. */
+  readonly reach?: (postgres: PostgresServer, address: string) => Promise<string>
+}
+
+/** Replicas, what they share, and a real TLS destination that remembers what it received. */
+export const startFaultWorld = async (
+  t: Test,
+  { count = 3, reach = async (_, address) => address }: FaultOptions = {},
+): Promise<FaultWorld> => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-faults-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
   const postgres = await startPostgres({ own: true, durable: true })
@@ -43,7 +54,7 @@ export const startFaultWorld = async (t: Test, count = 3): Promise<FaultWorld> =
   t.teardown(() => dns.close())
   dns.set(HOST, { a: ['127.0.0.1'], ttl: 60 })
   const env = {
-    SIDEVAULT_STORE: address,
+    SIDEVAULT_STORE: await reach(postgres, address),
     SIDEVAULT_REDIS_URL: redis.url,
     SIDEVAULT_MASTER_KEY: 'env:FAULTS_ROOT_KEY',
     FAULTS_ROOT_KEY: ROOT_KEY,

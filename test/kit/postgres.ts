@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
-import { chownSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
@@ -118,8 +118,12 @@ const initialize = ({ directory, runner }: Binaries, data: string): void => {
   if (status !== 0) throw new Error(`initdb failed:\n${stdout}${stderr}`)
 }
 
-/** A fresh server on a unix socket, its superuser `postgres`, everybody trusted. */
-const own = async (binaries: Binaries, options: PostgresOptions): Promise<PostgresServer> => {
+/** A server on a unix socket, its superuser `postgres`, everybody trusted; a fresh one unless `fill` makes its data. */
+const own = async (
+  binaries: Binaries,
+  options: PostgresOptions,
+  fill: (data: string) => unknown = (data) => initialize(binaries, data),
+): Promise<PostgresServer> => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-pg-'))
   const { uid, gid } = binaries.runner
   if (uid !== undefined && gid !== undefined) chownSync(directory, uid, gid)
@@ -166,7 +170,7 @@ const own = async (binaries: Binaries, options: PostgresOptions): Promise<Postgr
     rmSync(directory, { recursive: true, force: true })
   }
   try {
-    initialize(binaries, data)
+    await fill(data)
     await start()
   } catch (thrown) {
     await close()
@@ -206,4 +210,40 @@ export const startPostgres = async (options: PostgresOptions = {}): Promise<Post
   const there = binaries()
   if (typeof there === 'string') throw new Error(there)
   return own(there, options)
+}
+
+/** A copy of the data of a server of ours, taken while it runs, that follows it from there on. */
+const follow = async ({ runner }: Binaries, primary: PostgresServer, data: string): Promise<void> => {
+  const client = new Client({ connectionString: primary.admin })
+  await client.connect()
+  try {
+    await client.query("select pg_backup_start('standby', true)")
+    const { status, stderr } = spawnSync('cp', ['-a', join(primary.socketDirectory as string, 'data'), data])
+    if (status !== 0) throw new Error(`the data of the primary cannot be copied: ${stderr}`)
+    const { rows } = await client.query('select labelfile from pg_backup_stop(false)')
+    rmSync(join(data, 'postmaster.pid'))
+    for (const [name, text] of [
+      ['backup_label', rows[0].labelfile],
+      ['standby.signal', ''],
+    ]) {
+      writeFileSync(join(data, name), text)
+      if (runner.uid !== undefined && runner.gid !== undefined)
+        chownSync(join(data, name), runner.uid, runner.gid)
+    }
+  } finally {
+    await client.end()
+  }
+}
+
+/** A standby of a server of ours, whose `application_name` is `name`; it ends recovery with `pg_promote()`. */
+export const startStandby = (
+  primary: PostgresServer,
+  name: string,
+  options: PostgresOptions = {},
+): Promise<PostgresServer> => {
+  const there = binaries()
+  if (typeof there === 'string') throw new Error(there)
+  const primary_conninfo = `host=${primary.socketDirectory} user=postgres application_name=${name}`
+  const settings = { ...options.settings, primary_conninfo }
+  return own(there, { ...options, settings }, (data) => follow(there, primary, data))
 }

@@ -12,8 +12,9 @@ import {
   schemaVersion,
 } from '../postgres/migrate.ts'
 import { explain } from '../postgres/open.ts'
-import { clientConfig, DURABLE, PATIENT } from '../postgres/pool.ts'
+import { clientConfig, PATIENT } from '../postgres/pool.ts'
 import { enterScope, SERVICE } from '../postgres/scope.ts'
+import { beginConnection } from '../postgres/server.ts'
 import { transactionSession } from '../postgres/session.ts'
 import { readOnlyWriter } from '../sqlite/writer.ts'
 import { assembleStore } from '../store.ts'
@@ -36,7 +37,7 @@ const connected = async (address: string): Promise<Client> => {
   client.on('error', () => {})
   try {
     await client.connect()
-    await client.query(DURABLE)
+    await beginConnection(client)
     await refuseWallBreakers(client)
     return client
   } catch (thrown) {

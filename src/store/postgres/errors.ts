@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg'
 import { AppError } from '../../common/errors.ts'
+import { StandbyError } from './server.ts'
 
 /** Transactions that wait for each other, or for one that has just ended. */
 const CONTENDED = new Set(['40001', '40P01', '55P03'])
@@ -19,6 +20,9 @@ const stripped = (thrown: unknown): Error => {
 /** The transaction failed for another's sake and nothing of it stays: it may be run again. */
 export const isContended = (thrown: unknown): boolean =>
   CONTENDED.has(codeOf(thrown)) || codeOf(thrown) === FOREIGN_KEY
+
+/** The server refused a write because the transaction, and perhaps its connection, may only read. */
+export const isReadOnly = (thrown: unknown): boolean => codeOf(thrown) === '25006'
 
 /** What `pg` says of connections that end, or do not begin, without a word of the server. */
 const SILENT =
@@ -48,6 +52,14 @@ export const unknownOutcome = (thrown: unknown): AppError =>
     { cause: stripped(thrown), uncertain: true },
   )
 
+/** A commit that the synchronous standby has not confirmed. */
+export const unreplicatedOutcome = (): AppError =>
+  new AppError(
+    'unavailable',
+    'The standby of the store did not confirm the write; it is lost if the primary is. Read, then retry.',
+    { uncertain: true },
+  )
+
 /** Any thrown thing as an AppError; the engine's own text never reaches a caller. */
 export const fromPostgres = (thrown: unknown): AppError => {
   if (thrown instanceof AppError) return thrown
@@ -71,11 +83,17 @@ export const fromPostgres = (thrown: unknown): AppError => {
     })
   if (code === '22003' || code === '22P02')
     return new AppError('invalid', 'A number is out of the range that the store can compare.', { cause })
-  if (code === '25006')
+  if (isReadOnly(thrown))
     return new AppError('overloaded', 'The store is read-only at the moment; nothing was written.', {
       cause,
       retryAfter: 5,
     })
+  if (thrown instanceof StandbyError)
+    return new AppError(
+      'overloaded',
+      'The store is a standby at the moment, which cannot say what is in force; nothing was done. Retry shortly.',
+      { cause, retryAfter: 5 },
+    )
   if (isLost(thrown)) return unreachable(thrown)
   return AppError.from(thrown instanceof DatabaseError ? cause : thrown)
 }

@@ -4,6 +4,7 @@ import type { Log } from '../../common/log.ts'
 import type { Held, HoldOptions } from '../types.ts'
 import { codeOf, fromPostgres } from './errors.ts'
 import { clientConfig, USUAL } from './pool.ts'
+import { beginConnection } from './server.ts'
 
 /** ms between two tries. */
 const RETRY_MS = 100
@@ -27,6 +28,7 @@ const connect = async (address: string): Promise<Client> => {
   client.on('error', () => {})
   try {
     await client.connect()
+    await beginConnection(client)
     for (const [name, seconds] of Object.entries(KEEPALIVES))
       await client.query('select set_config($1, $2, false)', [`tcp_keepalives_${name}`, String(seconds)])
     return client

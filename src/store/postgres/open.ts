@@ -14,6 +14,7 @@ import { holdName } from './hold.ts'
 import { listen } from './listener.ts'
 import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, PATIENT, type PostgresLimits, USUAL } from './pool.ts'
+import { beginConnection, StandbyError } from './server.ts'
 import { readSession } from './session.ts'
 import { createPostgresWriter } from './writer.ts'
 
@@ -39,8 +40,8 @@ export interface PostgresOptions {
 const POLL = 100
 const MAX_WAITING = 4_096
 
-/** Node's words for certificates: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
-const tlsRemedy = (thrown: unknown): string | undefined => {
+/** For certificates in Node's words: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+const knownRemedy = (thrown: unknown): string | undefined => {
   const code = codeOf(thrown)
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'Its certificate is that of another host: name the server in SIDEVAULT_STORE as its certificate does.'
@@ -50,6 +51,8 @@ const tlsRemedy = (thrown: unknown): string | undefined => {
     return 'Its certificate is not of an authority that is trusted here: name that of yours in SIDEVAULT_STORE, sslrootcert=<PEM file>.'
   if (thrown instanceof Error && thrown.message === 'The server does not support SSL connections')
     return 'It speaks no TLS: turn that on there (ssl = on), or, on a network that nobody else listens to, set sslmode=disable.'
+  if (thrown instanceof StandbyError)
+    return 'It takes no writes: name the primary in SIDEVAULT_STORE, or an address that always leads there.'
   return undefined
 }
 
@@ -58,7 +61,7 @@ export const explain = (thrown: unknown): unknown => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
   const remedy =
-    tlsRemedy(thrown) ??
+    knownRemedy(thrown) ??
     (code.startsWith('28') || code === '3D000'
       ? 'Check user, password and database of SIDEVAULT_STORE.'
       : code === '42501'
@@ -84,6 +87,7 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
 /** True once the schema is that of this program; `owner` makes it so. */
 export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
+    await beginConnection(client)
     await refuseWallBreakers(client)
     const version = await schemaVersion(client)
     refuseNewer(version)
@@ -102,7 +106,9 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
           "The database is not of this version's schema. Start the admin role on it: it makes and upgrades the tables.",
         )
     } catch (thrown) {
-      const waits = isLost(thrown) && !(thrown instanceof DatabaseError && codeOf(thrown).startsWith('28'))
+      const waits =
+        thrown instanceof StandbyError ||
+        (isLost(thrown) && !(thrown instanceof DatabaseError && codeOf(thrown).startsWith('28')))
       if (!waits || systemClock.now() > deadline) throw thrown
     }
     await setTimeout(POLL)

@@ -1,8 +1,9 @@
 import { type ClientBase, type ClientConfig, Pool, type PoolClient, types } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { isLost } from './errors.ts'
+import { isLost, isReadOnly } from './errors.ts'
 import { forgetScope } from './scope.ts'
+import { beginConnection } from './server.ts'
 
 export interface PoolOptions {
   readonly address: string
@@ -61,10 +62,6 @@ export const clientConfig = (
     : {}),
 })
 
-/** An acknowledged write is on disk (DESIGN §7.6), whatever the database's default is; stronger ones stay. */
-export const DURABLE =
-  "select set_config('synchronous_commit', 'on', false) where current_setting('synchronous_commit') = 'off'"
-
 export interface Connections {
   /** Lends a connection to `work`. A connection that failed is not lent again. */
   use<T>(work: (client: ClientBase) => Promise<T>): Promise<T>
@@ -84,7 +81,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
     onConnect: async (client) => {
       // While it is lent nobody else listens; what was asked of it fails, which is enough.
       client.on('error', () => {})
-      await client.query(DURABLE)
+      await beginConnection(client)
     },
   })
   pool.on('error', (thrown) =>
@@ -100,7 +97,8 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
       try {
         return await work(client)
       } catch (thrown) {
-        lost = isLost(thrown) || (thrown instanceof AppError && thrown.uncertain)
+        // It may be read-only for its life, while a new one is not.
+        lost = isLost(thrown) || isReadOnly(thrown) || (thrown instanceof AppError && thrown.uncertain)
         if (lost) forgetScope(client)
         throw thrown
       } finally {

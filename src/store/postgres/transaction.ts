@@ -1,8 +1,9 @@
 import { type ClientBase, DatabaseError } from 'pg'
 import { type CommandName, runCommand } from '../commands/registry.ts'
 import type { AnswerRight } from '../types.ts'
-import { unknownOutcome } from './errors.ts'
+import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
 import { forgetScope } from './scope.ts'
+import { isUnreplicated } from './server.ts'
 import { transactionSession } from './session.ts'
 
 /** Commands of the service itself, on rows of all tenants. */
@@ -69,7 +70,10 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
     throw thrown
   }
   const [last, committed] = await Promise.allSettled([done.last, client.query('commit')])
-  if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') return done.answer
+  if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') {
+    if (isUnreplicated(client)) throw unreplicatedOutcome()
+    return done.answer
+  }
   forgetScope(client)
   // By the server's own word; it answers in order, and so never came to the commit.
   if (last.status === 'rejected' && last.reason instanceof DatabaseError) throw last.reason

@@ -1,0 +1,127 @@
+import { spawnSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { type PostgresServer, postgresMissing, queryPostgres, startStandby } from '../kit/postgres.ts'
+import { noRedis } from '../kit/redis.ts'
+import type { Sidevault } from '../kit/sidevault.ts'
+import { descendants, until } from '../supervisor/processes.ts'
+import { startLine } from './line.ts'
+import { startLoad } from './load.ts'
+import { startFaultWorld } from './world.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+const PATIENCE = 45_000
+
+const processesOf = ({ pid }: Sidevault) =>
+  descendants(pid)
+    .filter(({ command }) => /^sidevault: (admin|gateway)/.test(command))
+    .map((process) => process.pid)
+    .sort()
+
+t.test(
+  'a primary that dies and the standby that takes its place, under load',
+  { timeout: 240_000, skip: postgresMissing({ own: true }) || (await noRedis()) },
+  async (t) => {
+    let line: Awaited<ReturnType<typeof startLine>> | undefined
+    const world = await startFaultWorld(t, {
+      count: 2,
+      reach: async (postgres, address) => {
+        line = await startLine(postgres)
+        t.teardown(line.close)
+        const reached = new URL(address)
+        reached.host = `127.0.0.1:${line.port}`
+        return reached.href
+      },
+    })
+    const { replicas, postgres: primary, destination } = world
+    const standby: PostgresServer = await startStandby(primary, 'second', { durable: true })
+    t.teardown(() => standby.close())
+    await queryPostgres(primary.admin, "alter system set synchronous_standby_names = 'second'")
+    await queryPostgres(primary.admin, 'select pg_reload_conf()')
+    await until('the standby confirms', async () => {
+      const sql = 'select sync_state from pg_stat_replication'
+      return (await queryPostgres<{ sync_state: string }>(primary.admin, sql))[0]?.sync_state === 'sync'
+    })
+    const processes = replicas.map(processesOf)
+    const load = await startLoad(world)
+    t.teardown(load.stop)
+    const acknowledged = () => load.creates.flatMap(({ id }) => (id === undefined ? [] : [id]))
+    const allWork = () =>
+      Promise.all(replicas.map((replica) => until('it works', () => load.works(replica), PATIENCE)))
+    await allWork()
+
+    await primary.kill()
+    line?.lead(standby)
+    const first = replicas[0] as Sidevault
+    // Calls of the time between have nobody to ask: what is in force is not known to a server that may be late.
+    await until(
+      'it refuses, and says why',
+      async () => {
+        const { status, text } = await first.call('POST', '/tokens', { key: load.key, body: { data: 'x' } })
+        return status === 503 && /standby at the moment/.test(text)
+      },
+      PATIENCE,
+    )
+    t.match(await first.call('GET', '/readyz'), { status: 503, text: /store/ })
+    const before = acknowledged().length
+    await queryPostgres(standby.admin, 'select pg_promote()')
+    const began = performance.now()
+    await allWork()
+    t.comment(`every kind of call works ${Math.round(performance.now() - began)} ms after the promotion`)
+    for (const replica of replicas)
+      await until('it is ready', async () => (await replica.call('GET', '/readyz')).status === 200, PATIENCE)
+    await until('creates are acknowledged again', () => acknowledged().length > before + 5, PATIENCE)
+    await load.stop()
+    t.comment(`${load.sent.size} proxied calls, ${acknowledged().length} creates acknowledged`)
+    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.refused))}`)
+    t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
+    t.strictSame(replicas.map(processesOf), processes, 'no process had to start anew')
+
+    const lost = []
+    for (const id of acknowledged())
+      if ((await first.call('GET', `/tokens/${id}`, { key: load.key })).status !== 200) lost.push(id)
+    t.strictSame(lost, [], 'every acknowledged token is there')
+    const database = new URL(standby.admin)
+    database.pathname = new URL(world.database).pathname
+    const doubled = await queryPostgres(
+      database.href,
+      `select value from token_metadata where key = 'unique' group by value having count(*) > 1`,
+    )
+    t.strictSame([...doubled], [], 'no idempotent create took effect twice')
+
+    // Revoked on one replica, over the new primary: the word of a change and the counters are those of that server.
+    const other = replicas[1] as Sidevault
+    const created = await first.call('POST', '/applications', {
+      key: first.managementKey,
+      body: { name: 'short', type: 'private', permissions: ['token:read'] },
+    })
+    const [id] = acknowledged()
+    const reads = () => other.call('GET', `/tokens/${id}`, { key: created.json.key })
+    t.equal((await reads()).status, 200)
+    const path = `/applications/${created.json.id}`
+    await first.call('DELETE', path, { key: first.managementKey })
+    const deleted = performance.now()
+    await until('the key is dead on the other replica', async () => (await reads()).status === 401)
+    t.comment(`a deleted key is dead elsewhere after ${Math.round(performance.now() - deleted)} ms`)
+
+    const traces = destination.received.flatMap(({ body }) =>
+      body === undefined ? [] : [JSON.parse(String(body)).trace as string],
+    )
+    t.ok(traces.length > 10)
+    await until(
+      'every disclosure has its record',
+      async () => {
+        const sql = 'select distinct trace_id from logs where trace_id = any($1)'
+        return (await queryPostgres(database.href, sql, [traces])).length === traces.length
+      },
+      PATIENCE,
+    )
+    for (const dataDir of world.dataDirs) {
+      const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+        env: { ...process.env, ...world.env, SIDEVAULT_DATA_DIR: dataDir },
+        encoding: 'utf8',
+      })
+      t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+    }
+  },
+)
