@@ -49,6 +49,7 @@ t.test(
     const allWork = () =>
       Promise.all(replicas.map((replica) => until('it works', () => load.works(replica), PATIENCE)))
     await allWork()
+    await until('creates are acknowledged', () => acknowledged().length > 5, PATIENCE)
 
     await primary.kill()
     line?.lead(standby)
@@ -116,9 +117,12 @@ t.test(
       },
       PATIENCE,
     )
+    // The line is of this process, which waits for the command.
+    const direct = new URL(world.env.SIDEVAULT_STORE as string)
+    direct.host = new URL(standby.admin).host
     for (const dataDir of world.dataDirs) {
       const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
-        env: { ...process.env, ...world.env, SIDEVAULT_DATA_DIR: dataDir },
+        env: { ...process.env, ...world.env, SIDEVAULT_STORE: direct.href, SIDEVAULT_DATA_DIR: dataDir },
         encoding: 'utf8',
       })
       t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
