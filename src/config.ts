@@ -65,6 +65,8 @@ export interface Config {
   readonly rateLimits: { readonly perKey: number | undefined; readonly perAddress: number | undefined }
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
+  readonly warmContexts: boolean
+  readonly sandboxMemoryMb: number
   readonly logLevel: string
   readonly accessLog: 'failures' | 'all'
   readonly bodyLimit: number
@@ -211,6 +213,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     rateLimits: { perKey: settings.rate_limit_key, perAddress: settings.rate_limit_address },
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
+    warmContexts: settings.warm_contexts ?? false,
+    sandboxMemoryMb: settings.sandbox_memory ?? 700,
     logLevel: settings.log_level ?? 'info',
     accessLog: settings.access_log === 'all' ? 'all' : 'failures',
     bodyLimit: settings.body_limit ?? 1024 * 1024,

@@ -68,6 +68,15 @@ export const settingsSchema = Type.Partial(
     tls_key: Type.String({ minLength: 1, description: 'PEM file with the private key of the edge.' }),
     insecure_listen: Type.Boolean({ description: 'Plain HTTP beyond loopback: true or false.' }),
     workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
+    warm_contexts: Type.Boolean({
+      description:
+        'Calls of the same transform or formula may share a context, and the variables of its module: true or false.',
+    }),
+    sandbox_memory: Type.Integer({
+      minimum: 700,
+      maximum: 65_536,
+      description: 'MiB that all processes of one sandbox may hold, 350 for each of them, 700 to 65536.',
+    }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',
       description: 'trace, debug, info, warn, error or fatal.',

@@ -127,7 +127,11 @@ export const openFoundation = async (
     const codeHost = createCodeHost({
       startSandbox: async () => {
         const { createSandbox } = await import('../sandbox/sandbox.ts')
-        return createSandbox({ log, metrics }, onSandbox === undefined ? {} : { onChild: onSandbox })
+        const { warmContexts, sandboxMemoryMb: memoryMb } = config
+        return createSandbox(
+          { log, metrics },
+          { warmContexts, memoryMb, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
+        )
       },
       fetch: egress.fetch,
     })

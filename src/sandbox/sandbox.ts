@@ -2,7 +2,7 @@ import { hash } from 'node:crypto'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
-import { CHECK_MS, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
+import { CHECK_MS, childrenWithin, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
 import { type Checked, createCheckJob } from './parent/check.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
@@ -16,9 +16,13 @@ import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 export interface SandboxOptions {
   /** Child processes; with one, a program that makes it die makes all others wait. */
   readonly children?: number
+  /** MiB of all children together, which say how many there are where `children` does not. */
+  readonly memoryMb?: number
   readonly limits?: Partial<SandboxLimits>
   /** Names of installed packages that code may require. */
   readonly packages?: readonly string[]
+  /** Calls of a tenant's same code may share a context, and so what it keeps in variables; by default each has its own. */
+  readonly warmContexts?: boolean
   /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
 }
@@ -44,11 +48,12 @@ export const createSandbox = async (
   const confinement = await probeConfinement(deps.log)
   const start = startText({
     packages: options.packages ?? [],
+    warm: options.warmContexts ?? false,
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })
   const reputation = createReputation({ now: () => performance.now() })
-  const pool = createPool(options.children ?? 2, {
+  const pool = createPool(options.children ?? childrenWithin(options.memoryMb ?? 0), {
     log: deps.log,
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),

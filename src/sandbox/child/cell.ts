@@ -10,7 +10,7 @@ export interface Tenant {
   done(head: string, result: string | undefined): void
 }
 
-/** One context: made, loaded with the code's top level, used by one invocation, released. */
+/** One context: made, loaded with the code's top level, used by one invocation (more only when warm), released. */
 export interface Cell {
   /** Runs the code's top level. Like all entries it throws what isolated-vm throws at its limits. */
   load(timeoutMs: number): LoadVerdict

@@ -96,7 +96,8 @@ export const createInvocation = (
     unit.guests.delete(guest)
     if (ending === undefined) deps.send({ kind: 'lost', id })
     else deps.send({ kind: 'ended', id, cpuMs: used, ending, console }, result)
-    if (!unit.gone) cell?.release()
+    const clean = ending?.kind === 'returned' && calling.size + waiting.length + timers.size === 0
+    if (cell !== undefined) unit.giveBack(cell, clean)
     deps.onEnd(good)
   }
 

@@ -18,6 +18,8 @@ import { createUnits } from './units.ts'
 export interface ChildStart {
   readonly scripts: RealmScripts
   readonly packages: readonly string[]
+  /** Clean contexts serve again: the operator's choice. */
+  readonly warm: boolean
   /** Bytes of the longest argument. */
   readonly argumentBytes: number
   /** Milliseconds on the CPU that a top level may use when it is loaded ahead of an invocation. */
@@ -79,7 +81,7 @@ export const runChild = (
       onEnd: (good) => {
         invocations.delete(header.id)
         if (!good || !units.used(unit)) units.drop(unit)
-        else if (units.worthPreparing(unit)) prepare(unit)
+        else if (!unit.ready && units.worthPreparing(unit)) prepare(unit)
       },
     })
     invocations.set(header.id, invocation)

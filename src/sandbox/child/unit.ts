@@ -8,6 +8,10 @@ import { memoryError, timedOut } from './failures.ts'
 /** Bytes of a heap with the realm and a small program in it: what counts until it is measured. */
 const FRESH_HEAP = 2.5 * 2 ** 20
 
+/** Invocations that a warm context serves at most: what its code hoards is let go with it. And warm contexts that wait. */
+const MAX_USES = 1_000
+const MAX_WARM = 8
+
 /** An isolate with one program in it, and a loaded cell ready for the next invocation. */
 export interface Unit {
   readonly program: ProgramHeader
@@ -20,6 +24,10 @@ export interface Unit {
   usedAt: number
   /** A cell that is loaded, or one whose load the caller has yet to do within its own limits. */
   take(): { readonly cell: Cell; readonly loaded: boolean }
+  /** Takes a cell back from its invocation; `clean`: it returned and left nothing that waits. */
+  giveBack(cell: Cell, clean: boolean): void
+  /** Whether a loaded cell waits for the next invocation. */
+  readonly ready: boolean
   /**
    * Loads the code into the cell of the next invocation, unless one is ready; given up again when its top level asks for
    * something that waits. Throws what isolated-vm throws at its limits.
@@ -38,6 +46,8 @@ export const createUnit = (
   code: string,
   deps: {
     readonly packages: readonly string[]
+    /** Clean cells serve again, with all that the code keeps in them. */
+    readonly warm: boolean
     readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
   },
@@ -51,14 +61,15 @@ export const createUnit = (
     logChars: program.logBytes,
     packages: deps.packages,
   } satisfies RealmSettings)
-  let spare: Cell | undefined
+  const spares: Cell[] = []
+  const uses = new WeakMap<Cell, number>()
   let ahead = compiled.kind !== 'faulty'
   const make = (): Cell => {
     if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
     return createCell(isolate, compiled, { name, settings })
   }
   const load = (cpuMs: number): LoadVerdict => {
-    if (spare !== undefined) return { kind: 'function' }
+    if (spares.length > 0) return { kind: 'function' }
     let wished = false
     const end = deps.now() + cpuMs
     const cell = make()
@@ -71,7 +82,7 @@ export const createUnit = (
     })
     const verdict = cell.load(cpuMs)
     ahead = verdict.kind === 'function' && !wished
-    if (ahead) spare = cell
+    if (ahead) spares.push(cell)
     else cell.release()
     return verdict
   }
@@ -84,9 +95,18 @@ export const createUnit = (
     heap: FRESH_HEAP,
     usedAt: deps.now(),
     take: () => {
-      const cell = spare
-      spare = undefined
+      const cell = spares.pop()
       return cell === undefined ? { cell: make(), loaded: false } : { cell, loaded: true }
+    },
+    giveBack: (cell, clean) => {
+      const used = (uses.get(cell) ?? 0) + 1
+      uses.set(cell, used)
+      if (isolate.isDisposed) return
+      if (deps.warm && clean && spares.length < MAX_WARM && used < MAX_USES) spares.push(cell)
+      else cell.release()
+    },
+    get ready() {
+      return spares.length > 0
     },
     load,
     prepare: (cpuMs) => {
@@ -108,7 +128,7 @@ export const createUnit = (
       return isolate.isDisposed
     },
     dispose: () => {
-      spare = undefined
+      spares.length = 0
       if (!isolate.isDisposed) isolate.dispose()
     },
   }

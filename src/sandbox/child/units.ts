@@ -23,6 +23,7 @@ const CROWDED_MS = 10_000
 interface Deps {
   readonly scripts: RealmScripts
   readonly packages: readonly string[]
+  readonly warm: boolean
   readonly createHostSync: (timeLeft: () => number) => HostSync
   readonly now: () => number
 }

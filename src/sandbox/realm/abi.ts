@@ -8,7 +8,8 @@
  *    the global object, and everything of WebAssembly, Atomics and the like with it.
  * 2. The child calls `enter` again and again (RealmEnter), each time with a timeout, `open` first. Microtasks run before it
  *    is back.
- * 3. When all is over, the context is thrown away. It never serves a second invocation.
+ * 3. When all is over, the context is thrown away. Only where the operator has chosen warm contexts, one whose invocation has
+ *    returned and left nothing that waits is given another `start`.
  * Each step across costs some 20 µs, so there are as few as can be.
  *
  * The realm captures what it uses of the intrinsics while the snapshot is made: customers' code may replace all of them.

@@ -5,7 +5,7 @@ import { framesOf } from './frames.ts'
 import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
 import { printed } from './lines.ts'
 import { createRequire } from './modules.ts'
-import { fail, succeed } from './outcome.ts'
+import { begin, fail, succeed } from './outcome.ts'
 import { createSdk } from './sdk.ts'
 
 export type Code = (...args: readonly unknown[]) => unknown
@@ -93,6 +93,7 @@ const exportsOf = (name: string): string => {
 }
 
 const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
+  begin()
   try {
     const argument = parse(argumentJson)
     if (sdk && typeof argument === 'object' && argument !== null) argument.bt = createSdk()

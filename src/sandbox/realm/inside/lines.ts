@@ -8,6 +8,12 @@ type Level = RealmLine['level']
 const lines: string[] = []
 let chars = 0
 
+/** Nothing has been printed yet. */
+export const clear = (): void => {
+  lines.length = 0
+  chars = 0
+}
+
 /** Keeps one line, or as much of it as there is room for. */
 export const print = (level: Level, line: string): void => {
   const { logLines, logChars } = settings()

@@ -11,14 +11,24 @@ import {
   stringify,
   text,
 } from './intrinsics.ts'
-import { printed } from './lines.ts'
+import { clear, printed } from './lines.ts'
 import { CustomHttpResponseError, typedErrors } from './typed-errors.ts'
 
 /** Characters of a thrown error's name and message that are told. */
 const NAME = 100
 const MESSAGE = 2_000
 
+let begun = false
 let ended = false
+
+/** An invocation begins. Of what was before, the top level is the first one's; another's end and lines are not the next one's. */
+export const begin = (): void => {
+  if (begun) {
+    ended = false
+    clear()
+  }
+  begun = true
+}
 
 const end = (head: string, result?: string) => {
   if (ended) return
