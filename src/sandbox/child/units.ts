@@ -1,16 +1,18 @@
 import ivm from 'isolated-vm'
 import { LRUCache } from 'lru-cache'
+import { CHILD_RSS_MB, MAX_UNITS } from '../limits.ts'
 import type { ProgramHeader } from '../protocol.ts'
 import type { HostSync, RealmScripts, SnapshotScript } from '../realm/abi.ts'
 import { asksForReady } from '../realm/builtins.ts'
 import { createUnit, type Unit } from './unit.ts'
 
-/** Isolates that are kept, and programs whose code is. */
-const MAX_UNITS = 100
+/** Programs whose code is kept. */
 const MAX_PROGRAMS = 1_000
-/** Bytes of all heaps together, and of the process, above which the longest unused isolates go. */
-const MAX_HEAP = 128 * 2 ** 20
-const MAX_RSS = 260 * 2 ** 20
+const MIB = 2 ** 20
+/** Bytes of all heaps together above which the longest unused isolates go. */
+const MAX_HEAP = 176 * MIB
+/** Bytes of the process that are no isolate's to use, beside what one may grow by before it is given up. */
+const MARGIN = 26 * MIB
 /** Invocations of one isolate before it is replaced; and between two looks at its heap. */
 const MAX_INVOCATIONS = 10_000
 const MEASURE_EVERY = 32
@@ -69,12 +71,14 @@ export const createUnits = (deps: Deps) => {
   const resting = (): readonly Unit[] =>
     [...(units.rvalues() as Generator<Unit>)].filter(({ guests }) => guests.size === 0)
 
-  const shrink = () => {
+  /** Makes room for one to grow to so many MiB: a child that holds too much is killed, whoever is in it. */
+  const shrink = (memoryMb: number) => {
+    const most = (CHILD_RSS_MB - memoryMb) * MIB - MARGIN
     let heap = 0
     for (const unit of units.values() as Generator<Unit>) heap += unit.heap
     let rss = process.memoryUsage.rss()
     for (const unit of resting()) {
-      if (heap <= MAX_HEAP && rss <= MAX_RSS) return
+      if (heap <= MAX_HEAP && rss <= most) return
       heap -= unit.heap
       rss -= unit.heap
       evictedAt = deps.now()
@@ -99,7 +103,7 @@ export const createUnits = (deps: Deps) => {
       if (known !== undefined && !known.gone) return known
       const program = programs.get(key)
       if (program === undefined) return undefined
-      shrink()
+      shrink(program.program.memoryMb)
       const unit = create(program)
       units.set(key, unit)
       return unit
@@ -109,7 +113,7 @@ export const createUnits = (deps: Deps) => {
       unit.usedAt = deps.now()
       if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
         unit.measure()
-        shrink()
+        shrink(unit.program.memoryMb)
       }
       return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
     },

@@ -1,6 +1,7 @@
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import { CHILD_RSS_MB, SILENCE_MS } from '../limits.ts'
+import { CHILD_RSS_MB, MAX_UNITS, SILENCE_MS } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
 import type { Job, Source } from './job.ts'
@@ -8,8 +9,6 @@ import { rssOf } from './rss.ts'
 import type { Spawned } from './spawn.ts'
 
 const MIB = 2 ** 20
-/** Programs that a child is believed to keep; it says so when it does not. */
-const MAX_KNOWN = 1_000
 /** Milliseconds until a new child has to be ready. */
 const START_MS = 20_000
 /** Milliseconds without a word after which a child is asked for one, and in which it then has to answer. */
@@ -46,10 +45,14 @@ export interface Child {
   readonly ready: boolean
   /** It runs code, or is about to. */
   readonly busy: boolean
+  /** When it began to run what it is in, on the pool's clock. */
+  readonly since: number | undefined
   /** The program for whose next invocation it makes a context ready, when it does nothing else. */
   readonly preparing: string | undefined
   readonly jobs: ReadonlyMap<number, Job>
+  /** Whether it is believed to have the program's isolate; and how many it is believed to have. */
   knows(key: string): boolean
+  readonly programs: number
   give(job: Job): void
   /** Kills it when it is silent or too large. */
   watch(): void
@@ -59,8 +62,8 @@ export interface Child {
 export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
   const pid = process.pid ?? 0
   const jobs = new Map<number, Job>()
-  /** Programs that it was given, and their tenants. */
-  const known = new Map<string, string>()
+  /** Tenants by the programs that it was given last. */
+  const known = new LRUCache<string, string>({ max: MAX_UNITS })
   /** Jobs given that it has not begun. */
   const given = new Set<number>()
   let ready = false
@@ -83,7 +86,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
 
   const charge = () => {
     if (entered === undefined) return
-    const tenantId = known.get(entered.key)
+    const tenantId = known.peek(entered.key)
     if (tenantId !== undefined) deps.onSpent({ tenantId, key: entered.key }, deps.now() - entered.at)
   }
 
@@ -178,13 +181,18 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     get busy() {
       return entered !== undefined || given.size > 0
     },
+    get since() {
+      return entered?.at
+    },
     get preparing() {
       return entered?.id === 0 && given.size === 0 ? entered.key : undefined
     },
     knows: (key) => known.has(key),
+    get programs() {
+      return known.size
+    },
     give: (job) => {
       const { tenantId, code, ...program } = job.source
-      if (known.size > MAX_KNOWN) known.clear()
       if (!known.has(program.key)) send({ kind: 'program', ...program }, code)
       known.set(program.key, tenantId)
       jobs.set(job.id, job)

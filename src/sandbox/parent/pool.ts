@@ -1,6 +1,10 @@
+import { availableParallelism } from 'node:os'
+import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
+import { MAX_UNITS } from '../limits.ts'
 import type { LimitName } from '../types.ts'
 import { type Child, createChild, type Death, type Entered } from './child.ts'
+import { chooseChild } from './choice.ts'
 import type { Job } from './job.ts'
 import { createQueue } from './queue.ts'
 import type { Reputation } from './reputation.ts'
@@ -11,6 +15,14 @@ const MAX_GUESTS = 64
 const MAX_OF_PROGRAM = 24
 /** A tenant may hold this part of all places. */
 const TENANT_SHARE = 0.5
+/** Children that run code at the same time: more would only take each other's CPU, and time runs for each. */
+const AT_ONCE = Math.max(2, availableParallelism())
+/**
+ * Programs so lately called that one more isolate, in one more child, is worth it; and milliseconds after which another
+ * program's waits no more for the child that has its isolate.
+ */
+const MAX_POPULAR = MAX_UNITS / 2
+const PATIENCE_MS = 5
 /** Milliseconds between two looks at each child. */
 const WATCH_MS = 50
 /** Times that a job is begun anew because its child died of another one. */
@@ -42,6 +54,7 @@ export const createPool = (size: number, deps: Deps) => {
   const queue = createQueue()
   const attempts = new WeakMap<Job, number>()
   const retries = new Set<NodeJS.Timeout>()
+  const popular = new LRUCache<string, true>({ max: MAX_POPULAR })
   const everReady = Promise.withResolvers<void>()
   let stillborn = 0
   let closing: PromiseWithResolvers<void> | undefined
@@ -62,9 +75,21 @@ export const createPool = (size: number, deps: Deps) => {
   const trusted = (key: string): boolean => deps.reputation.standing(key) === 'trusted'
 
   /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
+  const mayTake = (child: Child, { source: { key } }: Job): boolean =>
+    (size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
+
+  /** The child that has its isolate takes it in a moment: to make another takes longer, and the place of a third. */
+  const soon = (job: Job): boolean =>
+    slots.some(
+      (child) =>
+        child?.knows(job.source.key) &&
+        child.jobs.size < MAX_GUESTS &&
+        (child.since ?? deps.now()) > deps.now() - PATIENCE_MS &&
+        mayTake(child, job),
+    )
+
   const admits = (child: Child, job: Job): boolean =>
-    (size === 1 || child === slots[size - 1] || trusted(job.source.key)) &&
-    programIn(child, job.source.key) < MAX_OF_PROGRAM
+    mayTake(child, job) && (child.knows(job.source.key) || popular.has(job.source.key) || !soon(job))
 
   /** It will be at once: what a trusted program has at its top level is not waited for. */
   const nearlyFree = ({ preparing }: Child): boolean => preparing !== undefined && trusted(preparing)
@@ -72,14 +97,8 @@ export const createPool = (size: number, deps: Deps) => {
   const isFree = (child: Child | undefined): child is Child =>
     child?.ready === true && child.jobs.size < MAX_GUESTS && (!child.busy || nearlyFree(child))
 
-  /** Rather one that has the program than one that has to make it, rather one that rests. */
-  const best = (able: readonly Child[], key: string): Child | undefined => {
-    const knowing = able.filter((child) => child.knows(key))
-    const among = knowing.length > 0 ? knowing : able
-    return among.find((child) => !child.busy) ?? among[0]
-  }
-
   const give = (child: Child, job: Job) => {
+    popular.set(job.source.key, true)
     if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
     else child.give(job)
   }
@@ -87,7 +106,8 @@ export const createPool = (size: number, deps: Deps) => {
   const pump = () => {
     for (;;) {
       if (queue.size === 0 || closing !== undefined) return
-      const free = slots.filter(isFree)
+      const running = slots.filter((child) => child?.busy && child.preparing === undefined).length
+      const free = slots.filter(isFree).filter(({ busy }) => busy || running < AT_ONCE)
       if (free.length === 0) return
       const job = queue.next(
         (candidate) =>
@@ -96,7 +116,7 @@ export const createPool = (size: number, deps: Deps) => {
       )
       if (job === undefined) return
       const able = free.filter((child) => admits(child, job))
-      give(best(able, job.source.key) as Child, job)
+      give(chooseChild(able, job.source.key), job)
     }
   }
 
