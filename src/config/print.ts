@@ -35,6 +35,8 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     tls_key: tls?.key,
     insecure_listen: !loopback && tls === undefined,
     workers: config.workers,
+    sandbox_memory: config.sandboxMemoryMb,
+    warm_contexts: config.warmContexts,
     log_level: config.logLevel,
     access_log: config.accessLog,
     body_limit: config.bodyLimit,
