@@ -31,8 +31,9 @@ export const CHILD_RSS_MB = 350
 /** Children that so many MiB are enough for; two at least, so that there is one beside the one that dies. */
 export const childrenWithin = (mib: number): number => Math.max(2, Math.floor(mib / CHILD_RSS_MB))
 
-/** Isolates of one child. */
+/** Isolates of one child; and those of small programs that its memory has room for. */
 export const MAX_UNITS = 100
+export const USUAL_UNITS = 64
 
 /** KiB of data segment that a child may map (`ulimit -d`); V8 ends the process when it gets no more. */
 export const CHILD_DATA_KB = 400_000

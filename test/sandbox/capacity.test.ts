@@ -17,7 +17,7 @@ t.test('there are as many children as the memory is enough for, and two at least
 })
 
 t.test('programs that take turns stay in the child that has them', async (t) => {
-  const { run, pids } = await openSandbox(t)
+  const { run, pids } = await openSandbox(t, { children: 3 })
   const programs = Array.from({ length: 100 }, (_, each) => `module.exports = () => ${each}`)
   const used = () => [...pids].reduce((sum, pid) => sum + ticks(pid), 0)
 
@@ -30,7 +30,7 @@ t.test('programs that take turns stay in the child that has them', async (t) => 
     return used() - before
   }
   const [first = 0, ...later] = [await turn(), await turn(), await turn(), await turn(), await turn()]
-  t.ok(Math.min(...later) < first * 0.7, `the first turn took ${first} ticks, the others ${later}`)
+  t.ok(Math.min(...later) < first * 0.5, `the first turn took ${first} ticks, the others ${later}`)
 })
 
 t.test('what has become suspect moves to the last child, also from one that has its isolate', async (t) => {
@@ -42,6 +42,6 @@ t.test('what has become suspect moves to the last child, also from one that has 
   const looped = await run(code, { argument: { loop: true }, limits: { cpuMs: 100 } })
   t.match(looped, { kind: 'limit', limit: 'cpu' })
   const others = Array.from({ length: 60 }, (_, each) => run(`module.exports = () => ${each}`))
-  t.equal((await Promise.all(others)).length, 60, 'so it is not one of the last fifty')
+  t.equal((await Promise.all(others)).length, 60, 'so it is not one of the last ones')
   t.equal(returned(await one()), 1)
 })

@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import { CHILD_RSS_MB, MAX_UNITS, SILENCE_MS } from '../limits.ts'
+import { CHILD_RSS_MB, SILENCE_MS, USUAL_UNITS } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
 import type { Job, Source } from './job.ts'
@@ -63,7 +63,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   const pid = process.pid ?? 0
   const jobs = new Map<number, Job>()
   /** Tenants by the programs that it was given last. */
-  const known = new LRUCache<string, string>({ max: MAX_UNITS })
+  const known = new LRUCache<string, string>({ max: USUAL_UNITS })
   /** Jobs given that it has not begun. */
   const given = new Set<number>()
   let ready = false

@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os'
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
-import { MAX_UNITS } from '../limits.ts'
+import { USUAL_UNITS } from '../limits.ts'
 import type { LimitName } from '../types.ts'
 import { type Child, createChild, type Death, type Entered } from './child.ts'
 import { chooseChild } from './choice.ts'
@@ -21,7 +21,7 @@ const AT_ONCE = Math.max(2, availableParallelism())
  * Programs so lately called that one more isolate, in one more child, is worth it; and milliseconds after which another
  * program's waits no more for the child that has its isolate.
  */
-const MAX_POPULAR = MAX_UNITS / 2
+const MAX_POPULAR = USUAL_UNITS / 2
 const PATIENCE_MS = 5
 /** Milliseconds between two looks at each child. */
 const WATCH_MS = 50
