@@ -10,6 +10,9 @@ export interface Schema {
   token_counts: TokenCountsTable
   token_times: TokenTimesTable
   token_tallies: TokenTalliesTable
+  token_segments: TokenSegmentsTable
+  token_bitmaps: TokenBitmapsTable
+  token_bits: { tenant_id: string; entry: string; segment: number; bits: Uint8Array }
   records: RecordsTable
   record_indexes: { collection: string; tenant_id: string; member: string; value: string; seq: number }
   record_lookups: { collection: string; member: string; value: string; seq: number }
@@ -96,6 +99,27 @@ export interface TokenTalliesTable {
   container: string
   type: string
   count: number
+}
+
+/**
+ * Tokens of a tenant whose numbers follow each other, named by the last of them (tokens/segments.ts): all that there were
+ * from `first_seq` to `last_seq` when it was made, their numbers and times of creation in this order, each 8 bytes.
+ */
+export interface TokenSegmentsTable {
+  tenant_id: string
+  last_seq: number
+  first_seq: number
+  first_created_at: number
+  last_created_at: number
+  seqs: Uint8Array
+  times: Uint8Array
+}
+
+/** Values that have a row in `token_bits` for each segment up to the one named `through`; 0: for none yet. */
+export interface TokenBitmapsTable {
+  tenant_id: string
+  entry: string
+  through: number
 }
 
 export interface RecordsTable {

@@ -9,15 +9,12 @@ import {
 } from '../leftovers/statements.ts'
 import type { Session } from '../session.ts'
 import { allKinds, deleteRecordsOf } from '../tenants/statements.ts'
-import { TALLIES_LOCK } from '../tokens/tallies.ts'
 import { monthOf } from '../usage/month.ts'
 
 /** Calls that began before their tenant was deleted, and journals, may still bring rows of it for a while (ms). */
 const STRAGGLERS = 60 * 60_000
 
 const emptyTenant = async (session: Session, tenant_id: string, limit: number): Promise<number> => {
-  // Nobody counts what is being removed.
-  await session.lock(TALLIES_LOCK, 'shared')
   let removed = 0
   for (const statement of OF_TENANT) removed += await session.run(statement, { tenant_id, limit })
   for (const { kind } of await session.all(allKinds, {}))

@@ -11,6 +11,7 @@ import { createTenant, deleteTenant, updateTenant } from './tenants.ts'
 import { associateTokens, dissociateTokens } from './tokens-associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens-change.ts'
 import { createTokens } from './tokens-create.ts'
+import { indexTokens } from './tokens-index.ts'
 import { dropTallies, tallyTokens } from './tokens-tally.ts'
 
 /**
@@ -24,6 +25,7 @@ export const commands = {
   'tokens.purge': purgeDue,
   'tokens.tally': tallyTokens,
   'tokens.drop-tallies': (session: Session, _: Record<string, never>) => dropTallies(session),
+  'tokens.index': indexTokens,
   'tokens.associate': associateTokens,
   'tokens.dissociate': dissociateTokens,
   'records.commit': commitRecords,

@@ -12,7 +12,8 @@ import {
   valuesOf,
 } from '../tokens/tallies.ts'
 
-const samplesOf = async (session: Session, size: number) => {
+/** As many of the newest tokens, and as many from anywhere. */
+export const samplesOf = async (session: Session, size: number) => {
   const records: CountedRecord[] = [...(await session.all(newestTokens, { limit: size }))]
   for (let index = 0; index < size; index++) {
     const record = await session.get(tokenAt, { share: Math.random() })

@@ -107,6 +107,18 @@ const tokenTalliesOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('token_tallies').where('tenant_id', '=', slot('tenant_id')),
 )
 
+const tokenSegmentsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_segments').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const tokenBitmapsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_bitmaps').where('tenant_id', '=', slot('tenant_id')),
+)
+
+const tokenBitsOf = statement<OfTenant>(({ builder }, slot) =>
+  builder.deleteFrom('token_bits').where('tenant_id', '=', slot('tenant_id')),
+)
+
 const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('active_counts').where('tenant_id', '=', slot('tenant_id')),
 )
@@ -123,6 +135,9 @@ export const OF_TENANT = [
   tokenCountsOf,
   tokenTimesOf,
   tokenTalliesOf,
+  tokenSegmentsOf,
+  tokenBitmapsOf,
+  tokenBitsOf,
   activeCountsOf,
   answersOf,
 ]

@@ -4,6 +4,7 @@ import { answers } from './0003-answers.ts'
 import { logsOfEntity } from './0004-logs-of-entity.ts'
 import { totals } from './0005-totals.ts'
 import { answersRunning } from './0006-answers-running.ts'
+import { bitmaps } from './0007-bitmaps.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
@@ -14,6 +15,7 @@ export const migrations: readonly Migration[] = [
   logsOfEntity,
   totals,
   answersRunning,
+  bitmaps,
 ]
 
 /** The version of the schema that this program reads and writes. */

@@ -3,7 +3,7 @@ import type { Commands } from '../commands/registry.ts'
 import { createBatch, takeBatch } from './create-batch.ts'
 import type { Connections } from './pool.ts'
 import { transactionSession } from './session.ts'
-import { inTransaction } from './transaction.ts'
+import { inTransaction, whileCounting } from './transaction.ts'
 
 type Create = Commands['tokens.create']
 
@@ -44,11 +44,8 @@ export const createTokenQueue = (
         connections.use((client) =>
           inTransaction(client, () => {
             const session = transactionSession(client, { serviceWide: false })
-            return createBatch(
-              client,
-              session,
-              batch.map(({ args }) => args),
-            )
+            const calls = batch.map(({ args }) => args)
+            return whileCounting(session, () => createBatch(client, session, calls))
           }),
         ),
       )

@@ -14,6 +14,7 @@ const UPKEEP: ReadonlySet<CommandName> = new Set([
   'tokens.purge',
   'tokens.tally',
   'tokens.drop-tallies',
+  'tokens.index',
   'leftovers.purge',
   'sealed.replace',
 ])

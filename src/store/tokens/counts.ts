@@ -2,7 +2,8 @@ import type { Schema, TokenTalliesTable, TokenTimesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
 import type { TokenRow } from '../types.ts'
-import { addTally, entryOf, TALLIES_LOCK, type Valued, valuesOf } from './tallies.ts'
+import { createBitMoves } from './bit-moves.ts'
+import { addTally, entryOf, type Valued, valuesOf } from './tallies.ts'
 import { bucketOf, LEVELS, type TimeEvent } from './times.ts'
 
 const addCount = statement<Schema['token_counts']>(({ builder, rows }, slot) =>
@@ -120,6 +121,7 @@ export const createCounts = () => {
   const groups = new Map<string, Schema['token_counts']>()
   const times = new Map<string, TokenTimesTable>()
   const tallies = new Map<string, TokenTalliesTable>()
+  const bits = createBitMoves()
 
   const count = ({ tenant_id, container, type }: Group, by: number, createdAt: number): void => {
     // Neither ids of tenants nor names of types hold a blank.
@@ -164,9 +166,18 @@ export const createCounts = () => {
   return {
     created: (token: Counted): void => move(token, 1, token.created_at),
     /** An update brought a token here; it is not newer for that. */
-    arrived: (token: Counted): void => move(token, 1, 0),
-    removed: (token: Counted): void => move(token, -1, 0),
-    /** All of it is sent at once: what is sent after the call finds it done, or a transaction that has failed. */
+    arrived: (token: Counted): void => {
+      move(token, 1, 0)
+      bits.arrived(token)
+    },
+    removed: (token: Counted): void => {
+      move(token, -1, 0)
+      bits.removed(token)
+    },
+    /**
+     * Where tokens are new only, all of it is sent at once: what is sent after the call finds it done, or a transaction
+     * that has failed. The command holds `TALLIES_LOCK`, shared.
+     */
     write: async (session: Session): Promise<void> => {
       // One that went and one that came leave the count as it is, but not the place.
       const moved = atAllLevels(
@@ -179,11 +190,11 @@ export const createCounts = () => {
         ),
         session.runAll(addTimes, moved),
         ...moved.filter(({ count }) => count <= 0).map((row) => session.run(dropEmptyBucket, row)),
-        tallies.size > 0 && session.lock(TALLIES_LOCK, 'shared'),
         session.runAll(
           addTally,
           ordered(tallies).filter(({ count }) => count !== 0),
         ),
+        bits.write(session),
       ])
     },
   }

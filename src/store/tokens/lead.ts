@@ -23,19 +23,32 @@ const leadsToMany = async (session: Session, tenantId: string, { entries }: Lead
   return (await common(session, tenantId, entries)).size > 0
 }
 
-/** What leads to the tokens of a list: the first of its leaders that leads to few; else, unless times narrow it, the first. */
-export const leaderOf = async (
+/** The first of a list's leaders that leads to few tokens. */
+export const shortLeaderOf = async (
   session: Session,
   plan: ListPlan,
   { tenantId }: CountQuery,
 ): Promise<Leader | undefined> => {
   if (plan.selective) return undefined
   for (const leader of plan.leaders) if (!(await leadsToMany(session, tenantId, leader))) return leader
+  return undefined
+}
+
+/** What leads to the tokens of a list where none leads to few: the first, unless times narrow it. */
+export const longLeaderOf = (plan: ListPlan): Leader | undefined => {
+  if (plan.selective) return undefined
   const [first] = plan.leaders
   // A range of times is in no order that a list could be walked in.
   const ordered = first?.entries.every(({ kind }) => kind !== 'range')
   return ordered && plan.created === undefined ? first : undefined
 }
+
+/** What leads to the tokens of a list. */
+export const leaderOf = async (
+  session: Session,
+  plan: ListPlan,
+  query: CountQuery,
+): Promise<Leader | undefined> => (await shortLeaderOf(session, plan, query)) ?? longLeaderOf(plan)
 
 /** Between which numbers the tokens of a list were created; undefined: anywhere, 'nowhere': there are none. */
 export const placesIn = async (

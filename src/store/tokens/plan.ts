@@ -43,7 +43,7 @@ const isSelective = (node: SearchNode): boolean => {
 /** Kinds of entries, from those expected to match the fewest tokens on. */
 const RANKS = ['child', 'term', 'metadata', 'equals', 'range'] as const satisfies EntryNode['kind'][]
 
-const isEntry = (node: SearchNode): node is EntryNode => {
+export const isEntry = (node: SearchNode): node is EntryNode => {
   if (node.kind === 'equals') return node.field === 'created_by' || node.field === 'modified_by'
   if (node.kind === 'range') return node.field === 'modified_at' && timeRangeOf(node) !== undefined
   return node.kind === 'term' || node.kind === 'metadata' || node.kind === 'child'

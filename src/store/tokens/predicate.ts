@@ -71,11 +71,14 @@ export type EntryNode =
       readonly field: 'created_by' | 'modified_by' | 'modified_at'
     })
 
+/** What else an index knows the tokens of. */
+export type LookedUp =
+  | EntryNode
+  | Extract<SearchNode, { kind: 'metadata-range' }>
+  | (Extract<SearchNode, { kind: 'equals' }> & { readonly field: 'id' | 'fingerprint' })
+
 /** The numbers of the tokens that a node leads to. */
-export const matches = (
-  tenantId: string,
-  node: EntryNode | Extract<SearchNode, { kind: 'metadata-range' }>,
-): RawBuilder<{ seq: number }> => {
+export const matches = (tenantId: string, node: LookedUp): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
     case 'equals':
       return sql`select seq from tokens where tenant_id = ${tenantId} and ${sql.ref(node.field)} = ${node.value}`

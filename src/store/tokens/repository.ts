@@ -7,6 +7,8 @@ import { countTokens } from './total.ts'
 
 /** Values that one call begins to count at most. */
 const TALLIES = 20
+/** Short transactions in which one call makes bitmaps at most. */
+const STEPS = 1_000
 
 /** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
@@ -92,5 +94,8 @@ export const createTokenStore = ({
     for (let begun = 0; found && begun < TALLIES; begun++)
       found = await writer.write('tokens.tally', { size, common })
     await writer.write('tokens.drop-tallies', {})
+    let behind = true
+    for (let steps = 0; behind && steps < STEPS; steps++)
+      behind = await writer.write('tokens.index', { size, common })
   },
 })

@@ -275,3 +275,26 @@ export const tokenAt = serviceStatement<{ share: number }, CountedRecord>(({ bui
     .limit(sql.lit(1))
     .select(COUNTED_COLUMNS),
 )
+
+/** Tokens of a tenant by their numbers, from one on. */
+export const numbersAfter = statement<
+  { tenant_id: string; after: number; limit: number },
+  Pick<TokenRecord, 'seq' | 'created_at'>
+>((dialect, slot) =>
+  tenantTokens(dialect, slot('tenant_id'))
+    .where('seq', '>', slot('after'))
+    .orderBy('seq')
+    .limit(slot('limit'))
+    .select(['seq', 'created_at']),
+)
+
+/** Whether `by` + 1 tokens of a tenant have numbers after one. */
+export const isFollowed = statement<{ tenant_id: string; after: number; by: number }, { seq: number }>(
+  (dialect, slot) =>
+    tenantTokens(dialect, slot('tenant_id'))
+      .where('seq', '>', slot('after'))
+      .orderBy('seq')
+      .limit(sql.lit(1))
+      .offset(slot('by'))
+      .select('seq'),
+)

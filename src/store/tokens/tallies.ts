@@ -3,7 +3,7 @@ import type { TokenTalliesTable } from '../schema.ts'
 import type { Session } from '../session.ts'
 import { serviceStatement, statement } from '../statement.ts'
 import type { SearchNode, TokenRow } from '../types.ts'
-import { type EntryNode, matches } from './predicate.ts'
+import { type EntryNode, type LookedUp, matches } from './predicate.ts'
 import { buffer } from './row.ts'
 
 /** A value that tokens may have in common. */
@@ -16,6 +16,16 @@ export const entryOf = (node: SearchNode): string | undefined => {
   if (node.kind === 'equals' && (node.field === 'created_by' || node.field === 'modified_by'))
     return `${node.field} ${node.value}`
   return undefined
+}
+
+/** The value of such a name. */
+export const nodeOf = (entry: string): ValueNode => {
+  const blank = entry.indexOf(' ')
+  const [kind, text] = [entry.slice(0, blank), entry.slice(blank + 1)]
+  if (kind === 'term') return { kind, term: Buffer.from(text, 'hex') }
+  if (kind === 'created_by' || kind === 'modified_by') return { kind: 'equals', field: kind, value: text }
+  const equals = text.indexOf('=')
+  return { kind: 'metadata', key: text.slice(0, equals), value: text.slice(equals + 1) }
 }
 
 export interface Valued extends Pick<TokenRow, 'created_by' | 'modified_by' | 'metadata'> {
@@ -77,7 +87,7 @@ export const common = async (
 export const isShared = async (
   session: Session,
   tenantId: string,
-  node: ValueNode,
+  node: LookedUp,
   tokens: number,
 ): Promise<boolean> => {
   const some = sql`${matches(tenantId, node)} limit ${tokens}`
@@ -91,8 +101,10 @@ export const isShared = async (
 }
 
 /**
- * Held, shared, by whoever moves tallies, and by one alone while values begin or cease to be counted: so each change of a
- * token is either seen by the count or finds the tally. It leaves the table itself to vacuum.
+ * Held, shared, by each command that adds, changes or removes tokens, from before its first statement, and by one alone
+ * while values begin or cease to be counted, or tokens become a segment: so each change of a token is either seen by the
+ * count or finds the tally, and no token comes later with a number that lies in a segment. (SQLite's writers are one after
+ * the other.) It leaves the tables themselves to vacuum.
  */
 export const TALLIES_LOCK = 'tallies'
 

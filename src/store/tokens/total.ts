@@ -1,9 +1,10 @@
-import { type RawBuilder, type SqlBool, sql } from 'kysely'
+import { type RawBuilder, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { SearchNode } from '../types.ts'
-import { leaderOf, placesIn } from './lead.ts'
+import { countByBitmaps } from './bitmap-total.ts'
+import { expired } from './expired.ts'
+import { longLeaderOf, placesIn, shortLeaderOf } from './lead.ts'
 import { type ListPlan, planList } from './plan.ts'
-import { searchPredicate } from './predicate.ts'
 import { type CountQuery, candidates, groupPredicate } from './rows.ts'
 import { common, entryOf } from './tallies.ts'
 import { countInRange, intersect, timeRangeOf } from './times.ts'
@@ -67,18 +68,6 @@ const summed = async (
     .select(sql<number>`coalesce(sum(count), 0)`.as('count'))})`
 }
 
-/** Counted, but not there any more: expired and not yet purged. */
-const expired = ({ dialect }: Session, plan: ListPlan, query: CountQuery): Sum => {
-  const context = { dialect, tenantId: query.tenantId, ordered: true }
-  let rows = dialect.builder
-    .selectFrom('tokens')
-    .where('expires_at', '<=', query.now)
-    .where(sql<SqlBool>`${dialect.unindexed('tenant_id')} = ${query.tenantId}`)
-    .where(groupPredicate(context, plan, query))
-  for (const node of plan.rest) rows = rows.where(searchPredicate(context, node))
-  return sql`(${rows.select(sql<number>`count(*)`.as('expired'))})`
-}
-
 /**
  * How many tokens a list has in all. Sums, without a look at rows, where container and type alone decide it, besides them
  * a range of times, or one value that many tokens have, or the contrary of one of these.
@@ -91,7 +80,10 @@ export const countTokens = async (session: Session, query: CountQuery): Promise<
     const [row] = await session.query(session.dialect.builder.selectNoFrom(total.as('total')), query.tenantId)
     return Number(row?.total ?? 0)
   }
-  const leader = await leaderOf(session, plan, query)
+  const short = await shortLeaderOf(session, plan, query)
+  const byBitmaps = plan.selective || short ? undefined : await countByBitmaps(session, plan, query)
+  if (byBitmaps !== undefined) return byBitmaps
+  const leader = short ?? longLeaderOf(plan)
   const places = leader || plan.selective ? undefined : await placesIn(session, plan, query)
   if (places === 'nowhere') return 0
   const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: false }

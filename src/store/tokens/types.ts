@@ -121,8 +121,9 @@ export interface TokenStore {
   /** Removes expired tokens and due ephemerals, at most `limit` of each; how many were removed. */
   purge(now: number, limit: number): Promise<number>
   /**
-   * Sees to it that values which `common` tokens have are counted as tokens come and go, so that totals of searches for
-   * them need no rows. Looks at about 2 × `size` tokens; to be called now and then. Totals are the same without it.
+   * Sees to it that values which `common` tokens have are counted as tokens come and go, and have bitmaps of segments of
+   * as many tokens, so that totals of searches for them need no rows. Looks at about 2 × `size` tokens; to be called now
+   * and then. Totals are the same without it.
    */
   tally(size: number, common: number): Promise<void>
 }
