@@ -1,5 +1,6 @@
 import type { Test } from 'tap'
 import type { Store } from '../../src/store/types.ts'
+import { storeCombined } from './store-combined.ts'
 import { storeLists } from './store-lists.ts'
 import { storeLogs } from './store-logs.ts'
 import { storeRecords } from './store-records.ts'
@@ -17,6 +18,7 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
   await t.test('tokens', (t) => storeTokens(t, open))
   await t.test('lists and searches', (t) => storeLists(t, open))
   await t.test('what is counted', (t) => storeTotals(t, open))
+  await t.test('searches that combine conditions', (t) => storeCombined(t, open))
   await t.test('records', (t) => storeRecords(t, open))
   await t.test('logs', (t) => storeLogs(t, open))
   await t.test('associations, usage, answers, leftovers', (t) => storeResources(t, open))

@@ -1,0 +1,59 @@
+import type { Test } from 'tap'
+import {
+  and,
+  equals,
+  HOUR,
+  metadata,
+  modelledStore,
+  not,
+  or,
+  prefix,
+  range,
+  type Search,
+  term,
+} from './modelled-store.ts'
+import type { OpenStore } from './store-contract.ts'
+
+const ROUNDS = 12
+const STEPS = 12
+const SEARCHES = 12
+
+/** Searches put together at random, of values that many tokens have, that few have, and that none has. */
+const anySearch = (next: (below: number) => number, times: readonly number[]) => {
+  const at = () => times[next(times.length)]! + next(3) - 1
+  const part = (): Search => {
+    const from = at()
+    return [
+      () => metadata('color', next(3) === 0 ? 'blue' : 'red'),
+      () => metadata('n', String(next(40))),
+      () => equals('created_by', `application-${next(3)}`),
+      () => equals('modified_by', `application-${next(3)}`),
+      () => term(next(2) === 0 ? 'shared' : `own-${next(9)}`),
+      () => equals('type', next(4) === 0 ? 'none' : 'card'),
+      () => prefix('container', '/pci/'),
+      () => range('created_at', from, next(2) === 0 ? at() : from + next(20 * HOUR)),
+      () => range('modified_at', from, from + next(2 * HOUR)),
+    ][next(9)]!()
+  }
+  const tree = (depth: number): Search => {
+    if (depth === 0 || next(4) === 0) return next(4) === 0 ? not(part()) : part()
+    const nodes = Array.from({ length: 1 + next(3) }, () => tree(depth - 1))
+    return [() => and(...nodes), () => or(...nodes), () => not(and(...nodes))][next(3)]!()
+  }
+  return tree(1 + next(3))
+}
+
+/**
+ * Totals and pages of searches that combine conditions, against plain JavaScript, while values become common, tokens
+ * change, expire and go, and segments of a few tokens are cut, thinned out and joined.
+ */
+export const storeCombined = async (t: Test, open: OpenStore): Promise<void> => {
+  const { store, known, next, create, step, check, times } = await modelledStore(t, open, 23)
+  await create(150)
+  for (let round = 0; round < ROUNDS; round++) {
+    if (round % 3 !== 2) await store.tokens.tally(20, round < 6 ? 24 : 8)
+    for (let steps = 0; steps < STEPS; steps++) await step()
+    for (let searches = 0; searches < SEARCHES; searches++) await check(anySearch(next, times()))
+    t.pass(`searches among ${known.size}`)
+  }
+}
