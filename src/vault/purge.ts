@@ -44,7 +44,7 @@ export const createPurge = (
       total += removed
       if (removed < BATCH) break
     }
-    if (!stopping) await deps.tokens.tally(SAMPLES, COMMON)
+    for (let i = 0; i < ROUNDS && !stopping; i++) if (!(await deps.tokens.tally(SAMPLES, COMMON))) break
     return total
   }
   const run = (): Promise<number> => {

@@ -16,7 +16,10 @@ try {
   const db = new Database(join(service.directory, 'vault.db'))
   fillTokens(db, 1, stored + 1, service.tenantId)
   db.close()
-  await service.store.tokens.tally(50, 4_096)
+  const tally = async () => {
+    while (await service.store.tokens.tally(50, 4_096));
+  }
+  await tally()
   const key = await service.application({ permissions: ALL_TOKEN_PERMISSIONS })
   const made = await Promise.all(
     Array.from({ length: 40 }, (_, index) =>
@@ -31,6 +34,8 @@ try {
       }),
     ),
   )
+  // As the next round of upkeep does.
+  await tally()
   const { id, fingerprint } = made[0]!.json
   const throughApi = [
     'data:"needle-1"',

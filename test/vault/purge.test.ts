@@ -25,7 +25,7 @@ t.test('a round removes what is due and nothing else', async (t) => {
   t.equal(await purge.run(), 0)
 })
 
-const tokens = { tally: async () => {} }
+const tokens = { tally: async () => false }
 
 /** A store of which only `purge` is asked; `answers` are given in turn. */
 const scripted = (answers: (number | Error)[]) => {

@@ -7,8 +7,8 @@ import { countTokens } from './total.ts'
 
 /** Values that one call begins to count at most. */
 const TALLIES = 20
-/** Short transactions in which one call makes bitmaps at most. */
-const STEPS = 1_000
+/** Short transactions in which one call makes segments and bitmaps, at most. */
+const STEPS = 16
 
 /** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
@@ -97,5 +97,6 @@ export const createTokenStore = ({
     let behind = true
     for (let steps = 0; behind && steps < STEPS; steps++)
       behind = await writer.write('tokens.index', { size, common })
+    return found || behind
   },
 })

@@ -123,7 +123,7 @@ export interface TokenStore {
   /**
    * Sees to it that values which `common` tokens have are counted as tokens come and go, and have bitmaps of segments of
    * as many tokens, so that totals of searches for them need no rows. Looks at about 2 × `size` tokens; to be called now
-   * and then. Totals are the same without it.
+   * and then, and again at once as long as it answers that there may be more to do. Totals are the same without it.
    */
-  tally(size: number, common: number): Promise<void>
+  tally(size: number, common: number): Promise<boolean>
 }

@@ -76,6 +76,19 @@ const LISTS: readonly [string, { readonly visibility?: Visibility; readonly wher
   ['metadata and a term', { where: { kind: 'and', nodes: [red, term] } }],
   ['one of two', { where: { kind: 'or', nodes: [one, term] } }],
   ['who created it', { where: eq('created_by', 'application-1') }],
+  ['two values that many have', { where: { kind: 'and', nodes: [red, eq('created_by', 'application-1')] } }],
+  [
+    'a value that many have, in a range of times and some containers',
+    {
+      visibility: [under('/c1/')],
+      where: {
+        kind: 'and',
+        nodes: [red, { kind: 'range', field: 'created_at', from: at(10_000), to: at(20_000) }],
+      },
+    },
+  ],
+  ['one of two that many have', { where: { kind: 'or', nodes: [red, eq('type', 'card')] } }],
+  ['one of two, of which few have one', { where: { kind: 'or', nodes: [red, one] } }],
   ['not a term', { where: { kind: 'not', node: term } }],
   ['a range of times', { where: { kind: 'range', field: 'created_at', from: at(10_000), to: at(20_000) } }],
   ['a moment', { where: { kind: 'range', field: 'created_at', from: at(10_000), to: at(10_001) } }],
@@ -89,7 +102,7 @@ t.test('on PostgreSQL', { skip: postgresMissing() }, async (t) => {
   await fill(client, { tokens: SIZE, logs: SIZE })
   const store = await aStore(t, address)
   // What many tokens have in common gets tallies, as upkeep gives them.
-  await store.tokens.tally(64, 4_096)
+  while (await store.tokens.tally(64, 4_096));
 
   /** Scans of whole large tables, and how many of their rows were looked at at most, in what `work` asked. */
   const looked = async (work: () => Promise<unknown>): Promise<{ scans: string[]; rows: number }> => {

@@ -2,6 +2,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import t, { type Test } from 'tap'
+import type { SearchNode, Store } from '../../../src/store/types.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { newVaultDatabase } from '../../kit/test-store.ts'
 import { aToken, NOW } from '../kit.ts'
@@ -113,4 +114,54 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
     )
     t.equal(row?.count, '32')
   })
+
+  t.test(
+    'bitmaps that are made amid creates, changes and deletions of others say what rows say',
+    async (t) => {
+      const other = await aStore(t, address)
+      const stores = [store, other] as const
+      const tenant_id = 'tenant-bits'
+      const token = (id: string) => aToken({ tenant_id, id, metadata: { color: 'red' }, created_by: 'one' })
+      const busy = async (of: number) => {
+        const { tokens } = stores[of % 2] as Store
+        for (let turn = 0; turn < 12; turn++) {
+          const ids = [0, 1, 2].map((at) => `${of}-${turn}-${at}`)
+          await Promise.all(ids.map((id) => tokens.create([token(id)], NOW)))
+          await tokens.delete(tenant_id, ids[0] as string, NOW)
+          const [row] = await tokens.read(tenant_id, [ids[1] as string], NOW)
+          const change = { ...row!, metadata: { color: 'blue' }, modified_by: 'two', modified_at: NOW }
+          await tokens.update({ row: change, version: 1, terms: [], deduplicate: false }, NOW)
+        }
+      }
+      let done = false
+      const upkeep = async ({ tokens }: Store) => {
+        do while (await tokens.tally(10, 4));
+        while (!done)
+      }
+      const kept = Promise.all(stores.map(upkeep))
+      await Promise.all([0, 1, 2, 3].map(busy))
+      done = true
+      await kept
+      const where = (color: string, created_by: string): SearchNode => ({
+        kind: 'and',
+        nodes: [
+          { kind: 'metadata', key: 'color', value: color },
+          { kind: 'equals', field: 'created_by', value: created_by },
+        ],
+      })
+      const count = (color: string) =>
+        other.tokens.count({ tenantId: tenant_id, now: NOW, visibility: 'all', where: where(color, 'one') })
+      t.strictSame([await count('red'), await count('blue'), await count('green')], [48, 48, 0])
+      const [sums] = await queryPostgres(
+        admin.href,
+        `select (select count(*) from tokens where tenant_id = '${tenant_id}'
+          and seq <= (select max(last_seq) from token_segments where tenant_id = '${tenant_id}')) as rows,
+        (select sum(bit_count(bits)) from token_bits where tenant_id = '${tenant_id}' and entry = 'every') as placed,
+        (select sum(bit_count(bits)) from token_bits where tenant_id = '${tenant_id}' and entry like 'metadata %') as valued`,
+      )
+      const { rows } = sums as { rows: string }
+      t.ok(Number(rows) > 90, 'all but a few are in segments')
+      t.strictSame({ ...sums }, { rows, placed: rows, valued: rows })
+    },
+  )
 })

@@ -21,7 +21,7 @@ t.teardown(async () => {
 })
 fillTokens(db, 1, ROWS + 1)
 fillTokens(small.db, 1, ROWS / 20 + 1)
-for (const { tokens } of [store, small.store]) await tokens.tally(20, 4_096)
+for (const { tokens } of [store, small.store]) while (await tokens.tally(20, 4_096));
 taken()
 small.taken()
 
@@ -89,6 +89,15 @@ const SEARCHES: Readonly<Record<string, Query>> = {
   },
   'metadata.color:red AND type:card': { visibility: 'all', where: and(red, card) },
   'NOT metadata.color:red': { visibility: 'all', where: { kind: 'not', node: red } },
+  'metadata.color:red AND created_by:…': {
+    visibility: 'all',
+    where: and(red, { kind: 'equals', field: 'created_by', value: 'application-1' }),
+  },
+  'metadata.color:red AND created_at:[a TO b] of a caller who sees some containers': {
+    visibility: under('/c'),
+    where: and(red, created(2_000, 9_000_000)),
+  },
+  'metadata.color:red OR type:card': { visibility: 'all', where: { kind: 'or', nodes: [red, card] } },
   'data:… AND NOT type:card': { visibility: 'all', where: and(term, { kind: 'not', node: card }) },
 }
 

@@ -59,6 +59,7 @@ t.test('starters at the same time all open, and the schema is made once', async 
     { version: 4, name: 'logs-of-entity' },
     { version: 5, name: 'totals' },
     { version: 6, name: 'answers-running' },
+    { version: 7, name: 'bitmaps' },
   ])
   db.close()
 })
