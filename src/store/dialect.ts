@@ -32,6 +32,8 @@ export interface Dialect {
   readonly held: <T>(query: T & { forShare(): T }) => T
   /** As `held`, and no other command holds or takes them meanwhile. */
   readonly taken: <T>(query: T & { forUpdate(): T }) => T
+  /** Ends a subquery of a condition that is to be asked for each row by itself: only the first rows are wanted. */
+  readonly rowByRow: RawBuilder<unknown>
   /** The condition with `unknown` read as false, so that it can be negated. */
   readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
 }

@@ -41,5 +41,7 @@ export const postgresDialect: Dialect = {
   },
   held: (query) => query.forShare(),
   taken: (query) => query.forUpdate(),
+  // It would hash all that the subquery finds.
+  rowByRow: sql`offset 0`,
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

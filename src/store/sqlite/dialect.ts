@@ -39,5 +39,7 @@ export const sqliteDialect: Dialect = {
   // Writers are one after the other.
   held: (query) => query,
   taken: (query) => query,
+  // It does so anyway.
+  rowByRow: sql``,
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

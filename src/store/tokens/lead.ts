@@ -38,8 +38,9 @@ export const shortLeaderOf = async (
 export const longLeaderOf = (plan: ListPlan): Leader | undefined => {
   if (plan.selective) return undefined
   const [first] = plan.leaders
-  // A range of times is in no order that a list could be walked in.
-  const ordered = first?.entries.every(({ kind }) => kind !== 'range')
+  const [entry, another] = first?.entries ?? []
+  // Neither a range of times nor one of several values is in an order that a list could be walked in.
+  const ordered = another === undefined && entry?.kind !== 'range'
   return ordered && plan.created === undefined ? first : undefined
 }
 

@@ -116,7 +116,8 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
     case 'child':
     case 'metadata':
     case 'metadata-range':
-      return sql`exists (select 1 from (${matches(context.tenantId, node)}) as found where found.seq = tokens.seq)`
+      return sql`exists (select 1 from (${matches(context.tenantId, node)}) as found
+        where found.seq = tokens.seq ${context.ordered ? context.dialect.rowByRow : sql``})`
   }
 }
 
