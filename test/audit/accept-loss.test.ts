@@ -23,9 +23,9 @@ const setUp = async (t: Test) => {
     await one.catchUp()
     return one.faults
   }
-  await writeJournal(directory, INGESTED, NAME, 1500)
+  await writeJournal(directory, INGESTED, NAME, 1000)
   await ingest()
-  await writeJournal(directory, RECORDS - INGESTED, NAME, 1500)
+  await writeJournal(directory, RECORDS - INGESTED, NAME, 1000)
   const deps = { mac, logs, clock: { now: () => NOW } }
   return {
     directory,

@@ -123,7 +123,7 @@ t.test('a failing store loses nothing: the same records are brought again', asyn
 
 t.test('catchUp covers what was appended before the call, also while another round runs', async (t) => {
   const { directory, log, ingest, ids } = await setUp(t)
-  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 2000 })
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1_300 })
   t.teardown(() => journal.close())
   for (let index = 1; index <= 30; index++) {
     await journal.append([record(`id-${index}`)])
@@ -172,7 +172,7 @@ t.test('whoever writes a journal of which the store knows other records is stopp
   cpSync(directory, copy, { recursive: true })
   const here = createIngest({ logs, mac, log }, { directory: copy })
   await here.catchUp()
-  const options = { directory: copy, name: 'gateway-1', segmentBytes: 2000 }
+  const options = { directory: copy, name: 'gateway-1', segmentBytes: 1_300 }
   const writing = await openJournal({ mac, log }, options)
   t.teardown(() => writing.close())
   await writeJournal(directory, 1)
@@ -196,7 +196,7 @@ t.test(
   'a journal that goes on in the next file while another process ingests it is not broken',
   async (t) => {
     const { directory, logs, log, start, ids } = await setUp(t)
-    const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 2000 })
+    const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1', segmentBytes: 1_300 })
     t.teardown(() => journal.close())
     let written = 0
     const write = async () => {
@@ -218,6 +218,28 @@ t.test(
     await late.catchUp()
     t.equal(late.faults, 0)
     t.same(await ids(), numbered(written))
+  },
+)
+
+t.test(
+  'lines of before, whose records have names, are read, and a journal goes on behind them',
+  async (t) => {
+    const { directory, logs, ingest, ids } = await setUp(t)
+    const records = [record('id-1'), record('id-2', { token_seq: 7, actor_id: null }), record('id-3')]
+    let hash = mac('sidevault journal gateway-1')
+    const lines = records.map((each, index) => {
+      const body = `{"seq":${index + 1},"record":${JSON.stringify(each)}`
+      hash = mac(hash + body)
+      return `${body},"hash":"${hash}"}\n`
+    })
+    writeFileSync(join(directory, FILE), lines.join(''))
+    await writeJournal(directory, 2)
+    t.match(readFileSync(join(directory, FILE), 'utf8'), /^\{"seq":5,"record":\["tenant-1","card","id-5",/m)
+    t.equal(await ingest.catchUp(), 5)
+    t.same(await ids(), numbered(5))
+    t.match((await logs.find('tenant-1'))[1], { ...records[1], token_seq: undefined })
+    t.same(linesOf(directory)[1]?.record, records[1])
+    t.match(await verifyJournals({ mac, logs }, directory), { ok: true, journals: [{ records: 5 }] })
   },
 )
 

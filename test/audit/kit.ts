@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '../../src/audit/journal.ts'
+import { type ChainLine, recordOf } from '../../src/audit/line.ts'
 import type { AuditRecord } from '../../src/audit/types.ts'
 import { createLog, type Log } from '../../src/common/log.ts'
 import { openStore } from '../../src/store/open.ts'
@@ -38,7 +39,10 @@ export const linesOf = (directory: string, name = 'gateway-1') =>
     .filter((file) => file.startsWith(`${name}.`) && file.endsWith('.jsonl'))
     .sort()
     .flatMap((file) => readFileSync(join(directory, file), 'utf8').split('\n').slice(0, -1))
-    .map((line) => JSON.parse(line) as { seq: number; record: AuditRecord; hash: string })
+    .map((line): ChainLine => {
+      const { seq, record, hash } = JSON.parse(line)
+      return { seq, record: recordOf(record), hash }
+    })
 
 export const idsOf = (directory: string, name?: string): readonly string[] =>
   linesOf(directory, name).map((line) => line.record.entity_id)

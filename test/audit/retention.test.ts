@@ -25,7 +25,7 @@ const NOW = Date.parse('2100-03-01T12:00:00Z')
 const ALL: Keep = { ageMs: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
 const NONE: Keep = { ...ALL, ageMs: 0 }
 /** Five records a file. */
-const SEGMENT_BYTES = 1_600
+const SEGMENT_BYTES = 1_000
 
 const setUp = async (t: Test) => {
   const { directory, logs } = await openLogs(t)

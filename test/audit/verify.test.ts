@@ -12,7 +12,7 @@ const RECORDS = 12
 /** Three files of a journal, all of it ingested, and a way to alter a copy. */
 const setUp = async (t: Test) => {
   const { directory, logs } = await openLogs(t)
-  await writeJournal(directory, RECORDS, 'gateway-1', 1500)
+  await writeJournal(directory, RECORDS, 'gateway-1', 1000)
   await createIngest({ logs, mac, log: recordingLog().log }, { directory }).catchUp()
   const files = readdirSync(directory)
     .filter((file) => file.endsWith('.jsonl'))

@@ -32,7 +32,7 @@ t.test(
       log,
     })
     const mac = (data: string | Buffer) => keys.mac('audit', data)
-    const writing = await openJournal({ mac, log }, { directory, name: 'gateway-0', segmentBytes: 1_000 })
+    const writing = await openJournal({ mac, log }, { directory, name: 'gateway-0', segmentBytes: 500 })
     for (let index = 0; index < 20; index++) await writing.append([record(`id-${index}`)])
     t.equal(await upkeep.catchUp(), 20)
     t.ok(filesIn(directory).length > 5)
