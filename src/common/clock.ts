@@ -6,6 +6,9 @@ export interface Clock {
 
 export const systemClock: Clock = { now: () => Date.now() }
 
+/** For spans of time only: it begins anywhere, and goes on evenly when the time of day is set. */
+export const steadyClock: Clock = { now: () => performance.now() }
+
 /** Milliseconds → ISO 8601 in UTC with offset, as the API prints every timestamp (completions §1). */
 export const isoTime = (ms: number): string => `${new Date(ms).toISOString().slice(0, -1)}+00:00`
 

@@ -123,7 +123,8 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
           const version = versionOf(sealed)
           return version !== undefined && !cached.ring.holds(version)
         })
-      if (age < (unknown ? RELOAD_AGE : RING_AGE)) return cached.ring
+      // A clock that was put back makes it younger than it can be.
+      if (age >= 0 && age < (unknown ? RELOAD_AGE : RING_AGE)) return cached.ring
     }
     let promise = loading.get(tenantId)
     if (promise === undefined) {

@@ -3,7 +3,7 @@ import { createIngest } from '../audit/ingest.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
-import { systemClock } from '../common/clock.ts'
+import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { Config } from '../config.ts'
@@ -169,7 +169,7 @@ export const openFoundation = async (
     const state = await openSharedState({
       url: config.redisUrl?.reveal(),
       vault: hash('vault in shared state').slice(0, 16),
-      clock: systemClock,
+      clock: steadyClock,
       registry,
       log,
     })

@@ -1,7 +1,7 @@
 import { existsSync, writeFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { setTimeout } from 'node:timers/promises'
-import { systemClock } from '../common/clock.ts'
+import { steadyClock, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
@@ -136,7 +136,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         if (announced) spare.prepare()
       },
     })
-    const one = manage(kind, { log, clock: systemClock })
+    const one = manage(kind, { log, clock: steadyClock })
     return one
   }
 
@@ -150,7 +150,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const given = await optionsOf(config)
     await keepTrustBundle(runDir, given.egress.trustBundle)
     control = await startControl(
-      { log, clock: systemClock, reload: async () => reload() },
+      { log, clock: steadyClock, reload: async () => reload() },
       { socketPath: sockets.control, options: given },
     )
     settings = createLiveSettings(config, {
@@ -200,7 +200,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       }),
       {
         log,
-        clock: systemClock,
+        clock: steadyClock,
         onSpawn: () => {
           control?.restarted()
           queueMicrotask(() => services.forEach(tellEnvoy))
