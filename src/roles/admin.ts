@@ -44,7 +44,13 @@ export const startAdminRole = async (
   await upkeep.catchUp()
   upkeep.start()
   const purge = createPurge(
-    { stores: [store.tokens, store.leftovers], tokens: store.tokens, clock: systemClock, log },
+    {
+      stores: [store.tokens, store.leftovers],
+      tokens: store.tokens,
+      clock: systemClock,
+      time: store.time,
+      log,
+    },
     { intervalMs: PURGE_MS },
   )
   purge.start()

@@ -1,3 +1,4 @@
+import { systemClock } from '../common/clock.ts'
 import { underRights } from './answers/during.ts'
 import { createAnswerStore } from './answers/repository.ts'
 import { type Changes, createChanges, shareChanges } from './changes.ts'
@@ -23,6 +24,8 @@ export const assembleStore = (
     readonly alone?: Store['alone']
     /** How the engine holds names; default: processes share a data directory, whose locks hold them. */
     readonly hold?: Store['hold']
+    /** By the engine's own clock; default: it has none. */
+    readonly time?: Store['time']
     /** Counters that the engine knows in a way of its own. */
     readonly watched?: { readonly changes: Changes; readonly writer: Writer; changed(): void }
   },
@@ -47,6 +50,7 @@ export const assembleStore = (
     },
     alone: options.alone ?? ((_, work) => work()),
     hold: options.hold ?? (async () => ({ release: async () => {} })),
+    time: options.time ?? (async () => systemClock.now()),
     changed: () => watched?.changed(),
     close,
   }

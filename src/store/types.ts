@@ -52,6 +52,8 @@ export interface Store {
    * Undefined when another live process has it.
    */
   hold(name: string, options: HoldOptions): Promise<Held | undefined>
+  /** ms since the epoch by the clock of the store's server, which its machines share; without one, of this machine. */
+  time(): Promise<number>
   /** Somebody says that another process has moved a change counter: they are read before they are used again. */
   changed(): void
   /** Waits for acknowledged writes. */

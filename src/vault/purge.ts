@@ -28,6 +28,8 @@ export const createPurge = (
     readonly stores: readonly Leftovers[]
     readonly tokens: Pick<TokenStore, 'tally'>
     readonly clock: Clock
+    /** The time by a clock that others go by too: what is removed is over by both. Default: there is none. */
+    readonly time?: () => Promise<number>
     readonly log: Log
   },
   { intervalMs }: { readonly intervalMs: number },
@@ -37,10 +39,12 @@ export const createPurge = (
   let stopping = false
 
   const round = async (): Promise<number> => {
+    const time = (await deps.time?.()) ?? Number.POSITIVE_INFINITY
+    const now = Math.min(deps.clock.now(), time)
     let total = 0
     for (let i = 0; i < ROUNDS && !stopping; i++) {
       let removed = 0
-      for (const store of deps.stores) removed += await store.purge(deps.clock.now(), BATCH)
+      for (const store of deps.stores) removed += await store.purge(now, BATCH)
       total += removed
       if (removed < BATCH) break
     }

@@ -85,6 +85,12 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     )
   })
 
+  await t.test('its clock is told in ms since the epoch', async (t) => {
+    const store = await open(t)
+    const about = Math.abs((await store.time()) - Date.now())
+    t.ok(about < 60_000, `${about} ms apart`)
+  })
+
   await t.test('live tokens are counted by type', async (t) => {
     const { tokens, usage } = await open(t)
     await tokens.create(

@@ -46,6 +46,18 @@ t.test('a round goes on while batches are full', async (t) => {
   t.same(calls, [7, 7, 7])
 })
 
+t.test('what is removed is over by the clock that others go by too', async (t) => {
+  for (const [own, shared] of [
+    [5, 9],
+    [9, 5],
+  ] as const) {
+    const { calls, stores } = scripted([0])
+    const deps = { stores, tokens, clock: { now: () => own }, time: async () => shared, log }
+    await createPurge(deps, { intervalMs: 1000 }).run()
+    t.same(calls, [5])
+  }
+})
+
 t.test('rounds do not overlap, and stopping ends one', async (t) => {
   const { calls, stores } = scripted(Array(1000).fill(500))
   const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })

@@ -14,7 +14,7 @@ import { holdName } from './hold.ts'
 import { listen } from './listener.ts'
 import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, PATIENT, type PostgresLimits, USUAL } from './pool.ts'
-import { beginConnection, StandbyError } from './server.ts'
+import { beginConnection, StandbyError, serverTime } from './server.ts'
 import { readSession } from './session.ts'
 import { createPostgresWriter } from './writer.ts'
 
@@ -155,6 +155,7 @@ export const openPostgres = async (
       watched,
       alone: (name, work) => withClient(address, (client) => alone(client, name, work)),
       hold: (name, how) => holdName({ log }, name, { address, ...how }),
+      time: () => serverTime(session),
       close: () => (closing ??= close()),
     },
   )

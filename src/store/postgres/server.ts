@@ -1,4 +1,7 @@
+import { sql } from 'kysely'
 import type { ClientBase } from 'pg'
+import type { Session } from '../session.ts'
+import { openStatement } from '../statement.ts'
 
 /** The server of a connection is a standby: it takes no writes, and may not know yet what is in force. */
 export class StandbyError extends Error {
@@ -33,3 +36,11 @@ export const beginConnection = async (client: ClientBase): Promise<void> => {
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
  */
 export const isUnreplicated = (client: ClientBase): boolean => unreplicated.delete(client)
+
+const time = openStatement<object, { readonly now: number }>(({ builder }) =>
+  builder.selectNoFrom(sql<number>`floor(extract(epoch from clock_timestamp()) * 1000)::bigint`.as('now')),
+)
+
+/** ms since the epoch by the server's clock. */
+export const serverTime = async (session: Session): Promise<number> =>
+  (await session.get(time, {}))?.now as number
