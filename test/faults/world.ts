@@ -30,6 +30,8 @@ export interface FaultWorld {
 export interface FaultOptions {
   /** Replicas; default: three. */
   readonly count?: number
+  /** Settings of one replica alone. */
+  readonly envOf?: (index: number) => Readonly<Record<string, string>>
   /** Where replicas find the database with this address; default: there. */
   readonly reach?: (postgres: PostgresServer, address: string) => Promise<string>
 }
@@ -37,7 +39,7 @@ export interface FaultOptions {
 /** Replicas, what they share, and a real TLS destination that remembers what it received. */
 export const startFaultWorld = async (
   t: Test,
-  { count = 3, reach = async (_, address) => address }: FaultOptions = {},
+  { count = 3, envOf = () => ({}), reach = async (_, address) => address }: FaultOptions = {},
 ): Promise<FaultWorld> => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-faults-'))
   t.teardown(() => rmSync(directory, { recursive: true, force: true }))
@@ -66,8 +68,8 @@ export const startFaultWorld = async (
   }
   const dataDirs = Array.from({ length: count }, (_, index) => join(directory, `replica-${index}`))
   const replicas: Sidevault[] = []
-  for (const dataDir of dataDirs) {
-    const replica = await startSidevault({ dataDir, env })
+  for (const [index, dataDir] of dataDirs.entries()) {
+    const replica = await startSidevault({ dataDir, env: { ...env, ...envOf(index) } })
     replicas.push(replica)
     t.teardown(() => replica.stop())
   }

@@ -1,0 +1,179 @@
+import { spawnSync } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import t from 'tap'
+import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
+import { noRedis } from '../kit/redis.ts'
+import { ALL_TOKEN_PERMISSIONS, type Sidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
+import { startFaultWorld } from './world.ts'
+
+const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
+const SHIFTED = pathToFileURL(fileURLToPath(new URL('clock-shift.js', import.meta.url))).href
+const HOUR = 3_600_000
+const PATIENCE = 45_000
+
+t.test(
+  'two replicas of which one has a clock that jumps by an hour: nothing is lost or done twice, and who waits does so for a moment',
+  { timeout: 240_000, skip: postgresMissing({ own: true }) || (await noRedis()) },
+  async (t) => {
+    const directory = mkdtempSync(join(tmpdir(), 'sidevault-clocks-'))
+    t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+    const file = join(directory, 'shift')
+    const shiftTo = (ms: number): void => {
+      writeFileSync(`${file}.new`, String(ms))
+      renameSync(`${file}.new`, file)
+    }
+    shiftTo(0)
+    const shifted = { SIDEVAULT_LOG_LEVEL: 'info', NODE_OPTIONS: `--import=${SHIFTED}`, CLOCK_SHIFT: file }
+    const world = await startFaultWorld(t, {
+      count: 2,
+      envOf: (index) => ({ SIDEVAULT_RATE_LIMIT_KEY: '60000', ...(index === 1 ? shifted : {}) }),
+    })
+    const [steady, jumping] = world.replicas as readonly [Sidevault, Sidevault]
+    const both = [steady, jumping] as const
+    const permissions = ALL_TOKEN_PERMISSIONS
+    const key = await steady.application({ permissions })
+    const publicKey = await steady.application({ permissions: ['token:create'] }, 'public')
+    const create = (replica: Sidevault, body: object, idempotency?: string) =>
+      replica.call('POST', '/tokens', {
+        key,
+        body,
+        ...(idempotency === undefined ? {} : { headers: { 'svc-idempotency-key': idempotency } }),
+      })
+    const read = async (replica: Sidevault, id: string) =>
+      (await replica.call('GET', `/tokens/${id}`, { key })).status
+    const disclose = (replica: Sidevault, id: string) =>
+      replica.call('POST', '/proxy', {
+        key,
+        headers: { 'svc-proxy-url': world.destinationUrl },
+        body: { v: `{{ ${id} }}` },
+      })
+    const jump = async (ms: number): Promise<void> => {
+      shiftTo(ms)
+      const about = Date.now() + ms
+      await until(
+        'the new time counts',
+        async () => {
+          const { json } = await create(jumping, { data: 'what time is it' })
+          return Math.abs(Date.parse(json?.created_at) - about) < HOUR / 4
+        },
+        PATIENCE,
+      )
+    }
+
+    const kept: string[] = []
+    const firsts = new Map<string, string>()
+    /** Everything that goes on while the clocks differ. */
+    const goesOn = async (what: string): Promise<void> => {
+      for (const replica of both) {
+        const made = await create(replica, { data: what })
+        t.equal(made.status, 201, what)
+        kept.push(made.json.id)
+        for (const reader of both) t.equal(await read(reader, made.json.id), 200, what)
+        const shown = await disclose(replica, made.json.id)
+        t.equal(shown.status, 200, `${what}: ${shown.text}`)
+      }
+      const calls = await Promise.all(
+        both.flatMap((replica) => Array.from({ length: 20 }, () => read(replica, kept[0] as string))),
+      )
+      t.strictSame([...new Set(calls)], [200], `${what}: nobody waits for a limit`)
+
+      // The same request on both at once: whose lease is over by whose clock must not matter.
+      const keys = Array.from({ length: 12 }, () => randomUUID())
+      for (const idempotency of keys) {
+        const body = { data: 'once', metadata: { unique: idempotency } }
+        const answers = await Promise.all(both.map((replica) => create(replica, body, idempotency)))
+        const ids = new Set(answers.filter(({ status }) => status === 201).map(({ json }) => json.id))
+        t.equal(ids.size, 1, `${what}: ${answers.map(({ status, text }) => `${status} ${text}`).join('\n')}`)
+        for (const { status } of answers) if (status !== 201) t.equal(status, 409)
+        firsts.set(idempotency, [...ids][0])
+      }
+      for (const [idempotency, id] of firsts)
+        for (const replica of both) {
+          const body = { data: 'once', metadata: { unique: idempotency } }
+          t.equal((await create(replica, body, idempotency)).json.id, id, `${what}: the first answer`)
+        }
+
+      for (const maker of both) {
+        const session = (await maker.call('POST', '/sessions', { key: publicKey, body: {} })).json
+        const authorize = (replica: Sidevault) =>
+          replica.call('POST', '/sessions/authorize', {
+            key,
+            body: { nonce: session.nonce, permissions: ['token:create'] },
+          })
+        const answers = (await Promise.all([...both, ...both].map(authorize))).map(({ status }) => status)
+        t.ok(
+          answers.filter((status) => status < 300).length <= 1,
+          `${what}: a nonce is used once: ${answers}`,
+        )
+        t.ok(
+          answers.every((status) => [200, 204, 404, 409].includes(status)),
+          `${what}: ${answers}`,
+        )
+        t.ok((await authorize(steady)).status >= 400, 'not later either')
+      }
+
+      const { key: short, id } = (
+        await jumping.call('POST', '/applications', {
+          key: jumping.managementKey,
+          body: { name: 'short', type: 'private', permissions },
+        })
+      ).json
+      const uses = async (replica: Sidevault) =>
+        (await replica.call('GET', `/tokens/${kept[0]}`, { key: short })).status
+      for (const replica of both) t.equal(await uses(replica), 200, `${what}: a new key`)
+      await jumping.call('DELETE', `/applications/${id}`, { key: jumping.managementKey })
+      for (const replica of both)
+        await until('a deleted key is dead', async () => (await uses(replica)) === 401, 5_000)
+    }
+
+    await goesOn('one time')
+    const expires_at = new Date(Date.now() + HOUR / 2).toISOString()
+    const expiring: string = (await create(steady, { data: 'for half an hour', expires_at })).json.id
+
+    await jump(HOUR)
+    await goesOn('one is an hour ahead')
+    t.equal(await read(steady, expiring), 200, 'each goes by its own clock')
+    t.equal(await read(jumping, expiring), 404)
+    const printed = jumping.stderr().length
+    await until(
+      'the one ahead has removed what is over',
+      async () => {
+        const soon = new Date(Date.now() + 500).toISOString()
+        await create(steady, { data: 'for a moment', expires_at: soon })
+        await delay(200)
+        return jumping.stderr().includes('expired tokens and leftovers removed', printed)
+      },
+      PATIENCE,
+    )
+    await jump(-HOUR)
+    await goesOn('one is an hour behind')
+    await jump(0)
+    await goesOn('one time again')
+    for (const replica of both) {
+      t.equal(await read(replica, expiring), 200, 'what was over by one clock only is not lost')
+      for (const id of kept) t.equal(await read(replica, id), 200, 'nothing is lost')
+    }
+
+    const ask = <R extends object>(sql: string) => queryPostgres<R>(world.database, sql)
+    const twice = `select value from token_metadata where key = 'unique' group by value having count(*) > 1`
+    t.strictSame([...(await ask(twice))], [], 'no idempotent create took effect twice')
+    const [sums] = await ask(`select (select count(*) from tokens) as tokens,
+      (select sum(count) from token_counts) as counted,
+      (select sum(count) from token_times where level = 0 and event = 'created') as timed`)
+    const { tokens } = sums as { tokens: string }
+    t.strictSame({ ...sums }, { tokens, counted: tokens, timed: tokens }, 'kept totals are those of the rows')
+    for (const dataDir of world.dataDirs) {
+      const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
+        env: { ...process.env, ...world.env, SIDEVAULT_DATA_DIR: dataDir },
+        encoding: 'utf8',
+      })
+      t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+    }
+  },
+)
