@@ -93,10 +93,10 @@ export const acceptLoss = async (
     if (held) await link(path, path + suffix)
     const message = `Records from ${place.seq + 1} on are lost: ${fault.reason} (${fault.file}, line ${fault.line})`
     const record = acceptance(name, { message, trace_id: newId(), created_at: now })
-    const { line } = writeLine(deps.mac, place.hash, last + 1, record)
+    const { text } = writeLine(deps.mac, place.hash, last + 1, record)
     const fresh = join(directory, `${name}.accepting`)
     const kept = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
-    await writeSynced(fresh, Buffer.concat([kept, Buffer.from(line)]))
+    await writeSynced(fresh, Buffer.concat([kept, Buffer.from(text)]))
     // An anchor counts until here: without it the files behind it would be no chain.
     if (anchor) await rename(join(directory, name + ANCHOR), join(directory, name + ANCHOR + suffix))
     await rename(fresh, path)

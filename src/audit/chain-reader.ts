@@ -1,6 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { follows } from './accepted.ts'
 import { type ChainLine, type Mac, readLine } from './line.ts'
+import type { OwnLines } from './own-lines.ts'
 import { readLines, type Segment } from './segments.ts'
 
 /** Where a chain is not as it was written. `line` counts from 1 in the file; `seq` is the record expected there. */
@@ -54,12 +55,13 @@ const follow = (
   from: ChainPlace,
   lines: readonly Buffer[],
   limit: number,
+  own: OwnLines | undefined,
 ): { readonly read: readonly ChainLine[]; readonly place: ChainPlace; readonly fault?: ChainFault } => {
   const read: ChainLine[] = []
   let place = from
   for (const bytes of lines) {
     if (read.length >= limit) break
-    const line = readLine(mac, place.hash, bytes)
+    const line = own?.read(place.hash, bytes) ?? readLine(mac, place.hash, bytes)
     if (line === undefined)
       return { read, place, fault: faultAt(place, file, 'the line is not what was written here') }
     if (!follows(line, place.seq))
@@ -78,7 +80,8 @@ const follow = (
 
 /**
  * The next verified lines behind `place`, at most `limit` and at most a chunk of one file; none at the end of the
- * chain. `settle` is called with the open file before its lines are answered (to sync it).
+ * chain. `settle` is called with the open file before its lines are answered (to sync it). Lines of `own` need no
+ * verification.
  */
 export const nextPiece = async (
   mac: Mac,
@@ -86,6 +89,7 @@ export const nextPiece = async (
   from: ChainPlace,
   limit: number,
   settle: (file: FileHandle) => Promise<void> = async () => {},
+  own?: OwnLines,
 ): Promise<ChainPiece> => {
   let place = from
   for (;;) {
@@ -101,7 +105,7 @@ export const nextPiece = async (
     const file = await open(segment.path, 'r')
     try {
       const { lines, rest, more } = await readLines(file, place.offset)
-      const { read, place: after, fault } = follow(mac, segment.file, place, lines, limit)
+      const { read, place: after, fault } = follow(mac, segment.file, place, lines, limit, own)
       if (fault !== undefined || read.length > 0) {
         if (read.length > 0) await settle(file)
         return {

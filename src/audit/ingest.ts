@@ -6,6 +6,7 @@ import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
 import { type ChainFault, type ChainPiece, type ChainPlace, nextPiece } from './chain-reader.ts'
 import type { ChainLine, Mac } from './line.ts'
+import type { OwnLines } from './own-lines.ts'
 import { allMissing, resume } from './resume.ts'
 import { listSegments, type Segment } from './segments.ts'
 
@@ -17,6 +18,8 @@ export interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
+  /** What this process wrote into its own journal. */
+  readonly own?: OwnLines
   /** Default: the system's. */
   readonly clock?: Clock
 }
@@ -79,7 +82,7 @@ const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<bo
  * loss the store never knows records that the journal has lost.
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
-  const { logs, mac, log, clock = systemClock } = deps
+  const { logs, mac, log, own, clock = systemClock } = deps
   const places = new Map<string, ChainPlace>()
   const broken = new Map<string, ChainFault>()
   const forked = new Set<string>()
@@ -117,7 +120,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     } else if (await idle(segments, place)) return 0
     let count = 0
     for (;;) {
-      const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync())
+      const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync(), own)
       const rows = piece.lines.map((line) => rowOf(name, line))
       const fork = rows.length === 0 ? undefined : await logs.ingest(rows)
       if (fork !== undefined) {

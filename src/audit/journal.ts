@@ -5,6 +5,7 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { LONGEST_LINE, type Mac, writeLine } from './line.ts'
 import { lockJournal } from './lock.ts'
+import type { OwnLines } from './own-lines.ts'
 import { type Recovered, recover } from './recover.ts'
 import { JOURNAL_NAME } from './segments.ts'
 import type { AuditRecord, Journal } from './types.ts'
@@ -17,6 +18,8 @@ export interface JournalDeps {
   /** Keyed digest of the chain: `keys.mac('audit', …)`. */
   readonly mac: Mac
   readonly log: Log
+  /** Gets every line that may be in the journal now, for the ingest of this process. */
+  readonly own?: OwnLines
 }
 
 export interface JournalOptions {
@@ -151,12 +154,13 @@ class ChainedJournal implements OwnJournal {
       const start = { at, lines: texts.length }
       try {
         for (const record of call.records) {
-          const { line, hash } = writeLine(this.#deps.mac, at.hash, at.seq + 1, record)
-          const bytes = Buffer.byteLength(line)
+          const { text, ...line } = writeLine(this.#deps.mac, at.hash, at.seq + 1, record)
+          const bytes = Buffer.byteLength(text)
           if (bytes > LONGEST_LINE)
             throw new AppError('internal', 'An audit record is longer than any may be.')
-          at = { end: at.end + bytes, seq: at.seq + 1, hash }
-          texts.push(line)
+          this.#deps.own?.wrote(at.hash, text, line)
+          at = { end: at.end + bytes, seq: line.seq, hash: line.hash }
+          texts.push(text)
           ends.push(at)
         }
         encoded.push({ call, end: at.end })

@@ -59,22 +59,23 @@ export const recordOf = (held: Values | AuditRecord): AuditRecord => {
   }
 }
 
-/** The next line of a chain, with its newline, and its hash: `mac(previous hash + the line up to its own hash)`. */
-export const writeLine = (
-  mac: Mac,
-  previous: string,
-  seq: number,
-  record: AuditRecord,
-): { readonly line: string; readonly hash: string } => {
-  const body = `{"seq":${seq},"record":${JSON.stringify(valuesOf(record))}`
-  const hash = mac(previous + body)
-  return { line: `${body},"hash":"${hash}"}\n`, hash }
-}
-
 export interface ChainLine {
   readonly seq: number
   readonly record: AuditRecord
   readonly hash: string
+}
+
+/** The next line of a chain: its text with a newline, its hash being `mac(previous hash + the text up to its own hash)`. */
+export const writeLine = (
+  mac: Mac,
+  previous: string,
+  seq: number,
+  given: AuditRecord,
+): ChainLine & { readonly text: string } => {
+  const values = valuesOf(given)
+  const body = `{"seq":${seq},"record":${JSON.stringify(values)}`
+  const hash = mac(previous + body)
+  return { seq, record: recordOf(values), hash, text: `${body},"hash":"${hash}"}\n` }
 }
 
 /** The hash a line claims, or undefined when it is not in the form. */

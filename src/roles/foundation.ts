@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises'
 import { createIngest } from '../audit/ingest.ts'
+import { createOwnLines } from '../audit/own-lines.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
@@ -107,7 +108,9 @@ export const openFoundation = async (
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
-    const journal = await openOwnJournal({ store, mac, log }, config, {
+    // Who reads them back.
+    const own = owner ? { own: createOwnLines() } : {}
+    const journal = await openOwnJournal({ store, mac, log, ...own }, config, {
       process: name,
       sync: config.auditSync,
     })
@@ -117,7 +120,7 @@ export const openFoundation = async (
     await store.answers.abandonOf(processName, systemClock.now())
     const onBroken = () => metrics.brokenJournals.inc()
     const ingest = createIngest(
-      { logs: store.logs, mac, log },
+      { logs: store.logs, mac, log, ...own },
       { directory: journalDirectory(config), onBroken },
     )
     const { registry } = metrics

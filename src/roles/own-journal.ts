@@ -1,11 +1,9 @@
 import type { ChainFault } from '../audit/chain-reader.ts'
 import { withFiles } from '../audit/files-lock.ts'
-import { type OwnJournal, openJournal } from '../audit/journal.ts'
-import type { Mac } from '../audit/line.ts'
+import { type JournalDeps, type OwnJournal, openJournal } from '../audit/journal.ts'
 import { resume } from '../audit/resume.ts'
 import type { Journal } from '../audit/types.ts'
 import { AppError } from '../common/errors.ts'
-import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import type { Store } from '../store/types.ts'
 import { journalDirectory, journalName } from './replica.ts'
@@ -31,7 +29,7 @@ const diverged = (name: string, { reason, file }: ChainFault): AppError =>
  * or did. Whoever finds later that its name was taken, while it could not reach the store, writes no more.
  */
 export const openOwnJournal = async (
-  { store, mac, log }: { readonly store: Store; readonly mac: Mac; readonly log: Log },
+  { store, ...deps }: JournalDeps & { readonly store: Store },
   config: Config,
   { process, ...options }: { readonly process: string; readonly sync: boolean; readonly patience?: number },
 ): Promise<Journal> => {
@@ -47,9 +45,9 @@ export const openOwnJournal = async (
   if (held === undefined) throw taken(name)
   try {
     const journal = await withFiles(directory, async () => {
-      const found = await resume({ logs: store.logs, mac }, directory, name)
+      const found = await resume({ logs: store.logs, mac: deps.mac }, directory, name)
       if ('reason' in found) throw diverged(name, found)
-      return openJournal({ mac, log }, { directory, name, ...options })
+      return openJournal(deps, { directory, name, ...options })
     })
     opened = journal
     if (lost) journal.stop(lost)
