@@ -7,7 +7,6 @@ import { callSocket } from '../supervisor/socket-call.ts'
 import { checkConfiguration, configurationMetrics } from './configuration.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import type { Foundation } from './foundation.ts'
-import { diskHealth } from './upkeep.ts'
 
 /** What one process asks, on behalf of all processes of its machine, for `/readyz` and `/metrics`. */
 export interface Machine {
@@ -24,7 +23,7 @@ const ownParts = (
   keys: async () => keys.mac('audit', ''),
   journal: () => journal.health(),
   audit: () => upkeep.health(),
-  disk: () => diskHealth(config),
+  disk: () => upkeep.disk(),
   sandbox: () => codeHost.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}

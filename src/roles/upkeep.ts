@@ -25,6 +25,8 @@ export interface Upkeep {
   take(config: Config): Promise<void>
   /** `degraded`: a journal is broken, or records wait for the store for longer than a minute. */
   health(): Promise<'ok' | 'degraded'>
+  /** `degraded`, with a log line: the disk of the data directory is nearly full. When it is full, nothing is disclosed. */
+  disk(): Promise<'ok' | 'degraded'>
 }
 
 interface Disk {
@@ -37,11 +39,7 @@ const diskOf = async (dataDir: string): Promise<Disk> => {
   return { bytes: bsize * blocks, free: bsize * bavail }
 }
 
-/** `degraded`: the disk of the data directory is nearly full. When it is full, nothing is disclosed any more. */
-export const diskHealth = async ({ dataDir }: Config): Promise<'ok' | 'degraded'> => {
-  const { bytes, free } = await diskOf(dataDir)
-  return free < Math.min(LOW.bytes, bytes * LOW.part) ? 'degraded' : 'ok'
-}
+export const isLow = ({ bytes, free }: Disk): boolean => free < Math.min(LOW.bytes, bytes * LOW.part)
 
 /** What the settings say; without a limit of bytes, what is sensible on this disk. */
 export const keepOf = ({ auditKeep: { days, mb } }: Pick<Config, 'auditKeep'>, disk: Disk): Keep => {
@@ -94,6 +92,7 @@ export const createUpkeep = async (
   const keep = async (of: Config) => keepOf(of, await diskOf(of.dataDir))
   const directory = journalDirectory(config)
   const retention = createRetention(deps, { directory, keep: await keep(config), onBroken })
+  let low = false
   return {
     catchUp: () => ingest.catchUp(),
     start: () => {
@@ -107,6 +106,16 @@ export const createUpkeep = async (
       await ingest.catchUp().catch((err: unknown) => {
         log.warn({ err }, 'the last audit records wait in the journals for the next start')
       })
+    },
+    disk: async () => {
+      const disk = await diskOf(config.dataDir)
+      if (isLow(disk) && !low)
+        log.warn(
+          { ...disk, dataDir: config.dataDir },
+          'the disk of the data directory is nearly full: when it is, every call is refused',
+        )
+      low = isLow(disk)
+      return low ? 'degraded' : 'ok'
     },
     take: async (next) => retention.take(await keep(next)),
     health: async () =>

@@ -9,7 +9,7 @@ import { runBackup } from '../../src/operator/backup.ts'
 import { runRestore } from '../../src/operator/restore.ts'
 import { verifyAudit } from '../../src/roles/audit.ts'
 import { openFoundation } from '../../src/roles/foundation.ts'
-import { keepOf } from '../../src/roles/upkeep.ts'
+import { isLow, keepOf } from '../../src/roles/upkeep.ts'
 import { record } from '../audit/kit.ts'
 
 const log = createLog('test', 'silent')
@@ -68,6 +68,14 @@ t.test(
     t.ok(restored.lines.some((line) => removed.test(line)))
   },
 )
+
+t.test('a disk is low when less than a tenth of it and than 10 GiB is free', (t) => {
+  t.equal(isLow({ bytes: 4 * GIB, free: GIB }), false)
+  t.equal(isLow({ bytes: 4 * GIB, free: 0.3 * GIB }), true)
+  t.equal(isLow({ bytes: 1000 * GIB, free: 11 * GIB }), false)
+  t.equal(isLow({ bytes: 1000 * GIB, free: 9 * GIB }), true)
+  t.end()
+})
 
 t.test('what is kept when nothing is said fits the disk', (t) => {
   const keep = (env: NodeJS.ProcessEnv, bytes: number) => keepOf(loadConfig(env), { bytes, free: 0 })
