@@ -116,6 +116,20 @@ t.test('starters racing on an empty store end with the same keys', async (t) => 
   t.equal((await store.keys.keys('')).length, 3)
 })
 
+t.test('keys are read anew in time, also when the clock was put back', async (t) => {
+  const store = await openTestStore(t)
+  const rootKey = newRoot()
+  const clock = clockAt(3_600_000)
+  const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
+  await addTenant(store, 'tenant-1', await keys.newTenantKeys('tenant-1', 0))
+  const ring = await keys.tenant('tenant-1')
+  t.equal(await keys.tenant('tenant-1'), ring)
+  clock.time = 0
+  const fresh = await keys.tenant('tenant-1')
+  t.not(fresh, ring)
+  t.equal(await keys.tenant('tenant-1'), fresh)
+})
+
 t.test('altered, lost and swapped key rows do not open', async (t) => {
   const store = await openTestStore(t)
   const rootKey = newRoot()
