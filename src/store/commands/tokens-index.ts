@@ -165,7 +165,8 @@ const joinSegments: Step = async (session, { tenant_id, size }) => {
   }
 }
 
-const STEPS: readonly Step[] = [cutSegments, dropUnused, beginBitmaps, extendBitmaps, joinSegments]
+/** Of a tenant that has segments, once as many as can be are cut. */
+const STEPS: readonly Step[] = [dropUnused, beginBitmaps, extendBitmaps, joinSegments]
 
 /**
  * Looks at tenants that have some of the newest tokens, and some others, for one whose segments of `common` tokens or
@@ -176,8 +177,9 @@ export const indexTokens = async (
   { size, common }: { readonly size: number; readonly common: number },
 ): Promise<boolean> => {
   const tenants = new Set((await samplesOf(session, size)).map(({ tenant_id }) => tenant_id))
-  for (const tenant_id of tenants)
-    for (const step of STEPS) {
+  for (const tenant_id of tenants) {
+    const cut = (await session.get(lastSegment, { tenant_id }))?.last
+    for (const step of cut ? [cutSegments, ...STEPS] : [cutSegments]) {
       const tenant = { tenant_id, size: common }
       if (!(await step(session, tenant))) continue
       await session.lock(TALLIES_LOCK)
@@ -186,5 +188,6 @@ export const indexTokens = async (
       await work?.()
       return true
     }
+  }
   return false
 }
