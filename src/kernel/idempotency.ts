@@ -138,7 +138,8 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       try {
         return await what()
       } catch (err) {
-        log.warn({ err, trace_id: call.traceId, attempt }, 'the store could not be told how a request ended')
+        if (attempt === TRIES)
+          log.error({ err, trace_id: call.traceId }, 'the store could not be told how a request ended')
       }
     }
   }
