@@ -260,15 +260,44 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
   transport_socket: tls({ authorities: { filename: authority }, serverName: host }),
 })
 
+/**
+ * Of other settings, a cluster of another name. While a cluster that looks names up is replaced under its name, some
+ * requests find no host in it: the old one goes with the main thread's list, before each worker has the new one. What Envoy
+ * counts keeps the plain name.
+ */
+const versioned = <T extends { readonly name: string }>(cluster: T) => {
+  const hash = createHash('sha256').update(JSON.stringify(cluster)).digest('hex').slice(0, 12)
+  return { ...cluster, name: `${cluster.name}-${hash}`, alt_stat_name: cluster.name }
+}
+
+/** Clusters that requests begun before a change of settings may still go to, since their routes name them. */
+export const isVersioned = (cluster: object): boolean => 'alt_stat_name' in cluster
+
+/** By the name that the gateway has for each way. */
+const destinations = (settings: Settings) => ({
+  https: versioned(destination(settings, 'https')),
+  dialed_https: versioned(dialed(settings, 'https')),
+  ...(settings.egress.http
+    ? {
+        http: versioned(destination(settings, 'http')),
+        dialed_http: versioned(dialed(settings, 'http')),
+      }
+    : {}),
+})
+
+/** The cluster of each way to a destination that there is. */
+export const destinationClusters = (settings: Settings): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(destinations(settings)).map(([way, { name }]) => [way, name])),
+  ...(settings.demo ? { demo: CLUSTERS.demo } : {}),
+})
+
 /** `Cluster` messages. */
 export const clusters = (settings: Settings) => [
   gateway(settings),
   api(settings),
   ...(settings.grpcSocket === undefined ? [] : [grpc(settings.grpcSocket)]),
   nowhere,
-  destination(settings, 'https'),
-  dialed(settings, 'https'),
-  ...(settings.egress.http ? [destination(settings, 'http'), dialed(settings, 'http')] : []),
+  ...Object.values(destinations(settings)),
   ...(settings.identities ?? []).map((identity) => destination(settings, 'https', identity)),
   ...(settings.demo ? [demo(settings, settings.demo)] : []),
 ]

@@ -1,13 +1,7 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
-import {
-  brandHeaders,
-  CLUSTER_HEADER,
-  METADATA,
-  PROXY_METHODS,
-  type UploadUpstream,
-  type Upstream,
-} from './agreement.ts'
+import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import { destinationClusters } from './clusters.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
@@ -46,7 +40,12 @@ const QUIET_MS = 300_000
 /** Bytes of a body that goes on in pieces which wait for a destination that does not read. */
 const PIECES_BYTES = 1_048_576
 
-const released = (settings: Settings, upstream: Upstream | UploadUpstream, brand: string) => {
+/** `cluster`: undefined where a header names it. */
+const released = (
+  settings: Settings,
+  { upstream, cluster }: { readonly upstream: string; readonly cluster?: string | undefined },
+  brand: string,
+) => {
   const own = brandHeaders(brand)
   const foreign = settings.brands
     .filter((other) => other !== brand)
@@ -61,7 +60,7 @@ const released = (settings: Settings, upstream: Upstream | UploadUpstream, brand
       ],
     },
     request_body_buffer_limit: upstream.startsWith('dialed') ? PIECES_BYTES : settings.bodyLimit,
-    ...(upstream === 'tls' ? { request_headers_to_remove: [CLUSTER_HEADER] } : {}),
+    ...(cluster === undefined ? { request_headers_to_remove: [CLUSTER_HEADER] } : {}),
     response_headers_to_remove: [...settings.brands.map((each) => brandHeaders(each).traceId), ...foreign],
     response_headers_to_add: [
       {
@@ -70,7 +69,7 @@ const released = (settings: Settings, upstream: Upstream | UploadUpstream, brand
       },
     ],
     route: {
-      ...(upstream === 'tls' ? { cluster_header: CLUSTER_HEADER } : { cluster: CLUSTERS[upstream] }),
+      ...(cluster === undefined ? { cluster_header: CLUSTER_HEADER } : { cluster }),
       // The whole response may take as long as it likes; its start may not.
       timeout: '0s',
       idle_timeout: duration(QUIET_MS),
@@ -109,9 +108,11 @@ export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
-  const upstreams: (Upstream | UploadUpstream)[] = ['https', 'dialed_https', 'tls']
-  if (settings.egress.http) upstreams.push('http', 'dialed_http')
-  if (settings.demo) upstreams.push('demo')
+  const ways = Object.entries(destinationClusters(settings))
+  const upstreams = [
+    ...ways.map(([upstream, cluster]) => ({ upstream, cluster })),
+    { upstream: 'tls' satisfies Upstream },
+  ]
   // Unless Envoy sets it, it is the caller's, and means nothing.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
@@ -121,9 +122,7 @@ export const routes = (settings: Settings) => {
         name: 'all',
         domains: ['*'],
         routes: [
-          ...settings.brands.flatMap((brand) =>
-            upstreams.map((upstream) => released(settings, upstream, brand)),
-          ),
+          ...settings.brands.flatMap((brand) => upstreams.map((way) => released(settings, way, brand))),
           {
             name: ROUTES.hold,
             match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },

@@ -5,9 +5,16 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
+import { isVersioned } from '../control-plane/clusters.ts'
 import { createDiscovery, type KindStatus, NotTaken, type Question } from '../control-plane/discovery.ts'
-import type { BootstrapOptions } from '../control-plane/options.ts'
-import { createSnapshot, isSame, overlapping, type Snapshot } from '../control-plane/snapshot.ts'
+import { type BootstrapOptions, settle } from '../control-plane/options.ts'
+import {
+  createSnapshot,
+  isSame,
+  overlapping,
+  type Resource,
+  type Snapshot,
+} from '../control-plane/snapshot.ts'
 import { KIND_NAMES, KINDS, type Kind } from '../control-plane/xds.ts'
 import { createIdentities, parseIdentity } from './identities.ts'
 
@@ -65,12 +72,32 @@ export const startControl = async (
   // Nobody asks before Envoy runs, and whether it comes up is seen there.
   discovery.serve(snapshot, TAKE_MS).catch(() => {})
 
-  /** Old and new clusters first, then what refers to the new ones, then without the old ones. */
-  const move = async (before: Snapshot, next: Snapshot): Promise<void> => {
+  /** Clusters by name that requests may still go to that were begun before a change. */
+  const left = new Map<string, Resource>()
+  const withLeft = (one: Snapshot): Snapshot => overlapping({ ...one, clusters: [...left.values()] }, one)
+
+  const leave = (clusters: readonly Resource[], limitMs: number): void => {
+    for (const cluster of clusters) left.set(cluster.name, cluster)
+    setTimeout(() => {
+      // One that was in use again, and left again, has another object, and a time of its own.
+      const over = clusters.filter((cluster) => left.get(cluster.name) === cluster)
+      if (over.length === 0) return
+      for (const { name } of over) left.delete(name)
+      inTurn(() => discovery.serve(withLeft(snapshot), TAKE_MS)).catch(() => {})
+    }, limitMs).unref()
+  }
+
+  /** Old and new clusters first, then what refers to the new ones, then without the old ones that nobody waits for. */
+  const move = async (before: Snapshot, next: Snapshot, limitMs: number): Promise<void> => {
     const both = overlapping(before, next)
-    await discovery.serve({ ...before, clusters: both.clusters }, TAKE_MS)
-    await discovery.serve(both, TAKE_MS)
-    await discovery.serve(next, TAKE_MS)
+    await discovery.serve(withLeft({ ...before, clusters: both.clusters }), TAKE_MS)
+    await discovery.serve(withLeft(both), TAKE_MS)
+    const names = new Set(next.clusters.map(({ name }) => name))
+    leave(
+      before.clusters.filter((cluster) => isVersioned(cluster) && !names.has(cluster.name)),
+      limitMs,
+    )
+    await discovery.serve(withLeft(next), TAKE_MS)
   }
 
   const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
@@ -79,10 +106,10 @@ export const startControl = async (
     const made = createSnapshot(wanted)
     if (!isSame(snapshot, made))
       try {
-        await move(snapshot, made)
+        await move(snapshot, made, settle(current).uploadTimeoutMs)
       } catch (error) {
         log.error({ refused: error instanceof NotTaken ? error.refused : [] }, String(error))
-        discovery.serve(snapshot, TAKE_MS).catch(() => {})
+        discovery.serve(withLeft(snapshot), TAKE_MS).catch(() => {})
         throw error
       }
     current = wanted
@@ -141,7 +168,13 @@ export const startControl = async (
   })
   return {
     change,
-    restarted: () => discovery.restarted(),
+    restarted: () => {
+      discovery.restarted()
+      if (left.size === 0) return
+      // It has no request of before, and would look for files that are gone.
+      left.clear()
+      inTurn(() => discovery.serve(snapshot, TAKE_MS)).catch(() => {})
+    },
     status: () => discovery.status(),
     close: async () => {
       identities.close()

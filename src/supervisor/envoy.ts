@@ -18,24 +18,28 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
 const NOISE =
   /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active|caught ENVOY_SIGTERM/i
 
-/** A line of the access log, which tells failures only, or undefined. */
-const failureIn = (line: string): Record<string, unknown> | undefined => {
+/** A line of the access log, or undefined. */
+const callIn = (line: string): Record<string, unknown> | undefined => {
   if (!line.startsWith('{"')) return undefined
   try {
-    const { time, process, ...failure } = JSON.parse(line)
-    return failure
+    const { time, process, ...call } = JSON.parse(line)
+    return call
   } catch {
     return undefined
   }
 }
+
+/** No answer, one of failure, or one that broke off (a response flag). */
+const isFailed = ({ status, flags }: Record<string, unknown>): boolean =>
+  typeof status !== 'number' || status === 0 || status >= 400 || flags !== '-'
 
 /** Envoy's log lines, in the format that it is started with, as lines of our log. */
 const relay = (child: ChildProcess, log: Log): void => {
   if (!child.stderr) return
   createInterface({ input: child.stderr }).on('line', (line) => {
     if (line.trim() === '' || NOISE.test(line)) return
-    const failure = failureIn(line)
-    if (failure) return log.warn(failure, 'failed call')
+    const call = callIn(line)
+    if (call) return isFailed(call) ? log.warn(call, 'failed call') : log.info(call, 'call')
     const [, level = 'info', logger, text = line] = /^(\w+) (\S+) (.*)$/.exec(line) ?? []
     log[LEVELS[level] ?? 'info']({ logger }, text)
   })

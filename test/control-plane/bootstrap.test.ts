@@ -65,7 +65,7 @@ t.test('no request is ever sent again to a destination', (t) => {
 })
 
 t.test('http destinations and the demo exist only when asked for', (t) => {
-  t.notMatch(JSON.stringify(renderStatic(OPTIONS)), /destination_http"|destination_demo|allow_insecure/)
+  t.notMatch(JSON.stringify(renderStatic(OPTIONS)), /destination_http-|destination_demo|allow_insecure/)
   t.end()
 })
 

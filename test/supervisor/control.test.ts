@@ -31,6 +31,8 @@ const start = async (t: Test) => {
     envoyAdminSocket: 'envoy.sock',
     brands: ['SVC'],
     egress: { allow: [], http: false, trustBundle: 'trust.pem' },
+    requestTimeoutMs: 2_000,
+    uploadTimeoutMs: 2_000,
   }
   const control = await startControl({ log: silentLog(), clock }, { socketPath: 'control.sock', options })
   t.teardown(async () => {
@@ -69,10 +71,23 @@ t.test('Envoy takes what it is given, and what is changed, at once', async (t) =
     await envoy.page('/config_dump?resource=dynamic_route_configs'),
     /"request_body_buffer_limit": "4096"/,
   )
-  t.match(await envoy.page('/clusters?format=json'), /destination_http"/)
+  const names = async () =>
+    [...(await envoy.page('/clusters?format=json')).matchAll(/"name": ?"(destination_https?-[0-9a-f]{12})"/g)]
+      .map(([, name]) => name)
+      .toSorted()
+  const before = await names()
+  t.equal(before.filter((name) => name?.startsWith('destination_https-')).length, 2, 'the old one waits')
+  t.equal(before.filter((name) => name?.startsWith('destination_http-')).length, 1)
   t.equal(await envoy.stat('listener_manager.listener_modified'), listeners, 'connections are left alone')
   await control.change((current) => ({ ...current, egress: { ...current.egress, http: false } }))
-  t.notMatch(await envoy.page('/clusters?format=json'), /destination_http"/)
+  t.equal(await envoy.stat('cluster.destination_https.upstream_cx_total'), 0, 'counted under a plain name')
+  const dump = await envoy.page('/config_dump?resource=dynamic_route_configs')
+  t.match(dump, /destination_https-/)
+  t.notMatch(dump, /destination_http-/, 'no request goes there any more')
+  await until('what was left goes when no request can be on its way', async () => {
+    const left = await names()
+    return left.length === 1 && left[0]?.startsWith('destination_https-') === true
+  })
 })
 
 t.test('what Envoy refuses is taken back and counted; what it had goes on', async (t) => {
@@ -133,7 +148,7 @@ t.test('a gateway is given clusters of certificates, and none of another name', 
   const { control } = await start(t)
   const put = (name: string) =>
     callSocket('control.sock', 'PUT', `/identities/${name}`, { body: { owner: 'tenant' }, timeoutMs: 10_000 })
-  for (const name of ['destination_https', 'gateway', 'xdestination_tls_1'])
+  for (const name of ['destination_https', 'destination_https-0123456789ab', 'gateway', 'xdestination_tls_1'])
     t.equal((await put(name)).status, 404, name)
   t.equal((await put('destination_tls_1')).status, 200)
   t.ok(control.status().every(({ refused }) => refused === 0))

@@ -149,6 +149,13 @@ t.test('nothing fails while settings change, and each change is in force', async
   const renewed = await writeCertificate()
   await until('certificates are watched', () => isShown(renewed))
 
+  for (let times = 0; times < 3; times++)
+    for (const pem of [first.pem, `${first.pem}${second.pem}`]) {
+      writeFileSync(path('ca.pem'), pem)
+      const again = await reload()
+      t.equal(again.code, 0, again.stderr)
+    }
+
   const metrics = (await call('GET', '/metrics', {})).text
   t.match(metrics, /sidevault_configuration_taken\{kind="routes"\} 1/)
   t.match(metrics, /sidevault_configuration_refusals_total\{kind="clusters"\} 0/)
