@@ -17,7 +17,6 @@ import { type FileContent, readSettings } from './config/read.ts'
 import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
-export { printConfig } from './config/print.ts'
 export type { FileContent } from './config/read.ts'
 
 /** The checked configuration (DESIGN §2). Paths are absolute, times in the unit of their name. */

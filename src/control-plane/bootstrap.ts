@@ -1,7 +1,7 @@
 /** The file that Envoy starts with. */
-import { sockets } from './clusters.ts'
 import type { BootstrapOptions } from './options.ts'
 import { createSnapshot } from './snapshot.ts'
+import { sockets } from './sockets.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
 
 const HEAP_BYTES = 1024 * 1024 * 1024

@@ -1,7 +1,7 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
-import { destinationClusters } from './clusters.ts'
+import { destinationClusters } from './destinations.ts'
 import { COPIES } from './header-copies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'

@@ -5,7 +5,7 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
-import { isVersioned } from '../control-plane/clusters.ts'
+import { isVersioned } from '../control-plane/destinations.ts'
 import { createDiscovery, type KindStatus, NotTaken, type Question } from '../control-plane/discovery.ts'
 import { type BootstrapOptions, settle } from '../control-plane/options.ts'
 import {

@@ -2,7 +2,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { inspect } from 'node:util'
 import t from 'tap'
-import { ConfigError, loadConfig, printConfig } from '../../src/config.ts'
+import { printConfig } from '../../src/config/print.ts'
+import { ConfigError, loadConfig } from '../../src/config.ts'
 
 const faultsOf = (env: Record<string, string>, cwd = t.testdirName) => {
   try {

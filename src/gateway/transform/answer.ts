@@ -14,7 +14,7 @@ export interface CollectedAnswer {
 
 const unusable = (detail: string) => new AppError('bad_answer', detail)
 
-/** The destination's status; undefined for an answer that Envoy made itself (control-plane/clusters.ts sets it). */
+/** The destination's status; undefined for an answer that Envoy made itself (control-plane/destinations.ts sets it). */
 export const answerStatus = (head: Head, brand: string): string | undefined =>
   head.get(brandHeaders(brand).destinationStatus)?.[0]
 

@@ -1,0 +1,225 @@
+/** The ways to destinations: names that Envoy looks up, addresses that the gateway names, the demo. */
+import { createHash } from 'node:crypto'
+import { brandHeaders, METADATA } from './agreement.ts'
+import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
+import { restoreForwardedProto } from './header-copies.ts'
+import type { DestinationIdentity, Settings } from './options.ts'
+import { CLUSTERS } from './route-names.ts'
+import { sockets } from './sockets.ts'
+
+const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
+const CARES = 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig'
+const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
+const MUTATION = 'type.googleapis.com/envoy.extensions.filters.http.header_mutation.v3.HeaderMutation'
+const CODEC = 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.v3.UpstreamCodec'
+const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
+
+const KEEP_ALIVE = '60s'
+/** Of a destination's answer: what a caller may read is the caller's affair, what Envoy holds has a bound. */
+const ANSWER_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
+
+/** The DNS cache that destination clusters share; its address filter is the first egress guard. */
+const dnsCacheConfig = ({ egress }: Settings) => ({
+  dns_lookup_family: 'V4_PREFERRED',
+  dns_query_timeout: '4s',
+  dns_min_refresh_rate: '5s',
+  dns_refresh_rate: '60s',
+  dns_failure_refresh_rate: { base_interval: '1s', max_interval: '5s' },
+  host_ttl: '60s',
+  max_hosts: 16384,
+  dns_cache_circuit_breaker: { max_pending_requests: 1024 },
+  typed_dns_resolver_config: {
+    name: 'envoy.network.dns_resolver.cares',
+    typed_config: {
+      '@type': CARES,
+      ...(egress.resolvers
+        ? {
+            resolvers: egress.resolvers.map(({ address, port }) => ({
+              socket_address: { address, port_value: port },
+            })),
+            use_resolvers_as_fallback: false,
+          }
+        : {}),
+      dns_resolver_options: { no_default_search_domain: true },
+      query_timeout_seconds: 2,
+      query_tries: 2,
+    },
+  },
+  resolved_address_filter: resolvedAddressFilter(deniedRanges(egress.allow)),
+})
+
+/** Envoy never lets the cache of one name have other settings: each settings have a name of their own. */
+const dnsCache = (settings: Settings) => {
+  const config = dnsCacheConfig(settings)
+  const hash = createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 12)
+  return { name: `egress-${hash}`, ...config }
+}
+
+/** Says what the destination answered, in the place of anything it may have said about it itself. */
+const headerMutation = (brands: readonly string[]) => ({
+  name: 'envoy.filters.http.header_mutation',
+  typed_config: {
+    '@type': MUTATION,
+    mutations: {
+      request_mutations: restoreForwardedProto,
+      response_mutations: brands.map((brand) => ({
+        append: {
+          header: { key: brandHeaders(brand).destinationStatus, value: '%RESP(:STATUS)%' },
+          append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
+        },
+      })),
+    },
+  },
+})
+
+const codec = { name: 'envoy.filters.http.upstream_codec', typed_config: { '@type': CODEC } }
+
+interface TlsOptions {
+  readonly authorities: { readonly filename: string } | { readonly inline_string: string }
+  readonly serverName?: string
+  readonly client?: DestinationIdentity['client']
+}
+
+const tls = ({ authorities, serverName, client }: TlsOptions) => ({
+  name: 'envoy.transport_sockets.tls',
+  typed_config: {
+    '@type': TLS,
+    ...(serverName === undefined ? {} : { sni: serverName }),
+    common_tls_context: {
+      tls_params: { tls_minimum_protocol_version: 'TLSv1_2' },
+      ...(client === undefined
+        ? {}
+        : {
+            tls_certificates: [
+              {
+                certificate_chain: { inline_string: client.certificate },
+                private_key: { inline_string: client.key },
+              },
+            ],
+          }),
+      validation_context: {
+        trusted_ca: authorities,
+        ...(serverName === undefined
+          ? {}
+          : {
+              match_typed_subject_alt_names: [{ san_type: 'DNS', matcher: { exact: serverName } }],
+            }),
+      },
+    },
+  },
+})
+
+const LIMITS = {
+  thresholds: [{ max_connections: 8192, max_pending_requests: 8192, max_requests: 16384 }],
+}
+
+const trusted = (
+  { egress }: Settings,
+  { client, authorities }: Partial<DestinationIdentity> = {},
+): TlsOptions => ({
+  authorities: authorities === undefined ? { filename: egress.trustBundle } : { inline_string: authorities },
+  ...(client === undefined ? {} : { client }),
+})
+
+/** What all ways to destinations have in common. */
+const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+  lb_policy: 'CLUSTER_PROVIDED',
+  connect_timeout: '5s',
+  per_connection_buffer_limit_bytes: 1_048_576,
+  circuit_breakers: LIMITS,
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...ANSWER_HEADERS },
+      ...(scheme === 'https'
+        ? {
+            upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },
+            auto_config: { http_protocol_options: {}, http2_protocol_options: {} },
+          }
+        : { explicit_http_config: { http_protocol_options: {} } }),
+      http_filters: [
+        dialedAddressFilter(deniedRanges(settings.egress.allow), {
+          addresses: settings.ownAddresses,
+          port: settings.listen.port,
+        }),
+        headerMutation(settings.brands),
+        codec,
+      ],
+    },
+  },
+  ...(scheme === 'https' ? { transport_socket: tls(trusted(settings, identity)) } : {}),
+})
+
+const destination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
+  name: identity?.name ?? CLUSTERS[scheme],
+  ...toDestination(settings, scheme, identity),
+  cluster_type: {
+    name: 'envoy.clusters.dynamic_forward_proxy',
+    typed_config: {
+      '@type': CLUSTER,
+      dns_cache_config: dnsCache(settings),
+      ...(scheme === 'http' ? { allow_insecure_cluster_options: true } : {}),
+    },
+  },
+})
+
+/** To the address that the gateway names; the egress guard looks at it here too. */
+const dialed = (settings: Settings, scheme: 'https' | 'http') => ({
+  name: CLUSTERS[`dialed_${scheme}`],
+  ...toDestination(settings, scheme),
+  type: 'ORIGINAL_DST',
+  original_dst_lb_config: { metadata_key: { key: METADATA, path: [{ key: 'address' }] } },
+})
+
+const demo = (settings: Settings, { socket, authority, host }: NonNullable<Settings['demo']>) => ({
+  name: CLUSTERS.demo,
+  type: 'STATIC',
+  connect_timeout: '1s',
+  typed_extension_protocol_options: {
+    'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
+      '@type': PROTOCOL,
+      explicit_http_config: { http_protocol_options: {} },
+      http_filters: [headerMutation(settings.brands), codec],
+    },
+  },
+  load_assignment: sockets(CLUSTERS.demo, [socket]),
+  transport_socket: tls({ authorities: { filename: authority }, serverName: host }),
+})
+
+/**
+ * Of other settings, a cluster of another name. While a cluster that looks names up is replaced under its name, some
+ * requests find no host in it: the old one goes with the main thread's list, before each worker has the new one. What Envoy
+ * counts keeps the plain name.
+ */
+const versioned = <T extends { readonly name: string }>(cluster: T) => {
+  const hash = createHash('sha256').update(JSON.stringify(cluster)).digest('hex').slice(0, 12)
+  return { ...cluster, name: `${cluster.name}-${hash}`, alt_stat_name: cluster.name }
+}
+
+/** Clusters that requests begun before a change of settings may still go to, since their routes name them. */
+export const isVersioned = (cluster: object): boolean => 'alt_stat_name' in cluster
+
+/** By the name that the gateway has for each way. */
+const ways = (settings: Settings) => ({
+  https: versioned(destination(settings, 'https')),
+  dialed_https: versioned(dialed(settings, 'https')),
+  ...(settings.egress.http
+    ? {
+        http: versioned(destination(settings, 'http')),
+        dialed_http: versioned(dialed(settings, 'http')),
+      }
+    : {}),
+})
+
+/** The cluster of each way to a destination that there is. */
+export const destinationClusters = (settings: Settings): Readonly<Record<string, string>> => ({
+  ...Object.fromEntries(Object.entries(ways(settings)).map(([way, { name }]) => [way, name])),
+  ...(settings.demo ? { demo: CLUSTERS.demo } : {}),
+})
+
+/** All of them, those of proxies' certificates included. */
+export const destinations = (settings: Settings) => [
+  ...Object.values(ways(settings)),
+  ...(settings.identities ?? []).map((identity) => destination(settings, 'https', identity)),
+  ...(settings.demo ? [demo(settings, settings.demo)] : []),
+]

@@ -1,0 +1,9 @@
+/** A `ClusterLoadAssignment` of unix sockets. */
+export const sockets = (name: string, paths: readonly string[]) => ({
+  cluster_name: name,
+  endpoints: [
+    {
+      lb_endpoints: paths.map((path) => ({ endpoint: { address: { pipe: { path } } } })),
+    },
+  ],
+})
