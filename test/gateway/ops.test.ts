@@ -1,23 +1,15 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { startOps } from '../../src/gateway/ops.ts'
+import { callSocket } from '../../src/supervisor/socket-call.ts'
 
-const ask = (socketPath: string, path: string, method = 'GET'): Promise<{ status: number; json: unknown }> =>
-  new Promise((resolve, reject) => {
-    request({ socketPath, path, method }, (response) => {
-      let text = ''
-      response.on('data', (chunk) => {
-        text += chunk
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, json: JSON.parse(text) }))
-    })
-      .on('error', reject)
-      .end()
-  })
+const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'GET') => {
+  const { status, body } = await callSocket(socketPath, method, path)
+  return { status, json: JSON.parse(body) as unknown }
+}
 
 t.test('metrics and health are answered on a private socket', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-ops-'))

@@ -1,10 +1,16 @@
 import { join } from 'node:path'
 import t from 'tap'
-import { socketCheck, socketSource } from '../../../src/admin/ops/socket-source.ts'
 import { createMetrics } from '../../../src/common/metrics.ts'
 import { startOps } from '../../../src/gateway/ops.ts'
+import { callSocket } from '../../../src/supervisor/socket-call.ts'
 import { startTestService } from '../../kit/service.ts'
 import { socketDir } from '../kit.ts'
+
+const socketSource = (name: string, socketPath: string) => ({
+  name,
+  metrics: async (signal: AbortSignal) =>
+    JSON.parse((await callSocket(socketPath, 'GET', '/metrics.json', { signal })).body),
+})
 
 t.test('metrics of all processes are added up, and those that answer are up', async (t) => {
   const gateway = createMetrics()
@@ -37,28 +43,4 @@ t.test('metrics of all processes are added up, and those that answer are up', as
     'sidevault_process_up{name="gateway-2"} 0',
     'sidevault_process_up{name="gateway-3"} 0',
   ])
-})
-
-t.test('a process that comes back is up again, and one that says no is not well', async (t) => {
-  const socketPath = join(socketDir(t), 'ops.sock')
-  const source = socketSource('gateway', socketPath)
-  const check = socketCheck(socketPath)
-  const signal = new AbortController().signal
-  await t.rejects(source.metrics(signal))
-  await t.rejects(check(signal))
-  let well = true
-  const ops = await startOps(
-    {
-      metrics: createMetrics(),
-      health: async () => {
-        if (!well) throw new Error('ill')
-      },
-    },
-    socketPath,
-  )
-  t.teardown(() => ops.close())
-  t.ok((await source.metrics(signal)).length > 0)
-  await t.resolves(check(signal))
-  well = false
-  await t.rejects(check(signal), { message: 'status 503' })
 })
