@@ -161,7 +161,9 @@ export const createInvoke = (
       const input = ready.pickInput(given)
       const fault = ready.validate(input)
       lap('validate')
-      if (fault) throw fault
+      const once = idempotencyKey !== undefined && isRepeatable(operation)
+      // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
+      if (fault && !(once && holdsCall(operation, caller))) throw fault
 
       const audited = operation.audit !== 'none'
       try {
@@ -173,6 +175,7 @@ export const createInvoke = (
         )
         if (signal.aborted) throw aborted(signal)
         const run = async (): Promise<unknown> => {
+          if (fault) throw fault
           const output: unknown = await operation.run(input as never, call)
           lap('run')
           const record = doneRecord(operation, input, output, call)
@@ -182,9 +185,7 @@ export const createInvoke = (
           }
           return ready.pickOutput(output)
         }
-        return idempotencyKey === undefined || !isRepeatable(operation)
-          ? await run()
-          : await idempotency.once(operation, call, idempotencyKey, run)
+        return once ? await idempotency.once(operation, call, idempotencyKey, run) : await run()
       } catch (thrown) {
         // Operations without an audit declaration, once they run, keep their own records of refusals.
         if (

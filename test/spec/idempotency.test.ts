@@ -28,6 +28,25 @@ t.test(
   },
 )
 
+t.test('a body that would be refused is answered like any other, where an answer is kept', async (t) => {
+  const first = await send('POST', '/tokens', { data: 'a' }, 'refused')
+  const invalid = (idempotency: string, as = key) => {
+    const headers = { 'svc-idempotency-key': idempotency }
+    return api.call('POST', '/tokens', {
+      key: as,
+      raw: '{"data":"a","metadata":"no map"}',
+      headers,
+      once: true,
+    })
+  }
+  const again = await invalid('refused')
+  t.strictSame([again.status, again.body], [201, first.body])
+  t.equal((await invalid('refused first')).status, 400)
+  t.equal((await send('POST', '/tokens', { data: 'a' }, 'refused first')).status, 201)
+  const { key: reader } = await api.application('private', ['token:read'])
+  t.equal((await invalid('refused', reader)).status, 400, 'validated before it is refused')
+})
+
 t.test('"per tenant, application and key"', async (t) => {
   const mine = await send('POST', '/tokens', { data: 'a' }, 'shared')
   const theirs = await send('POST', '/tokens', { data: 'a' }, 'shared', twin)
