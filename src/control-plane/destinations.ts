@@ -1,6 +1,6 @@
 /** The ways to destinations: names that Envoy looks up, addresses that the gateway names, the demo. */
 import { createHash } from 'node:crypto'
-import { brandHeaders, METADATA } from './agreement.ts'
+import { brandHeaders, IDENTITY_PREFIX, METADATA } from './agreement.ts'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
 import { restoreForwardedProto } from './header-copies.ts'
 import type { DestinationIdentity, Settings } from './options.ts'
@@ -48,11 +48,13 @@ const dnsCacheConfig = ({ egress }: Settings) => ({
   resolved_address_filter: resolvedAddressFilter(deniedRanges(egress.allow)),
 })
 
+const hashOf = (cluster: object): string =>
+  createHash('sha256').update(JSON.stringify(cluster)).digest('hex').slice(0, 12)
+
 /** Envoy never lets the cache of one name have other settings: each settings have a name of their own. */
 const dnsCache = (settings: Settings) => {
   const config = dnsCacheConfig(settings)
-  const hash = createHash('sha256').update(JSON.stringify(config)).digest('hex').slice(0, 12)
-  return { name: `egress-${hash}`, ...config }
+  return { name: `egress-${hashOf(config)}`, ...config }
 }
 
 /** Says what the destination answered, in the place of anything it may have said about it itself. */
@@ -191,13 +193,37 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
  * requests find no host in it: the old one goes with the main thread's list, before each worker has the new one. What Envoy
  * counts keeps the plain name.
  */
-const versioned = <T extends { readonly name: string }>(cluster: T) => {
-  const hash = createHash('sha256').update(JSON.stringify(cluster)).digest('hex').slice(0, 12)
-  return { ...cluster, name: `${cluster.name}-${hash}`, alt_stat_name: cluster.name }
+const versioned = <T extends { readonly name: string }>(cluster: T, hash = hashOf(cluster)) => ({
+  ...cluster,
+  name: `${cluster.name}-${hash}`,
+  alt_stat_name: cluster.name,
+})
+
+/** An identity's name stands for its certificates already. */
+const hashOfSettings = (settings: Settings): string => hashOf(destination(settings, 'https'))
+
+/** The cluster of the identity `name` under these settings. */
+export const identityCluster = (settings: Settings, name: string): string =>
+  versioned({ name }, hashOfSettings(settings)).name
+
+interface Cluster {
+  readonly name: string
+  readonly alt_stat_name?: unknown
 }
 
-/** Clusters that requests begun before a change of settings may still go to, since their routes name them. */
-export const isVersioned = (cluster: object): boolean => 'alt_stat_name' in cluster
+/**
+ * Those clusters of `before` that requests begun before a change of settings may still go to, since their routes or
+ * gateways name them. Certificates that nobody uses are none of them.
+ */
+export const leftBehind = <T extends Cluster>(before: readonly T[], next: readonly T[]): readonly T[] => {
+  const names = new Set<unknown>(next.flatMap(({ name, alt_stat_name }) => [name, alt_stat_name]))
+  return before.filter(
+    ({ name, alt_stat_name: plain }) =>
+      typeof plain === 'string' &&
+      !names.has(name) &&
+      (names.has(plain) || !plain.startsWith(IDENTITY_PREFIX)),
+  )
+}
 
 /** By the name that the gateway has for each way. */
 const ways = (settings: Settings) => ({
@@ -218,8 +244,11 @@ export const destinationClusters = (settings: Settings): Readonly<Record<string,
 })
 
 /** All of them, those of proxies' certificates included. */
-export const destinations = (settings: Settings) => [
-  ...Object.values(ways(settings)),
-  ...(settings.identities ?? []).map((identity) => destination(settings, 'https', identity)),
-  ...(settings.demo ? [demo(settings, settings.demo)] : []),
-]
+export const destinations = (settings: Settings) => {
+  const hash = hashOfSettings(settings)
+  return [
+    ...Object.values(ways(settings)),
+    ...(settings.identities ?? []).map((one) => versioned(destination(settings, 'https', one), hash)),
+    ...(settings.demo ? [demo(settings, settings.demo)] : []),
+  ]
+}

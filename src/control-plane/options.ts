@@ -3,7 +3,7 @@ import { networkInterfaces } from 'node:os'
 
 /** What a destination is shown, and by whom its certificate must be signed. */
 export interface DestinationIdentity {
-  /** Name of the cluster; another identity has another one. */
+  /** Another identity has another one; its cluster is `identityCluster`. */
   readonly name: string
   /** Certificate chain and key, PEM. */
   readonly client?: { readonly certificate: string; readonly key: string }

@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
+import { isObject } from '../common/json.ts'
 import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
 import type { DestinationTls } from '../sdk/index.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
@@ -14,18 +15,28 @@ const MOST = 1_000
 /** The control plane's status for what Envoy does not take. */
 const REFUSED = 422
 
-type Outcome = 'ready' | 'refused' | 'late'
+type Outcome = { readonly cluster: string } | 'refused' | 'late'
 
-/**
- * The name of Envoy's cluster for certificates, when Envoy has it: within some 100 ms of their first use. Rejects with
- * `unavailable` when it does not come in time, or is refused.
- */
-export const createDestinationClusters = (
-  socketPath: string,
-): ((tls: DestinationTls, tenantId: string) => Promise<string>) => {
+export interface DestinationClusters {
+  /**
+   * The name of Envoy's cluster for certificates, when Envoy has it: within some 100 ms of their first use. Rejects with
+   * `unavailable` when it does not come in time, or is refused.
+   */
+  clusterOf(tls: DestinationTls, tenantId: string): Promise<string>
+  /** With other settings the clusters have other names. */
+  forget(): void
+}
+
+const clusterIn = (body: string): string => {
+  const answer: unknown = JSON.parse(body)
+  if (isObject(answer) && typeof answer.cluster === 'string') return answer.cluster
+  throw new Error('the control plane named no cluster')
+}
+
+export const createDestinationClusters = (socketPath: string): DestinationClusters => {
   const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: KEPT_MS })
 
-  const ask = async (
+  const request = async (
     name: string,
     owner: string,
     { client, authorities }: DestinationTls,
@@ -36,24 +47,34 @@ export const createDestinationClusters = (
       ...(authorities === undefined ? {} : { authorities }),
     }
     const options = { body, timeoutMs: PATIENCE_MS }
-    const answer = await callSocket(socketPath, 'PUT', `/identities/${name}`, options).catch(() => undefined)
-    const outcome = answer?.status === 200 ? 'ready' : answer?.status === REFUSED ? 'refused' : 'late'
-    if (outcome === 'late') asked.delete(name)
-    if (outcome === 'refused') asked.set(name, Promise.resolve(outcome), { ttl: REFUSED_MS })
-    return outcome
+    const answer = await callSocket(socketPath, 'PUT', `/identities/${name}`, options)
+    if (answer.status === 200) return { cluster: clusterIn(answer.body) }
+    return answer.status === REFUSED ? 'refused' : 'late'
   }
 
-  return async (tls, tenantId) => {
-    const name = `${IDENTITY_PREFIX}${tls.id}`
-    let asking = asked.get(name)
-    if (asking === undefined) {
-      asking = ask(name, tenantId, tls)
-      asked.set(name, asking)
-    }
-    if ((await asking) === 'ready') return name
-    throw new AppError(
-      'unavailable',
-      "The proxy's certificates could not be made ready, and nothing was forwarded. Retry; if that does not help, ask the operator.",
-    )
+  const ask = (name: string, tenantId: string, tls: DestinationTls): Promise<Outcome> => {
+    const asking = request(name, tenantId, tls)
+      .catch((): Outcome => 'late')
+      .then((outcome) => {
+        if (asked.get(name) !== asking) return outcome
+        if (outcome === 'late') asked.delete(name)
+        if (outcome === 'refused') asked.set(name, asking, { ttl: REFUSED_MS })
+        return outcome
+      })
+    asked.set(name, asking)
+    return asking
+  }
+
+  return {
+    clusterOf: async (tls, tenantId) => {
+      const name = `${IDENTITY_PREFIX}${tls.id}`
+      const outcome = await (asked.get(name) ?? ask(name, tenantId, tls))
+      if (typeof outcome === 'object') return outcome.cluster
+      throw new AppError(
+        'unavailable',
+        "The proxy's certificates could not be made ready, and nothing was forwarded. Retry; if that does not help, ask the operator.",
+      )
+    },
+    forget: () => asked.clear(),
   }
 }

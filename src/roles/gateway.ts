@@ -57,6 +57,7 @@ export const startGatewayRole = async (
   const identify = createIdentify(() => kernel.registry.ports.applications, systemClock)
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
+  const clusters = createDestinationClusters(sockets.control)
   const gateway = await startGateway(
     {
       authenticator: kernel.authenticator,
@@ -72,7 +73,7 @@ export const startGatewayRole = async (
       runIdle: createRunIdle(sandbox),
       dial: foundation.dial,
       applicationCaller: (tenantId, id) => identify({ tenantId, id }),
-      clusterOf: createDestinationClusters(sockets.control),
+      clusterOf: clusters.clusterOf,
     },
     {
       socketPath: at(sockets.gateways),
@@ -95,6 +96,7 @@ export const startGatewayRole = async (
   return {
     take: async (next) => {
       await foundation.take(next)
+      clusters.forget()
       gateway.take({ egress: next.egress, bodyBytes: next.proxyBodyLimit })
     },
     close: async () => {

@@ -5,7 +5,7 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import { serveSocket } from '../common/serve-socket.ts'
 import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
-import { isVersioned } from '../control-plane/destinations.ts'
+import { identityCluster, leftBehind } from '../control-plane/destinations.ts'
 import { createDiscovery, type KindStatus, NotTaken, type Question } from '../control-plane/discovery.ts'
 import { type BootstrapOptions, settle } from '../control-plane/options.ts'
 import {
@@ -28,7 +28,7 @@ const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
   KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
 )
 
-/** `PUT /identities/<name>`: a gateway's request for a cluster of that name, which no other kind of cluster has. */
+/** `PUT /identities/<name>`: a gateway's request for the cluster of that identity; the answer names it. */
 const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,100})$`)
 
 export interface Control {
@@ -92,11 +92,7 @@ export const startControl = async (
     const both = overlapping(before, next)
     await discovery.serve(withLeft({ ...before, clusters: both.clusters }), TAKE_MS)
     await discovery.serve(withLeft(both), TAKE_MS)
-    const names = new Set(next.clusters.map(({ name }) => name))
-    leave(
-      before.clusters.filter((cluster) => isVersioned(cluster) && !names.has(cluster.name)),
-      limitMs,
-    )
+    leave(leftBehind(before.clusters, next.clusters), limitMs)
     await discovery.serve(withLeft(next), TAKE_MS)
   }
 
@@ -134,7 +130,7 @@ export const startControl = async (
       if (route === 'POST /reload' && reload !== undefined) return { status: 200, body: await reload() }
       if (identity === undefined) return { status: 404, body: {} }
       await identities.use(parseIdentity(identity, await bodyOf(request)))
-      return { status: 200, body: {} }
+      return { status: 200, body: { cluster: identityCluster(settle(current), identity) } }
     } catch (error) {
       const refused = error instanceof NotTaken && error.refused.length > 0
       return {

@@ -145,11 +145,29 @@ t.test("the key of the edge's certificate is in no file and no dump", async (t) 
 })
 
 t.test('a gateway is given clusters of certificates, and none of another name', async (t) => {
-  const { control } = await start(t)
+  const { control, envoy } = await start(t)
   const put = (name: string) =>
     callSocket('control.sock', 'PUT', `/identities/${name}`, { body: { owner: 'tenant' }, timeoutMs: 10_000 })
   for (const name of ['destination_https', 'destination_https-0123456789ab', 'gateway', 'xdestination_tls_1'])
     t.equal((await put(name)).status, 404, name)
-  t.equal((await put('destination_tls_1')).status, 200)
+  const clusterOf = async (name: string): Promise<string> => {
+    const { status, body } = await put(name)
+    t.equal(status, 200)
+    return JSON.parse(body).cluster
+  }
+  const clusters = async () => envoy.page('/clusters?format=json')
+  const before = await clusterOf('destination_tls_1')
+  t.match(before, /^destination_tls_1-[0-9a-f]{12}$/)
+  t.ok((await clusters()).includes(before))
+  t.not(await clusterOf('destination_tls_2'), before)
+  await control.change((current) => ({ ...current, egress: { ...current.egress, allow: ['10.0.0.0/8'] } }))
+  const after = await clusterOf('destination_tls_1')
+  t.not(after, before, 'of other settings')
+  t.ok((await clusters()).includes(after))
+  t.ok((await clusters()).includes(before), 'the old one waits')
+  await until('what was left goes when no request can be on its way', async () => {
+    const now = await clusters()
+    return !now.includes(before) && now.includes(after)
+  })
   t.ok(control.status().every(({ refused }) => refused === 0))
 })

@@ -74,15 +74,19 @@ const call = (method: string, url: string, headers: Record<string, string>, body
       .on('error', reject)
       .end(body)
   })
-const made = await call(
-  'POST',
-  '/applications',
-  { 'svc-api-key': MANAGEMENT_KEY, 'content-type': 'application/json' },
-  JSON.stringify({ name: 'test', type: 'private', permissions: ['token:use'] }),
-)
-const key = JSON.parse(made.text).key as string
+const make = async (what: string, body: object): Promise<string> => {
+  const headers = { 'svc-api-key': MANAGEMENT_KEY, 'content-type': 'application/json' }
+  return JSON.parse((await call('POST', what, headers, JSON.stringify(body))).text).key
+}
+const key = await make('/applications', { name: 'test', type: 'private', permissions: ['token:use'] })
 const proxy = (destination: { port: number }, name: string, body = 'x') =>
   call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-url': `https://${name}:${destination.port}` }, body)
+const certified = await make('/proxies', {
+  name: 'certified',
+  destination_url: `https://one.test:${one.port}`,
+  destination_tls: { ca: first.pem },
+})
+const throughCertified = () => call('POST', '/proxy', { 'svc-api-key': key, 'svc-proxy-key': certified }, 'x')
 
 /** The certificate that new connections are shown. */
 const shown = () =>
@@ -108,17 +112,15 @@ t.test('nothing fails while settings change, and each change is in force', async
   const failures: string[] = []
   let calls = 0
   let running = true
-  const client = async () => {
+  const client = async (send: () => ReturnType<typeof call>) => {
     while (running) {
-      const { status, text } = await proxy(one, 'one.test').catch((error) => ({
-        status: 0,
-        text: String(error),
-      }))
+      const { status, text } = await send().catch((error) => ({ status: 0, text: String(error) }))
       calls++
       if (status !== 200) failures.push(`${status} ${text}`)
     }
   }
-  const traffic = Promise.all([client(), client(), client()])
+  const plain = () => proxy(one, 'one.test')
+  const traffic = Promise.all([plain, plain, throughCertified, throughCertified].map(client))
 
   writeFileSync(path('ca.pem'), `${first.pem}${second.pem}`)
   const cert = await writeCertificate()
