@@ -21,6 +21,7 @@ export const ERRORS = {
   unsupported_media_type: { status: 415, grpc: 3, title: 'Unsupported media type' },
   unprocessable: { status: 422, grpc: 9, title: 'Unprocessable' },
   rate_limited: { status: 429, grpc: 8, title: 'Too many requests' },
+  headers_too_large: { status: 431, grpc: 8, title: 'Headers too large' },
   internal: { status: 500, grpc: 13, title: 'Internal error' },
   destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
   bad_answer: { status: 502, grpc: 14, title: 'Unusable answer' },

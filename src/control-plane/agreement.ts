@@ -44,6 +44,10 @@ export const IDENTITY_PREFIX = 'destination_tls_'
 /** The five methods that `/proxy` takes (interface "Ephemeral proxy"). */
 export const PROXY_METHODS: readonly string[] = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE']
 
+/** What a request to `/proxy` may have of headers: lines beside those that Envoy and we make, and KiB of them. */
+export const HEADER_LINES = 100
+export const HEADER_KIB = 60
+
 /** Header names of a brand in lower case, as they travel inside Envoy (completions §1). */
 export const brandHeaders = (brand: string) =>
   ({

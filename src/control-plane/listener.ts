@@ -1,5 +1,5 @@
 /** The one port that is reachable: management API and `/proxy` (DESIGN §2). */
-import { brandHeaders, METADATA } from './agreement.ts'
+import { brandHeaders, HEADER_KIB, HEADER_LINES, METADATA } from './agreement.ts'
 import { headerCopies } from './header-copies.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
@@ -133,14 +133,15 @@ const connectionManager = (settings: Settings) => ({
     path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
     server_header_transformation: 'PASS_THROUGH',
     scheme_header_transformation: { match_upstream: true },
-    max_request_headers_kb: 60,
+    // The gateway counts what callers send; Envoy also what code and the gateway make of it, and breaks off above this.
+    max_request_headers_kb: 2 * HEADER_KIB,
     request_headers_timeout: '10s',
     // Routes have a shorter one for all but uploads.
     request_timeout: duration(settings.uploadTimeoutMs),
     stream_idle_timeout: '300s',
     common_http_protocol_options: {
       idle_timeout: '300s',
-      max_headers_count: 100,
+      max_headers_count: 2.5 * HEADER_LINES,
       headers_with_underscores_action: 'ALLOW',
     },
     // Methods that nobody knows are answered by routes, with 405, like those that are known.

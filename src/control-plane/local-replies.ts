@@ -82,11 +82,7 @@ const SHARED: readonly Rule[] = [
     'The request was not complete in time. Send it again, faster.',
   ),
   rule(status('EQ', 413), 'too_large', 'The body is larger than this service takes. Send a smaller one.'),
-  {
-    when: status('EQ', 431),
-    title: 'Headers too large',
-    detail: 'The request has too many or too large headers. Send fewer.',
-  },
+  rule(status('EQ', 431), 'headers_too_large', 'The request has too many or too large headers. Send fewer.'),
   rule(
     status('EQ', 501),
     'malformed',

@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import { brandHeaders, PROXY_METHODS, type Upstream } from '../control-plane/agreement.ts'
 import type { DestinationTls, StoredProxy } from '../sdk/index.ts'
 import { type Destination, type Destinations, joinPath, parseSuffix, type Suffix } from './destination.ts'
-import { asks, type BrandRules, branded, type Head, single } from './headers.ts'
+import { asks, type BrandRules, branded, checkSize, type Head, single } from './headers.ts'
 import type { CallHead, Identity } from './identify.ts'
 
 export interface Acceptance {
@@ -77,6 +77,7 @@ export const acceptHead = async (
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
       allow: PROXY_METHODS,
     })
+  checkSize(head)
   const path = single(head, ':path') ?? ''
   if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(path, brands.keyParameters)

@@ -2,8 +2,14 @@
 import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import { AppError } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
-import { brandHeaders, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../control-plane/agreement.ts'
-import { CONNECTION_COPY } from '../control-plane/header-copies.ts'
+import {
+  brandHeaders,
+  HEADER_KIB,
+  HEADER_LINES,
+  TRACE_ID_LENGTH,
+  TRACE_ID_PATTERN,
+} from '../control-plane/agreement.ts'
+import { CONNECTION_COPY, COPIES } from '../control-plane/header-copies.ts'
 
 /** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
 export type Head = ReadonlyMap<string, readonly string[]>
@@ -79,6 +85,24 @@ export const brandRules = (prefixes: readonly string[]): BrandRules => {
     own: new Set(own),
     keyParameters: [...names.values()].map(({ proxyKey }) => proxyKey),
   }
+}
+
+/** Of a request that Envoy hands on, what its caller may not have sent. */
+const ENVOYS = new Set([...COPIES, CLIENT_ADDRESS_HEADER, 'x-forwarded-proto'])
+
+/** Throws `headers_too_large` for more than a caller may send: what is made of it has to fit into Envoy's bounds. */
+export const checkSize = (head: Head): void => {
+  let lines = 0
+  let bytes = 0
+  for (const [name, values] of head) {
+    if (!name.startsWith(':') && !ENVOYS.has(name)) lines += values.length
+    for (const value of values) bytes += name.length + value.length
+  }
+  if (lines > HEADER_LINES || bytes > HEADER_KIB * 1024)
+    throw new AppError(
+      'headers_too_large',
+      `The request has more than ${HEADER_LINES} lines or ${HEADER_KIB} KiB of headers. Send fewer.`,
+    )
 }
 
 /** The one value of a header; undefined when absent or empty. Throws `malformed` when there are several. */

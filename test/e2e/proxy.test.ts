@@ -261,6 +261,33 @@ t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive
   t.same(unexpected, [])
 })
 
+t.test('100 lines and 60 KiB of headers arrive, more is 431 and arrives nowhere', async (t) => {
+  const lines = (count: number) =>
+    Object.fromEntries(Array.from({ length: count }, (_, index) => [`x-line-${index}`, 'v']))
+  // Beside these: the API key, the destination and what frames the message.
+  for (const body of [undefined, '{"a":"{{ name }}"}']) {
+    const type = body === undefined ? {} : { 'content-type': 'application/json', 'content-length': '18' }
+    const own = 3 + Object.keys(type).length
+    const send = (headers: Record<string, string>) =>
+      world.post('/proxy', {
+        to: world.url(),
+        method: 'PUT',
+        headers: { ...type, ...headers },
+        ...(body === undefined ? {} : { body }),
+      })
+    const most = await send(lines(100 - own))
+    t.equal(most.status, 200, most.text)
+    t.equal(names().filter((name) => name.startsWith('x-line-')).length, 100 - own)
+    const large = await send({ 'x-large': 'v'.repeat(59 * 1024) })
+    t.equal(large.headers['svc-proxy-destination-status'], '431', 'the destination takes less')
+    destination.received.length = 0
+    for (const headers of [lines(101), { 'x-large': 'v'.repeat(60 * 1024) }])
+      t.match(await send(headers), { status: 431, json: { proxy_error: { status: 431 } } })
+    t.equal((await send(lines(300))).status, 431)
+    t.equal(destination.received.length, 0)
+  }
+})
+
 t.test('nothing of the gateway is added to a request', async (t) => {
   await world.post('/proxy', { method: 'GET', to: world.url() })
   t.same([...names()].filter((name) => name !== 'connection').sort(), ['host', 'svc-trace-id'])

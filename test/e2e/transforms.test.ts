@@ -240,6 +240,22 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
+  t.test(
+    `${protocol}: a request transform may add lines to a request that has as many as may come`,
+    async (t) => {
+      const added = code(
+        "for (let i = 0; i < 25; i++) headers['x-added-' + i] = 'v'; headers['x-list'] = Array(4).fill('v'); return { body, headers }",
+      )
+      // One name, so that code sees one.
+      const many = { headers: { ...JSON_TYPE, 'x-many': Array(80).fill('v') }, body: '{"a":1}' }
+      t.equal((await request(added, many)).status, 200)
+      const sent = last().rawHeaders.filter(
+        (name, index) => index % 2 === 0 && /^x-(added|list|many)/.test(name),
+      )
+      t.equal(sent.length, 25 + 4 + 80)
+    },
+  )
+
   t.test(`${protocol}: what code does wrong is a proxy_error, and nothing arrives`, async (t) => {
     const body = { headers: JSON_TYPE, body: '{"a":1}' }
     for (const [name, text, status, detail] of [

@@ -4,6 +4,7 @@ import {
   branded,
   brandOf,
   brandRules,
+  checkSize,
   type Head,
   strippedNames,
   traceIdOf,
@@ -81,5 +82,15 @@ t.test('own, hop-by-hop, nominated and oddly named headers are stripped', (t) =>
     'x-sidevault-connection',
     'x.y',
   ])
+  t.end()
+})
+
+t.test('a caller may send 100 lines, those of Envoy aside, and 60 KiB', (t) => {
+  const lines = (count: number) => Array.from({ length: count }, () => 'v')
+  const envoys = { ':method': 'POST', 'x-sidevault-connection': 'close', 'x-forwarded-proto': 'http' }
+  checkSize(head({ ...envoys, 'x-a': lines(60), 'x-b': lines(40) }))
+  checkSize(head({ 'x-a': 'v'.repeat(60 * 1024 - 3) }))
+  for (const sent of [{ 'x-a': lines(60), 'x-b': lines(41) }, { 'x-a': 'v'.repeat(60 * 1024 - 2) }])
+    t.throws(() => checkSize(head(sent)), { code: 'headers_too_large', status: 431 })
   t.end()
 })

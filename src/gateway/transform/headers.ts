@@ -10,7 +10,7 @@ const NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/
 /** Bytes one to one as characters, as Node has them too. */
 const VALUE = /^[\t\u0020-\u007e\u0080-\u00ff]*$/
 
-const MOST_NAMES = 100
+const MOST_LINES = 100
 const MOST_CHARACTERS = 32_768
 
 /**
@@ -62,6 +62,7 @@ export const readHeaders = (
   if (!isObject(returned)) return undefined
   const headers = new Map<string, readonly string[]>()
   let characters = 0
+  let count = 0
   for (const [given, value] of Object.entries(returned)) {
     const name = given.toLowerCase()
     if (hidden(name)) continue
@@ -70,7 +71,8 @@ export const readHeaders = (
     if (lines.length > 0) headers.set(name, lines)
     else headers.delete(name)
     for (const line of lines) characters += name.length + line.length
-    if (headers.size > MOST_NAMES || characters > MOST_CHARACTERS) return undefined
+    count += lines.length
+    if (count > MOST_LINES || characters > MOST_CHARACTERS) return undefined
   }
   return headers
 }

@@ -99,6 +99,7 @@ t.test('what HTTP does not allow is refused, and so is too much', async (t) => {
     { a: { b: 1 } },
     { a: [['1']] },
     { a: 'x'.repeat(32_769) },
+    { a: Array.from({ length: 101 }, () => '1') },
     Object.fromEntries(Array.from({ length: 101 }, (_, index) => [`x-${index}`, '1'])),
   ])
     t.equal(readHeaders(returned, hidden), undefined, JSON.stringify(returned)?.slice(0, 40))
