@@ -8,6 +8,7 @@ import {
   newId,
   offsetPage,
   offsetQuery,
+  pageOf,
   Type,
 } from 'sidevault/sdk'
 import { isPassport } from './passport.ts'
@@ -93,10 +94,11 @@ export const checkOperations = (kernel: Kernel, graceDays: number) => {
       audit: 'none',
       input: Type.Object({ ...offsetQuery, token_id: Type.Optional(Type.String({ field: 3 })) }),
       output: listOf(CheckOutput),
-      run: async ({ page = 1, size = 20, token_id }, call) => {
+      run: async ({ token_id, ...input }, call) => {
+        const page = pageOf(input)
         const where = token_id === undefined ? {} : { where: { token_id } }
-        const { items, total } = await checks.find(call.caller.tenantId, { page, size, ...where })
-        return offsetPage(items.map(shown), total, page, size)
+        const { items, total } = await checks.find(call.caller.tenantId, { ...page, ...where })
+        return offsetPage(items.map(shown), total, page)
       },
     }),
   ]

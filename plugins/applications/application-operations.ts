@@ -3,20 +3,22 @@ import {
   AppError,
   type Call,
   defineOperation,
+  EntityId,
   invalid,
   type Kernel,
   listOf,
   Nothing,
   offsetPage,
   offsetQuery,
-  PAGE_SIZE,
+  pageOf,
+  texts,
 } from '#sdk'
 import { applicationAnswer } from './answers.ts'
 import type { Change, Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
 import { checkGrants } from './grants.ts'
-import { ApplicationCreate, ApplicationId, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
+import { ApplicationCreate, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
 
 /** Who makes a change, and when. */
 export const changeOf = (call: Call): Change => ({
@@ -24,8 +26,6 @@ export const changeOf = (call: Call): Change => ({
   actorId: call.caller.actorId,
   now: call.now,
 })
-
-const strings = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
 
 /** Calls on applications (completions §4). */
 export const applicationOperations = (kernel: Kernel, directory: Directory) => [
@@ -59,21 +59,19 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     summary: 'List applications',
     permission: 'application:read',
     audit: 'none',
-    input: Type.Object({ ...offsetQuery, id: strings(3), type: strings(4) }),
+    input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4) }),
     output: listOf(ApplicationOutput),
     examples: examples.list,
     run: async (input, call) => {
       const { tenantId } = call.caller
-      const page = input.page ?? 1
-      const size = input.size ?? PAGE_SIZE.default
+      const page = pageOf(input)
       const found = await directory.applications().find(tenantId, {
-        page,
-        size,
+        ...page,
         ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { where: { type: input.type } } : {}),
       })
       const answers = found.items.map((application) => applicationAnswer(tenantId, application))
-      return offsetPage(answers, found.total, page, size)
+      return offsetPage(answers, found.total, page)
     },
   }),
   defineOperation({
@@ -97,7 +95,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     summary: 'Get an application',
     permission: 'application:read',
     audit: 'none',
-    input: ApplicationId,
+    input: EntityId,
     output: ApplicationOutput,
     examples: examples.get,
     run: async ({ id }, { caller }) =>
@@ -127,7 +125,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     summary: 'Delete an application and its keys',
     permission: 'application:delete',
     audit: { entity: 'application', verb: 'delete' },
-    input: ApplicationId,
+    input: EntityId,
     output: Nothing,
     status: 204,
     examples: examples.remove,
@@ -142,7 +140,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     summary: 'Replace the only key of an application by a new one',
     permission: 'application:update',
     audit: { entity: 'application', verb: 'update', message: 'Application key regenerated' },
-    input: ApplicationId,
+    input: EntityId,
     output: ApplicationOutput,
     errors: ['unprocessable'],
     examples: examples.regenerate,

@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { changeMembers } from '#sdk'
 import { ApplicationTypes, StoredRule } from './schemas.ts'
 
 /** An application as it is stored; times in ms since the epoch. */
@@ -13,10 +14,7 @@ export const Applications = {
     /** How many keys it ever had: the version of the next one is one more. */
     keys_made: Type.Integer(),
     expires_at: Type.Optional(Type.Integer()),
-    created_by: Type.String(),
-    created_at: Type.Integer(),
-    modified_by: Type.Optional(Type.String()),
-    modified_at: Type.Optional(Type.Integer()),
+    ...changeMembers,
   }),
   indexes: ['type'],
 } as const

@@ -1,5 +1,11 @@
 import type { Static } from 'typebox'
-import { type ApplicationType, invalid, type PermissionInfo, unknownPermission } from '#sdk'
+import {
+  type ApplicationType,
+  type FieldFault,
+  type PermissionInfo,
+  refuseAny,
+  unknownPermission,
+} from '#sdk'
 import type { RuleInput, StoredRule } from './schemas.ts'
 
 type Rule = Static<typeof StoredRule>
@@ -51,24 +57,28 @@ export const checkGrants = (
 ): { permissions: string[]; rules: Rule[] } => {
   const permissions = [...new Set(input.permissions ?? [])]
   const rules = input.rules ?? []
-  const errors: Record<string, string[]> = {}
-  const fault = (path: string, message: string | undefined) => {
-    if (message !== undefined) errors[path] = [...(errors[path] ?? []), message]
-  }
-
+  const faults: FieldFault[] = permissions.map((permission) => [
+    'permissions',
+    refusal(permission, type, known),
+  ])
   if (permissions.length === 0 && rules.length === 0)
-    fault('permissions', 'must not be empty when there are no rules: name at least one permission or rule')
-  for (const permission of permissions) fault('permissions', refusal(permission, type, known))
+    faults.push([
+      'permissions',
+      'must not be empty when there are no rules: name at least one permission or rule',
+    ])
   if (type === 'management' && rules.length > 0)
-    fault('rules', 'are for public and private applications; management applications have permissions only')
+    faults.push([
+      'rules',
+      'are for public and private applications; management applications have permissions only',
+    ])
   else
     for (const [index, rule] of rules.entries()) {
-      for (const [member, message] of ruleFaults(rule, index, rules))
-        fault(`rules[${index}].${member}`, message)
+      const at = `rules[${index}]`
+      for (const [member, sentence] of ruleFaults(rule, index, rules))
+        faults.push([`${at}.${member}`, sentence])
       for (const permission of rule.permissions)
-        fault(`rules[${index}].permissions`, refusal(permission, type, known))
+        faults.push([`${at}.permissions`, refusal(permission, type, known)])
     }
-
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  refuseAny(faults)
   return { permissions, rules: rules.map(stored) }
 }

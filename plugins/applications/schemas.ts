@@ -54,8 +54,6 @@ export const ApplicationUpdate = Type.Object({
   rules,
 })
 
-export const ApplicationId = Type.Object({ id: Type.String({ field: 1 }) })
-
 export const ApplicationOutput = Type.Object(
   {
     id: Type.String({ field: 1 }),

@@ -1,11 +1,5 @@
 import { type Static, Type } from 'typebox'
-
-const changes = {
-  created_by: Type.String(),
-  created_at: Type.Integer(),
-  modified_by: Type.Optional(Type.String()),
-  modified_at: Type.Optional(Type.Integer()),
-}
+import { changeMembers } from '#sdk'
 
 /** A member besides the tenant's owner; times in ms since the epoch. */
 export const Members = {
@@ -15,7 +9,7 @@ export const Members = {
     role: Type.String(),
     user_id: Type.String(),
     email: Type.Optional(Type.String()),
-    ...changes,
+    ...changeMembers,
   }),
   sealed: ['email'],
 } as const
@@ -27,7 +21,7 @@ export const Invitations = {
     email: Type.String(),
     role: Type.String(),
     expires_at: Type.Integer(),
-    ...changes,
+    ...changeMembers,
   }),
   sealed: ['email'],
 } as const

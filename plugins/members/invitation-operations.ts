@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import {
   defineOperation,
+  EntityId,
   type Kernel,
   listOf,
   Nothing,
@@ -8,11 +9,11 @@ import {
   noSuch,
   offsetPage,
   offsetQuery,
-  PAGE_SIZE,
+  pageOf,
 } from '#sdk'
 import { type InvitationRecord, Invitations } from './collections.ts'
 import * as examples from './examples.ts'
-import { EntityId, InvitationInput, InvitationOutput, invitationOutput } from './schemas.ts'
+import { InvitationInput, InvitationOutput, invitationOutput } from './schemas.ts'
 
 /** How long an invitation is open (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
@@ -67,11 +68,10 @@ export const invitationOperations = (kernel: Kernel) => {
       output: listOf(InvitationOutput),
       examples: examples.listInvitations,
       run: async (input, { caller, now }) => {
-        const page = input.page ?? 1
-        const size = input.size ?? PAGE_SIZE.default
-        const found = await invitations().find(caller.tenantId, { page, size })
+        const page = pageOf(input)
+        const found = await invitations().find(caller.tenantId, page)
         const shown = found.items.map((invitation) => invitationOutput(caller.tenantId, invitation, now))
-        return offsetPage(shown, found.total, page, size)
+        return offsetPage(shown, found.total, page)
       },
     }),
     defineOperation({

@@ -2,18 +2,19 @@ import { Type } from 'typebox'
 import {
   AppError,
   defineOperation,
+  EntityId,
   type Kernel,
   listOf,
   Nothing,
   noSuch,
   offsetPage,
   offsetQuery,
-  PAGE_SIZE,
+  pageOf,
   type Tenant,
 } from '#sdk'
 import { Members } from './collections.ts'
 import * as examples from './examples.ts'
-import { EntityId, MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
+import { MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
 
 const noMember = (id: string) => noSuch('Member', id)
 
@@ -43,15 +44,14 @@ export const memberOperations = (kernel: Kernel) => {
       examples: examples.listMembers,
       run: async (input, { caller }) => {
         const { tenantId } = caller
-        const page = input.page ?? 1
-        const size = input.size ?? PAGE_SIZE.default
+        const asked = pageOf(input)
         const tenant = await tenantOf(tenantId)
-        const found = await members().find(tenantId, { page, size })
+        const found = await members().find(tenantId, asked)
         const shown = found.items.map((member) => memberOutput(tenantId, member))
         // The owner was there first, and so comes last.
-        const place = found.total - (page - 1) * size
-        if (place >= 0 && place < size) shown.push(ownerOutput(tenant))
-        return offsetPage(shown, found.total + 1, page, size)
+        const place = found.total - (asked.page - 1) * asked.size
+        if (place >= 0 && place < asked.size) shown.push(ownerOutput(tenant))
+        return offsetPage(shown, found.total + 1, asked)
       },
     }),
     defineOperation({

@@ -7,8 +7,6 @@ export const OWNER = 'OWNER'
 
 const role = Type.String({ pattern: '^(?!OWNER$)[A-Z][A-Z_]{0,49}$', description: 'E.g. ADMIN.' })
 
-export const EntityId = Type.Object({ id: Type.String({ field: 1 }) })
-
 export const MemberUpdate = Type.Object({
   id: Type.String({ field: 1 }),
   role: Type.String({ ...role, field: 2 }),

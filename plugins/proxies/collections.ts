@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { changeMembers } from '#sdk'
 import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })
@@ -23,10 +24,7 @@ export const Proxies = {
     destination_tls: Type.Optional(StoredTls),
     request_reactor_id: Type.Optional(Type.String()),
     response_reactor_id: Type.Optional(Type.String()),
-    created_by: Type.String(),
-    created_at: Type.Integer(),
-    modified_by: Type.Optional(Type.String()),
-    modified_at: Type.Optional(Type.Integer()),
+    ...changeMembers,
   }),
   lookups: ['key_hash'],
   sealed: [

@@ -4,14 +4,15 @@ import {
   type CodeWarning,
   createTurns,
   defineOperation,
+  EntityId,
   type Kernel,
   listOf,
   Nothing,
+  namedPage,
+  namedQuery,
   newId,
   noSuch,
   offsetPage,
-  offsetQuery,
-  PAGE_SIZE,
   patchedInput,
   randomBase58,
   Secret,
@@ -20,7 +21,7 @@ import {
 import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'
 import { inputOf, parseProxy } from './input.ts'
-import { ProxyId, ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
+import { ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from './schemas.ts'
 
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
@@ -96,24 +97,14 @@ export const proxyOperations = (kernel: Kernel) => {
       summary: 'List proxies',
       permission: 'proxy:read',
       audit: 'none',
-      input: Type.Object({
-        ...offsetQuery,
-        id: Type.Optional(Type.Array(Type.String(), { field: 3 })),
-        name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
-      }),
+      input: Type.Object(namedQuery),
       output: listOf(ProxyOutput),
       examples: examples.list,
       run: async (input, { caller }) => {
-        const page = input.page ?? 1
-        const size = input.size ?? PAGE_SIZE.default
-        const found = await proxies().find(caller.tenantId, {
-          page,
-          size,
-          ...(input.id?.length ? { ids: input.id } : {}),
-          ...(input.name ? { name: input.name } : {}),
-        })
+        const page = namedPage(input)
+        const found = await proxies().find(caller.tenantId, page)
         const shown = found.items.map((proxy) => proxyOutput(caller.tenantId, proxy))
-        return offsetPage(shown, found.total, page, size)
+        return offsetPage(shown, found.total, page)
       },
     }),
     defineOperation({
@@ -122,7 +113,7 @@ export const proxyOperations = (kernel: Kernel) => {
       summary: 'Get a proxy',
       permission: 'proxy:read',
       audit: 'none',
-      input: ProxyId,
+      input: EntityId,
       output: ProxyOutput,
       examples: examples.get,
       run: async ({ id }, { caller }) => {
@@ -169,7 +160,7 @@ export const proxyOperations = (kernel: Kernel) => {
       summary: 'Delete a proxy',
       permission: 'proxy:delete',
       audit: { entity: 'proxy', verb: 'delete' },
-      input: ProxyId,
+      input: EntityId,
       output: Nothing,
       status: 204,
       examples: examples.remove,

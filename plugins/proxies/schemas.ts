@@ -54,8 +54,6 @@ export const ProxyPatch = Type.Object({
   ...optional,
 })
 
-export const ProxyId = Type.Object({ id: Type.String({ field: 1 }) })
-
 const transform = (number: number) =>
   Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { title: 'ProxyTransform', field: number }))
 

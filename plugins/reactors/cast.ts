@@ -1,4 +1,4 @@
-import { invalid, isObject, type Json, type Static } from '#sdk'
+import { type FieldFault, invalid, isObject, type Json, refuseAny, type Static } from '#sdk'
 import type { Elements, ElementType, Parameters } from './elements.ts'
 
 type Members = Record<string, unknown>
@@ -48,7 +48,7 @@ export const castArguments = (parameters: Static<typeof Parameters>, args: Json)
   if (parameters.length === 0) return args
   if (!isObject(args)) throw invalid({ args: ['must be an object: the formula has request parameters'] })
   const result: Members = { ...args }
-  const errors: Record<string, string[]> = {}
+  const faults: FieldFault[] = []
   for (const { name, type, optional } of parameters) {
     const parts = name.split('.')
     const last = parts.at(-1)!
@@ -56,15 +56,15 @@ export const castArguments = (parameters: Static<typeof Parameters>, args: Json)
     if (flat !== undefined) delete result[name]
     const parent = parentOf(result, parts.slice(0, -1))
     const value = flat ?? (parent && Object.hasOwn(parent, last) ? parent[last] : undefined)
-    if (parent === undefined) errors[`args.${name}`] = ['must lie in an object']
+    if (parent === undefined) faults.push([`args.${name}`, 'must lie in an object'])
     else if (value === undefined || value === null) {
-      if (!optional) errors[`args.${name}`] = ['is required by the formula']
+      if (!optional) faults.push([`args.${name}`, 'is required by the formula'])
     } else {
       const typed = cast(value, type)
-      if (typed === undefined) errors[`args.${name}`] = [`must be ${kindOf(type)}`]
+      if (typed === undefined) faults.push([`args.${name}`, `must be ${kindOf(type)}`])
       else parent[last] = typed
     }
   }
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  refuseAny(faults)
   return result as Json
 }

@@ -1,12 +1,6 @@
 import { type Static, Type } from 'typebox'
+import { changeMembers } from '#sdk'
 import { Elements, Parameters } from './elements.ts'
-
-const changes = {
-  created_by: Type.String(),
-  created_at: Type.Integer(),
-  modified_by: Type.Optional(Type.String()),
-  modified_at: Type.Optional(Type.Integer()),
-}
 
 /** A formula as it is stored; times in ms since the epoch. */
 export const Formulas = {
@@ -21,7 +15,7 @@ export const Formulas = {
     code: Type.String(),
     configuration: Elements,
     request_parameters: Parameters,
-    ...changes,
+    ...changeMembers,
   }),
   sealed: ['code'],
 } as const
@@ -38,7 +32,7 @@ export const Reactors = {
     configuration: Type.Record(Type.String(), Type.Unknown()),
     /** Key that its callbacks are signed with. */
     callback_key: Type.String(),
-    ...changes,
+    ...changeMembers,
   }),
   indexes: ['formula_id'],
   sealed: ['code', 'configuration', 'callback_key'],

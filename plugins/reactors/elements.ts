@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { orNull } from '#sdk'
+import { type FieldFault, orNull } from '#sdk'
 
 /** Elements of a list (completions §11). */
 const MAX_ELEMENTS = 25
@@ -42,39 +42,37 @@ export const Parameters = Type.Array(Parameter)
 
 export type ElementType = Static<typeof Element>['type']
 
-type Faults = [path: string, message: string][]
-
-const twice = (path: string, names: readonly string[]): Faults =>
-  names.flatMap(
-    (name, index): Faults =>
-      names.indexOf(name) < index ? [[`${path}[${index}].name`, 'must not be that of another element']] : [],
-  )
+const twice = (path: string, elements: readonly { readonly name: string }[]): FieldFault[] =>
+  elements.map(({ name }, index) => [
+    `${path}[${index}].name`,
+    elements.findIndex((other) => other.name === name) < index
+      ? 'must not be that of another element'
+      : undefined,
+  ])
 
 /** What a schema cannot say of configuration elements. */
-export const elementFaults = (elements: readonly Static<typeof ElementInput>[]): Faults => [
-  ...twice(
-    'configuration',
-    elements.map(({ name }) => name),
-  ),
-  ...elements.flatMap(
-    ({ name }, index): Faults =>
-      name.includes('.')
-        ? [[`configuration[${index}].name`, 'must not hold a dot: configuration is not nested']]
-        : [],
+export const elementFaults = (elements: readonly Static<typeof ElementInput>[]): readonly FieldFault[] => [
+  ...twice('configuration', elements),
+  ...elements.map(
+    ({ name }, index): FieldFault => [
+      `configuration[${index}].name`,
+      name.includes('.') ? 'must not hold a dot: configuration is not nested' : undefined,
+    ],
   ),
 ]
 
 /** What a schema cannot say of request parameters. */
-export const parameterFaults = (parameters: readonly Static<typeof ParameterInput>[]): Faults => [
-  ...twice(
-    'request_parameters',
-    parameters.map(({ name }) => name),
-  ),
-  ...parameters.flatMap(
-    ({ name }, index): Faults =>
+export const parameterFaults = (
+  parameters: readonly Static<typeof ParameterInput>[],
+): readonly FieldFault[] => [
+  ...twice('request_parameters', parameters),
+  ...parameters.map(
+    ({ name }, index): FieldFault => [
+      `request_parameters[${index}].name`,
       name.split('.').some((part) => part === '' || part === '__proto__')
-        ? [[`request_parameters[${index}].name`, 'must be a name, or names joined by single dots']]
-        : [],
+        ? 'must be a name, or names joined by single dots'
+        : undefined,
+    ],
   ),
 ]
 

@@ -4,21 +4,22 @@ import {
   type CodeWarning,
   codeWarnings,
   defineOperation,
-  invalid,
+  EntityId,
   type Kernel,
   listOf,
   Nothing,
+  namedPage,
   newId,
   offsetPage,
   offsetQuery,
-  PAGE_SIZE,
+  refuseAny,
   untilSettled,
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import { elementFaults, parameterFaults, storedElements, storedParameters } from './elements.ts'
 import * as examples from './examples.ts'
 import { noFormula } from './faults.ts'
-import { EntityId, FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
+import { FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 
 type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'>
 
@@ -30,10 +31,7 @@ const parse = async (
 ): Promise<{ readonly members: Members; readonly warnings: CodeWarning[] }> => {
   const configuration = input.configuration ?? []
   const parameters = input.request_parameters ?? []
-  const errors: Record<string, string[]> = {}
-  for (const [path, message] of [...elementFaults(configuration), ...parameterFaults(parameters)])
-    errors[path] = [...(errors[path] ?? []), message]
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  refuseAny([...elementFaults(configuration), ...parameterFaults(parameters)])
   return {
     members: {
       name: input.name,
@@ -86,19 +84,10 @@ export const formulaOperations = (kernel: Kernel) => {
       output: listOf(FormulaOutput),
       examples: examples.listFormulas,
       run: async (input, { caller }) => {
-        const page = input.page ?? 1
-        const size = input.size ?? PAGE_SIZE.default
-        const found = await formulas().find(caller.tenantId, {
-          page,
-          size,
-          ...(input.name ? { name: input.name } : {}),
-        })
-        return offsetPage(
-          found.items.map((formula) => formulaOutput(formula)),
-          found.total,
-          page,
-          size,
-        )
+        const page = namedPage(input)
+        const found = await formulas().find(caller.tenantId, page)
+        const shown = found.items.map((formula) => formulaOutput(formula))
+        return offsetPage(shown, found.total, page)
       },
     }),
     defineOperation({

@@ -1,5 +1,13 @@
 import type { Static } from 'typebox'
-import { type CodeWarning, checkApplication, codeWarnings, invalid, type Kernel, type Mutation } from '#sdk'
+import {
+  type CodeWarning,
+  checkApplication,
+  codeWarnings,
+  invalid,
+  type Kernel,
+  type Mutation,
+  refuseAny,
+} from '#sdk'
 import { Formulas, type ReactorRecord } from './collections.ts'
 import type { ElementType } from './elements.ts'
 import type { ReactorInput } from './schemas.ts'
@@ -55,13 +63,12 @@ export const parseReactor = async (
   const formulas = kernel.records(Formulas)
   const found = await formulas.read(tenantId, formula.id)
   if (found === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
-  const errors: Record<string, string[]> = {}
-  for (const { name: element, type } of found.record.configuration) {
-    const value = Object.hasOwn(configuration, element) ? configuration[element] : undefined
-    const message = fault(value, type)
-    if (message !== undefined) errors[`configuration.${element}`] = [message]
-  }
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  refuseAny(
+    found.record.configuration.map(({ name: element, type }) => [
+      `configuration.${element}`,
+      fault(Object.hasOwn(configuration, element) ? configuration[element] : undefined, type),
+    ]),
+  )
   return {
     members: { ...members, formula_id: formula.id },
     warnings: [],

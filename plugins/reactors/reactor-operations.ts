@@ -4,13 +4,14 @@ import {
   type CodeWarning,
   createTurns,
   defineOperation,
+  EntityId,
   type Kernel,
   listOf,
   Nothing,
+  namedPage,
+  namedQuery,
   newId,
   offsetPage,
-  offsetQuery,
-  PAGE_SIZE,
   patchedInput,
   randomBase58,
   untilSettled,
@@ -19,14 +20,7 @@ import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
 import { noReactor } from './faults.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
-import {
-  EntityId,
-  ReactorInput,
-  ReactorOutput,
-  ReactorPatch,
-  ReactorUpdate,
-  reactorOutput,
-} from './schemas.ts'
+import { ReactorInput, ReactorOutput, ReactorPatch, ReactorUpdate, reactorOutput } from './schemas.ts'
 
 /** Characters of the key that callbacks are signed with. */
 const KEY_LENGTH = 43
@@ -112,24 +106,14 @@ export const reactorOperations = (kernel: Kernel) => {
       summary: 'List reactors',
       permission: 'reactor:read',
       audit: 'none',
-      input: Type.Object({
-        ...offsetQuery,
-        id: Type.Optional(Type.Array(Type.String(), { field: 3 })),
-        name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
-      }),
+      input: Type.Object(namedQuery),
       output: listOf(ReactorOutput),
       examples: examples.list,
       run: async (input, { caller }) => {
-        const page = input.page ?? 1
-        const size = input.size ?? PAGE_SIZE.default
-        const found = await reactors().find(caller.tenantId, {
-          page,
-          size,
-          ...(input.id?.length ? { ids: input.id } : {}),
-          ...(input.name ? { name: input.name } : {}),
-        })
+        const page = namedPage(input)
+        const found = await reactors().find(caller.tenantId, page)
         const items = await Promise.all(found.items.map((reactor) => shown(caller.tenantId, reactor)))
-        return offsetPage(items, found.total, page, size)
+        return offsetPage(items, found.total, page)
       },
     }),
     defineOperation({

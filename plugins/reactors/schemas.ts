@@ -37,8 +37,6 @@ const id = Type.String({ field: 100 })
 
 export const FormulaUpdate = Type.Object({ id, ...FormulaInput.properties })
 
-export const EntityId = Type.Object({ id: Type.String({ field: 1 }) })
-
 const time = (number: number) => Type.Optional(Type.String({ format: 'date-time', field: number }))
 const text = (number: number) => Type.Optional(Type.String({ field: number }))
 

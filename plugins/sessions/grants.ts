@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type Grants, invalid, type PermissionInfo, unknownPermission } from '#sdk'
+import { type FieldFault, type Grants, type PermissionInfo, refuseAny, unknownPermission } from '#sdk'
 import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
 
 type Sent = Static<typeof RuleInput>
@@ -49,19 +49,18 @@ export const parseGrants = (
 ): { permissions: string[]; rules: Stored[] } & Grants => {
   const permissions = [...new Set(input.permissions ?? [])]
   const rules = input.rules ?? []
-  const errors: Record<string, string[]> = {}
-  const fault = (path: string, message: string | undefined) => {
-    if (message !== undefined) errors[path] = [...(errors[path] ?? []), message]
-  }
+  const faults: FieldFault[] = permissions.map((permission) => ['permissions', refusal(permission, known)])
   if (permissions.length === 0 && rules.length === 0)
-    fault('permissions', 'must not be empty when there are no rules: name at least one permission or rule')
-  for (const permission of permissions) fault('permissions', refusal(permission, known))
+    faults.push([
+      'permissions',
+      'must not be empty when there are no rules: name at least one permission or rule',
+    ])
   for (const [index, rule] of rules.entries()) {
-    for (const [member, message] of ruleFaults(rule, index, rules))
-      fault(`rules[${index}].${member}`, message)
-    for (const permission of rule.permissions)
-      fault(`rules[${index}].permissions`, refusal(permission, known))
+    const at = `rules[${index}]`
+    for (const [member, sentence] of ruleFaults(rule, index, rules))
+      faults.push([`${at}.${member}`, sentence])
+    for (const permission of rule.permissions) faults.push([`${at}.permissions`, refusal(permission, known)])
   }
-  if (Object.keys(errors).length > 0) throw invalid(errors)
+  refuseAny(faults)
   return { permissions, rules: rules.map(stored) }
 }

@@ -6,8 +6,9 @@ import {
   Nothing,
   offsetPage,
   offsetQuery,
-  PAGE_SIZE,
+  pageOf,
   type TokenInput,
+  texts,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
@@ -18,8 +19,6 @@ const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
 
 /** What the record of an association names: its parent. */
 const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
-
-const names = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
 
 /** Calls on parents and children (interface, "Token associations"). */
 export const associationOperations = (kernel: Kernel) => [
@@ -81,19 +80,22 @@ export const associationOperations = (kernel: Kernel) => [
     summary: 'List the children of a token',
     permission: 'token:read',
     audit: 'none',
-    input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), parent_id }),
+    input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4), parent_id }),
     output: listOf(TokenOutput),
     examples: examples.listChildren,
     run: async (input, call) => {
-      const page = input.page ?? 1
-      const size = input.size ?? PAGE_SIZE.default
+      const page = pageOf(input)
       const filter = {
         ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { types: input.type } : {}),
       }
-      const request = { kind: 'offset', page, size } as const
-      const found = await kernel.vault.children(input.parent_id, filter, request, contextOf(call))
-      return offsetPage(found.data, found.total, page, size)
+      const found = await kernel.vault.children(
+        input.parent_id,
+        filter,
+        { kind: 'offset', ...page },
+        contextOf(call),
+      )
+      return offsetPage(found.data, found.total, page)
     },
   }),
 ]

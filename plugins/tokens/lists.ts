@@ -10,14 +10,14 @@ import {
   offsetQuery,
   orNull,
   PAGE_SIZE,
+  pageOf,
   type TokenFilter,
   type TokenPermission,
+  texts,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'
-
-const names = (field: number) => Type.Optional(Type.Array(Type.String(), { field }))
 
 /** Written `metadata.color=red`, `metadata[color]=red` or `metadata={"color":"red"}` in a query (completions §3). */
 const metadata = Type.Optional(Type.Record(Type.String(), Type.String(), { field: 5 }))
@@ -45,10 +45,9 @@ const listings = (kernel: Kernel) => ({
     call: Call,
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
-    const page = input.page ?? 1
-    const size = input.size ?? PAGE_SIZE.default
-    const found = await kernel.vault.list(filter, { kind: 'offset', page, size }, contextOf(call), permission)
-    return offsetPage(found.data, found.total, page, size)
+    const page = pageOf(input)
+    const found = await kernel.vault.list(filter, { kind: 'offset', ...page }, contextOf(call), permission)
+    return offsetPage(found.data, found.total, page)
   },
   cursor: async (
     filter: TokenFilter,
@@ -84,7 +83,7 @@ export const listOperations = (kernel: Kernel) => {
       summary: 'List tokens by page number',
       permission: 'token:read',
       audit: 'none',
-      input: Type.Object({ ...offsetQuery, id: names(3), type: names(4), metadata }),
+      input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4), metadata }),
       output: TokenList,
       examples: examples.list,
       run: (input, call) =>
@@ -103,10 +102,10 @@ export const listOperations = (kernel: Kernel) => {
       audit: 'none',
       input: Type.Object({
         ...cursorQuery,
-        container: names(3),
-        type: names(4),
+        container: texts(3),
+        type: texts(4),
         metadata,
-        fingerprint: names(6),
+        fingerprint: texts(6),
       }),
       output: TokenList,
       examples: examples.listByCursor,

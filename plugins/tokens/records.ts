@@ -1,7 +1,7 @@
-import { defineOperation, type Kernel, Nothing, type TokenInput, type TokenPatch } from '#sdk'
+import { defineOperation, EntityId, type Kernel, Nothing, type TokenInput, type TokenPatch } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
-import { TokenCreate, TokenId, TokenOutput, TokenPatchInput } from './schemas.ts'
+import { TokenCreate, TokenOutput, TokenPatchInput } from './schemas.ts'
 
 /** Calls on one token. */
 export const recordOperations = (kernel: Kernel) => [
@@ -27,7 +27,7 @@ export const recordOperations = (kernel: Kernel) => [
     summary: 'Get a token',
     permission: 'token:read',
     audit: 'none',
-    input: TokenId,
+    input: EntityId,
     output: TokenOutput,
     examples: examples.get,
     run: ({ id }, call) => kernel.vault.get(id, contextOf(call)),
@@ -53,7 +53,7 @@ export const recordOperations = (kernel: Kernel) => [
     summary: 'Delete a token and its data for good',
     permission: 'token:delete',
     audit: 'none',
-    input: TokenId,
+    input: EntityId,
     output: Nothing,
     status: 204,
     examples: examples.remove,

@@ -37,8 +37,6 @@ export const TokenPatchInput = Type.Object({
   ...shared,
 })
 
-export const TokenId = Type.Object({ id: Type.String({ field: 1 }) })
-
 /** A token as one caller sees it: `data` follows the disclosure, `mask` is the stored expression. */
 export const TokenOutput = Type.Unsafe<Token>(
   Type.Object(

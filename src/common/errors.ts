@@ -122,3 +122,14 @@ export const invalid = (
   errors: FieldErrors,
   detail = 'One or more members of the request are not valid; see "errors".',
 ): AppError => new AppError('invalid', detail, { errors })
+
+/** What is wrong at a property path; undefined: nothing. */
+export type FieldFault = readonly [path: string, sentence: string | undefined]
+
+/** Throws `invalid` with all faults, unless there are none. */
+export const refuseAny = (faults: readonly FieldFault[]): void => {
+  const errors: Record<string, string[]> = {}
+  for (const [path, sentence] of faults)
+    if (sentence !== undefined) errors[path] = [...(errors[path] ?? []), sentence]
+  if (Object.keys(errors).length > 0) throw invalid(errors)
+}

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { invalid } from '../common/errors.ts'
+import { refuseAny } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 
 /** Characters of code that a proxy, formula or reactor may hold (completions §11). */
@@ -97,10 +97,9 @@ export const codeWarnings = async (
     }),
   )
   const warnings = found.flat()
-  if (warnings.length === 0 || (await kernel.tenants.get(tenantId))?.settings.strict_code !== 'true')
-    return warnings
-  const errors: Record<string, string[]> = {}
-  for (const { path, line, column, message } of warnings)
-    errors[path] = [...(errors[path] ?? []), `line ${line}, column ${column}: ${message}`]
-  throw invalid(errors)
+  if (warnings.length > 0 && (await kernel.tenants.get(tenantId))?.settings.strict_code === 'true')
+    refuseAny(
+      warnings.map(({ path, line, column, message }) => [path, `line ${line}, column ${column}: ${message}`]),
+    )
+  return warnings
 }

@@ -13,7 +13,7 @@ export {
   plainKey,
 } from '../common/certificates.ts'
 export { isoTime, parseIsoTime } from '../common/clock.ts'
-export { AppError, invalid } from '../common/errors.ts'
+export { AppError, type FieldFault, invalid, refuseAny } from '../common/errors.ts'
 export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
 export { isObject, mergePatch } from '../common/json.ts'

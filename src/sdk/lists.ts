@@ -23,6 +23,28 @@ export const cursorQuery = {
   size,
 }
 
+/** A query member that may be sent several times, each time with one text. */
+export const texts = (number: number) => Type.Optional(Type.Array(Type.String(), { field: number }))
+
+/** Query members of an offset list of entities with a name; fields 1 to 4 of its input. */
+export const namedQuery = {
+  ...offsetQuery,
+  id: texts(3),
+  name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
+}
+
+/** What such a query asks of a collection; members that are empty filter nothing. */
+export const namedPage = (input: {
+  readonly page?: number | undefined
+  readonly size?: number | undefined
+  readonly id?: readonly string[] | undefined
+  readonly name?: string | undefined
+}) => ({
+  ...pageOf(input),
+  ...(input.id?.length ? { ids: input.id } : {}),
+  ...(input.name ? { name: input.name } : {}),
+})
+
 /** The Pagination object of both kinds of list; a cursor list has no `page_number`, its last page no `next`. */
 export const Pagination = Type.Object(
   {
@@ -45,8 +67,18 @@ export const listOf = <T extends TSchema & { readonly title?: string }>(item: T)
     item.title === undefined ? {} : { title: `${item.title}List` },
   )
 
+/** The page of an offset list that was asked for; from 1. */
+export const pageOf = (input: {
+  readonly page?: number | null | undefined
+  readonly size?: number | null | undefined
+}) => ({ page: input.page ?? 1, size: input.size ?? PAGE_SIZE.default })
+
 /** One page of an offset list as it is answered. */
-export const offsetPage = <T>(data: readonly T[], total: number, page: number, size: number) => ({
+export const offsetPage = <T>(
+  data: readonly T[],
+  total: number,
+  { page, size }: ReturnType<typeof pageOf>,
+) => ({
   pagination: {
     total_items: total,
     page_number: page,

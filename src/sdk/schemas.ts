@@ -23,5 +23,16 @@ export const Reference = Type.Object(
   { title: 'Reference' },
 )
 
+/** Input that names the entity of a route `/things/{id}`. */
+export const EntityId = Type.Object({ id: Type.String({ field: 1 }) })
+
+/** Members of a record that say who made it and who changed it last (ids of actors), and when (ms since the epoch). */
+export const changeMembers = {
+  created_by: Type.String(),
+  created_at: Type.Integer(),
+  modified_by: Type.Optional(Type.String()),
+  modified_at: Type.Optional(Type.Integer()),
+}
+
 /** The output of a 204. */
 export const Nothing = Type.Object({})
