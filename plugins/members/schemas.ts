@@ -3,7 +3,7 @@ import { isoTime, orNull, type Tenant } from '#sdk'
 import type { InvitationRecord, MemberRecord } from './collections.ts'
 
 /** What nobody can be made: a tenant has one owner. */
-export const OWNER = 'OWNER'
+const OWNER = 'OWNER'
 
 const role = Type.String({ pattern: '^(?!OWNER$)[A-Z][A-Z_]{0,49}$', description: 'E.g. ADMIN.' })
 

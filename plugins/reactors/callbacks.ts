@@ -11,7 +11,7 @@ const CLAIM = 30_000
 const RESUMED = 1_000
 
 /** Hexadecimal HMAC-SHA256, by the reactor's key, of the time (seconds), a dot and the body. */
-export const signature = (key: string, seconds: number, body: string): string =>
+const signature = (key: string, seconds: number, body: string): string =>
   createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')
 
 /** Callbacks that wait, by the id of their request. */

@@ -82,6 +82,6 @@ export const Callbacks = {
 
 export type FormulaRecord = Static<(typeof Formulas)['schema']>
 export type ReactorRecord = Static<(typeof Reactors)['schema']>
-export type RequestRecord = Static<(typeof Requests)['schema']>
+type RequestRecord = Static<(typeof Requests)['schema']>
 export type Outcome = NonNullable<RequestRecord['outcome']>
 export type CallbackRecord = Static<(typeof Callbacks)['schema']>

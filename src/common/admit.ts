@@ -1,5 +1,5 @@
 /** Who wants to be served, as a transport saw it. */
-export interface Visitor {
+interface Visitor {
   /** The API key as sent. */
   readonly key: string | undefined
   /** The address that the request came from. */

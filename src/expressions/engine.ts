@@ -88,7 +88,7 @@ const scopeOf = (variables: object): object => Object.assign(Object.create(null)
 export type Chain = (variables: object, work: Work) => unknown
 
 /** A compiled text with tags or several outputs; its result is text. */
-export type Page = (variables: object, work: Work) => string
+type Page = (variables: object, work: Work) => string
 
 export interface Engine {
   /**

@@ -3,7 +3,7 @@ import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
 
 /** Text between expressions, `[start, end)`; white space that a `{{-` or `-}}` eats is already left out. */
-export interface LiteralPiece {
+interface LiteralPiece {
   readonly kind: 'literal'
   readonly start: number
   readonly end: number

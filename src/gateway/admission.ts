@@ -10,7 +10,7 @@ export interface Admission {
   readonly running: number
 }
 
-export interface Bounds {
+interface Bounds {
   readonly running: number
   /** A single body always fits, whatever this is set to. */
   readonly bytes: number

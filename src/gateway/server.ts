@@ -10,7 +10,7 @@ import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
 export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads'>
 
 /** What may change while it runs. */
-export interface GatewaySettings {
+interface GatewaySettings {
   readonly egress: {
     readonly allow: readonly string[]
     readonly ports: '*' | readonly number[]

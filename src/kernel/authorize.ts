@@ -7,7 +7,7 @@ const isTokenPermission = (permission: Permission) => permission.startsWith('tok
  * True when the caller holds the permission somewhere: `token:*` by a permission or by any access rule (the vault then
  * decides per container), all others by a permission.
  */
-export const holds = (caller: Caller, permission: Permission): boolean =>
+const holds = (caller: Caller, permission: Permission): boolean =>
   caller.grants.permissions.includes(permission) ||
   (isTokenPermission(permission) && caller.grants.rules.some((rule) => rule.permissions.includes(permission)))
 

@@ -18,7 +18,7 @@ import { settled } from './settled.ts'
 import type { LoadedPlugin, Registry, RunningKernel } from './types.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
-export interface VaultParts {
+interface VaultParts {
   readonly tokenTypes: () => ReadonlyMap<string, TokenType>
   /** With the filters of all plugins. */
   readonly expressions: Expressions
@@ -26,7 +26,7 @@ export interface VaultParts {
 }
 
 /** What the kernel hands to the maker of the service that runs tenants' code. */
-export interface CodeParts {
+interface CodeParts {
   readonly operations: readonly Operation[]
   readonly invokeAs: RunningKernel['invokeAs']
 }

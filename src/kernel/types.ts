@@ -47,7 +47,7 @@ export interface Invocation {
 }
 
 /** A call that code makes. */
-export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
+interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
   /** Runs of code that it comes through, its own included: at least 1. */
   readonly depth: number
 }

@@ -45,7 +45,7 @@ const propertyPath = (pointer: string, missing?: unknown): string => {
 }
 
 /** ajv's faults as sentences by property path (completions §2). */
-export const fieldErrors = (errors: readonly ErrorObject[], whole: string): FieldErrors => {
+const fieldErrors = (errors: readonly ErrorObject[], whole: string): FieldErrors => {
   const byPath = new Map<string, Set<string>>()
   for (const error of errors) {
     if (isAlternative(error)) continue

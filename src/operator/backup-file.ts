@@ -10,7 +10,7 @@ import { partialFault, publish, syncPath } from './publish.ts'
 const NEWLINE = 0x0a
 
 /** What every file says last: without it, or with another digest, it is not whole. */
-export interface Digest {
+interface Digest {
   /** SHA-256 of all lines before, hex. */
   readonly sha256: string
 }

@@ -40,7 +40,7 @@ const nonceOf = (number: number, last: boolean): Buffer => {
   return nonce
 }
 
-export const checkPassphrase = (passphrase: Secret<string>): void => {
+const checkPassphrase = (passphrase: Secret<string>): void => {
   if (passphrase.reveal().length < SHORTEST)
     throw new AppError('invalid', `The passphrase is too short: at least ${SHORTEST} characters are needed.`)
 }

@@ -12,7 +12,7 @@ export interface Wait {
 }
 
 /** `own`: of this process alone, as configured. `shared`: of all replicas. `away`: of this process until Redis is back. */
-export type Reach = 'own' | 'shared' | 'away'
+type Reach = 'own' | 'shared' | 'away'
 
 /**
  * Short-lived state that replicas share. It may be lost at any time, so that nothing but patience rests on it: rate

@@ -27,7 +27,7 @@ export interface Statement<P, R> {
  * Whose rows a statement may meet, where the engine has a wall of its own (PostgreSQL). `tenant`: those of the tenant that
  * its parameter `tenant_id` names or, inside a command, of the last one named.
  */
-export type Scope = 'tenant' | 'service' | 'open'
+type Scope = 'tenant' | 'service' | 'open'
 
 type Build<P, R> = Statement<P, R>['build']
 

@@ -26,7 +26,7 @@ export const baseUrl = (listen: Announced['listen'], tls: boolean): string => {
  * Three lines for sh, bash, dash and zsh that need curl and sed only: make an application, store a card, send it
  * through the proxy and see it arrive.
  */
-export const firstStepLines = (
+const firstStepLines = (
   url: string,
   options: { readonly key: string; readonly prefix: string; readonly tls: boolean },
 ): readonly [string, string, string] => {

@@ -34,7 +34,7 @@ const ENDS: Readonly<Record<string, string>> = {
 }
 
 /** Milliseconds to wait before a restart after `deaths` deaths within the window: the first few are free. */
-export const pauseAfter = (deaths: number): number =>
+const pauseAfter = (deaths: number): number =>
   deaths <= FREE_RESTARTS ? 0 : Math.min(LONGEST_PAUSE, 100 * 2 ** (deaths - FREE_RESTARTS - 1))
 
 /** Starts a process and restarts it whenever it ends, at once, with growing pauses when it keeps dying. */

@@ -3,7 +3,7 @@
 const PATH = /^\/(?:[a-z0-9_-]+\/)+$/
 
 /** Characters of a container path. */
-export const CONTAINER_LENGTH = 400
+const CONTAINER_LENGTH = 400
 
 /** The stored form of a container, or undefined when it is malformed. */
 export const parseContainer = (value: unknown): string | undefined => {

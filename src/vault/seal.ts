@@ -15,7 +15,7 @@ export interface Opened {
   readonly fingerprintExpression?: string
 }
 
-export interface Ephemeral {
+interface Ephemeral {
   readonly value: Json
   /** ms since the epoch; gone from then on. */
   readonly until: number

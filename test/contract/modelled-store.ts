@@ -21,7 +21,7 @@ type Known = Pick<
   | 'modified_at'
 > & { readonly terms: readonly Buffer[] }
 
-export type Matches = (token: Known) => boolean
+type Matches = (token: Known) => boolean
 
 /** A search, and the same in plain JavaScript. */
 export type Search = readonly [SearchNode, Matches]

@@ -8,7 +8,7 @@ import { createGrpcClient } from './grpc.ts'
 import type { TestService } from './service.ts'
 
 /** How a call ended, over either transport. */
-export interface Outcome {
+interface Outcome {
   /** HTTP's; of a call over gRPC the status of its problem, 200 without one. */
   readonly status: number
   /** Paths that a validation failure names, as they are in the operation's input. */

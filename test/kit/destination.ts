@@ -7,7 +7,7 @@ import { gzipSync } from 'node:zlib'
 import type { Certificate } from './authority.ts'
 
 /** One request as it arrived. */
-export interface Received {
+interface Received {
   readonly method: string
   readonly path: string
   readonly httpVersion: string

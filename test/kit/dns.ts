@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import packet, { type Answer } from 'dns-packet'
 
 /** Addresses of a name; `fail` answers SERVFAIL, `silent` nothing at all. Unknown names get NXDOMAIN. */
-export interface Script {
+interface Script {
   readonly a?: readonly string[]
   readonly aaaa?: readonly string[]
   /** Seconds. Default 1. */

@@ -8,18 +8,18 @@ import * as protoLoader from '@grpc/proto-loader'
 import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
 import type { Answer } from '../../src/gateway/types.ts'
 
-export interface HeaderValue {
+interface HeaderValue {
   readonly key: string
   readonly value?: string
   readonly raw_value?: Buffer
 }
 
-export interface HttpHeaders {
+interface HttpHeaders {
   readonly headers?: { readonly headers?: readonly HeaderValue[] }
   readonly end_of_stream?: boolean
 }
 
-export interface HttpBody {
+interface HttpBody {
   readonly body?: Buffer
   readonly end_of_stream?: boolean
 }
@@ -34,18 +34,18 @@ export interface ProcessingRequest {
   readonly protocol_config?: { readonly request_body_mode: string }
 }
 
-export interface HeaderValueOption {
+interface HeaderValueOption {
   readonly header: HeaderValue
   readonly append?: { readonly value: boolean }
   readonly append_action?: 'OVERWRITE_IF_EXISTS_OR_ADD'
 }
 
-export interface HeaderMutation {
+interface HeaderMutation {
   readonly set_headers: readonly HeaderValueOption[]
   readonly remove_headers: readonly string[]
 }
 
-export interface CommonResponse {
+interface CommonResponse {
   readonly header_mutation?: HeaderMutation
   readonly body_mutation?: {
     readonly body?: Buffer
@@ -56,11 +56,11 @@ export interface CommonResponse {
 }
 
 /** `google.protobuf.Struct`. */
-export interface Struct {
+interface Struct {
   readonly fields: Readonly<Record<string, StructValue>>
 }
 
-export type StructValue =
+type StructValue =
   | { readonly stringValue: string }
   | { readonly boolValue: boolean }
   | { readonly structValue: Struct }

@@ -64,7 +64,7 @@ const explicit = (message: Message, input: Record<string, unknown>, path: readon
 }
 
 /** The input as the request message; throws `NotExpressible` when proto3 cannot say it. */
-export const requestOf = ({ request }: Method, input: Record<string, unknown>) => {
+const requestOf = ({ request }: Method, input: Record<string, unknown>) => {
   const { nulls, empties } = explicit(request, input)
   return toWire(request, {
     ...input,
@@ -164,5 +164,3 @@ export const createGrpcClient = (address: string, operations: readonly Operation
   }
   return { call, methods, messages, client, close: () => client.close() }
 }
-
-export type GrpcClient = ReturnType<typeof createGrpcClient>

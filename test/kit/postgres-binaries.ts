@@ -16,7 +16,7 @@ import { fileURLToPath } from 'node:url'
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Who runs the server: it refuses to be root. */
-export interface Runner {
+interface Runner {
   readonly uid?: number
   readonly gid?: number
 }

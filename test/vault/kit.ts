@@ -17,7 +17,7 @@ import type { VaultLimits } from '../../src/vault/parts.ts'
 import { createVault } from '../../src/vault/vault.ts'
 
 /** Small types of the tests' own, with one of each trait that the vault treats specially. */
-export const TYPES: readonly TokenType[] = [
+const TYPES: readonly TokenType[] = [
   {
     name: 'token',
     title: 'Token',

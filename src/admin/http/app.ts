@@ -12,7 +12,7 @@ import { fromFramework, sendProblem } from './problem.ts'
 import { addOperations } from './routes.ts'
 
 /** What is known of one request besides the request itself. */
-export interface RequestState extends BrandHeaders {
+interface RequestState extends BrandHeaders {
   /** As sent; ours to judge, once it is known that there is a body. */
   readonly contentType: string | undefined
   readonly startedAt: number

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { newId } from '../../common/ids.ts'
 
 /** Header names of one brand prefix (completions §1). */
-export interface Brand {
+interface Brand {
   readonly apiKey: string
   readonly traceId: string
   readonly idempotencyKey: string

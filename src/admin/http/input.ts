@@ -6,7 +6,7 @@ import type { Operation } from '../../sdk/index.ts'
 import { coercer, queryMember } from './query.ts'
 
 /** The parts of a request that an input is made of. */
-export interface InputParts {
+interface InputParts {
   /** Percent-decoded. */
   readonly params: Readonly<Record<string, string | undefined>>
   readonly query: URLSearchParams

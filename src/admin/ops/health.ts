@@ -7,7 +7,7 @@ import { JSON_TYPE } from '../http/problem.ts'
 /** Resolves when a part can do its work; with `degraded` when it does so in a lesser way. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
-export interface PartStatus {
+interface PartStatus {
   readonly name: string
   readonly status: 'ok' | 'degraded' | 'failed'
 }

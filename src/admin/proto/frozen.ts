@@ -4,7 +4,7 @@ import { typeName } from './files.ts'
 /** Every field that was ever printed, by message and name. What is in it stays, also when the field is gone. */
 export type Frozen = Readonly<Record<string, Readonly<Record<string, FrozenField>>>>
 
-export interface FrozenField {
+interface FrozenField {
   readonly number: number
   readonly type: string
 }

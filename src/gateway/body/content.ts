@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 
 /** How a body is rewritten (completions §6 "Proxy bodies", §12). `binary` passes untouched. */
-export type ContentKind = 'json' | 'form' | 'text' | 'binary'
+type ContentKind = 'json' | 'form' | 'text' | 'binary'
 
 /**
  * How text becomes bytes. `ascii`: some encoding that agrees with ASCII where ASCII is used; values must be ASCII then.

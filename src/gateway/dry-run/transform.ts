@@ -7,7 +7,7 @@ import { shownBody } from './bodies.ts'
 import { bodyChanges, type Changes, headerChanges } from './changes.ts'
 
 /** What code said, and how long it took, in milliseconds. */
-export interface Heard {
+interface Heard {
   readonly console: readonly { readonly level: string; readonly text: string }[]
   readonly timing: { readonly waited: number; readonly cpu: number; readonly wall: number }
 }

@@ -30,7 +30,7 @@ export const CODE = {
 
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
-export const HEADER_BYTES = 9
+const HEADER_BYTES = 9
 /** What both sides may send unless told otherwise; we never tell otherwise. */
 export const MAX_PAYLOAD = 16_384
 export const LARGEST_WINDOW = 0x7fff_ffff

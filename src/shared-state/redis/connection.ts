@@ -38,7 +38,7 @@ export interface Connection {
 }
 
 /** Milliseconds before the next attempt after so many failures, half of them by chance, lest replicas come in step. */
-export const pauseAfter = (failures: number, chance = Math.random()): number =>
+const pauseAfter = (failures: number, chance = Math.random()): number =>
   Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + chance / 2)
 
 /** For the log: the first word of what Redis said (`NOAUTH`, `OOM`), or the code of what failed. Never more. */

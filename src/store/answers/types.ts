@@ -1,5 +1,5 @@
 /** An answer that is kept for a repeated request, and the right to make it. */
-export interface AnswerKey {
+interface AnswerKey {
   readonly tenantId: string
   /** A keyed hash. */
   readonly key: Buffer

@@ -18,7 +18,7 @@ import { dropTallies, tallyTokens } from './tokens-tally.ts'
  * Every write of the store, by name. A command runs inside a transaction of its own; arguments and answer are plain
  * data, so that it can run on another thread. When it throws, nothing of it stays.
  */
-export const commands = {
+const commands = {
   'tokens.create': createTokens,
   'tokens.update': updateOneToken,
   'tokens.delete': deleteOneToken,

@@ -1,7 +1,7 @@
 import type { ClientBase } from 'pg'
 import type { Connection } from '../sqlite/connection.ts'
 
-export interface Column {
+interface Column {
   readonly name: string
   /** As PostgreSQL has it: text, bigint or bytea. */
   readonly type: string

@@ -11,7 +11,7 @@ import type { Work } from './transaction.ts'
 type Create = Commands['tokens.create']['args']
 
 /** One of them needs the command of its own: an id is taken, or a key is over. Nothing of the batch may stay. */
-export class BatchRefused extends Error {}
+class BatchRefused extends Error {}
 
 const COLUMNS = {
   tenant_id: 'text',

@@ -6,14 +6,14 @@ export interface Replacement {
   readonly to: Buffer
 }
 
-export interface SealedRecord {
+interface SealedRecord {
   readonly seq: number
   readonly id: string
   /** The record as it is stored, JSON. */
   readonly body: string
 }
 
-export interface SealedAnswer {
+interface SealedAnswer {
   readonly key: Buffer
   readonly sealed: Buffer | null
   readonly shown: Buffer | null

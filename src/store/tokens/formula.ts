@@ -11,7 +11,7 @@ export type Formula =
   | { readonly kind: 'not'; readonly of: Formula }
 
 /** What a formula's leaves may be, as parts of a search. */
-export const isLeaf = (node: SearchNode): boolean =>
+const isLeaf = (node: SearchNode): boolean =>
   isGrouped(node) || entryOf(node) !== undefined || timeRangeOf(node)?.event === 'created'
 
 /** Every part of a search that is a leaf, or neither `and`, `or` nor `not`. */

@@ -30,7 +30,7 @@ const join = (operator: 'and' | 'or', parts: readonly Predicate[]): Predicate =>
 export const allOf = (parts: readonly Predicate[]): Predicate => join('and', parts)
 
 /** The least text, by code point, that is greater than every text beginning with `prefix`; undefined when there is none. */
-export const afterPrefix = (prefix: string): string | undefined => {
+const afterPrefix = (prefix: string): string | undefined => {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     if (last >= 0x10ffff) continue

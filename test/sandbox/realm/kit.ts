@@ -116,10 +116,10 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
 }
 
 /** The text of a module that exports this function; types are gone from a function's text when it runs. */
-export const moduleOf = (run: (...args: never[]) => unknown): string => `module.exports = ${run}`
+const moduleOf = (run: (...args: never[]) => unknown): string => `module.exports = ${run}`
 
 /** What a module of customers' code exports, on plain Node. */
-export const loadOnNode = (code: string): ((argument: unknown) => unknown) => {
+const loadOnNode = (code: string): ((argument: unknown) => unknown) => {
   const module = { exports: {} as (argument: unknown) => unknown }
   new Function('exports', 'require', 'module', code)(module.exports, createRequire(import.meta.url), module)
   return module.exports
