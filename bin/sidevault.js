@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureDependencies } from './bootstrap/dependencies.js'
 import { ensureEnvoy } from './bootstrap/envoy.js'
+import { keepMemoryOutOfCores } from './bootstrap/memory.js'
 import { ensureNode } from './bootstrap/node.js'
 import { BootstrapError } from './bootstrap/run.js'
 
@@ -42,6 +43,7 @@ const continueWith = (node) => {
 }
 
 const main = async () => {
+  keepMemoryOutOfCores()
   const node = await ensureNode(root)
   if (node !== process.execPath) return continueWith(node)
   await ensureDependencies(root, needs.development ? 'all' : 'production')

@@ -2,6 +2,7 @@ import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { descendants } from '../supervisor/processes.ts'
 
 /** DESIGN §7.1: "No plaintext at rest: data, cvc, keys, search terms never appear in the database, WAL, journal, logs, metrics …". */
 const marks = {
@@ -171,6 +172,12 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', { timeou
 
   const metrics = (await vault.call('GET', '/metrics')).text
   t.match(metrics, 'sidevault_requests_total')
+  if (process.platform === 'linux') {
+    const running = [vault.pid, ...descendants(vault.pid).map(({ pid }) => pid)]
+    const filters = running.map((pid) => readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim())
+    t.ok(running.length >= 8, 'supervisor, admin, gateway, Envoy and their sandboxes run')
+    t.same([...new Set(filters)], ['00000000'], 'no memory of any of them goes into a core file')
+  }
   const openFiles = filesBelow(vault.dataDir).map((path) => [path, readFileSync(path)] as const)
   const data = vault.dataDir
   const exit = await (async () => {
