@@ -182,7 +182,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   }
   if (settings.bootstrap_key !== undefined && settings.bootstrap_key.length < 24)
     warnings.push('SIDEVAULT_BOOTSTRAP_KEY has fewer than 24 characters: it can be guessed.')
-  if (listen === undefined || canonical === undefined || faults.length > 0) throw new ConfigError(faults)
+  if (listen === undefined || canonical === undefined || faults.length > 0)
+    throw new ConfigError(faults, warnings)
 
   const secret = (text: string | undefined) => (text === undefined ? undefined : new Secret(text))
   const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')

@@ -1,10 +1,8 @@
 import type { Config } from '../config.ts'
-import type { SettingName } from './schema.ts'
+import { HIDDEN, type SettingName } from './schema.ts'
 import { yaml } from './yaml.ts'
 
-const SECRET = '[secret]'
-
-const hidden = (value: unknown): string | undefined => (value === undefined ? undefined : SECRET)
+const hidden = (value: unknown): string | undefined => (value === undefined ? undefined : HIDDEN)
 
 const place = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
@@ -25,7 +23,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     redis_url: hidden(config.redisUrl),
     master_key: hidden(config.masterKey),
     plugins: config.plugins,
-    plugin_config: Object.fromEntries(Object.keys(config.pluginConfig).map((name) => [name, SECRET])),
+    plugin_config: Object.fromEntries(Object.keys(config.pluginConfig).map((name) => [name, HIDDEN])),
     egress_allow: egress.allow,
     egress_ports: egress.ports === '*' ? ['*'] : egress.ports.map(String),
     egress_http: egress.http,

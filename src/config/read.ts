@@ -4,6 +4,7 @@ import { isObject } from '../common/json.ts'
 import type { ConfigFault } from './fault.ts'
 import { matches } from './matches.ts'
 import {
+  HIDDEN,
   type SettingName,
   type Settings,
   settingNames,
@@ -43,6 +44,13 @@ const fromText = (text: string, type: string): unknown => {
   }
 }
 
+/** Where the parser stopped and what it calls that; its message quotes the text, which may hold secrets. */
+const placeOf = (error: unknown): string => {
+  const { code, linePos } = error as { code?: string; linePos?: readonly { line: number; col: number }[] }
+  const at = linePos?.[0]
+  return at === undefined ? '' : ` at line ${at.line}, column ${at.col} (${code})`
+}
+
 const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> => {
   const fault = (problem: string, remedy: string) => {
     faults.push({ name: 'SIDEVAULT_CONFIG', problem, remedy })
@@ -59,11 +67,15 @@ const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> 
     const content: unknown = yaml().parse(text) // YAML 1.2 holds JSON
     if (content === null || content === undefined) return {}
     if (isObject(content)) return content
-  } catch {
-    // the parser's message quotes the text, which may hold secrets
+  } catch (error) {
+    return fault(`the file "${path}" is no YAML or JSON${placeOf(error)}.`, 'Correct what is written there.')
   }
   return fault(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
 }
+
+/** A printed configuration has this where a secret was, which as a key would be one that everybody knows. */
+const isHidden = (value: unknown): boolean =>
+  value === HIDDEN || (isObject(value) && Object.values(value).includes(HIDDEN))
 
 /** A list given as text in a file, and numbers in lists or for text, are taken as a variable would be. */
 const fromFile = (value: unknown, name: SettingName): unknown => {
@@ -102,8 +114,14 @@ export const readSettings = (
     if (text) merged[name] = fromText(text, settingOf(name).type)
     else if (given !== undefined && given !== null) merged[name] = fromFile(given, name)
     else continue
-    if (matches(settingsSchema.properties[name], merged[name])) continue
     const { description, secret } = settingOf(name)
+    if (secret && isHidden(merged[name])) {
+      const problem = `"${HIDDEN}" stands where "config print" left out a secret.`
+      faults.push({ name: variableOf(name), problem, remedy: 'Write the value, or remove the setting.' })
+      delete merged[name]
+      continue
+    }
+    if (matches(settingsSchema.properties[name], merged[name])) continue
     const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? given)} is not valid.`
     faults.push({ name: variableOf(name), problem, remedy: `Expected: ${description}` })
     delete merged[name]

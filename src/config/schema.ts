@@ -2,6 +2,9 @@ import { type Static, Type } from 'typebox'
 
 const list = (description: string) => Type.Array(Type.String({ minLength: 1 }), { description })
 
+/** Stands for a secret where a configuration is printed, and is refused where one is read. */
+export const HIDDEN = '[secret]'
+
 /**
  * Every setting as a configuration file holds it. The variable of a member is `SIDEVAULT_` and its name in capitals;
  * in a variable a list is separated by commas and an object is JSON. `secret`: never printed.

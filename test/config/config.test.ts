@@ -212,6 +212,33 @@ t.test('unknown settings and guessable keys are warnings', async (t) => {
   t.notMatch(warnings.join('\n'), /guess-me-1/)
 })
 
+t.test('a fault is told beside the warnings, of which one may be its cause', async (t) => {
+  const env = { SIDEVAULT_TLS_CERT: 'config.test.ts', SIDEVAULT_TLS_KEYY: 'key.pem' }
+  t.throws(
+    () => loadConfig(env, { cwd: import.meta.dirname }),
+    /SIDEVAULT_TLS_KEY: [\s\S]*SIDEVAULT_TLS_KEYY is no/,
+  )
+})
+
+t.test('what a printed configuration leaves out is missed, and no key that everybody knows', async (t) => {
+  const SIDEVAULT_BOOTSTRAP_KEY = 'key_0123456789abcdef0123456789'
+  const config = loadConfig({ SIDEVAULT_BOOTSTRAP_KEY, SIDEVAULT_PLUGIN_CONFIG: '{"mail":{"password":"p"}}' })
+  const dir = t.testdir({ 'printed.yaml': printConfig(config) })
+  const faults = faultsOf({ SIDEVAULT_CONFIG: 'printed.yaml' }, dir)
+  t.same(
+    faults.map(({ name }) => name),
+    ['SIDEVAULT_BOOTSTRAP_KEY', 'SIDEVAULT_PLUGIN_CONFIG'],
+  )
+  t.match(faults[0]?.problem, /config print/)
+})
+
+t.test('a file that does not parse is told by line and column, and not quoted', async (t) => {
+  const dir = t.testdir({ 'bad.yaml': 'workers: 2\nbootstrap_key: "key_marker\n' })
+  const [fault] = faultsOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
+  t.match(fault?.problem, /no YAML or JSON at line \d+, column \d+/)
+  t.notMatch(JSON.stringify(fault), /key_marker/)
+})
+
 t.test('an empty variable counts as unset', async (t) => {
   t.match(loadConfig({ SIDEVAULT_LISTEN: '', SIDEVAULT_TLS_CERT: '', SIDEVAULT_WORKERS: '' }), {
     listen: { port: 8080 },
