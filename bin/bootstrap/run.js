@@ -76,6 +76,10 @@ export const npm = async (root, cwd, args) => {
     '--no-fund',
     '--no-update-notifier',
     '--loglevel=error',
+    // without a network npm's own patience is 70 s
+    '--fetch-retries=3',
+    '--fetch-retry-mintimeout=1000',
+    '--fetch-retry-maxtimeout=8000',
   ]
   const cli = process.env.npm_execpath
   const [file, before] = cli?.endsWith('npm-cli.js') ? [process.execPath, [cli]] : ['npm', []]

@@ -1,4 +1,4 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
 import { type Role, runDirOf } from './messages.ts'
@@ -44,6 +44,19 @@ const makeDirectory = (path: string): void => {
   mkdirSync(path, { mode: 0o700 })
 }
 
+/** What a data directory may hold before it is one of ours: what operators put there, and a disk's own folder. */
+const OURS = /^(run|audit|root\.(key|salt)|sidevault\.db|lost\+found)/
+
+/** A folder that others read and that holds other things, such as a home, would be closed to them: a slip of the setting. */
+const refuseSharedFolder = (path: string): void => {
+  if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) return
+  const entries = readdirSync(path)
+  if (entries.length === 0 || entries.some((name) => OURS.test(name))) return
+  throw new StartError(
+    `"${path}" is open to other users and holds what is not Sidevault's, so it is not made a data directory. Set SIDEVAULT_DATA_DIR to a folder of its own, or close this one first: chmod 700 '${path}'`,
+  )
+}
+
 /**
  * Makes the data directory (0700) and takes it for one supervisor. Roles may share it when they do not overlap.
  * Throws StartError when another supervisor has it or it cannot be written.
@@ -52,11 +65,13 @@ export const openDataDirectory = (dataDir: string, role: Role): DataDirectory =>
   const runDir = runDirOf(role)
   const locks = join(dataDir, 'run')
   try {
+    refuseSharedFolder(dataDir)
     for (const directory of [dataDir, locks, join(dataDir, runDir)]) {
       makeDirectory(directory)
       chmodSync(directory, 0o700)
     }
   } catch (error) {
+    if (error instanceof StartError) throw error
     throw new StartError(
       `The data directory "${dataDir}" cannot be made or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns.`,
     )

@@ -18,6 +18,9 @@ const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
 const NOISE =
   /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active|caught ENVOY_SIGTERM/i
 
+/** Said when Envoy is stopped while it waits for configuration. */
+const FAREWELL = /REST update for \S+ failed/
+
 /** A line of the access log, or undefined. */
 const callIn = (line: string): Record<string, unknown> | undefined => {
   if (!line.startsWith('{"')) return undefined
@@ -34,10 +37,10 @@ const isFailed = ({ status, flags }: Record<string, unknown>): boolean =>
   typeof status !== 'number' || status === 0 || status >= 400 || flags !== '-'
 
 /** Envoy's log lines, in the format that it is started with, as lines of our log. */
-const relay = (child: ChildProcess, log: Log): void => {
+const relay = (child: ChildProcess, { log, isEnding }: EnvoyOptions): void => {
   if (!child.stderr) return
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (line.trim() === '' || NOISE.test(line)) return
+    if (line.trim() === '' || NOISE.test(line) || (isEnding() && FAREWELL.test(line))) return
     const call = callIn(line)
     if (call) return isFailed(call) ? log.warn(call, 'failed call') : log.info(call, 'call')
     const [, level = 'info', logger, text = line] = /^(\w+) (\S+) (.*)$/.exec(line) ?? []
@@ -65,6 +68,8 @@ export interface EnvoyOptions {
   readonly configFile: string
   readonly adminSocket: string
   readonly log: Log
+  /** Whether it has been asked to end. */
+  readonly isEnding: () => boolean
 }
 
 /** Envoy as a process that is kept alive. It has a session of its own, so that Ctrl-C reaches only the supervisor. */
@@ -83,7 +88,7 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
         stdio: ['ignore', 'ignore', 'pipe'],
         detached: true,
       })
-      relay(child, options.log)
+      relay(child, options)
       return child
     },
     ready: async (_child, signal) => {

@@ -117,7 +117,10 @@ export const manage = (
       if (child === undefined || child.exitCode !== null || child.signalCode !== null) return
       const gone = new Promise<void>((done) => child.once('exit', () => done()))
       ask(child)
-      const kill = setTimeout(() => child.kill('SIGKILL'), graceMs)
+      const kill = setTimeout(() => {
+        deps.log.warn({ name, pid: child.pid, ms: graceMs }, 'process did not end when asked; it is killed')
+        child.kill('SIGKILL')
+      }, graceMs)
       await gone
       clearTimeout(kill)
     },

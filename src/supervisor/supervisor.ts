@@ -197,6 +197,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         configFile: bootstrap,
         adminSocket: sockets.envoyAdmin,
         log: createLog('envoy', config.logLevel),
+        isEnding: () => stopping !== undefined,
       }),
       {
         log,

@@ -1,0 +1,32 @@
+import { chmodSync, mkdirSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { openDataDirectory } from '../../src/supervisor/data-directory.ts'
+
+const modeOf = (path: string) => statSync(path).mode & 0o777
+
+t.test('a folder that others read and that holds other things is refused, and stays as it is', async (t) => {
+  const home = t.testdir({ 'notes.txt': '' })
+  chmodSync(home, 0o755)
+  t.throws(() => openDataDirectory(home, 'all'), /SIDEVAULT_DATA_DIR.*chmod 700/)
+  t.equal(modeOf(home), 0o755)
+})
+
+t.test(
+  'an empty folder, a disk of its own, one with a root key or an earlier start becomes one',
+  async (t) => {
+    const dir = t.testdir({ empty: {}, disk: { 'lost+found': {} }, key: { 'root.key': '', 'note.txt': '' } })
+    for (const name of ['empty', 'disk', 'key', 'new/deep', 'empty']) {
+      const path = join(dir, name)
+      mkdirSync(path, { recursive: true, mode: 0o755 })
+      openDataDirectory(path, 'all').release()
+      t.equal(modeOf(path), 0o700, name)
+    }
+  },
+)
+
+t.test('a closed folder may hold other things', async (t) => {
+  const path = t.testdir({ 'notes.txt': '' })
+  chmodSync(path, 0o700)
+  t.doesNotThrow(() => openDataDirectory(path, 'all').release())
+})
