@@ -4,6 +4,7 @@ import type { RunningKernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
 import type { Kernel, Operation } from '../sdk/index.ts'
 import { answerOf, requestOf } from './fetch-call.ts'
+import { createFetched } from './fetched.ts'
 import { sdkCall } from './sdk-calls.ts'
 
 /** Requests to parties outside that one invocation may make. */
@@ -49,6 +50,7 @@ const allowance = (what: string, limit: number) => {
  * requests may go.
  */
 export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): CreateSandboxHost => {
+  const fetched = createFetched()
   const byRpc = new Map(operations.map((operation) => [operation.rpc, operation]))
 
   return ({ tenantId, applicationId, traceId, depth }) => {
@@ -81,7 +83,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
       call: async (method, input, signal) => {
         if (method !== 'fetch') return call(method, input, signal)
         request()
-        return answerOf(await fetch(requestOf(input), signal))
+        const onBytes = (bytes: number) => fetched.take(tenantId, signal, bytes)
+        return answerOf(await fetch({ ...requestOf(input), onBytes }, signal))
       },
     }
   }

@@ -88,12 +88,15 @@ const redirected = (hop: Hop, status: number, url: URL): Hop => {
   }
 }
 
-const readBody = async (body: AsyncIterable<Uint8Array>): Promise<Buffer> => {
+type OnBytes = (bytes: number) => void
+
+const readBody = async (body: AsyncIterable<Uint8Array>, onBytes: OnBytes): Promise<Buffer> => {
   const chunks: Uint8Array[] = []
   let bytes = 0
   for await (const chunk of body) {
     bytes += chunk.length
     if (bytes > BODY_BYTES) throw tooLarge()
+    onBytes(chunk.length)
     chunks.push(chunk)
   }
   return Buffer.concat(chunks)
@@ -161,12 +164,15 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     { url }: Hop,
     { statusCode, statusText, headers, body }: Dispatcher.ResponseData,
     hops: number,
+    onBytes: OnBytes,
   ): Promise<OutboundAnswer> => {
-    const bytes = await readBody(body)
+    const bytes = await readBody(body, onBytes)
     const pairs = headerPairs(headers)
     const encoding = pairs.filter(([name]) => name === 'content-encoding').map(([, value]) => value)
     const codings = codingsOf(encoding.join(','))
     const decoded = codings !== undefined && codings.length > 0 && bytes.length > 0
+    const whole = decoded ? await decode(bytes, codings, BODY_BYTES) : bytes
+    if (whole.length > bytes.length) onBytes(whole.length - bytes.length)
     const dropped = decoded ? ['content-encoding', 'content-length'] : []
     return {
       status: statusCode,
@@ -174,17 +180,22 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       url: url.href,
       redirected: hops > 0,
       headers: pairs.filter(([name]) => !dropped.includes(name)),
-      body: decoded ? await decode(bytes, codings, BODY_BYTES) : bytes,
+      body: whole,
     }
   }
 
-  const follow = async (first: Hop, mayFollow: boolean, signal: AbortSignal): Promise<OutboundAnswer> => {
+  const follow = async (
+    first: Hop,
+    mayFollow: boolean,
+    signal: AbortSignal,
+    onBytes: OnBytes,
+  ): Promise<OutboundAnswer> => {
     let hop = first
     for (let hops = 0; ; hops++) {
       const response = await send(hop, signal)
       const { location } = response.headers
       if (!mayFollow || !REDIRECTS.includes(response.statusCode) || typeof location !== 'string')
-        return answer(hop, response, hops)
+        return answer(hop, response, hops, onBytes)
       await response.body.dump({ limit: 64 * 1024, signal })
       if (hops === MOST_REDIRECTS)
         throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
@@ -194,7 +205,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
 
   return {
     fetch: async (request: OutboundRequest, signal) => {
-      const { method = 'GET', headers = [], body } = request
+      const { method = 'GET', headers = [], body, onBytes = () => {} } = request
       const verb = method.toUpperCase()
       if (!METHODS.includes(verb)) throw invalidRequest(`its method is none of ${METHODS.join(', ')}`)
       if (body !== undefined && Buffer.byteLength(body) > BODY_BYTES) throw tooLarge()
@@ -202,7 +213,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
         throw invalidRequest(`a ${verb} has no body`)
       try {
         const hop = { url: urlOf(request.url), method: verb, headers, body }
-        return await follow(hop, request.follow ?? false, signal)
+        return await follow(hop, request.follow ?? false, signal, onBytes)
       } catch (thrown) {
         throw failure(thrown, signal)
       }

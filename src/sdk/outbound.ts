@@ -7,6 +7,8 @@ export interface OutboundRequest {
   readonly body?: string | Uint8Array
   /** Follow redirects, each checked like the first address. Default: they are answered as they are. */
   readonly follow?: boolean
+  /** Told of bytes of the answer's body as they come, and of those that decoding adds. What it throws ends the request. */
+  readonly onBytes?: (bytes: number) => void
 }
 
 export interface OutboundAnswer {
