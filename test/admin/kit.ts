@@ -54,6 +54,12 @@ export const thingsPlugin = (held = gate()): Plugin => {
         name: Type.Optional(Type.String({ field: 5 })),
       }),
     }),
+    defineOperation({
+      ...open,
+      rpc: 'Things.First',
+      http: 'POST /things/first',
+      input: Type.Object({}),
+    }),
     defineOperation({ ...open, rpc: 'Things.Get', http: 'GET /things/{id}', input: Type.Object({ id }) }),
     defineOperation({
       ...open,

@@ -75,6 +75,30 @@ t.test('what is no HTTP is answered in the error shape and closed', async (t) =>
   t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
 })
 
+t.test(
+  'methods that nobody knows are answered like those that are known: 405 with Allow, or 404',
+  async (t) => {
+    const { port } = await setUp(t)
+    const say = async (line: string) => problemIn(await raw(port, `${line}\r\nhost: a\r\n\r\n`))
+    const known = await say('BREW /things?a=b HTTP/1.1')
+    t.match(known.json, {
+      status: 405,
+      detail: 'This path does not answer BREW. It answers POST, GET, HEAD.',
+    })
+    t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
+    t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { title: 'Not found', status: 404 } })
+    t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { title: 'Malformed request' } })
+  },
+)
+
+t.test('an expectation that nobody knows is passed over', async (t) => {
+  const { port } = await setUp(t)
+  t.match(
+    await raw(port, 'GET /things/x HTTP/1.1\r\nhost: a\r\nexpect: miracles\r\nconnection: close\r\n\r\n'),
+    /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"x"\}\}/,
+  )
+})
+
 t.test('headers above their limit are 431', async (t) => {
   const { port } = await setUp(t, { headerLimit: 2048 })
   const { status, json } = problemIn(

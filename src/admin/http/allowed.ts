@@ -1,8 +1,9 @@
-import { methodOf, pathOf } from '../../kernel/check-operation.ts'
+import { methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
 import type { Operation } from '../../sdk/index.ts'
 
 interface Template {
   readonly pattern: RegExp
+  readonly members: number
   readonly methods: readonly string[]
 }
 
@@ -15,8 +16,9 @@ const patternOf = (path: string) =>
   )
 
 /**
- * The methods that a path answers, for the `Allow` of a 405; empty when nothing is there. Only asked after routing
- * has failed, so it need not be fast.
+ * The methods that a path answers, for the `Allow` of a 405; empty when nothing is there. A path that is written out
+ * (`/tokens/search`) goes before one with members (`/tokens/{id}`), as in the document. Only asked after routing has
+ * failed, so it need not be fast.
  */
 export const createAllowed = (
   operations: readonly Operation[],
@@ -25,11 +27,14 @@ export const createAllowed = (
   const templates: Template[] = [
     ...operations.map((operation) => ({
       pattern: patternOf(pathOf(operation)),
+      members: pathParams(pathOf(operation)).length,
       methods: methodOf(operation) === 'GET' ? ['GET', 'HEAD'] : [methodOf(operation)],
     })),
-    ...own.map((path) => ({ pattern: patternOf(path), methods: ['GET', 'HEAD'] })),
+    ...own.map((path) => ({ pattern: patternOf(path), members: 0, methods: ['GET', 'HEAD'] })),
   ]
-  return (path) => [
-    ...new Set(templates.filter(({ pattern }) => pattern.test(path)).flatMap(({ methods }) => methods)),
-  ]
+  return (path) => {
+    const found = templates.filter(({ pattern }) => pattern.test(path))
+    const fewest = Math.min(...found.map(({ members }) => members))
+    return [...new Set(found.filter(({ members }) => members === fewest).flatMap(({ methods }) => methods))]
+  }
 }

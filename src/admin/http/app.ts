@@ -7,7 +7,7 @@ import type { RunningKernel } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import { createAllowed } from './allowed.ts'
 import { type BrandHeaders, createBrands } from './brands.ts'
-import { clientErrorHandler } from './client-error.ts'
+import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { fromFramework, sendProblem } from './problem.ts'
 import { addOperations } from './routes.ts'
 
@@ -84,6 +84,17 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     deps.own.map(({ path }) => path),
   )
 
+  const unmatched: Unmatched = ({ url, method }) => {
+    const allow = allowed(url.split('?', 1)[0]!)
+    return allow.length === 0
+      ? new AppError('not_found', options.absent)
+      : new AppError(
+          'method_not_allowed',
+          `This path does not answer ${method}. It answers ${allow.join(', ')}.`,
+          { allow },
+        )
+  }
+
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
     const { key, traceId, traceIdName, idempotencyKey } = brands(headers)
@@ -132,7 +143,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       maxParamLength: options.headerLimit,
       querystringParser: () => ({}),
     },
-    clientErrorHandler: clientErrorHandler(`${options.prefixes[0]}-TRACE-ID`),
+    clientErrorHandler: clientErrorHandler(`${options.prefixes[0]}-TRACE-ID`, unmatched),
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply)
       sendProblem(reply as FastifyReply, fromFramework(error))
@@ -140,21 +151,13 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     },
   })
 
+  // The only expectation there is, 100-continue, is met by then. Node would answer others with 417 and no body.
+  app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
+
   app.decorateRequest('state', null as unknown as RequestState)
   app.removeAllContentTypeParsers()
   // Bodies are read as bytes whatever they claim to be: an operation without a body takes any (completions §1).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
-
-  const unmatched = ({ url, method }: FastifyRequest): AppError => {
-    const allow = allowed(url.split('?', 1)[0]!)
-    return allow.length === 0
-      ? new AppError('not_found', options.absent)
-      : new AppError(
-          'method_not_allowed',
-          `This path does not answer ${method}. It answers ${allow.join(', ')}.`,
-          { allow },
-        )
-  }
 
   // Hooks that call back cost less than those that return promises, and every request passes them.
   app.addHook('onRequest', (request, reply, done) => {

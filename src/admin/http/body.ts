@@ -31,6 +31,15 @@ export const checkContentType = (header: string | undefined, consumes: readonly 
   if (!accepted.includes(type) || !utf8) throw unsupported(accepted)
 }
 
+/** Throws `unsupported_media_type` when the body is compressed: it would be no JSON, or a bomb. */
+export const checkContentCoding = (header: string | undefined): void => {
+  if (header !== undefined && header.trim().toLowerCase() !== 'identity')
+    throw new AppError(
+      'unsupported_media_type',
+      "The body's content coding is not accepted here. Send the body uncompressed.",
+    )
+}
+
 /** Half of a surrogate pair, which no UTF-8 text can hold. */
 const holdsLoneSurrogate = (value: unknown): boolean => {
   const stack: unknown[] = [value]

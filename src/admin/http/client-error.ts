@@ -1,11 +1,30 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { Problem } from '../../common/errors.ts'
+import type { AppError, Problem } from '../../common/errors.ts'
 import { newId } from '../../common/ids.ts'
 import { JSON_TYPE } from './problem.ts'
 
 /** ms that a client has to read the answer and close its side. */
 const LINGER = 1_000
+
+/** What the HTTP parser says of a request that it refused. */
+interface ParserError extends Error {
+  readonly code?: string
+  /** The bytes that it read last. */
+  readonly rawPacket?: unknown
+}
+
+/** A request line whose method may be one that the parser does not know. */
+const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]{1,100}) (\/[^ ]*) HTTP\/1\.[01]\r?\n/
+
+/** Says what is wrong with a request to something that does not answer this method. */
+export type Unmatched = (request: { readonly method: string; readonly url: string }) => AppError
+
+const refusalOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): AppError | undefined => {
+  if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return
+  const [, method, url] = REQUEST_LINE.exec(rawPacket.toString('latin1')) ?? []
+  return method === undefined || url === undefined ? undefined : unmatched({ method, url })
+}
 
 const problemOf = (code: string | undefined): Problem => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
@@ -27,16 +46,20 @@ const problemOf = (code: string | undefined): Problem => {
   }
 }
 
-/** Answers what the HTTP parser refused, in the one error shape, and closes the connection. */
+/**
+ * Answers what the HTTP parser refused, in the one error shape, and closes the connection. Methods that the parser does
+ * not know are answered as `unmatched` has it, like those that it knows.
+ */
 export const clientErrorHandler =
-  (traceIdName: string) =>
-  (error: Error & { readonly code?: string }, socket: Socket): void => {
+  (traceIdName: string, unmatched: Unmatched) =>
+  (error: ParserError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) {
       socket.destroy()
       return
     }
-    const problem = problemOf(error.code)
+    const refusal = refusalOf(error, unmatched)
+    const problem = refusal?.toProblem() ?? problemOf(error.code)
     const body = JSON.stringify(problem)
     socket.end(
       [
@@ -44,6 +67,7 @@ export const clientErrorHandler =
         `content-type: ${JSON_TYPE}`,
         `content-length: ${Buffer.byteLength(body)}`,
         `${traceIdName}: ${newId()}`,
+        ...(refusal?.allow ? [`allow: ${refusal.allow.join(', ')}`] : []),
         'connection: close',
         '',
         body,

@@ -1,7 +1,8 @@
 import { isObject } from '../../common/json.ts'
 import { allows, asSchema, branches, type JsonSchema } from '../../kernel/json-schema.ts'
 
-const NUMBER = /^-?\d{1,20}(?:\.\d{1,20})?$/
+/** As many digits as a double may have, so that every page past the end is one. */
+const NUMBER = /^-?\d{1,308}(?:\.\d{1,20})?$/
 
 /** Text of a path or query as the value its schema asks for; what does not fit stays text, for validation to refuse. */
 export const coercer = (schema: JsonSchema): ((text: string) => unknown) => {

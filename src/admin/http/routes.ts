@@ -7,7 +7,7 @@ import type { RunningKernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
 import type { AppOptions } from './app.ts'
 import { baseUrlOf } from './base-url.ts'
-import { checkContentType, parseJson } from './body.ts'
+import { checkContentCoding, checkContentType, parseJson } from './body.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
 
@@ -87,6 +87,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
       const bytes = request.body
       if (!reader.takesBody || !Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
       checkContentType(request.state.contentType, consumes)
+      checkContentCoding(request.raw.headers['content-encoding'])
       return parseJson(bytes)
     }
 

@@ -49,6 +49,8 @@ t.test('routing', async (t) => {
       ['POST', '/healthz', 'GET, HEAD'],
       ['HEAD', '/whole', 'POST'],
       ['GET', '/things/x/links/1?a=b', 'POST'],
+      ['OPTIONS', '/things/first', 'POST'],
+      ['OPTIONS', '/things/last', 'GET, HEAD, PATCH, DELETE'],
     ] as const) {
       const answer = await call(method, path)
       t.equal(answer.status, 405, `${method} ${path}`)
@@ -128,6 +130,16 @@ t.test('bodies', async (t) => {
       t.equal(answer.status, 415, String(type))
       t.match(answer.json, { title: 'Unsupported media type', status: 415 })
     }
+  })
+
+  t.test('compressed bodies are 415, whatever is in them', async (t) => {
+    const coded = (coding: string, body = '{"name":"a"}') =>
+      call('POST', '/things', { body, headers: { ...json, 'content-encoding': coding } })
+    for (const coding of ['gzip', 'br', 'identity, gzip'])
+      t.match((await coded(coding)).json, { status: 415, detail: /uncompressed/ }, coding)
+    t.equal((await coded('Identity')).status, 201)
+    const untaken = { body: 'x', headers: { 'content-encoding': 'gzip' } }
+    t.equal((await call('POST', '/things/a/links/1', untaken)).status, 200, 'no body is taken there')
   })
 
   t.test('merge patch is accepted where the operation consumes it', async (t) => {
@@ -279,6 +291,8 @@ t.test('queries', async (t) => {
     t.strictSame((await listed('page=3&flag=true&name=5&other=x')).input, { page: 3, flag: true, name: '5' })
     t.strictSame((await listed('')).input, { page: 1 })
     t.strictSame((await listed('page=&flag=&name=')).input, { page: 1, name: '' })
+    t.equal((await listed(`page=1${'0'.repeat(30)}`)).input.page, 1e30)
+    t.match(await listed(`page=1${'0'.repeat(400)}`), invalidAt('page'))
     t.match(await listed('page=x'), invalidAt('page'))
     t.match(await listed('page=1.5'), invalidAt('page'))
     t.match(await listed('page=0x10'), invalidAt('page'))
