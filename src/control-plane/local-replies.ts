@@ -68,6 +68,7 @@ const FORBIDDEN =
 const HELD = 'The gateway could not finish the request, and nothing of it was forwarded. Retry.'
 const RELEASED =
   'The gateway could not finish the answer. The destination may have received the request and done what it asks.'
+const METHODS = 'The proxy takes GET, POST, PUT, PATCH and DELETE. Use one of them.'
 const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending, ROUTES.stream]
 
 const SHARED: readonly Rule[] = [
@@ -104,6 +105,9 @@ const upgrade: Rule = {
   detail: 'Protocol upgrades are not supported. Send the request without an "upgrade" header.',
 }
 
+/** Envoy wants a content type of the method QUERY (RFC 10008) before any route can say that nothing here answers it. */
+const QUERY_WITHOUT_TYPE = cel(`${DETAILS} == 'query_missing_content_type'`)
+
 const PROXY: readonly Rule[] = [
   rule(cel(`${DETAILS}.contains('address_denied')`), 'destination_forbidden', FORBIDDEN),
   rule(cel(`${DETAILS}.startsWith('rbac_access_denied')`), 'destination_forbidden', FORBIDDEN),
@@ -119,11 +123,8 @@ const PROXY: readonly Rule[] = [
     'unavailable',
     HELD,
   ),
-  rule(
-    cel(`xds.route_name == '${ROUTES.method}'`),
-    'method_not_allowed',
-    'The proxy takes GET, POST, PUT, PATCH and DELETE. Use one of them.',
-  ),
+  rule(cel(`xds.route_name == '${ROUTES.method}'`), 'method_not_allowed', METHODS),
+  { ...rule(QUERY_WITHOUT_TYPE, 'method_not_allowed', METHODS), allow: PROXY_METHODS.join(', ') },
   rule(
     flags('UT', 'UMSDR'),
     'destination_timeout',
@@ -156,6 +157,10 @@ const API: readonly Rule[] = [
       'method_not_allowed',
       'CONNECT is not supported. Send the request itself.',
     ),
+    allow: PROXY_METHODS.join(', '),
+  },
+  {
+    ...rule(QUERY_WITHOUT_TYPE, 'method_not_allowed', 'No path answers QUERY. /docs lists what there is.'),
     allow: PROXY_METHODS.join(', '),
   },
   rule(

@@ -270,6 +270,8 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
     ],
     ['CONNECT', `CONNECT dest.test:443 HTTP/1.1\r\nhost: dest.test:443\r\n${auth}\r\n`, 405, false],
     ['a method of nobody', `FOO /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
+    ['QUERY', `QUERY /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
+    ['QUERY of the API', `QUERY /tokens HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, false],
     ['TRACE', `TRACE /proxy HTTP/1.1\r\nhost: x\r\n${auth}\r\n`, 405, true],
   ]
   one.destination.received.length = 0
