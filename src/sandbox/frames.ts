@@ -5,6 +5,8 @@
 
 /** Bytes before the header. */
 const PREFIX = 8
+/** Bytes that a character of a text takes at most. */
+const PER_CHARACTER = 3
 
 export interface Frame {
   readonly header: unknown
@@ -21,6 +23,17 @@ export const encodeFrame = (header: object, body = ''): Buffer => {
   frame.write(text, PREFIX)
   if (body !== '') frame.write(body, PREFIX + headerBytes)
   return frame
+}
+
+/** Puts a message into `into` at `at` and tells where it ends; undefined when there may be no room for it. */
+export const writeFrame = (into: Buffer, at: number, header: object, body = ''): number | undefined => {
+  const text = JSON.stringify(header)
+  if (at + PREFIX + PER_CHARACTER * (text.length + body.length) > into.length) return undefined
+  const headerEnd = at + PREFIX + into.write(text, at + PREFIX)
+  const end = body === '' ? headerEnd : headerEnd + into.write(body, headerEnd)
+  into.writeUInt32BE(end - at - PREFIX, at)
+  into.writeUInt32BE(headerEnd - at - PREFIX, at + 4)
+  return end
 }
 
 /**

@@ -25,6 +25,12 @@ export const memoryFor = (limits: SandboxLimits, argumentBytes: number): number 
 /** Milliseconds that a child may be silent beyond what it was allowed. */
 export const SILENCE_MS = 250
 
+/** Milliseconds in which a context is usually ready: a child that took longer says what it begins next. */
+export const PREPARED_MS = 50
+
+/** Characters of the longest argument that is with a child in no time. */
+export const SHORT_ARGUMENT = 64 * 1024
+
 /** MiB of a whole child, all its isolates together. */
 export const CHILD_RSS_MB = 350
 

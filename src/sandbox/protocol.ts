@@ -21,6 +21,8 @@ export interface RunHeader {
   readonly wallMs: number
   readonly syncCalls: number
   readonly asyncCalls: number
+  /** That it is entered need not be said where it follows from what was said before (README.md, "Who is in it"). */
+  readonly quiet: boolean
 }
 
 /** To a child. `run` travels with the argument, `program` with the code, `settle` with an envelope's JSON text. */

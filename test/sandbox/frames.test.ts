@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createFrameReader, encodeFrame, type Frame } from '../../src/sandbox/frames.ts'
+import { createFrameReader, encodeFrame, type Frame, writeFrame } from '../../src/sandbox/frames.ts'
 
 const reading = (maxBytes = 1_000) => {
   const frames: Frame[] = []
@@ -35,3 +35,21 @@ t.test('a header longer than its frame, or no JSON, is refused', async (t) => {
   broken.write('x', 8)
   t.throws(() => reading().read(broken))
 })
+
+t.test(
+  'frames are put one after the other where there is room, and where there is none nothing is touched',
+  async (t) => {
+    const held = Buffer.alloc(100, 0xff)
+    const first = writeFrame(held, 0, { a: 1 }, 'ä€😀')
+    const end = writeFrame(held, first ?? 0, { b: 2 })
+    const { frames, read } = reading()
+    read(Buffer.from(held.subarray(0, end)))
+    t.same(frames, [
+      { header: { a: 1 }, body: 'ä€😀' },
+      { header: { b: 2 }, body: '' },
+    ])
+    const before = Buffer.from(held)
+    t.equal(writeFrame(held, end ?? 0, {}, 'x'.repeat(20)), undefined)
+    t.same(held, before)
+  },
+)

@@ -30,6 +30,35 @@ t.test('code that ends children is run twice, and then not any more', async (t) 
   t.notSame([...pids], before, 'other children are there')
 })
 
+t.test('code that behaved once and then ends children is watched more closely, and blamed', async (t) => {
+  const ended: number[] = []
+  const { run } = await openSandbox(t, {
+    onChild: (pid, what) => void (what === 'ended' && ended.push(pid)),
+  })
+  const turncoat = (loops: boolean) =>
+    run('module.exports = ({ loops }) => loops && [].indexOf.call({ length: 2 ** 53 - 1 }, 1)', {
+      argument: { loops },
+      limits: LIMITS,
+    })
+  t.equal(returned(await turncoat(false)), false)
+  t.match(await turncoat(true), { kind: 'limit', limit: 'cpu' })
+  t.equal(ended.length, 2, 'one that was trusted to be in it, one that had said so')
+  t.match(await turncoat(true), { kind: 'limit', limit: 'cpu' })
+  t.match(await turncoat(true), { kind: 'limit', limit: 'quarantine' })
+  t.equal(ended.length, 3)
+})
+
+t.test('an invocation that its child has not said to be in is run again when the child dies', async (t) => {
+  const { run, pids } = await openSandbox(t, { children: 1 })
+  const code = 'module.exports = () => { const end = Date.now() + 200; while (Date.now() < end); return 1 }'
+  t.equal(returned(await run(code)), 1)
+  const second = run(code)
+  const [pid] = pids
+  process.kill(pid as number, 'SIGKILL')
+  t.equal(returned(await second), 1)
+  t.equal(returned(await run(code)), 1)
+})
+
 t.test('programs that are checked and never called are too many for no child', async (t) => {
   const { sandbox, pids } = await openSandbox(t, { children: 1 })
   const before = [...pids]

@@ -31,8 +31,11 @@ interface Deps {
   /** Milliseconds on some clock; milliseconds that this thread was on the CPU. */
   readonly now: () => number
   readonly cpu: () => number
-  /** It is over; `good` tells whether its isolate may be used again. */
-  readonly onEnd: (good: boolean) => void
+  /**
+   * It is over; `good` tells whether its isolate may be used again. Answers for how many milliseconds at most the program's
+   * next context is made right after its end is told; 0: it is not.
+   */
+  readonly onEnd: (good: boolean) => number
 }
 
 /** An invocation in its cell, from entry to entry. */
@@ -94,11 +97,11 @@ export const createInvocation = (
     clearTimeout(wallTimer)
     for (const timer of timers.values()) clearTimeout(timer)
     unit.guests.delete(guest)
-    if (ending === undefined) deps.send({ kind: 'lost', id })
-    else deps.send({ kind: 'ended', id, cpuMs: used, ending, console }, result)
     const clean = ending?.kind === 'returned' && calling.size + waiting.length + timers.size === 0
     if (cell !== undefined) unit.giveBack(cell, clean)
-    deps.onEnd(good)
+    const preparingMs = deps.onEnd(good)
+    if (ending === undefined) deps.send({ kind: 'lost', id })
+    else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)
   }
 
   const lines = (): RealmLine[] => {

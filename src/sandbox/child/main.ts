@@ -4,7 +4,7 @@
  */
 import type { Socket } from 'node:net'
 import { createFrameReader } from '../frames.ts'
-import { MESSAGE_MARGIN } from '../limits.ts'
+import { MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
 import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
 import type { HostSync, RealmScripts } from '../realm/abi.ts'
 import { timedOut } from './failures.ts'
@@ -26,6 +26,8 @@ export interface ChildStart {
   readonly aheadMs: number
 }
 
+type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
+
 /** Milliseconds that making an isolate and compiling may take. */
 const COMPILE_MS = 1_000
 
@@ -42,12 +44,21 @@ export const runChild = (
   realm: { createHostSync(timeLeft: () => number): HostSync },
 ): void => {
   const speaker = createSpeaker(socket, fd)
-  const tasks = createTasks(socket, speaker)
-  const send = speaker.say
-  const enter = (message: Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>) => {
-    send({ kind: 'entering', ...message })
-    speaker.flush()
+  /** Whose code the parent takes this to be in (id 0: the next context), and since when. */
+  let told: { readonly id: number; readonly key: string; readonly at: number } | undefined
+  const send = (message: FromChild, body?: string) => {
+    speaker.say(message, body)
+    told = undefined
   }
+  const enter = (message: Entering) => {
+    speaker.say({ kind: 'entering', ...message })
+    speaker.flush()
+    told = { id: message.id, key: message.key, at: now() }
+  }
+  const onRest = () => {
+    if (told?.id === 0) send({ kind: 'left', id: 0, calls: [] })
+  }
+  const tasks = createTasks({ socket, speaker, onRest })
   const invocations = new Map<number, ChildInvocation>()
   const { createHostSync } = realm
   const units = createUnits({ ...start, createHostSync, now })
@@ -59,32 +70,52 @@ export const runChild = (
     return unit
   }
 
-  /** The next cell is made while nobody waits for this one. */
-  const prepare = (unit: Unit) =>
-    tasks.idle(() => {
-      if (unit.gone || unit.compiled.kind === 'faulty') return
-      enter({ id: 0, key: unit.program.key, budgetMs: start.aheadMs })
+  /** Whether the parent takes it for making the program's next context, or for having just made it. */
+  const isPreparing = (key: string) => told?.id === 0 && told.key === key && now() - told.at < PREPARED_MS
+
+  /** The next cell is made while nobody waits for this one; tells for how long at most when that is at once, else 0. */
+  const prepare = (unit: Unit): number => {
+    const { key } = unit.program
+    const make = () => {
+      if (unit.gone) return
+      if (!isPreparing(key)) enter({ id: 0, key, budgetMs: start.aheadMs })
       if (!unit.prepare(start.aheadMs)) units.drop(unit)
-      send({ kind: 'left', id: 0, calls: [] })
-    })
+    }
+    if (tasks.next(make)) return start.aheadMs
+    tasks.idle(make)
+    return 0
+  }
 
   const run = (header: RunHeader, argument: string) => {
-    const unit = find(header.id, header.key)
+    const { id, key } = header
+    const unit = find(id, key)
     if (unit === undefined) return
+    let taken = header.quiet && !speaker.holding && (told === undefined || isPreparing(key))
     const invocation = createInvocation(header, argument, unit, {
-      send,
-      enter,
+      send: (message, body) => {
+        send(message, body)
+        if (message.kind !== 'ended' || message.preparingMs === 0) return
+        speaker.flush()
+        told = { id: 0, key, at: now() }
+      },
+      enter: (message) => {
+        if (taken) told = { id, key, at: now() }
+        else enter(message)
+        taken = false
+      },
       later: tasks.add,
       createHostSync,
       now,
       cpu,
       onEnd: (good) => {
-        invocations.delete(header.id)
+        invocations.delete(id)
         if (!good || !units.used(unit)) units.drop(unit)
-        else if (!unit.ready && units.worthPreparing(unit)) prepare(unit)
+        else if (!unit.ready && unit.compiled.kind !== 'faulty' && units.worthPreparing(unit))
+          return prepare(unit)
+        return 0
       },
     })
-    invocations.set(header.id, invocation)
+    invocations.set(id, invocation)
     invocation.begin()
   }
 

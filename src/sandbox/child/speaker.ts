@@ -1,10 +1,10 @@
 import { writeSync } from 'node:fs'
 import type { Socket } from 'node:net'
-import { encodeFrame } from '../frames.ts'
+import { encodeFrame, writeFrame } from '../frames.ts'
 import type { FromChild } from '../protocol.ts'
 
-/** Bytes of a message that is not held: it may fill the stream, and then no entry is to begin before it has gone. */
-const LARGE = 16 * 1024
+/** Bytes that messages may take together to be held. */
+const MOST_HELD = 64 * 1024
 
 export interface Speaker {
   /** Holds a message until the next `flush`, so that what follows it closely is one write; a large one is not held. */
@@ -18,12 +18,14 @@ const isFull = (thrown: unknown): boolean => (thrown as NodeJS.ErrnoException).c
 
 /** Says things to the parent: straight to the descriptor of the stream, and by the stream itself when that is full. */
 export const createSpeaker = (socket: Socket, fd: number): Speaker => {
-  let held: Buffer[] = []
+  // one piece of memory for all of them: this is interpreted, and each object and call shows
+  const held = Buffer.allocUnsafeSlow(MOST_HELD)
+  let length = 0
 
-  const write = (bytes: Buffer): number => {
+  const write = (bytes: Buffer, count: number): number => {
     if (socket.writableLength > 0) return 0
     try {
-      return writeSync(fd, bytes)
+      return writeSync(fd, bytes, 0, count)
     } catch (thrown) {
       if (isFull(thrown)) return 0
       throw thrown
@@ -31,23 +33,27 @@ export const createSpeaker = (socket: Socket, fd: number): Speaker => {
   }
 
   const flush = () => {
-    const [first] = held
-    if (first === undefined) return
-    const bytes = held.length === 1 ? first : Buffer.concat(held)
-    held = []
-    const written = write(bytes)
-    if (written < bytes.length) socket.write(bytes.subarray(written))
+    if (length === 0) return
+    const written = write(held, length)
+    if (written < length) socket.write(Buffer.from(held.subarray(written, length)))
+    length = 0
   }
 
   return {
     say: (message, body) => {
+      const end = writeFrame(held, length, message, body)
+      if (end !== undefined) {
+        length = end
+        return
+      }
+      flush()
       const frame = encodeFrame(message, body)
-      held.push(frame)
-      if (frame.length > LARGE) flush()
+      const written = write(frame, frame.length)
+      if (written < frame.length) socket.write(frame.subarray(written))
     },
     flush,
     get holding() {
-      return held.length > 0
+      return length > 0
     },
   }
 }

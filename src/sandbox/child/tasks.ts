@@ -1,18 +1,25 @@
 import type { Socket } from 'node:net'
 import type { Speaker } from './speaker.ts'
 
+interface Deps {
+  readonly socket: Socket
+  readonly speaker: Speaker
+  /** There is nothing left to do, and what there is to say can still be said. */
+  readonly onRest: () => void
+}
+
 /**
  * What a child has to do, one task after the other: between two of them it reads what has arrived (a cancellation), and it
  * begins none before everything it said is with the parent, which otherwise could not tell whose code it is stuck in. What is
  * held back goes out with the next entry, or when there is nothing left to do.
  */
-export const createTasks = (socket: Socket, speaker: Speaker) => {
+export const createTasks = ({ socket, speaker, onRest }: Deps) => {
   const tasks: (() => void)[] = []
   let idle: (() => void)[] = []
   let planned = false
 
   const plan = () => {
-    if (planned || (tasks.length === 0 && idle.length === 0 && !speaker.holding)) return
+    if (planned) return
     planned = true
     setImmediate(step)
   }
@@ -26,15 +33,26 @@ export const createTasks = (socket: Socket, speaker: Speaker) => {
       return
     }
     const task = tasks.shift() ?? idle.shift()
-    if (task === undefined) speaker.flush()
-    else task()
-    plan()
+    if (task === undefined) {
+      onRest()
+      speaker.flush()
+    } else {
+      task()
+      plan()
+    }
   }
 
   return {
     add: (task: () => void): void => {
       tasks.push(task)
       plan()
+    },
+    /** Does it before all else when nothing waits, and tells whether it will. */
+    next: (task: () => void): boolean => {
+      if (tasks.length > 0) return false
+      tasks.push(task)
+      plan()
+      return true
     },
     /** For when there is nothing else to do; only the last few wishes are kept. */
     idle: (task: () => void): void => {

@@ -34,6 +34,7 @@ export const createCheckJob = (
     id,
     source,
     repeatable: true,
+    budgetMs: undefined,
     get over() {
       return over
     },

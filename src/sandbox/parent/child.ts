@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Log } from '../../common/log.ts'
 import { createFrameReader, encodeFrame } from '../frames.ts'
-import { CHILD_RSS_MB, SILENCE_MS, USUAL_UNITS } from '../limits.ts'
+import { CHILD_RSS_MB, PREPARED_MS, SILENCE_MS, USUAL_UNITS } from '../limits.ts'
 import type { ToChild } from '../protocol.ts'
 import { asFromChild, type FromChild } from './from-child.ts'
 import type { Job, Source } from './job.ts'
@@ -21,6 +21,8 @@ export type Death = 'silent' | 'memory' | 'crash' | 'closed'
 export interface Entered {
   readonly id: number
   readonly key: string
+  /** It was given that quietly, and has said nothing since: it may not have begun it. */
+  readonly assumed?: boolean
 }
 
 interface Deps {
@@ -53,7 +55,8 @@ export interface Child {
   /** Whether it is believed to have the program's isolate; and how many it is believed to have. */
   knows(key: string): boolean
   readonly programs: number
-  give(job: Job): void
+  /** `trusted`: it need not say that it begins it. */
+  give(job: Job, trusted: boolean): void
   /** Kills it when it is silent or too large. */
   watch(): void
   kill(why: Death): void
@@ -64,8 +67,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   const jobs = new Map<number, Job>()
   /** Tenants by the programs that it was given last. */
   const known = new LRUCache<string, string>({ max: USUAL_UNITS })
-  /** Jobs given that it has not begun. */
+  /** Jobs given that it has not begun; and the one of them whose beginning is not told. */
   const given = new Set<number>()
+  let quiet: { readonly id: number; readonly key: string; readonly budgetMs: number } | undefined
   let ready = false
   let why: Death = 'crash'
   let gone = false
@@ -90,10 +94,30 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     if (tenantId !== undefined) deps.onSpent({ tenantId, key: entered.key }, deps.now() - entered.at)
   }
 
+  /** What was given quietly is begun where nothing else is in it, or only its own program's next context. */
+  const assume = () => {
+    if (quiet === undefined) return
+    const { id, key, budgetMs } = quiet
+    const now = deps.now()
+    if (entered === undefined) entered = { id, key, assumed: true, at: now, until: now + budgetMs }
+    else if (entered.id === 0 && entered.key === key) {
+      const { at, until } = entered
+      const latest = Math.max(now, at + PREPARED_MS) + budgetMs
+      entered = { id, key, assumed: true, at, until: Math.max(until, latest) }
+    }
+  }
+
+  const enter = (id: number, key: string, budgetMs: number) => {
+    charge()
+    const at = deps.now()
+    entered = { id, key, at, until: at + budgetMs }
+  }
+
   const left = (id: number) => {
     charge()
     entered = undefined
     given.delete(id)
+    if (quiet?.id === id) quiet = undefined
   }
 
   const forget = (id: number): Job | undefined => {
@@ -109,15 +133,16 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       ready = true
       deps.onReady()
     } else if (message.kind === 'entering') {
-      charge()
-      const at = deps.now()
-      entered = { id: message.id, key: message.key, at, until: at + message.budgetMs }
+      enter(message.id, message.key, message.budgetMs)
       return
     } else if (message.kind === 'left') {
       left(message.id)
       jobs.get(message.id)?.onCalls(message.calls)
-    } else if (message.kind === 'ended') forget(message.id)?.onEnded(message, body)
-    else if (message.kind === 'checked')
+    } else if (message.kind === 'ended') {
+      const job = forget(message.id)
+      if (job !== undefined && message.preparingMs > 0) enter(0, job.source.key, message.preparingMs)
+      job?.onEnded(message, body)
+    } else if (message.kind === 'checked')
       forget(message.id)?.onChecked(message.faults, message.exportsFunction)
     else {
       const job = forget(message.id)
@@ -126,6 +151,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
         deps.onUnknown(job)
       } else if (job !== undefined) deps.onLost(job)
     }
+    assume()
     deps.onFree()
   }
 
@@ -191,13 +217,17 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     get programs() {
       return known.size
     },
-    give: (job) => {
+    give: (job, trusted) => {
       const { tenantId, code, ...program } = job.source
-      if (!known.has(program.key)) send({ kind: 'program', ...program }, code)
+      const { id, budgetMs } = job
+      const isKnown = known.has(program.key)
+      if (!isKnown) send({ kind: 'program', ...program }, code)
       known.set(program.key, tenantId)
-      jobs.set(job.id, job)
-      given.add(job.id)
-      job.begin({ send })
+      jobs.set(id, job)
+      given.add(id)
+      quiet = trusted && isKnown && budgetMs !== undefined ? { id, key: program.key, budgetMs } : undefined
+      job.begin({ send }, quiet !== undefined)
+      assume()
     },
     watch: () => {
       if (gone || why !== 'crash') return

@@ -53,7 +53,15 @@ export const FromChild = Type.Union([
     id: Id,
     calls: Type.Array(Type.Object({ call: Id, name: Text, json: Text })),
   }),
-  Type.Object({ kind: Kind('ended'), id: Id, cpuMs: Ms, ending: Ending, console: Lines }),
+  Type.Object({
+    kind: Kind('ended'),
+    id: Id,
+    cpuMs: Ms,
+    ending: Ending,
+    console: Lines,
+    /** It goes on to make the program's next context, as after `entering` with id 0 and so many milliseconds; 0: it does not. */
+    preparingMs: Ms,
+  }),
   Type.Object({ kind: Kind('checked'), id: Id, faults: Type.Array(Fault), exportsFunction: Type.Boolean() }),
   /** Its isolate died of another invocation of the same program. */
   Type.Object({ kind: Kind('lost'), id: Id }),

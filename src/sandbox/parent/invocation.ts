@@ -1,5 +1,5 @@
 import type { Json } from '../../common/json.ts'
-import { SILENCE_MS } from '../limits.ts'
+import { SHORT_ARGUMENT, SILENCE_MS } from '../limits.ts'
 import type { ConsoleLine, Invocation, LimitName, Outcome, SandboxLimits } from '../types.ts'
 import type { Ending, FromChild } from './from-child.ts'
 import { createHostCalls } from './host-calls.ts'
@@ -82,7 +82,8 @@ export const createInvocationJob = (
     get over() {
       return over
     },
-    begin: (given) => {
+    budgetMs: invocation.argument.length > SHORT_ARGUMENT ? undefined : Math.min(limits.cpuMs, limits.wallMs),
+    begin: (given, quiet) => {
       line = given
       const now = deps.now()
       begunAt ??= now
@@ -96,6 +97,7 @@ export const createInvocationJob = (
           wallMs: Math.max(1, limits.wallMs - (now - bornAt)),
           syncCalls: limits.syncCalls,
           asyncCalls: limits.asyncCalls,
+          quiet,
         },
         invocation.argument,
       )

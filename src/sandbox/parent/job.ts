@@ -22,8 +22,10 @@ export interface Job {
   readonly repeatable: boolean
   /** It is over, and the pool can forget it. */
   readonly over: boolean
-  /** Gives it to a child. */
-  begin(line: Line): void
+  /** Milliseconds of its first entry into code; undefined where a child has to say when that begins. */
+  readonly budgetMs: number | undefined
+  /** Gives it to a child, which need not say that it begins it when it is `quiet`. */
+  begin(line: Line, quiet: boolean): void
   onCalls(calls: Extract<FromChild, { kind: 'left' }>['calls']): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
   onChecked(faults: readonly CodeFault[], exportsFunction: boolean): void

@@ -100,7 +100,7 @@ export const createPool = (size: number, deps: Deps) => {
   const give = (child: Child, job: Job) => {
     popular.set(job.source.key, true)
     if (deps.reputation.quarantined(job.source.key)) job.fail('quarantine')
-    else child.give(job)
+    else child.give(job, trusted(job.source.key))
   }
 
   const pump = () => {
@@ -142,10 +142,11 @@ export const createPool = (size: number, deps: Deps) => {
       if (slots.every((other) => other === undefined)) closing.resolve()
       return
     }
-    if (entered !== undefined) deps.reputation.killed(entered.key)
+    if (entered?.assumed) deps.reputation.exceeded(entered.key)
+    else if (entered !== undefined) deps.reputation.killed(entered.key)
     deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
     for (const job of jobs) {
-      if (job.id === entered?.id) job.fail(FAILURE[why])
+      if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
       else again(job)
     }
     if (child.ready) return bear(slot)
@@ -171,7 +172,7 @@ export const createPool = (size: number, deps: Deps) => {
       },
       onFree: pump,
       onUnknown: (job) => {
-        if (!job.over) child.give(job)
+        if (!job.over) child.give(job, false)
       },
       onLost: again,
       onSpent: queue.charge,

@@ -58,7 +58,7 @@ t.test('what the stream has no room for waits in it, and nothing said later over
   const speaker = createSpeaker(child, fd)
   const ending = { kind: 'returned', empty: false } as const
   const body = 'x'.repeat(4_000_000)
-  speaker.say({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [] }, body)
+  speaker.say({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [], preparingMs: 0 }, body)
   t.notOk(speaker.holding, 'a large message is not held')
   t.ok(child.writableLength > 0, 'whoever is to enter sees that it has not gone')
   speaker.say({ kind: 'lost', id: 2 })

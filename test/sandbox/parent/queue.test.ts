@@ -7,6 +7,7 @@ const job = (tenantId: string, key = tenantId, over = false): Job => ({
   id: ++ids,
   source: { tenantId, key, name: 'code', code: '', memoryMb: 64, resultBytes: 1, logLines: 1, logBytes: 1 },
   repeatable: true,
+  budgetMs: undefined,
   over,
   begin: () => {},
   onCalls: () => {},

@@ -1,0 +1,165 @@
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { duplexPair } from 'node:stream'
+import t from 'tap'
+import { createLog } from '../../../src/common/log.ts'
+import { createFrameReader, encodeFrame } from '../../../src/sandbox/frames.ts'
+import { SILENCE_MS } from '../../../src/sandbox/limits.ts'
+import { createChild, type Entered } from '../../../src/sandbox/parent/child.ts'
+import type { FromChild } from '../../../src/sandbox/parent/from-child.ts'
+import type { Job } from '../../../src/sandbox/parent/job.ts'
+
+const CPU_MS = 1_000
+
+const jobOf = (id: number, key: string): Job => ({
+  id,
+  source: {
+    tenantId: 't',
+    name: 'code',
+    code: '',
+    key,
+    memoryMb: 64,
+    resultBytes: 1,
+    logLines: 1,
+    logBytes: 1,
+  },
+  repeatable: true,
+  over: false,
+  budgetMs: CPU_MS,
+  begin: (line, quiet) => line.send({ ...RUN, id, key, quiet }),
+  onCalls: () => {},
+  onEnded: () => {},
+  onChecked: () => {},
+  fail: () => {},
+})
+const RUN = {
+  kind: 'run',
+  sdk: false,
+  cpuMs: CPU_MS,
+  wallMs: 10_000,
+  syncCalls: 1,
+  asyncCalls: 1,
+} as const
+
+/** A child whose process is the test: `says` is heard at once, `heard` is what it was told. */
+const openChild = () => {
+  const [ours, theirs] = duplexPair()
+  const process = Object.assign(new EventEmitter(), {
+    pid: 1,
+    kill: () => process.emit('close'),
+  })
+  let now = 0
+  const gone: { why: string; entered: Entered | undefined }[] = []
+  const heard: unknown[] = []
+  theirs.on(
+    'data',
+    createFrameReader(1_000, ({ header }) => heard.push(header)),
+  )
+  const child = createChild(
+    { process: process as unknown as ChildProcess, stream: ours },
+    {
+      log: createLog('test', 'silent'),
+      now: () => now,
+      maxBytes: 1_000,
+      onReady: () => {},
+      onFree: () => {},
+      onUnknown: () => {},
+      onLost: () => {},
+      onSpent: () => {},
+      onGone: (why, entered) => gone.push({ why, entered }),
+    },
+  )
+  return {
+    child,
+    gone,
+    heard,
+    says: (...messages: FromChild[]) => {
+      for (const message of messages) ours.emit('data', encodeFrame(message))
+    },
+    /** Looks at it at a time; what was said meanwhile would be heard before it is judged. */
+    watchAt: async (at: number) => {
+      now = at
+      child.watch()
+      await new Promise((done) => setImmediate(done))
+      return gone[0]
+    },
+  }
+}
+
+const ended = (id: number, preparingMs: number): FromChild => ({
+  kind: 'ended',
+  id,
+  cpuMs: 1,
+  ending: { kind: 'returned', empty: true },
+  console: [],
+  preparingMs,
+})
+
+t.test('what is trusted is taken to have begun when it is given, and judged from then on', async (t) => {
+  const { child, says, watchAt } = openChild()
+  says({ kind: 'ready' })
+  child.give(jobOf(1, 'a'), true)
+  t.equal(child.since, undefined, 'its program is new to the child, which will say when it begins')
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
+  await watchAt(100)
+  child.give(jobOf(2, 'a'), true)
+  t.equal(child.since, 100)
+  t.notOk(await watchAt(100 + CPU_MS + SILENCE_MS))
+  t.match(await watchAt(101 + CPU_MS + SILENCE_MS), { why: 'silent', entered: { id: 2, assumed: true } })
+})
+
+t.test('what is not trusted has begun when the child says so, and is to blame from then on', async (t) => {
+  const { child, says, watchAt } = openChild()
+  says({ kind: 'ready' }, { kind: 'pong' })
+  child.give(jobOf(1, 'a'), false)
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, 0))
+  child.give(jobOf(2, 'a'), false)
+  t.equal(child.since, undefined)
+  says({ kind: 'entering', id: 2, key: 'a', budgetMs: CPU_MS })
+  t.equal(child.since, 0)
+  const death = await watchAt(1 + CPU_MS + SILENCE_MS)
+  t.match(death, { why: 'silent', entered: { id: 2 } })
+  t.notOk(death?.entered?.assumed)
+})
+
+t.test('a child that makes the next context is in no invocation until it is given one', async (t) => {
+  const { child, says, watchAt } = openChild()
+  says({ kind: 'ready' })
+  child.give(jobOf(1, 'a'), true)
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, ended(1, CPU_MS))
+  t.equal(child.preparing, 'a')
+  await watchAt(10)
+  child.give(jobOf(2, 'a'), true)
+  t.equal(child.preparing, undefined)
+  t.notOk(await watchAt(CPU_MS + SILENCE_MS + 10), 'time for the context, and for the code after it')
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 51), { why: 'silent', entered: { id: 2, assumed: true } })
+})
+
+t.test('another program’s context is not taken for what was given after it', async (t) => {
+  const { child, says, watchAt } = openChild()
+  says({ kind: 'ready' })
+  for (const [id, key] of [
+    [1, 'a'],
+    [2, 'b'],
+  ] as const) {
+    child.give(jobOf(id, key), true)
+    says({ kind: 'entering', id, key, budgetMs: CPU_MS }, ended(id, CPU_MS))
+  }
+  child.give(jobOf(3, 'a'), true)
+  t.match(await watchAt(CPU_MS + SILENCE_MS + 1), { why: 'silent', entered: { id: 0, key: 'b' } })
+})
+
+t.test('an invocation that was given while another one ran is taken to have begun after it', async (t) => {
+  const { child, says, watchAt } = openChild()
+  says({ kind: 'ready' })
+  child.give(jobOf(1, 'a'), true)
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS }, { kind: 'left', id: 1, calls: [] })
+  child.give(jobOf(2, 'a'), true)
+  says({ kind: 'entering', id: 1, key: 'a', budgetMs: CPU_MS })
+  await watchAt(300)
+  says({ kind: 'left', id: 1, calls: [] })
+  t.equal(child.since, 300)
+  t.notOk(await watchAt(300 + CPU_MS + SILENCE_MS))
+  says(ended(2, 0))
+  t.notOk(child.busy)
+})
