@@ -16,7 +16,7 @@ export const createTenant = async (
   }: {
     readonly store: Pick<Store, 'tenants'>
     readonly keys: Keys
-    readonly credentials: Ports['credentials']
+    readonly credentials: Pick<Ports['credentials'], 'install'>
   },
   tenant: {
     readonly id: string

@@ -1,7 +1,3 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import type { Test } from 'tap'
 import { Type } from 'typebox'
 import { AppError, type Call, defineOperation, type Operation, type Plugin } from '../../src/sdk/index.ts'
 
@@ -16,15 +12,9 @@ const open = { permission: 'none', audit: 'none', summary: 'Echo', output: Echo,
 
 /** Tells tests that `Things.Wait` runs, with its signal, and holds it back until they release it. */
 export const gate = () => {
-  let enter = (_signal: AbortSignal) => {}
-  let leave = () => {}
-  const entered = new Promise<AbortSignal>((resolve) => {
-    enter = resolve
-  })
-  const left = new Promise<void>((resolve) => {
-    leave = resolve
-  })
-  return { entered, left, enter: (signal: AbortSignal) => enter(signal), leave: () => leave() }
+  const entered = Promise.withResolvers<AbortSignal>()
+  const left = Promise.withResolvers<void>()
+  return { entered: entered.promise, left: left.promise, enter: entered.resolve, leave: left.resolve }
 }
 
 /** One operation for each trait of the transport. */
@@ -173,10 +163,3 @@ export const invalidAt = (...paths: string[]) => ({
   status: 400,
   errors: Object.fromEntries(paths.map((path) => [path, Array])),
 })
-
-/** A directory whose path is short enough for a socket's name. */
-export const socketDir = (t: Test): string => {
-  const directory = mkdtempSync(join(tmpdir(), 'sv-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-  return directory
-}

@@ -5,8 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { AdminOptions } from '../../src/admin/server.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { startTestService } from '../kit/service.ts'
-import { gate, socketDir, thingsPlugin } from './kit.ts'
+import { gate, thingsPlugin } from './kit.ts'
 
 const setUp = async (t: Test, admin: Partial<AdminOptions> = {}, held = gate()) => {
   const service = await startTestService(t, {
@@ -48,7 +49,7 @@ const problemIn = (answer: string) => {
 }
 
 t.test('a unix socket is listened on, for its owner only, and a stale one is replaced', async (t) => {
-  const socketPath = join(socketDir(t), 'admin.sock')
+  const socketPath = join(directoryFor(t), 'admin.sock')
   writeFileSync(socketPath, 'left behind')
   const service = await startTestService(t, {
     plugins: [thingsPlugin()],

@@ -1,13 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { directoryFor } from '../kit/directory.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { sidevault } from './run.ts'
 
 t.test('a service whose journal lost its last record says how to go on, and then goes on', async (t) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-audit-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = directoryFor(t)
   const cwd = t.testdir()
   const audit = (...args: string[]) => sidevault(cwd, ['audit', ...args], { SIDEVAULT_DATA_DIR: dataDir })
   const first = await startSidevault({ dataDir })

@@ -1,13 +1,12 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { directoryFor } from '../kit/directory.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { sidevault } from './run.ts'
 
 t.test('root key and data keys change under a service that goes on', async (t) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-keys-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = directoryFor(t)
   const cwd = t.testdir()
   const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: dataDir })
   const service = await startSidevault({ dataDir })

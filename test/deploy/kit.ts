@@ -1,11 +1,11 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
 import { settingNames, variableOf } from '../../src/config/schema.ts'
 import { type Config, loadConfig } from '../../src/config.ts'
 import { ROLES } from '../../src/supervisor/messages.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { root } from '../kit/sources.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: manifests of every shape
@@ -37,8 +37,7 @@ export const configOf = (t: Test, environment: Readonly<Record<string, string>>)
   const known = new Set(settingNames.map(variableOf))
   for (const name of Object.keys(environment))
     if (name.startsWith('SIDEVAULT_')) t.ok(known.has(name), `${name} is a setting`)
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-deploy-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = directoryFor(t)
   const standing = { ...environment }
   for (const name of FILES) {
     if (environment[name] === undefined) continue

@@ -12,11 +12,7 @@ t.beforeEach(() => {
   world.apiPaths.length = 0
 })
 
-const last = () => {
-  const received = destination.received.at(-1)
-  if (received === undefined) throw new Error('nothing arrived')
-  return received
-}
+const { last } = destination
 const arrivedBody = () => last().body?.toString() ?? ''
 const names = () => last().rawHeaders.filter((_, index) => index % 2 === 0)
 

@@ -34,11 +34,7 @@ for (const protocol of ['h1', 'h2'] as const) {
       ...options,
       headers: { 'svc-proxy-key': 'proxy', ...options.headers },
     })
-  const last = () => {
-    const received = destination.received.at(-1)
-    if (received === undefined) throw new Error('nothing arrived')
-    return received
-  }
+  const { last } = destination
   const fresh = () => {
     destination.received.length = 0
     far.uses.length = 0

@@ -32,11 +32,7 @@ for (const protocol of ['h1', 'h2'] as const) {
       ...options,
       headers: { 'svc-proxy-key': 'proxy', ...options.headers },
     })
-  const last = () => {
-    const received = destination.received.at(-1)
-    if (received === undefined) throw new Error('nothing arrived')
-    return received
-  }
+  const { last } = destination
   const arrived = () => last().body?.toString() ?? ''
   const clear = () => {
     destination.received.length = 0

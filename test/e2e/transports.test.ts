@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
 
 const one = await startWorld()
@@ -188,8 +188,7 @@ t.test('the listener speaks TLS with HTTP/1.1 and HTTP/2', async (t) => {
 t.test('the demo destination is reached by its name without DNS, over its own authority', async (t) => {
   const authority = await createAuthority()
   // Not t.testdir: a socket's path may have 108 bytes only.
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-demo-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = directoryFor(t)
   writeFileSync(join(directory, 'demo.pem'), authority.pem)
   const demo = await startDestination(await authority.issue(['demo.sidevault.test']), {
     socketPath: join(directory, 'demo.sock'),

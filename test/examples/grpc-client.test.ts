@@ -1,8 +1,7 @@
 import { execFile } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, globSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs'
+import { existsSync, globSync, mkdirSync, readFileSync, renameSync, rmSync } from 'node:fs'
 import { createRequire } from 'node:module'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import protobuf from 'protobufjs'
@@ -11,6 +10,7 @@ import { fileDescriptors } from '../../src/admin/proto/descriptors.ts'
 import { protoFiles } from '../../src/admin/proto/files.ts'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { createMessages } from '../../src/kernel/messages/create.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
@@ -74,8 +74,7 @@ if ('missing' in found) {
   t.end()
 } else {
   const { python, packages } = found
-  const generated = mkdtempSync(join(tmpdir(), 'sidevault-grpc-client-'))
-  t.teardown(() => rmSync(generated, { recursive: true, force: true }))
+  const generated = directoryFor(t)
   const files = globSync(join(protos, 'sidevault/v1/*.proto'))
   const py = async (args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<string> => {
     const { stdout } = await promisify(execFile)(python, args, {

@@ -1,35 +1,22 @@
-import { spawnSync } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
-import { mkdtempSync, renameSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
 import t from 'tap'
+import { journalsHold } from '../kit/journals.ts'
 import { postgresMissing, queryPostgres } from '../kit/postgres.ts'
 import { noRedis } from '../kit/redis.ts'
 import { ALL_TOKEN_PERMISSIONS, type Sidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
+import { createShiftedClock, HOUR } from './shifted-clock.ts'
 import { startFaultWorld } from './world.ts'
 
-const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
-const SHIFTED = pathToFileURL(fileURLToPath(new URL('clock-shift.js', import.meta.url))).href
-const HOUR = 3_600_000
 const PATIENCE = 45_000
 
 t.test(
   'two replicas of which one has a clock that jumps by an hour: nothing is lost or done twice, and who waits does so for a moment',
   { timeout: 240_000, skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
-    const directory = mkdtempSync(join(tmpdir(), 'sidevault-clocks-'))
-    t.teardown(() => rmSync(directory, { recursive: true, force: true }))
-    const file = join(directory, 'shift')
-    const shiftTo = (ms: number): void => {
-      writeFileSync(`${file}.new`, String(ms))
-      renameSync(`${file}.new`, file)
-    }
-    shiftTo(0)
-    const shifted = { SIDEVAULT_LOG_LEVEL: 'info', NODE_OPTIONS: `--import=${SHIFTED}`, CLOCK_SHIFT: file }
+    const clock = createShiftedClock(t)
+    const shifted = { SIDEVAULT_LOG_LEVEL: 'info', ...clock.env }
     const world = await startFaultWorld(t, {
       count: 2,
       envOf: (index) => ({ SIDEVAULT_RATE_LIMIT_KEY: '60000', ...(index === 1 ? shifted : {}) }),
@@ -53,18 +40,7 @@ t.test(
         headers: { 'svc-proxy-url': world.destinationUrl },
         body: { v: `{{ ${id} }}` },
       })
-    const jump = async (ms: number): Promise<void> => {
-      shiftTo(ms)
-      const about = Date.now() + ms
-      await until(
-        'the new time counts',
-        async () => {
-          const { json } = await create(jumping, { data: 'what time is it' })
-          return Math.abs(Date.parse(json?.created_at) - about) < HOUR / 4
-        },
-        PATIENCE,
-      )
-    }
+    const jump = (ms: number) => clock.jump(ms, (body) => create(jumping, body), PATIENCE)
 
     const kept: string[] = []
     const firsts = new Map<string, string>()
@@ -169,11 +145,7 @@ t.test(
     const { tokens } = sums as { tokens: string }
     t.strictSame({ ...sums }, { tokens, counted: tokens, timed: tokens }, 'kept totals are those of the rows')
     for (const dataDir of world.dataDirs) {
-      const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
-        env: { ...process.env, ...world.env, SIDEVAULT_DATA_DIR: dataDir },
-        encoding: 'utf8',
-      })
-      t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+      journalsHold(t, dataDir, world.env)
     }
   },
 )

@@ -1,6 +1,5 @@
-import { spawnSync } from 'node:child_process'
-import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { journalsHold } from '../kit/journals.ts'
 import { type PostgresServer, postgresMissing, queryPostgres, startStandby } from '../kit/postgres.ts'
 import { noRedis } from '../kit/redis.ts'
 import type { Sidevault } from '../kit/sidevault.ts'
@@ -9,7 +8,6 @@ import { startLine } from './line.ts'
 import { startLoad } from './load.ts'
 import { startFaultWorld } from './world.ts'
 
-const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 const PATIENCE = 45_000
 
 const processesOf = ({ pid }: Sidevault) =>
@@ -121,11 +119,7 @@ t.test(
     const direct = new URL(world.env.SIDEVAULT_STORE as string)
     direct.host = new URL(standby.admin).host
     for (const dataDir of world.dataDirs) {
-      const verify = spawnSync(process.execPath, [program, 'audit', 'verify'], {
-        env: { ...process.env, ...world.env, SIDEVAULT_STORE: direct.href, SIDEVAULT_DATA_DIR: dataDir },
-        encoding: 'utf8',
-      })
-      t.equal(verify.status, 0, `${verify.stdout}${verify.stderr}`)
+      journalsHold(t, dataDir, { ...world.env, SIDEVAULT_STORE: direct.href })
     }
   },
 )

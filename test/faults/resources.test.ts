@@ -1,17 +1,16 @@
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
+import { directoryFor } from '../kit/directory.ts'
+import { journalsHold } from '../kit/journals.ts'
 import { postgresMissing, startPostgres } from '../kit/postgres.ts'
-import { ALL_TOKEN_PERMISSIONS, type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 import { smallDisk } from './disk.ts'
 import { startLine } from './line.ts'
 
-const program = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
 const PATIENCE = 45_000
 
 const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) => {
@@ -26,14 +25,6 @@ const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) =
       body: { v: `{{ ${id} }}` },
     })
   return { sidevault, key, create, disclose }
-}
-
-const verified = (sidevault: Sidevault, t: Test) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'audit', 'verify'], {
-    env: { ...process.env, SIDEVAULT_DATA_DIR: sidevault.dataDir },
-    encoding: 'utf8',
-  })
-  t.equal(status, 0, `${stdout}${stderr}`)
 }
 
 const disk = smallDisk(48)
@@ -76,7 +67,7 @@ t.test(
       PATIENCE,
     )
     for (const id of kept) t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
-    verified(sidevault, t)
+    journalsHold(t, sidevault.dataDir)
   },
 )
 
@@ -148,15 +139,14 @@ t.test(
       PATIENCE,
     )
     t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
-    verified(sidevault, t)
+    journalsHold(t, sidevault.dataDir)
     const limits = readFileSync(`/proc/${sidevault.pid}/limits`, 'utf8')
     t.match(limits, /Max open files\s+160\s+160/)
   },
 )
 
 t.test('a data directory that cannot be written is refused at the start, with the remedy', async (t) => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-file-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
+  const dataDir = directoryFor(t)
   const path = join(dataDir, 'a-file')
   writeFileSync(path, '')
   await t.rejects(startSidevault({ dataDir: join(path, 'data') }), /SIDEVAULT_DATA_DIR|director/i)

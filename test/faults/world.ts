@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createAuthority } from '../kit/authority.ts'
 import { type Destination, startDestination } from '../kit/destination.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { startDns } from '../kit/dns.ts'
 import { type PostgresServer, startPostgres } from '../kit/postgres.ts'
 import { startRedis, type TestRedis } from '../kit/redis.ts'
@@ -41,8 +41,7 @@ export const startFaultWorld = async (
   t: Test,
   { count = 3, envOf = () => ({}), reach = async (_, address) => address }: FaultOptions = {},
 ): Promise<FaultWorld> => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-faults-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = directoryFor(t)
   const postgres = await startPostgres({ own: true, durable: true })
   t.teardown(() => postgres.close())
   const address = await postgres.database()

@@ -1,10 +1,10 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { startOps } from '../../src/gateway/ops.ts'
 import { callSocket } from '../../src/supervisor/socket-call.ts'
+import { directoryFor } from '../kit/directory.ts'
 
 const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'GET') => {
   const { status, body } = await callSocket(socketPath, method, path)
@@ -12,8 +12,7 @@ const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'G
 }
 
 t.test('metrics and health are answered on a private socket', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-ops-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = directoryFor(t)
   const socket = join(directory, 'ops.sock')
   const metrics = createMetrics()
   metrics.requests.inc({ operation: 'proxy', status: '401' })

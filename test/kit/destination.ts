@@ -22,6 +22,8 @@ export interface Destination {
   readonly port: number
   /** Every request whose headers arrived, also those whose body never did. */
   readonly received: Received[]
+  /** The request that arrived last; throws when none has. */
+  last(): Received
   /** Connections that sent at least one byte inside TLS. */
   connections(): number
   close(): Promise<void>
@@ -153,6 +155,11 @@ export const startDestination = async (
   return {
     port: typeof address === 'string' ? 0 : (address as AddressInfo).port,
     received,
+    last: () => {
+      const last = received.at(-1)
+      if (last === undefined) throw new Error('nothing arrived')
+      return last
+    },
     connections: () => connections,
     close: () =>
       new Promise((resolve) => {

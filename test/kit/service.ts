@@ -20,6 +20,7 @@ import type { PluginSource } from '../../src/kernel/discover.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
+import { createTenant } from '../../src/roles/create-tenant.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
@@ -174,22 +175,9 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   /** A tenant of its own with a management key (none when no plugin knows credentials). */
   const newTenant = async (name = 'Tenant') => {
     const id = newId()
-    const now = clock.now()
-    await store.tenants.create(
-      {
-        id,
-        owner_id: newId(),
-        name,
-        settings: {},
-        created_by: null,
-        created_at: now,
-        modified_by: null,
-        modified_at: null,
-      },
-      await keys.newTenantKeys(id, now),
-    )
     const key = newKey()
-    await kernel.registry.ports.credentials?.install(id, keys.mac('api-key', key))
+    const credentials = kernel.registry.ports.credentials ?? { install: async () => {} }
+    await createTenant({ store, keys, credentials }, { id, name, key: new Secret(key), now: clock.now() })
     return { id, key }
   }
   const tenant = beside ? { id: beside.tenantId, key: beside.managementKey } : await newTenant('First')

@@ -1,15 +1,13 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Log } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
 import { createLiveSettings } from '../../src/supervisor/live-settings.ts'
+import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
 
 t.test('a process born while the others are told begins with what they are told', async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-settings-'))
-  t.teardown(() => rmSync(directory, { recursive: true }))
+  const directory = directoryFor(t)
   const config = loadConfig({}, { file: undefined, cwd: directory })
   const warnings: unknown[] = []
   let atTell: unknown

@@ -1,7 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import t, { type Test } from 'tap'
+import { directoryFor } from '../kit/directory.ts'
 import { type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
 
 const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => {
@@ -10,14 +8,8 @@ const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => 
   return service
 }
 
-const directory = (t: Test): string => {
-  const dataDir = mkdtempSync(join(tmpdir(), 'sidevault-roles-'))
-  t.teardown(() => rmSync(dataDir, { recursive: true, force: true }))
-  return dataDir
-}
-
 t.test('the roles admin and gateway side by side do what one service does', async (t) => {
-  const dataDir = directory(t)
+  const dataDir = directoryFor(t)
   const env = { SIDEVAULT_WORKERS: '2' }
   const admin = await start(t, { dataDir, role: 'admin', env })
   const gateway = await start(t, { dataDir, role: 'gateway', env })
@@ -55,7 +47,7 @@ t.test('the roles admin and gateway side by side do what one service does', asyn
 })
 
 t.test('a gateway whose store no admin has prepared says so and ends', async (t) => {
-  const failed = await startSidevault({ dataDir: directory(t), role: 'gateway' }).catch(
+  const failed = await startSidevault({ dataDir: directoryFor(t), role: 'gateway' }).catch(
     (error: Error) => error.message,
   )
   t.match(failed, /ended with 1/)

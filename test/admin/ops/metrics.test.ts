@@ -3,8 +3,8 @@ import t from 'tap'
 import { createMetrics } from '../../../src/common/metrics.ts'
 import { startOps } from '../../../src/gateway/ops.ts'
 import { callSocket } from '../../../src/supervisor/socket-call.ts'
+import { directoryFor } from '../../kit/directory.ts'
 import { startTestService } from '../../kit/service.ts'
-import { socketDir } from '../kit.ts'
 
 const socketSource = (name: string, socketPath: string) => ({
   name,
@@ -18,7 +18,7 @@ t.test('metrics of all processes are added up, and those that answer are up', as
   gateway.requests.inc({ operation: 'healthz', status: 200 }, 2)
   gateway.stage.observe({ stage: 'run' }, 0.002)
   gateway.up.set({ name: 'gateway-1' }, 1)
-  const socketPath = join(socketDir(t), 'ops.sock')
+  const socketPath = join(directoryFor(t), 'ops.sock')
   const ops = await startOps({ metrics: gateway, health: async () => {} }, socketPath)
   t.teardown(() => ops.close())
   const { call } = await startTestService(t, {

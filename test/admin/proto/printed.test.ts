@@ -1,5 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { Type } from 'typebox'
@@ -7,6 +6,7 @@ import { FROZEN_FILE, printProtos } from '../../../src/admin/proto/printed.ts'
 import { loadOperations } from '../../../src/commands/operations.ts'
 import { writeOperations } from '../../../src/commands/proto/write.ts'
 import type { Operation } from '../../../src/sdk/index.ts'
+import { directoryFor } from '../../kit/directory.ts'
 import { root } from '../../kit/sources.ts'
 
 const shipped = () => loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
@@ -36,8 +36,7 @@ const operation = (output: Record<string, ReturnType<typeof Type.String>>) =>
   }) as unknown as Operation
 
 t.test('numbers of members that are no more are reserved, and not given again', async (t) => {
-  const out = mkdtempSync(join(tmpdir(), 'sidevault-proto-'))
-  t.teardown(() => rmSync(out, { recursive: true, force: true }))
+  const out = directoryFor(t)
   const first = operation({ a: Type.String({ field: 1 }), b: Type.String({ field: 2 }) })
   t.same((await writeOperations([first], out)).faults, [])
   writeFileSync(join(out, 'sidevault/v1/stale.proto'), '')

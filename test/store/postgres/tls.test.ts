@@ -1,9 +1,9 @@
-import { chownSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { chownSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../../src/config.ts'
 import { createAuthority } from '../../kit/authority.ts'
+import { directoryFor } from '../../kit/directory.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { findPostgres } from '../../kit/postgres-binaries.ts'
 import { freePort } from '../../kit/sidevault.ts'
@@ -11,8 +11,7 @@ import { aToken, NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
 t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) => {
-  const directory = mkdtempSync(join(tmpdir(), 'sidevault-pg-tls-'))
-  t.teardown(() => rmSync(directory, { recursive: true, force: true }))
+  const directory = directoryFor(t)
   const binaries = findPostgres()
   const { uid, gid } = typeof binaries === 'string' ? {} : binaries.runner
   /** A file as the server wants its key: its own, and nobody else's. */
