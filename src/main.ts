@@ -1,8 +1,10 @@
 import { closeSync, openSync } from 'node:fs'
 import { Command, CommanderError, Option } from 'commander'
+import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
 import { addKeysCommand } from './commands/keys.ts'
 import { addMoveCommands } from './commands/move.ts'
+import { configOption, FAILURE, print, USAGE } from './commands/operate.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
@@ -17,10 +19,6 @@ import { StartError } from './supervisor/start-error.ts'
 
 /** Signals that come within this time are one: npm passes on a Ctrl-C that the terminal has sent to all. */
 const SAME_SIGNAL_MS = 300
-
-/** Exit codes: 0 done, 1 failed, 2 wrong usage or configuration. */
-const FAILURE = 1
-const USAGE = 2
 
 const start = async (options: { role: Role; config?: string }, early?: Early): Promise<void> => {
   process.title = 'sidevault: supervisor'
@@ -91,60 +89,23 @@ const settingsHelp = (): string => {
   return `\nSettings (environment, or members of the file named by SIDEVAULT_CONFIG):\n${lines.join('\n')}`
 }
 
-const printLine = (line: string): void => void process.stdout.write(`${line}\n`)
-
-const warnLine = (line: string): void => void process.stderr.write(`${line}\n`)
-
 const program = (early?: Early): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
     .version(programVersion(), '--version', 'print the version')
     .exitOverride()
     .showHelpAfterError('(--help shows what there is)')
-  const file = new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
   root
     .command('start')
     .description('run the service until Ctrl-C')
     .addOption(new Option('--role <role>', 'which parts run here').choices([...ROLES]).default('all'))
-    .addOption(file)
+    .addOption(configOption())
     .addHelpText('after', settingsHelp())
     .action((options: { role: Role; config?: string }) => start(options, early))
-  const audit = root.command('audit').description('the audit journal')
-  audit
-    .command('verify')
-    .description('check the hash chain of every journal; exit code 1 when one is broken')
-    .addOption(file)
-    .action(async (options: { config?: string }) => {
-      const { verifyAudit } = await import('./roles/audit.ts')
-      const config = loadConfig(process.env, { file: options.config })
-      if (!(await verifyAudit(config, printLine))) process.exitCode = FAILURE
-    })
-  audit
-    .command('accept-loss')
-    .description('set the damaged part of a journal aside, so that the chain goes on behind what holds')
-    .requiredOption('--journal <name>', 'the journal, as "verify" prints it')
-    .option('--yes', 'do it; without, only show what would be lost', false)
-    .addOption(file)
-    .action(async (options: { config?: string; journal: string; yes: boolean }) => {
-      const { acceptAuditLoss } = await import('./roles/audit.ts')
-      const config = loadConfig(process.env, { file: options.config })
-      if (!(await acceptAuditLoss(config, options, printLine))) process.exitCode = FAILURE
-    })
+  addAuditCommand(root)
   addBackupCommands(root)
   addKeysCommand(root)
   addMoveCommands(root)
-  root
-    .command('migrate-store')
-    .description('move the vault of the data directory to an empty PostgreSQL database')
-    .requiredOption(
-      '--to <address>',
-      'env:<NAME>, a variable that holds postgres://user:password@host/database, or the address itself (its password in PGPASSWORD)',
-    )
-    .addOption(file)
-    .action(async (options: { config?: string; to: string }) => {
-      const { migrateStore } = await import('./roles/migrate-store.ts')
-      await migrateStore(loadConfig(process.env, { file: options.config }), options.to, printLine, warnLine)
-    })
   addPluginsCommand(root)
   addProtoCommand(root)
   addReloadCommand(root)
@@ -155,7 +116,7 @@ const program = (early?: Early): Command => {
     .description('the configuration')
     .command('print')
     .description('check the configuration and print it, without secrets')
-    .addOption(file)
+    .addOption(configOption())
     .action((options: { config?: string }) => {
       const config = loadConfig(process.env, { file: options.config })
       for (const warning of config.warnings) process.stderr.write(`warning: ${warning}\n`)
@@ -164,9 +125,7 @@ const program = (early?: Early): Command => {
   root
     .command('version')
     .description('print the version')
-    .action(() => {
-      process.stdout.write(`${programVersion()}\n`)
-    })
+    .action(() => print(programVersion()))
   // run by bin/sidevault.js; here for its help
   root
     .command('test')

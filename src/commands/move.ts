@@ -12,7 +12,9 @@ const passphrase = (): Secret<string> => {
   return new Secret(text)
 }
 
-/** `sidevault export`, `sidevault import`. */
+const warn = (line: string): void => void process.stderr.write(`${line}\n`)
+
+/** `sidevault export`, `sidevault import`, `sidevault migrate-store`. */
 export const addMoveCommands = (root: Command): void => {
   root
     .command('export')
@@ -35,5 +37,17 @@ export const addMoveCommands = (root: Command): void => {
       const { runImport } = await import('../operator/import-tenant.ts')
       const options = { path: file, passphrase: passphrase(), map: map ?? `${file}.map.json` }
       await operate(config, (settings) => runImport(settings, options, print))
+    })
+  root
+    .command('migrate-store')
+    .description('move the vault of the data directory to an empty PostgreSQL database')
+    .requiredOption(
+      '--to <address>',
+      'env:<NAME>, a variable that holds postgres://user:password@host/database, or the address itself (its password in PGPASSWORD)',
+    )
+    .addOption(configOption())
+    .action(async ({ config, to }: { config?: string; to: string }) => {
+      const { migrateStore } = await import('../operator/migrate-store.ts')
+      await operate(config, (settings) => migrateStore(settings, to, print, warn))
     })
 }

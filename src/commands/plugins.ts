@@ -1,11 +1,7 @@
 import { type Command, Option } from 'commander'
-
-const USAGE = 2
+import { configOption, USAGE } from './operate.ts'
 
 const print = (text: string) => process.stdout.write(text)
-
-const configOption = () =>
-  new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
 
 /** Faults are the answer of these commands; they make the exit code 2. */
 const report = (faulty: boolean) => {

@@ -1,6 +1,5 @@
 import { type Command, Option } from 'commander'
-
-const USAGE = 2
+import { configOption, USAGE } from './operate.ts'
 
 /** `sidevault proto`: for those who write gRPC clients. */
 export const addProtoCommand = (root: Command): void => {
@@ -8,7 +7,7 @@ export const addProtoCommand = (root: Command): void => {
     .command('proto')
     .description('write the .proto files of the operations of all plugins; exit code 2 when numbers changed')
     .addOption(new Option('--out <folder>', 'where to write sidevault/v1/*.proto').default('proto'))
-    .addOption(new Option('--config <file>', 'JSON or YAML file with settings; the environment wins'))
+    .addOption(configOption())
     .action(async (options: { out: string; config?: string }) => {
       const { writeProtos } = await import('./proto/write.ts')
       if (await writeProtos(process.env, options, (text) => process.stdout.write(text)))

@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
 import { loadConfig } from '../config.ts'
 import { ROLES, runDirOf, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { StartError } from '../supervisor/start-error.ts'
+import { configOption, print } from './operate.ts'
 
 /** Envoy may just be starting. */
 const PATIENCE_MS = 60_000
-
-const print = (line: string) => process.stdout.write(`${line}\n`)
 
 const reloadOne = async (socket: string): Promise<void> => {
   const answer = await callSocket(socket, 'POST', '/reload', { timeoutMs: PATIENCE_MS }).catch(
@@ -40,7 +39,7 @@ export const addReloadCommand = (root: Command): void => {
     .description(
       'make a running service read its configuration file and certificates anew, without a restart',
     )
-    .addOption(new Option('--config <file>', 'JSON or YAML file with settings; the environment wins'))
+    .addOption(configOption())
     .action(async ({ config }: { config?: string }) => {
       // Faults of the new configuration are told here, before the service is asked.
       const { dataDir } = loadConfig(process.env, { file: config })

@@ -1,16 +1,15 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { type Command, Option } from 'commander'
+import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
 import { loadConfig } from '../config.ts'
 import { socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { StartError } from '../supervisor/start-error.ts'
+import { configOption, print } from './operate.ts'
 
 /** Where the parts that hold the management API keep their sockets. */
 const RUN_DIRS = ['run', 'run-admin']
-
-const print = (line: string) => process.stdout.write(`${line}\n`)
 
 /** Calls the running service of the data directory, by its socket for operators. */
 const call = async (
@@ -40,12 +39,11 @@ const call = async (
 /** `sidevault tenants …`: for the operator of a running service, on its machine. */
 export const addTenantsCommand = (root: Command): void => {
   const tenants = root.command('tenants').description('the tenants of a running service')
-  const file = () => new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
   tenants
     .command('create')
     .description('make a tenant and print the key of its management application, once')
     .argument('<name>', 'what people call it, at most 200 characters')
-    .addOption(file())
+    .addOption(configOption())
     .action(async (name: string, { config }: { config?: string }) => {
       const made = (await call(config, 'POST', '/tenants', { name })) as Record<'id' | 'name' | 'key', string>
       print(`tenant  ${made.id}`)
@@ -54,7 +52,7 @@ export const addTenantsCommand = (root: Command): void => {
   tenants
     .command('list')
     .description('print id, time of creation and name of each tenant')
-    .addOption(file())
+    .addOption(configOption())
     .action(async ({ config }: { config?: string }) => {
       const all = (await call(config, 'GET', '/tenants')) as Record<'id' | 'name' | 'created_at', string>[]
       for (const { id, created_at, name } of all) print(`${id}  ${created_at}  ${JSON.stringify(name)}`)
@@ -63,7 +61,7 @@ export const addTenantsCommand = (root: Command): void => {
     .command('delete')
     .description('destroy a tenant, its keys and everything it owns, for good')
     .argument('<id>', 'its id, as "list" prints it')
-    .addOption(file())
+    .addOption(configOption())
     .action(async (id: string, { config }: { config?: string }) => {
       await call(config, 'DELETE', `/tenants/${encodeURIComponent(id)}`)
       print(`deleted ${id}`)

@@ -1,8 +1,7 @@
 import { type Command, Option } from 'commander'
 import { loadConfig } from '../config.ts'
+import { configOption, FAILURE } from './operate.ts'
 import type { FixtureOptions } from './transform/fixtures.ts'
-
-const FAILURE = 1
 
 const EXAMPLES = `
 The code runs as in the service, with the same limits, on a message that you give. What it returns goes to standard
@@ -36,7 +35,7 @@ export const addTransformCommand = (root: Command): void => {
         .default('json'),
     )
     .option('--response', 'the file is a response transform')
-    .addOption(new Option('--config <file>', 'JSON or YAML file with settings; the environment wins'))
+    .addOption(configOption())
     .addHelpText('after', EXAMPLES)
     .action(async (file: string, options: FixtureOptions & { config?: string }, command: Command) => {
       const config = loadConfig(process.env, { file: options.config })

@@ -5,12 +5,11 @@ import { type JournalReport, journalNames, verifyJournals } from '../audit/verif
 import { isoTime, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
+import { openStoreKeys, storeLocation } from '../roles/foundation.ts'
+import { isOwnJournal, journalDirectory } from '../roles/replica.ts'
 import { openStore } from '../store/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { openStoreKeys, storeLocation } from './foundation.ts'
-import { isOwnJournal, journalDirectory } from './replica.ts'
-
-type Print = (line: string) => void
+import type { Print } from './open-vault.ts'
 
 /** Hands over what reads the journals of a data directory, whether its service runs or not. */
 const withJournals = async <T>(

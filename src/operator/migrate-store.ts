@@ -3,9 +3,10 @@ import { parsePostgres } from '../config/parse.ts'
 import type { Config } from '../config.ts'
 import { moveStore } from '../store/move/move.ts'
 import { StartError } from '../supervisor/start-error.ts'
+import type { Print } from './open-vault.ts'
 
 /** What `--to` says: an address, or `env:<NAME>` of the variable that holds it, for a command line is seen by others. */
-const addressIn = (to: string, warn: (line: string) => void): string => {
+const addressIn = (to: string, warn: Print): string => {
   if (to.startsWith('env:')) {
     const name = to.slice('env:'.length)
     const address = process.env[name]
@@ -24,12 +25,7 @@ const addressIn = (to: string, warn: (line: string) => void): string => {
 }
 
 /** Moves the vault of the data directory to PostgreSQL, with a line for each table. */
-export const migrateStore = async (
-  config: Config,
-  to: string,
-  print: (line: string) => void,
-  warn: (line: string) => void,
-): Promise<void> => {
+export const migrateStore = async (config: Config, to: string, print: Print, warn: Print): Promise<void> => {
   const address = addressIn(to, warn)
   if (!existsSync(config.store))
     throw new StartError(
