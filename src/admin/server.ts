@@ -1,6 +1,7 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
 import type { Admit } from '../common/admit.ts'
+import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { RunningKernel } from '../kernel/types.ts'
@@ -13,6 +14,8 @@ export interface AdminDeps {
   readonly kernel: RunningKernel
   readonly metrics: Metrics
   readonly log: Log
+  /** Default: the system's. */
+  readonly clock?: Clock
   /** Parts that `/readyz` asks, besides the kernel itself. */
   readonly checks?: Readonly<Record<string, Check>>
   /** Other processes whose metrics `/metrics` adds. */
@@ -95,7 +98,14 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       log,
       metrics,
       own: [
-        ...healthRoutes({ kernel: () => kernel.health(), ...deps.checks }, { log, timeout: partTimeout }),
+        ...healthRoutes(
+          { kernel: () => kernel.health(), ...deps.checks },
+          {
+            log,
+            timeout: partTimeout,
+            clock: deps.clock ?? systemClock,
+          },
+        ),
         metricsRoute(
           { metrics, sources: deps.sources ?? [], log },
           { name: options.processName ?? 'admin', timeout: partTimeout },

@@ -63,13 +63,15 @@ export const createAccount = ({ log, metrics, clock, audit }: AccountDeps): Acco
     finish(ended, error) {
       if (finished) return
       finished = true
+      const ms = performance.now() - began
       metrics.requests.inc({ operation: 'proxy', status: ended })
+      metrics.duration.observe({ at: 'proxy' }, ms / 1000)
       const { identity, tokens, traceId } = account
       const line = {
         operation: 'proxy',
         ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
         tokens,
-        ms: Math.round((performance.now() - began) * 10) / 10,
+        ms: Math.round(ms * 10) / 10,
         trace_id: traceId,
         tenant_id: identity?.caller.tenantId,
         actor_id: identity?.caller.actorId,

@@ -54,7 +54,8 @@ export const startAdminRole = async (
     { intervalMs: PURGE_MS },
   )
   purge.start()
-  const { checks, sources } = machineOf(foundation, config, start)
+  const machine = machineOf(foundation, config, start, log)
+  const { checks, sources } = machine
   const sockets = socketsIn(start.runDir, config.workers)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const admin = await startAdmin(
@@ -95,7 +96,10 @@ export const startAdminRole = async (
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
-    take: foundation.take,
+    take: async (next) => {
+      await foundation.take(next)
+      machine.take(next)
+    },
     close: async () => {
       clearTimeout(warming)
       await Promise.all([admin.close(), grpc.close(), operator.close()])

@@ -18,8 +18,10 @@ import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
 const startPages = async (foundation: Foundation, config: Config, start: ProcessStart, log: Log) => {
   const { startAdmin } = await import('../admin/server.ts')
   const { kernel, metrics } = foundation
-  return startAdmin(
-    { kernel, metrics, log, ...machineOf(foundation, config, start) },
+  const machine = machineOf(foundation, config, start, log)
+  const { checks, sources } = machine
+  const admin = await startAdmin(
+    { kernel, metrics, log, checks, sources },
     {
       listen: { socketPath: socketsIn(start.runDir, config.workers).api },
       prefixes: config.headerPrefixes,
@@ -27,6 +29,7 @@ const startPages = async (foundation: Foundation, config: Config, start: Process
       processName: `gateway-${start.worker}`,
     },
   )
+  return { take: machine.take, close: admin.close }
 }
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
@@ -96,6 +99,7 @@ export const startGatewayRole = async (
   return {
     take: async (next) => {
       await foundation.take(next)
+      pages?.take(next)
       clusters.forget()
       gateway.take({ egress: next.egress, bodyBytes: next.proxyBodyLimit })
     },

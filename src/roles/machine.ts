@@ -1,10 +1,13 @@
 import type { Check } from '../admin/ops/health.ts'
 import type { MetricSource } from '../admin/ops/metrics.ts'
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { envoyIsLive } from '../supervisor/envoy.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { callSocket } from '../supervisor/socket-call.ts'
 import { checkConfiguration, configurationMetrics } from './configuration.ts'
+import { watchEdgeCertificate } from './edge-certificate.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import type { Foundation } from './foundation.ts'
 
@@ -12,6 +15,7 @@ import type { Foundation } from './foundation.ts'
 export interface Machine {
   readonly checks: Readonly<Record<string, Check>>
   readonly sources: readonly MetricSource[]
+  take(config: Config): void
 }
 
 /** The parts that a process stands on. */
@@ -31,14 +35,17 @@ const ownParts = (
 })
 
 /** Envoy, the gateways beside this process, and its own parts. */
-export const machineOf = (foundation: Foundation, config: Config, start: ProcessStart): Machine => {
+export const machineOf = (foundation: Foundation, config: Config, start: ProcessStart, log: Log): Machine => {
   const sockets = socketsIn(start.runDir, config.workers)
+  const { registry } = foundation.metrics
+  const certificate = watchEdgeCertificate(config.tls?.certificate, { registry, log, clock: systemClock })
   const checks: Record<string, Check> = {
     ...ownParts(foundation, config),
     envoy: async () => {
       if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
     },
     configuration: (signal) => checkConfiguration(sockets.control, signal),
+    ...(config.tls === undefined ? {} : { certificate: () => certificate.health() }),
   }
   const sources: MetricSource[] = [
     { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
@@ -62,5 +69,5 @@ export const machineOf = (foundation: Foundation, config: Config, start: Process
         JSON.parse((await callSocket(socket, 'GET', '/metrics.json', { signal })).body),
     })
   }
-  return { checks, sources }
+  return { checks, sources, take: (next) => certificate.take(next.tls?.certificate) }
 }

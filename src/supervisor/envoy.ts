@@ -2,6 +2,7 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
+import { ROUTES } from '../control-plane/route-names.ts'
 import type { ProcessKind } from './managed.ts'
 import { callSocket } from './socket-call.ts'
 
@@ -32,9 +33,12 @@ const callIn = (line: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** No answer, one of failure, or one that broke off (a response flag). */
-const isFailed = ({ status, flags }: Record<string, unknown>): boolean =>
-  typeof status !== 'number' || status === 0 || status >= 400 || flags !== '-'
+/** No answer, one of failure, or one that broke off (a response flag). What the management API answers, it logs itself. */
+const isFailed = ({ status, flags, route, details }: Record<string, unknown>): boolean =>
+  typeof status !== 'number' ||
+  flags !== '-' ||
+  status === 0 ||
+  (status >= 400 && !(details === 'via_upstream' && (route === ROUTES.api || route === ROUTES.grpc)))
 
 /** Envoy's log lines, in the format that it is started with, as lines of our log. */
 const relay = (child: ChildProcess, { log, isEnding }: EnvoyOptions): void => {

@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { metricFaults } from '../kit/metric-faults.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { descendants } from '../supervisor/processes.ts'
 
@@ -172,6 +173,7 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', { timeou
 
   const metrics = (await vault.call('GET', '/metrics')).text
   t.match(metrics, 'sidevault_requests_total')
+  t.same(metricFaults(metrics), [], 'metrics are named as Prometheus has it')
   if (process.platform === 'linux') {
     const running = [vault.pid, ...descendants(vault.pid).map(({ pid }) => pid)]
     const filters = running.map((pid) => readFileSync(`/proc/${pid}/coredump_filter`, 'utf8').trim())

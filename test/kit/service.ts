@@ -163,7 +163,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     throw thrown
   })
   const admin = await startAdmin(
-    { kernel, metrics, log, checks: options.checks ?? {}, sources: options.sources ?? [] },
+    { kernel, metrics, log, clock, checks: options.checks ?? {}, sources: options.sources ?? [] },
     { listen: 'nowhere', ...options.admin },
   )
   t.teardown(async () => {

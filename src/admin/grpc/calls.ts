@@ -67,13 +67,15 @@ export const createCalls = (
     // Before there is a message, what the library calls internal is something it could not read.
     const other = STATUS[code] ?? (code === grpc.INTERNAL && !received ? 400 : 500)
     const status = code === grpc.OK ? state.success : (state.error?.status ?? other)
+    const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
+    if (!isQuiet(operation)) metrics.duration.observe({ at: 'management' }, ms / 1000)
     const entry = {
       operation,
       transport: 'grpc',
       status,
       grpc_status: code,
-      ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+      ms: Math.round(ms * 1000) / 1000,
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }

@@ -111,11 +111,13 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
     const { startedAt, traceId, caller } = request.state
     const status = reply.statusCode
+    const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
+    if (!(operation in quiet)) metrics.duration.observe({ at: 'management' }, ms / 1000)
     const entry = {
       operation,
       status,
-      ms: Math.round((performance.now() - startedAt) * 1000) / 1000,
+      ms: Math.round(ms * 1000) / 1000,
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }

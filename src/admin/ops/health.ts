@@ -1,3 +1,4 @@
+import { type Clock, isoTime } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { within } from '../../common/within.ts'
@@ -7,55 +8,93 @@ import { JSON_TYPE } from '../http/problem.ts'
 /** Resolves when a part can do its work; with `degraded` when it does so in a lesser way. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
+type Status = 'ok' | 'degraded' | 'failed'
+
 interface PartStatus {
   readonly name: string
-  readonly status: 'ok' | 'degraded' | 'failed'
+  readonly status: Status
+  /** When it was first found to be so; for a part that is not `ok`. */
+  readonly since?: string
 }
 
-const settle = async (name: string, check: Check, timeout: number, log: Log): Promise<PartStatus> => {
+const look = async (
+  check: Check,
+  timeout: number,
+): Promise<{ readonly status: Status; readonly err?: unknown }> => {
   try {
-    const found = await within(timeout, check)
-    return { name, status: found === 'degraded' ? 'degraded' : 'ok' }
+    return { status: (await within(timeout, check)) === 'degraded' ? 'degraded' : 'ok' }
   } catch (err) {
-    log.warn({ err, part: name }, 'a part is not ready')
-    return { name, status: 'failed' }
+    return { status: 'failed', err }
   }
+}
+
+/** A line when a part becomes ill and one when it is well again, however often it is asked in between. */
+const createParts = (
+  checks: Readonly<Record<string, Check>>,
+  { log, timeout, clock }: HealthOptions,
+): (() => Promise<readonly PartStatus[]>) => {
+  const ill = new Map<string, { readonly status: Status; readonly at: number }>()
+  const ask = async (part: string, check: Check): Promise<PartStatus> => {
+    const { status, err } = await look(check, timeout)
+    const before = ill.get(part)
+    const now = clock.now()
+    if (status === 'ok') {
+      if (before) log.info({ part, was: before.status, ms: now - before.at }, 'a part is well again')
+      ill.delete(part)
+      return { name: part, status }
+    }
+    const at = before?.status === status ? before.at : now
+    if (before?.status !== status) {
+      if (status === 'failed') log.warn({ err, part }, 'a part is not ready')
+      else log.warn({ part }, 'a part does its work in a lesser way')
+    }
+    ill.set(part, { status, at })
+    return { name: part, status, since: isoTime(at) }
+  }
+  return () => Promise.all(Object.entries(checks).map(([part, check]) => ask(part, check)))
+}
+
+interface HealthOptions {
+  readonly log: Log
+  readonly timeout: number
+  readonly clock: Clock
 }
 
 /**
  * `/healthz`: this process answers. `/readyz`: every part answers within `timeout` ms; 200 or 503, with the parts by
- * name and nothing about why (that is in the log). Degraded is ready: whoever takes a replica out of service that serves
- * correctly makes a slow day a dark one.
+ * name, since when they are not well, and nothing about why (that is in the log). Degraded is ready: whoever takes a
+ * replica out of service that serves correctly makes a slow day a dark one.
  */
 export const healthRoutes = (
   checks: Readonly<Record<string, Check>>,
-  { log, timeout }: { readonly log: Log; readonly timeout: number },
-): readonly OwnRoute[] => [
-  {
-    path: '/healthz',
-    name: 'healthz',
-    handler: async (_request, reply) => reply.type(JSON_TYPE).send('{"status":"ok"}'),
-  },
-  {
-    path: '/readyz',
-    name: 'readyz',
-    handler: async (_request, reply) => {
-      const parts = await Promise.all(
-        Object.entries(checks).map(([name, check]) => settle(name, check, timeout, log)),
-      )
-      const failed = parts.filter(({ status }) => status === 'failed').map(({ name }) => name)
-      reply.type(JSON_TYPE)
-      if (failed.length === 0) {
-        const degraded = parts.some(({ status }) => status === 'degraded')
-        return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', parts }))
-      }
-      const problem = new AppError(
-        'overloaded',
-        `Not ready: ${failed.join(', ')}. Wait, or look into the log.`,
-      )
-      return reply
-        .code(problem.status)
-        .send(JSON.stringify({ ...problem.toProblem(), title: 'Not ready', parts }))
+  options: HealthOptions,
+): readonly OwnRoute[] => {
+  const askAll = createParts(checks, options)
+  return [
+    {
+      path: '/healthz',
+      name: 'healthz',
+      handler: async (_request, reply) => reply.type(JSON_TYPE).send('{"status":"ok"}'),
     },
-  },
-]
+    {
+      path: '/readyz',
+      name: 'readyz',
+      handler: async (_request, reply) => {
+        const parts = await askAll()
+        const failed = parts.filter(({ status }) => status === 'failed').map(({ name }) => name)
+        reply.type(JSON_TYPE)
+        if (failed.length === 0) {
+          const degraded = parts.some(({ status }) => status === 'degraded')
+          return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', parts }))
+        }
+        const problem = new AppError(
+          'overloaded',
+          `Not ready: ${failed.join(', ')}. Wait, or look into the log.`,
+        )
+        return reply
+          .code(problem.status)
+          .send(JSON.stringify({ ...problem.toProblem(), title: 'Not ready', parts }))
+      },
+    },
+  ]
+}

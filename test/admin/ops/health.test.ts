@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Log } from '../../../src/common/log.ts'
 import { pluginOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 
@@ -65,6 +66,47 @@ t.test('a part that does its work in a lesser way is named, and leaves the servi
   t.equal(answer.status, 200)
   t.match(answer.json, { status: 'degraded', parts: [{}, { name: 'redis', status: 'degraded' }] })
 })
+
+t.test(
+  'a part that is ill is logged when it becomes so and when it is well, and answers since when',
+  async (t) => {
+    let now = Date.parse('2026-01-01T00:00:00Z')
+    const lines: unknown[] = []
+    const note = (level: string) => (entry: { part?: string }, message: string) => {
+      if (entry.part === 'store') lines.push([level, message, entry])
+    }
+    const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Log
+    const state = { status: 'failed' }
+    const { call } = await startTestService(t, {
+      plugins: [],
+      log: Object.assign(log, { child: () => log }),
+      clock: { now: () => now },
+      checks: {
+        store: async () => {
+          if (state.status === 'failed') throw new Error('no store')
+          return state.status
+        },
+      },
+    })
+    const ask = async () => (await call('GET', '/readyz', { key: null })).json.parts[1]
+    for (let second = 0; second < 5; second++) {
+      t.same(await ask(), { name: 'store', status: 'failed', since: '2026-01-01T00:00:00.000+00:00' })
+      now += 1000
+    }
+    state.status = 'degraded'
+    t.same(await ask(), { name: 'store', status: 'degraded', since: '2026-01-01T00:00:05.000+00:00' })
+    now += 2000
+    state.status = 'ok'
+    t.same(await ask(), { name: 'store', status: 'ok' })
+    t.same(await ask(), { name: 'store', status: 'ok' })
+    t.match(lines, [
+      ['warn', 'a part is not ready', { err: Error }],
+      ['warn', 'a part does its work in a lesser way'],
+      ['info', 'a part is well again', { was: 'degraded', ms: 2000 }],
+    ])
+    t.equal(lines.length, 3)
+  },
+)
 
 t.test('readyz fails when the journal cannot be written', async (t) => {
   const { call } = await startTestService(t, {

@@ -1,0 +1,41 @@
+/** Suffixes of samples, and of units that are not base units (https://prometheus.io/docs/practices/naming/). */
+const SAMPLE = /_(bucket|sum|count)$/
+const OTHER_UNITS =
+  /_(ms|millis|milliseconds|microseconds|minutes|hours|days|kb|mb|gb|kilobytes|megabytes|percent)(_|$)/
+
+/** Values that no label may have: an id, a host, a key, a number of more than six digits. */
+const CARDINAL = /[0-9a-f]{8}-[0-9a-f]{4}-|\.(test|invalid|com)\b|key_|\d{7,}/
+
+interface Family {
+  readonly help: boolean
+  readonly type: string
+}
+
+/** What is wrong with the names of a page of metrics in Prometheus' text format, as its own linter judges them. */
+export const metricFaults = (page: string): string[] => {
+  const families = new Map<string, Family>()
+  const faults: string[] = []
+  for (const line of page.split('\n')) {
+    const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
+    if (kind === 'HELP') families.set(name, { help: rest !== '', type: 'untyped' })
+    if (kind === 'TYPE') families.set(name, { help: families.get(name)?.help ?? false, type: rest })
+    const [, sample, labels = ''] = /^([^#{\s]+)(\{.*\})? \S+$/.exec(line) ?? []
+    if (sample === undefined) continue
+    if (!families.has(sample) && !families.has(sample.replace(SAMPLE, '')))
+      faults.push(`${sample} has no type`)
+    for (const [, label = '', value = ''] of labels.matchAll(/(\w+)="([^"]*)"/g)) {
+      if (!/^[a-z][a-z0-9_]*$/.test(label)) faults.push(`${sample} has the label ${label}`)
+      if (CARDINAL.test(value)) faults.push(`${sample} has a value of ${label} that others may not have`)
+    }
+  }
+  for (const [name, { help, type }] of families) {
+    if (!/^sidevault_[a-z0-9_]+$/.test(name)) faults.push(`${name} is not in our part of the names`)
+    if (!help) faults.push(`${name} has no help`)
+    if ((type === 'counter') !== name.endsWith('_total')) faults.push(`${name} is a ${type}`)
+    if (SAMPLE.test(name)) faults.push(`${name} ends as samples do`)
+    if (/_(counter|gauge|histogram|summary)(_|$)/.test(name)) faults.push(`${name} names its type`)
+    if (OTHER_UNITS.test(name)) faults.push(`${name} is in no base unit`)
+    if (type === 'histogram' && !name.endsWith('_seconds')) faults.push(`${name} has no unit`)
+  }
+  return faults
+}
