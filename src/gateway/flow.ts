@@ -5,24 +5,7 @@
 import { AppError } from '../common/errors.ts'
 import { encodeAnswer } from './messages.ts'
 import type { Call } from './transport/call.ts'
-import type { Answer } from './types.ts'
-
-/** What has come of a body. */
-export interface Portion {
-  readonly bytes: Buffer
-  /** The body is over. */
-  readonly isLast: boolean
-}
-
-/** The exchange's side. All reject once the caller is gone. */
-export interface Flow {
-  /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
-  read(ms?: number): Promise<Portion | undefined>
-  /** Resolves when there is room for more, or after `ms`. */
-  write(answer: Answer, ms?: number): Promise<void>
-  /** The body's last piece. */
-  end(bytes: Buffer): Promise<void>
-}
+import type { Answer, Flow, Portion } from './types.ts'
 
 /** Envoy's side. */
 export interface FlowInput {

@@ -1,6 +1,5 @@
 /** What an exchange says to Envoy, and Envoy's stream to an exchange. */
 import type { UploadUpstream, Upstream } from '../control-plane/agreement.ts'
-import type { Flow } from './flow.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
@@ -30,6 +29,23 @@ export type Answer =
   | { readonly kind: 'collect'; readonly destinationStatus: string }
   | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
   | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
+
+/** What has come of a body. */
+export interface Portion {
+  readonly bytes: Buffer
+  /** The body is over. */
+  readonly isLast: boolean
+}
+
+/** A body that comes and goes in pieces, as an exchange has it. All reject once the caller is gone. */
+export interface Flow {
+  /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
+  read(ms?: number): Promise<Portion | undefined>
+  /** Resolves when there is room for more, or after `ms`. */
+  write(answer: Answer, ms?: number): Promise<void>
+  /** The body's last piece. */
+  end(bytes: Buffer): Promise<void>
+}
 
 /** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
 export interface Exchange {

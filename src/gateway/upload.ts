@@ -8,7 +8,7 @@ import type { Accepted } from './accept.ts'
 import type { Part, PartReader } from './body/parts.ts'
 import type { Replacement } from './body/plan.ts'
 import { resolver } from './detokenize.ts'
-import type { Flow } from './flow.ts'
+import type { Flow } from './types.ts'
 
 export interface UploadLimits {
   /** Bytes of a body, as it comes and with its values in. */

@@ -9,12 +9,11 @@ import type { Admission } from './admission.ts'
 import { createPartReader } from './body/parts.ts'
 import type { BodyLimits } from './body/rewrite.ts'
 import { checkUse } from './detokenize.ts'
-import type { Flow } from './flow.ts'
 import { type BrandRules, type Edits, type Head, strippedNames } from './headers.ts'
 import { type IdentifyDeps, identify } from './identify.ts'
 import type { Patience } from './patience.ts'
 import type { Timed } from './stages.ts'
-import type { Answer } from './types.ts'
+import type { Answer, Flow } from './types.ts'
 import { checkStreamable, passOn, type UploadLimits } from './upload.ts'
 
 export interface UploadingDeps extends IdentifyDeps, ActingDeps, Pick<AccountDeps, 'clock'> {

@@ -1,5 +1,6 @@
 import { allChanges, totalOfChanges } from './records/statements.ts'
-import type { Session, Writer } from './session.ts'
+import type { Session } from './session.ts'
+import type { Writer } from './writer.ts'
 
 /** The change counters: how often what is kept under each name was written. */
 export interface Changes {

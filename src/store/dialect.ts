@@ -1,6 +1,8 @@
 import type { Compilable, Expression, Kysely, RawBuilder, SelectQueryBuilder, SqlBool } from 'kysely'
 import type { Schema } from './schema.ts'
-import type { Slots } from './statement.ts'
+
+/** Names a parameter of a statement where Kysely expects its value. */
+export type Slots<P> = <K extends keyof P & string>(name: K) => P[K]
 
 /** As the engine that wants to know types beforehand names them. */
 type ColumnType = 'text' | 'bigint' | 'bytea'

@@ -1,8 +1,6 @@
 import type { Compilable } from 'kysely'
-import type { CommandName, Commands } from './commands/registry.ts'
 import type { Dialect } from './dialect.ts'
 import type { Statement } from './statement.ts'
-import type { AnswerRight } from './types.ts'
 
 /** One connection, as repositories and commands see it on either engine. */
 export interface Session {
@@ -26,20 +24,4 @@ export interface Session {
    * reads from then on holds all that earlier holders wrote. `shared`: besides others that share it.
    */
   lock(name: string, how?: 'shared'): Promise<void>
-}
-
-/** Runs commands in transactions. A command's answer arrives after its commit is on disk. */
-export interface Writer {
-  /**
-   * `bytes`: about how much the arguments hold, for the bound on what may wait. `right`: under which the command runs
-   * (`AnswerStore.during`). Rejects with AppError only.
-   */
-  write<N extends CommandName>(
-    command: N,
-    args: Commands[N]['args'],
-    bytes?: number,
-    right?: AnswerRight,
-  ): Promise<Commands[N]['answer']>
-  /** Waits for what was accepted. */
-  close(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import type { Compilable } from 'kysely'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, Slots } from './dialect.ts'
 import { storable } from './text.ts'
 
 /** Stands for a named value in a query that is compiled once and run often. */
@@ -10,9 +10,6 @@ class Parameter {
     this.parameter = parameter
   }
 }
-
-/** Names a parameter where Kysely expects its value. */
-export type Slots<P> = <K extends keyof P & string>(name: K) => P[K]
 
 /**
  * A query of fixed text. `P`: its named parameters, `R`: the rows it answers. Compiled at most once per engine and

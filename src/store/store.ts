@@ -8,11 +8,12 @@ import { createRecordStore } from './records/repository.ts'
 import { allChanges } from './records/statements.ts'
 import { createSealedStore } from './sealed/repository.ts'
 
-import type { Session, Writer } from './session.ts'
+import type { Session } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
 import { createTokenStore } from './tokens/repository.ts'
 import type { Store } from './types.ts'
 import { createUsageStore } from './usage/repository.ts'
+import type { Writer } from './writer.ts'
 
 /** The repositories over one engine's session and writer. */
 export const assembleStore = (

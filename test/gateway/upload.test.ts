@@ -2,7 +2,7 @@ import t from 'tap'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { createPartReader } from '../../src/gateway/body/parts.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
-import type { Portion } from '../../src/gateway/flow.ts'
+import type { Portion } from '../../src/gateway/types.ts'
 import { passOn, UPLOAD_LIMITS, type UploadDeps } from '../../src/gateway/upload.ts'
 import { TOKENS } from '../kit/egress.ts'
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
-import type { OpenApi, OpenApiOperation } from '../../src/admin/openapi/document.ts'
+import type { OpenApi, OpenApiOperation } from '../../src/admin/openapi/types.ts'
 import { isObject } from '../../src/common/json.ts'
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default

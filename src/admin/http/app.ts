@@ -1,71 +1,11 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
-import type { Admit } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
-import type { Log } from '../../common/log.ts'
-import type { Metrics } from '../../common/metrics.ts'
-import type { RunningKernel } from '../../kernel/types.ts'
-import type { Caller } from '../../sdk/index.ts'
 import { createAllowed } from './allowed.ts'
-import { type BrandHeaders, createBrands } from './brands.ts'
+import { createBrands } from './brands.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { fromFramework, sendProblem } from './problem.ts'
 import { addOperations } from './routes.ts'
-
-/** What is known of one request besides the request itself. */
-interface RequestState extends BrandHeaders {
-  /** As sent; ours to judge, once it is known that there is a body. */
-  readonly contentType: string | undefined
-  readonly startedAt: number
-  caller: Caller | undefined
-}
-
-declare module 'fastify' {
-  interface FastifyRequest {
-    state: RequestState
-  }
-  interface FastifyContextConfig {
-    /** Name in metrics and access log: an operation's rpc, or one of ours. */
-    operation?: string
-    /** The input member that is the whole body. */
-    body?: string | undefined
-  }
-}
-
-/** A page of the service's own: alive, ready, metrics, documentation. */
-export interface OwnRoute {
-  readonly path: string
-  readonly name: string
-  readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
-}
-
-export interface AppDeps {
-  readonly kernel: RunningKernel
-  readonly log: Log
-  readonly metrics: Metrics
-  readonly own: readonly OwnRoute[]
-}
-
-export interface AppOptions {
-  /** Header brands, first canonical. */
-  readonly prefixes: readonly string[]
-  /** Bytes of a request body. */
-  readonly bodyLimit: number
-  /** Bytes of path and headers together. */
-  readonly headerLimit: number
-  /** ms within which a whole request must have arrived, and within which its head must. */
-  readonly requestTimeout: number
-  readonly headersTimeout: number
-  /** ms after which a call is answered with 504. */
-  readonly callTimeout: number
-  /** ms between two looks for slow connections. */
-  readonly checkInterval: number
-  /** Sentence about a path that nothing is at. */
-  readonly absent: string
-  /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
-  /** Where clients see the service; default: the host and scheme of each request. */
-  readonly baseUrl: string | undefined
-}
+import type { AppDeps, AppOptions, RequestState } from './types.ts'
 
 /** Longer than Envoy keeps an idle connection (1 h), so that it never sends into one that is being closed. */
 const KEEP_ALIVE_TIMEOUT = 65 * 60_000

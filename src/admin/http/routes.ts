@@ -5,11 +5,11 @@ import { isObject } from '../../common/json.ts'
 import { answersNothing, methodOf, pathOf } from '../../kernel/check-operation.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
-import type { AppOptions } from './app.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJson } from './body.ts'
 import { inputReader } from './input.ts'
 import { JSON_TYPE } from './problem.ts'
+import type { AppOptions } from './types.ts'
 
 const hasBody = (request: FastifyRequest): boolean => {
   const { 'content-length': length, 'transfer-encoding': encoding } = request.raw.headers

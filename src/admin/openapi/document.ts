@@ -6,42 +6,7 @@ import { answerExamples, bodyExamples, type PrintedExamples, parameterExamples }
 import { failureResponses, problemSchema, sharedResponses } from './problems.ts'
 import { proxyErrorSchema, proxyPath } from './proxy.ts'
 import { printedSchema } from './schema.ts'
-
-/** The parts of an OpenAPI 3.1 document that we print (https://spec.openapis.org/oas/v3.1.1.html). */
-export interface OpenApi {
-  readonly openapi: '3.1.1'
-  readonly info: { readonly title: string; readonly version: string; readonly description: string }
-  readonly servers: readonly { readonly url: string }[]
-  readonly tags: readonly { readonly name: string }[]
-  readonly paths: Readonly<Record<string, Readonly<Record<string, OpenApiOperation>>>>
-  readonly components: Readonly<Record<string, Readonly<Record<string, unknown>>>>
-  readonly security: readonly Readonly<Record<string, readonly string[]>>[]
-}
-
-export interface OpenApiParameter {
-  readonly name: string
-  readonly in: 'path' | 'query' | 'header'
-  readonly required: boolean
-  readonly description?: string
-  readonly style?: string
-  readonly explode?: boolean
-  readonly schema: unknown
-  readonly examples?: PrintedExamples
-}
-
-export interface OpenApiOperation {
-  readonly operationId: string
-  readonly tags: readonly string[]
-  readonly summary: string
-  readonly description?: string
-  readonly 'x-permission': string
-  readonly security?: readonly []
-  readonly parameters?: readonly OpenApiParameter[]
-  readonly requestBody?: { readonly required: boolean; readonly content: Content }
-  readonly responses: Readonly<Record<string, unknown>>
-}
-
-type Content = Readonly<Record<string, { readonly schema: unknown; readonly examples?: PrintedExamples }>>
+import type { Content, OpenApi, OpenApiOperation } from './types.ts'
 
 const contentOf = (
   schema: unknown,

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { isObject } from '../../common/json.ts'
-import type { OpenApi, OpenApiOperation } from './document.ts'
+import type { OpenApi, OpenApiOperation } from './types.ts'
 
 const STYLE = `
 :root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); --soft: color-mix(in srgb, currentColor 6%, transparent); }

@@ -1,7 +1,7 @@
 /** `/proxy` in the document. The gateway serves it, so that no operation declares it (interface, "Ephemeral proxy"). */
 import { AppError } from '../../common/errors.ts'
-import type { OpenApiOperation } from './document.ts'
 import { problemSchema } from './problems.ts'
+import type { OpenApiOperation } from './types.ts'
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete'] as const
 const TOKEN = '{{ 9a2d7c31-0f4b-4e8a-b6d5-1c3e5f7a9b20 | json: "$.number" }}'

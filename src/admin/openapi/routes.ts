@@ -1,6 +1,6 @@
 import type { Registry } from '../../kernel/types.ts'
-import type { OwnRoute } from '../http/app.ts'
 import { JSON_TYPE } from '../http/problem.ts'
+import type { OwnRoute } from '../http/types.ts'
 import { openApi } from './document.ts'
 import { docsPage, PAGE_POLICY } from './page.ts'
 

@@ -2,8 +2,8 @@ import { type Clock, isoTime } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { within } from '../../common/within.ts'
-import type { OwnRoute } from '../http/app.ts'
 import { JSON_TYPE } from '../http/problem.ts'
+import type { OwnRoute } from '../http/types.ts'
 
 /** Resolves when a part can do its work; with `degraded` when it does so in a lesser way. */
 export type Check = (signal: AbortSignal) => Promise<unknown>

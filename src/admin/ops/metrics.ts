@@ -2,7 +2,7 @@ import { AggregatorRegistry, type Registry } from 'prom-client'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { within } from '../../common/within.ts'
-import type { OwnRoute } from '../http/app.ts'
+import type { OwnRoute } from '../http/types.ts'
 
 /** Another process's metrics, as `registry.getMetricsAsJSON()` gives them there. */
 export interface MetricSource {

@@ -1,7 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { CommandName } from '../commands/registry.ts'
-import type { Writer } from '../session.ts'
 import { own } from '../tokens/row.ts'
+import type { Writer } from '../writer.ts'
 import type { AnswerRight } from './types.ts'
 
 /** What callers ask for. All else is the service's own: upkeep, records of the audit, keys, and these rights themselves. */

@@ -1,6 +1,7 @@
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import { buffer, own } from '../tokens/row.ts'
 import type { AnswerStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
 import { duringRight } from './during.ts'
 import { heldByProcess } from './statements.ts'
 

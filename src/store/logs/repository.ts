@@ -1,5 +1,6 @@
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import type { LogStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
 import { countLogs, listLogs } from './list.ts'
 import { journalNames, logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
 

@@ -1,7 +1,8 @@
 import { AppError } from '../../common/errors.ts'
 import type { Changes } from '../changes.ts'
 import { allChanges } from '../records/statements.ts'
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
+import type { Writer } from '../writer.ts'
 import { movesCounters } from './transaction.ts'
 
 /** ms between two looks at the counters. */

@@ -1,6 +1,7 @@
 import type { Changes } from '../changes.ts'
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
 import { newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 

@@ -1,6 +1,7 @@
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import { allKinds } from '../tenants/statements.ts'
 import { buffer, own, toTokenRow } from '../tokens/row.ts'
+import type { Writer } from '../writer.ts'
 import { answersAfter, associationsAfter, recordsAfter, sizeOfTenant, tokensAfter } from './statements.ts'
 import type { Replacement, SealedStore } from './types.ts'
 

@@ -1,8 +1,9 @@
 import { AppError } from '../../common/errors.ts'
 import type { Changes } from '../changes.ts'
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import { buffer, own } from '../tokens/row.ts'
 import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
 import { toTenantRow } from './row.ts'
 import {
   allTenants,

@@ -1,5 +1,6 @@
-import type { Session, Writer } from '../session.ts'
+import type { Session } from '../session.ts'
 import type { NewToken, TokenStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
 import { own, revive, toTokenRow } from './row.ts'
 import { tokenById, tokensByIds } from './statements.ts'

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import addFormatsModule from 'ajv-formats'
 import t from 'tap'
-import type { OpenApi, OpenApiOperation, OpenApiParameter } from '../../../src/admin/openapi/document.ts'
+import type { OpenApi, OpenApiOperation, OpenApiParameter } from '../../../src/admin/openapi/types.ts'
 import { isObject } from '../../../src/common/json.ts'
 import { startTestService } from '../../kit/service.ts'
 

@@ -1,5 +1,4 @@
 import Database from 'better-sqlite3'
-import type { Writer } from '../../../src/store/session.ts'
 import type { Connection } from '../../../src/store/sqlite/connection.ts'
 import { fromWire } from '../../../src/store/sqlite/errors.ts'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.ts'
@@ -7,6 +6,7 @@ import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { createSqliteSession } from '../../../src/store/sqlite/session.ts'
 import { assembleStore } from '../../../src/store/store.ts'
 import type { Store } from '../../../src/store/types.ts'
+import type { Writer } from '../../../src/store/writer.ts'
 import { NOW } from '../kit.ts'
 
 export interface TracedStore {
