@@ -1,4 +1,4 @@
-import { createECDH, generateKeyPairSync, sign } from 'node:crypto'
+import { createECDH, createHmac, generateKeyPairSync, sign } from 'node:crypto'
 import type { Json } from '../../../src/common/json.ts'
 
 /** A program of `programs/`, and what it is called with; the destination's address is added to each configuration. */
@@ -23,6 +23,14 @@ const es256 = sign('sha256', Buffer.from(claims), { key: ec.privateKey, dsaEncod
 const merchantKey = '0102'.repeat(16)
 const walletKey = '0a0b'.repeat(16)
 const pan = '4242424242424242'
+const ed25519 = generateKeyPairSync('ed25519', {
+  publicKeyEncoding: { type: 'spki', format: 'pem' },
+  privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+})
+const event = { id: 'evt_1', note: 'é' }
+const signed = createHmac('sha256', 'whsec')
+  .update(`1700000000.${JSON.stringify(event)}`)
+  .digest('hex')
 
 const publicPoint = (privateKey: string): string => {
   const party = createECDH('prime256v1')
@@ -186,6 +194,32 @@ export const CASES: readonly Case[] = [
   transform('base64-files', { file: 'data:image/png;base64, iVBORw0KGgo=' }),
   transform('regexes', { phone: '0151 / 23-45', text: 'Zoë paid with 4242 4242 4242 4242 in Köln' }),
   transform('webcrypto', { password: 'pw', text: pan }),
+  transform('promisified', {}),
+  transform(
+    'oauth1',
+    { status: "Hello Ladies + Gentlemen, a signed OAuth request! (ü*')" },
+    { configuration: { SECRET: 's&c' } },
+  ),
+  transform('jwe', { number: pan, name: 'Zoë' }, { configuration: keys }),
+  transform('http-signature', { amount: 1 }, { configuration: { ED25519: ed25519.privateKey } }),
+  transform('totp', {
+    secret: 'GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ',
+    times: [59, 1_111_111_109, 20_000_000_000],
+  }),
+  transform('iban', {
+    ibans: ['DE89 3704 0044 0532 0130 00', 'GB82WEST12345698765432', 'DE00370400440532013000'],
+    cents: [1, 123_456, 0],
+  }),
+  transform('multipart-body', { fields: { a: 'ü', 'b"c': 'one\r\ntwo' }, file: 'AP8NCg0K' }),
+  transform('locales', { at: '2030-11-03T06:30:00Z', amount: 1234.5, names: ['z', 'ä', 'a', 'Ö'] }),
+  transform('webhook-verify', event, {
+    headers: { 'x-signature': `t=1700000000,v1=${signed}` },
+    configuration: { SECRET: 'whsec' },
+  }),
+  transform('webhook-verify', event, {
+    headers: { 'x-signature': `t=1700000001,v1=${signed}` },
+    configuration: { SECRET: 'whsec' },
+  }),
   transform('es-module', { text: 'a b' }),
   transform('callback-style', { id: 5 }),
   transform('callback-style', {}),

@@ -10,6 +10,7 @@ interface Pending {
 }
 
 const LONGEST = 2 ** 31 - 1
+const PROMISED = Symbol.for('nodejs.util.promisify.custom')
 const timers = createRegistry<number, Pending>()
 let lastTimer = 0
 
@@ -85,6 +86,18 @@ export const setInterval = (callback: unknown, delay?: unknown, ...args: unknown
 
 export const setImmediate = (callback: unknown, ...args: unknown[]): Timeout =>
   start(callback, 0, args, false)
+
+/** `setTimeout` of `timers/promises`. */
+export const after = <T>(delay?: number, value?: T): Promise<T | undefined> =>
+  new Promise((resolve) => setTimeout(() => resolve(value), delay))
+
+/** `setImmediate` of `timers/promises`. */
+export const soon = <T>(value?: T): Promise<T | undefined> =>
+  new Promise((resolve) => setImmediate(() => resolve(value)))
+
+// What `util.promisify` gives for them.
+Object.defineProperty(setTimeout, PROMISED, { value: after })
+Object.defineProperty(setImmediate, PROMISED, { value: soon })
 
 export const clearTimeout = (timer?: unknown): void => {
   const id = idOf(timer)

@@ -1,8 +1,8 @@
 /** `timers/promises`. */
-import { setImmediate as startImmediate, setTimeout as startTimeout } from '../timers.ts'
+import { after, soon } from '../timers.ts'
 
-export const setTimeout = <T>(delay?: number, value?: T): Promise<T | undefined> =>
-  new Promise((resolve) => startTimeout(() => resolve(value), delay))
+async function* setInterval<T>(delay?: number, value?: T): AsyncGenerator<T | undefined> {
+  for (;;) yield await after(delay, value)
+}
 
-export const setImmediate = <T>(value?: T): Promise<T | undefined> =>
-  new Promise((resolve) => startImmediate(() => resolve(value)))
+export const builtin = { setImmediate: soon, setInterval, setTimeout: after }

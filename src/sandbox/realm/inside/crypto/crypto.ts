@@ -55,6 +55,10 @@ const generateKeyPair = (type: string, options: object, callback: PairCallback):
       error ? callback(error) : callback(null, pair?.publicKey, pair?.privateKey),
   )
 
+Object.defineProperty(generateKeyPair, Symbol.for('nodejs.util.promisify.custom'), {
+  value: async (...args: Parameters<typeof generateKeyPairSync>) => generateKeyPairSync(...args),
+})
+
 const generateKeySync = (_type: string, { length }: { readonly length: number }): KeyObject =>
   createSecretKey(randomBytes(Math.floor(length / 8)))
 
