@@ -6,7 +6,15 @@ import { endOf, type Hostile } from './program.ts'
 
 /** The wall is far away: a machine that is busy with other tests is slow to bring children back. */
 const LIMITS = { cpuMs: 250, wallMs: 15_000, resultBytes: 2 ** 20, asyncCalls: 16 }
-const HOST = { sdk: false, call: async () => ({ status: 200, headers: {}, body: '' }) }
+const FETCHED = {
+  url: 'https://a.test/',
+  status: 200,
+  statusText: '',
+  redirected: false,
+  headers: [],
+  base64: '',
+}
+const HOST = { sdk: true, call: async (method: string) => (method === 'fetch' ? FETCHED : { id: 'x' }) }
 const NEIGHBOUR = 'module.exports = async (req) => ({ sum: req.a + req.b })'
 /** A child's bound, and what it may be over before that is seen. */
 const MAX_CHILD_MB = 500

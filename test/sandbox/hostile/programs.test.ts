@@ -1,4 +1,5 @@
 import t from 'tap'
+import { CORNERS, HANDED_OVER, OF_NODE } from './borders.ts'
 import { ERRORS, ESCAPES, POLLUTION } from './escapes.ts'
 import { ENGINE, SERIALIZED, SURFACE } from './exotic.ts'
 import { CPU, NATIVE } from './loops.ts'
@@ -21,7 +22,10 @@ t.test('the hostile programs are many, and each is another one', async (t) => {
     ENGINE,
     SERIALIZED,
     SURFACE,
+    HANDED_OVER,
+    CORNERS,
+    OF_NODE,
   ].flat()
-  t.ok(all.length >= 200, `${all.length} programs`)
+  t.ok(all.length >= 260, `${all.length} programs`)
   t.equal(new Set(all.map(({ code }) => code)).size, all.length)
 })
