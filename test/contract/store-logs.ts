@@ -1,34 +1,18 @@
 import type { Test } from 'tap'
-import type { LogFilter, LogRow } from '../../src/store/types.ts'
-import { NOW } from '../store/kit.ts'
+import type { LogFilter } from '../../src/store/types.ts'
+import { aLog, NOW } from '../store/kit.ts'
 import { numbers } from './numbers.ts'
 import type { OpenStore } from './store-contract.ts'
 
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
 
-const log = (journal_seq: number, changes: Partial<LogRow> = {}): LogRow => ({
-  tenant_id: 'tenant-a',
-  entity_type: 'card',
-  entity_id: 'token-1',
-  operation: 'read',
-  actor_id: null,
-  actor_type: null,
-  message: 'Card retrieved',
-  trace_id: 'trace',
-  created_at: NOW,
-  journal: 'admin',
-  journal_seq,
-  hash: `hash-${journal_seq}`,
-  ...changes,
-})
-
 export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
   await t.test('every page of every filter is what sorting all logs would give', async (t) => {
     const { logs } = await open(t)
     const next = numbers(7)
     const rows = Array.from({ length: 2_000 }, (_, index) =>
-      log(index, {
+      aLog(index, {
         tenant_id: next(10) === 0 ? 'tenant-b' : 'tenant-a',
         entity_type: ['card', 'token', 'proxy'][next(3)]!,
         entity_id: `e${[0, 0, 0, 0, 0, 1, 2, 3][next(8)]}`,
@@ -98,15 +82,15 @@ export const storeLogs = async (t: Test, open: OpenStore): Promise<void> => {
     const january = Date.UTC(2030, 0, 1)
     const february = Date.UTC(2030, 1, 1)
     await logs.ingest([
-      log(1, { created_at: january, token_seq: 1 }),
-      log(2, { created_at: february - 1, token_seq: 1 }),
-      log(3, { created_at: february - 1, token_seq: 2 }),
-      log(4, { created_at: february, token_seq: 1 }),
-      log(5, { created_at: february, token_seq: 3, tenant_id: 'tenant-b' }),
-      log(6, { created_at: february }),
+      aLog(1, { created_at: january, token_seq: 1 }),
+      aLog(2, { created_at: february - 1, token_seq: 1 }),
+      aLog(3, { created_at: february - 1, token_seq: 2 }),
+      aLog(4, { created_at: february, token_seq: 1 }),
+      aLog(5, { created_at: february, token_seq: 3, tenant_id: 'tenant-b' }),
+      aLog(6, { created_at: february }),
     ])
-    await logs.ingest([log(3, { created_at: february - 1, token_seq: 2 })])
-    await logs.ingest([log(7, { created_at: january + 5, token_seq: 2 })])
+    await logs.ingest([aLog(3, { created_at: february - 1, token_seq: 2 })])
+    await logs.ingest([aLog(7, { created_at: january + 5, token_seq: 2 })])
     t.equal(await usage.active('tenant-a', january), 2)
     t.equal(await usage.active('tenant-a', february - 1), 2)
     t.equal(await usage.active('tenant-a', february), 1)

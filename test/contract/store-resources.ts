@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
 import type { Created, TenantRow } from '../../src/store/types.ts'
-import { aToken, NOW } from '../store/kit.ts'
+import { aLog, aToken, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
 const tenant = (id: string): TenantRow => ({
@@ -323,9 +323,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
         NOW,
       )
     }
-    const row = { entity_type: 'card', entity_id: 'x', operation: 'read', actor_id: null, actor_type: null }
-    const rest = { message: '', trace_id: '', created_at: NOW, journal: 'j', journal_seq: 1, hash: '' }
-    await logs.ingest([{ tenant_id: 'tenant-a', ...row, ...rest }])
+    await logs.ingest([aLog(1)])
     const changes = await records.changes(['things'])
     const change = { id: 'tenant-a', name: 'New', modified_by: 'x', modified_at: NOW }
     const changed = await tenants.update({ ...change, settings: { a: 'true' } })

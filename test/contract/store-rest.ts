@@ -1,6 +1,6 @@
 import type { Test } from 'tap'
-import type { KeyRow, LogRow, TenantRow } from '../../src/store/types.ts'
-import { NOW } from '../store/kit.ts'
+import type { KeyRow, TenantRow } from '../../src/store/types.ts'
+import { aLog, NOW } from '../store/kit.ts'
 import type { OpenStore } from './store-contract.ts'
 
 const tenant: TenantRow = {
@@ -20,22 +20,6 @@ const key = (changes: Partial<KeyRow> = {}): KeyRow => ({
   version: 1,
   wrapped: Buffer.from('wrapped'),
   created_at: NOW,
-  ...changes,
-})
-
-const log = (journal_seq: number, changes: Partial<LogRow> = {}): LogRow => ({
-  tenant_id: 'tenant-a',
-  entity_type: 'card',
-  entity_id: 'token-1',
-  operation: 'read',
-  actor_id: null,
-  actor_type: null,
-  message: 'Token retrieved',
-  trace_id: 'trace',
-  created_at: NOW + journal_seq,
-  journal: 'admin',
-  journal_seq,
-  hash: `hash-${journal_seq}`,
   ...changes,
 })
 
@@ -75,20 +59,20 @@ export const storeRest = async (t: Test, open: OpenStore): Promise<void> => {
     const { logs } = await open(t)
     t.equal(await logs.position('admin'), undefined)
     await logs.ingest([])
-    await logs.ingest([log(0), log(1), log(2, { entity_id: 'token-2' })])
+    await logs.ingest([aLog(0), aLog(1), aLog(2, { entity_id: 'token-2' })])
     t.strictSame(await logs.position('admin'), { seq: 2, hash: 'hash-2' })
-    await logs.ingest([log(1, { message: 'again' }), log(2), log(3, { tenant_id: 'tenant-b' })])
-    await logs.ingest([log(0, { journal: 'gateway' })])
+    await logs.ingest([aLog(1, { message: 'again' }), aLog(2), aLog(3, { tenant_id: 'tenant-b' })])
+    await logs.ingest([aLog(0, { journal: 'gateway' })])
     t.strictSame(await logs.position('admin'), { seq: 3, hash: 'hash-3' })
-    await logs.ingest([log(1)])
+    await logs.ingest([aLog(1)])
     t.strictSame(await logs.position('admin'), { seq: 3, hash: 'hash-3' }, 'never backwards')
     t.strictSame(await logs.find('tenant-a'), [
-      log(0),
-      log(1),
-      log(2, { entity_id: 'token-2' }),
-      log(0, { journal: 'gateway' }),
+      aLog(0),
+      aLog(1),
+      aLog(2, { entity_id: 'token-2' }),
+      aLog(0, { journal: 'gateway' }),
     ])
-    t.strictSame(await logs.find('tenant-a', 'token-2'), [log(2, { entity_id: 'token-2' })])
+    t.strictSame(await logs.find('tenant-a', 'token-2'), [aLog(2, { entity_id: 'token-2' })])
     t.strictSame(await logs.find('tenant-c'), [])
   })
 

@@ -1,11 +1,10 @@
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer, type RequestListener, type Server } from 'node:http'
 import { createServer as createTlsServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import { createAuthority } from '../kit/authority.ts'
+import { listenFor } from '../kit/listen.ts'
 import { root } from '../kit/sources.ts'
 
 /** The exit code of the command, and what it said. */
@@ -17,12 +16,7 @@ const check = (env: Readonly<Record<string, string>>, ...args: string[]) =>
     )
   })
 
-const listening = async (t: Test, server: Server): Promise<string> => {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  return `0.0.0.0:${(server.address() as AddressInfo).port}`
-}
+const listening = async (t: Test, server: Server): Promise<string> => `0.0.0.0:${await listenFor(t, server)}`
 
 const answers: RequestListener = (request, answer) => {
   answer.statusCode = request.url === '/healthz' ? 200 : 503

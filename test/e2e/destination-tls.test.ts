@@ -1,13 +1,13 @@
 /** Stored proxies with certificates of their own, through the whole program. */
+
 import { execFileSync } from 'node:child_process'
-import { once } from 'node:events'
 import { createServer } from 'node:https'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t from 'tap'
 import { callSocket } from '../../src/supervisor/socket-call.ts'
 import { type Certificate, createAuthority } from '../kit/authority.ts'
+import { listenFor } from '../kit/listen.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
@@ -24,19 +24,14 @@ const server = createServer(
     const headers = Object.keys(request.headers)
     response.end(JSON.stringify({ issuer: peer.issuer?.CN, fingerprint: peer.fingerprint256, headers }))
   },
-).listen(0, '127.0.0.1')
-await once(server, 'listening')
-const destination = `https://127.0.0.1:${(server.address() as AddressInfo).port}`
+)
+const destination = `https://127.0.0.1:${await listenFor(t, server)}`
 
 const vault = await startSidevault({
   env: { SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32', SIDEVAULT_EGRESS_PORTS: '*' },
 })
 const key = await vault.application({ permissions: ['token:use'] })
-t.teardown(async () => {
-  await vault.stop()
-  server.closeAllConnections()
-  server.close()
-})
+t.teardown(() => vault.stop())
 
 const tlsOf = ({ cert, key }: Certificate, ca = servers.pem) => ({
   client_certificate: cert,

@@ -1,8 +1,7 @@
 import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { Test } from 'tap'
+import { listenFor } from './listen.ts'
 
 const TAG = 16
 const NONCE = 12
@@ -92,13 +91,8 @@ export const startTransit = async (
       auth: null,
     }
     response.end(JSON.stringify(errors === undefined ? whole : { errors }))
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const { port } = server.address() as AddressInfo
+  const port = await listenFor(t, server)
   return {
     state,
     env: { BAO_TOKEN: token },

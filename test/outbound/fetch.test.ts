@@ -1,4 +1,3 @@
-import { once } from 'node:events'
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
 import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
@@ -6,6 +5,7 @@ import { AppError, type OutboundRequest } from '../../src/sdk/index.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { startDns } from '../kit/dns.ts'
+import { listenFor } from '../kit/listen.ts'
 
 const authority = await createAuthority()
 const dns = await startDns()
@@ -184,14 +184,8 @@ const startRedirects = async (t: Test) => {
     const location = query.has('loop') ? (request.url ?? '') : (query.get('to') ?? '')
     request.resume()
     response.writeHead(Number(query.get('status') ?? 302), { location }).end()
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const address = server.address()
-  return { base: at('good.test', '', typeof address === 'object' && address ? address.port : 0) }
+  return { base: at('good.test', '', await listenFor(t, server)) }
 }
 
 t.test('a compressed answer is decoded', async (t) => {

@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { pino } from 'pino'
 import type { Log } from '../../src/common/log.ts'
-import type { NewToken } from '../../src/store/types.ts'
+import type { LogRow, NewToken } from '../../src/store/types.ts'
 
 export const silent: Log = pino({ level: 'silent' })
 
@@ -26,5 +26,22 @@ export const aToken = (changes: Partial<NewToken> = {}): NewToken => ({
   terms: [],
   deduplicate: false,
   fallbackIds: [],
+  ...changes,
+})
+
+/** A record of a journal as the ingest hands it over, a millisecond after the one before. */
+export const aLog = (journal_seq: number, changes: Partial<LogRow> = {}): LogRow => ({
+  tenant_id: 'tenant-a',
+  entity_type: 'card',
+  entity_id: 'token-1',
+  operation: 'read',
+  actor_id: null,
+  actor_type: null,
+  message: 'Card retrieved',
+  trace_id: 'trace',
+  created_at: NOW + journal_seq,
+  journal: 'admin',
+  journal_seq,
+  hash: `hash-${journal_seq}`,
   ...changes,
 })

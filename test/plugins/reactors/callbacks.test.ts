@@ -9,6 +9,7 @@ import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
 import { definePlugin, type Kernel } from '../../../src/sdk/index.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
+import { listenFor } from '../../kit/listen.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 
 interface Post {
@@ -34,14 +35,8 @@ const startReceiver = async (t: Test, statuses: readonly number[]) => {
     const status = left.shift() ?? 204
     response.writeHead(status, status === 302 ? { location: 'https://receiver.test/elsewhere' } : {}).end()
     arrived.emit('post')
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
   })
-  const address = server.address()
-  const port = typeof address === 'object' && address ? address.port : 0
+  const port = await listenFor(t, server)
   return {
     url: `https://receiver.test:${port}/hook`,
     posts,

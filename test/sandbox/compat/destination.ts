@@ -1,5 +1,5 @@
 import { createServer, type IncomingMessage } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenFor } from '../../kit/listen.ts'
 
 const read = async (request: IncomingMessage) => {
   const chunks: Buffer[] = []
@@ -42,10 +42,5 @@ export const openDestination = async (t: { teardown(end: () => void): void }): P
     const [status, value] = answer(url, await read(request), request.headers)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   })
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  t.teardown(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `http://127.0.0.1:${await listenFor(t, server)}`
 }

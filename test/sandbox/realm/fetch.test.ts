@@ -1,6 +1,6 @@
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import t from 'tap'
+import { listenFor } from '../../kit/listen.ts'
 import { callFetch, runRealm, sameAsNode } from './kit.ts'
 
 const server = createServer(async (request, response) => {
@@ -26,12 +26,7 @@ const server = createServer(async (request, response) => {
     JSON.stringify({ url, method, type, own, authorization, body: Buffer.concat(chunks).toString('base64') }),
   )
 })
-await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-t.teardown(() => {
-  server.closeAllConnections()
-  server.close()
-})
-const base = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+const base = `http://127.0.0.1:${await listenFor(t, server)}`
 const options = { argument: { base }, call: callFetch }
 
 sameAsNode(

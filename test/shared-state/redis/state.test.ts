@@ -1,5 +1,4 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect } from 'node:net'
+import { connect } from 'node:net'
 import { createServer, getCACertificates, setDefaultCACertificates } from 'node:tls'
 import { Registry } from 'prom-client'
 import t, { type Test } from 'tap'
@@ -8,6 +7,7 @@ import { openRedisState, type RedisStateOptions } from '../../../src/shared-stat
 import type { SharedState } from '../../../src/shared-state/types.ts'
 import { sharedStateContract } from '../../contract/shared-state-contract.ts'
 import { createAuthority } from '../../kit/authority.ts'
+import { listenFor } from '../../kit/listen.ts'
 import { noRedis, startRedis } from '../../kit/redis.ts'
 import { testClock } from '../../kit/service.ts'
 
@@ -219,10 +219,8 @@ t.test('TLS is checked, a password is told to nobody', { skip }, async (t) => {
     const back = connect(redis.port, '127.0.0.1')
     socket.pipe(back).pipe(socket)
     for (const one of [socket, back]) one.on('error', () => socket.destroy())
-  }).listen(0, '127.0.0.1')
-  await once(front, 'listening')
-  t.teardown(() => front.close())
-  const { port } = front.address() as AddressInfo
+  })
+  const port = await listenFor(t, front)
   const lines: string[] = []
   const log = { info: keep(lines), warn: keep(lines) } as unknown as Log
 

@@ -7,7 +7,7 @@ import { openStatement, statement } from '../../../src/store/statement.ts'
 import { tokenById } from '../../../src/store/tokens/statements.ts'
 import type { Store } from '../../../src/store/types.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
-import { aToken, NOW, silent } from '../kit.ts'
+import { aLog, aToken, NOW, silent } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
 /** Every tenant table, with a row of two tenants in each. */
@@ -26,17 +26,8 @@ const fill = async (store: Store): Promise<void> => {
       [{ kind: 'insert', collection: 'things', tenantId: tenant_id, id: '1', record, shape }],
       NOW,
     )
-    const entry = {
-      entity_type: 'token',
-      entity_id: 'one',
-      operation: 'create',
-      actor_id: null,
-      actor_type: null,
-    }
-    const place = { journal: 'j', journal_seq: tenant_id === 'tenant-a' ? 1 : 2, hash: 'h' }
-    await store.logs.ingest([
-      { tenant_id, ...entry, message: 'm', trace_id: 't', created_at: NOW, token_seq: parentSeq, ...place },
-    ])
+    const seq = tenant_id === 'tenant-a' ? 1 : 2
+    await store.logs.ingest([aLog(seq, { tenant_id, operation: 'create', token_seq: parentSeq })])
     const answer = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
     await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW + 10 }, NOW)
     const shown = {

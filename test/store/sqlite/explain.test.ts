@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Condition } from '../../../src/sdk/index.ts'
 import type { SearchNode, TokenListQuery, Visibility } from '../../../src/store/types.ts'
-import { aToken, NOW } from '../kit.ts'
+import { aLog, aToken, NOW } from '../kit.ts'
 import { tracedStore } from './kit.ts'
 import { plansOf as explained, scansOf } from './plans.ts'
 
@@ -164,21 +164,9 @@ t.test('logs are listed and counted along an index, at any page', async (t) => {
     { ...time, entityType: 'card' },
     { ...time, entityId: 'x' },
   ]
-  const rows = Array.from({ length: 40 }, (_, journal_seq) => ({
-    tenant_id: 'tenant-a',
-    entity_type: 'card',
-    entity_id: 'x',
-    operation: 'read',
-    actor_id: null,
-    actor_type: null,
-    message: '',
-    trace_id: '',
-    created_at: NOW + journal_seq * 3_000,
-    journal: 'listed',
-    journal_seq,
-    hash: '',
-    token_seq: journal_seq,
-  }))
+  const rows = Array.from({ length: 40 }, (_, seq) =>
+    aLog(seq, { entity_id: 'x', created_at: NOW + seq * 3_000, journal: 'listed', token_seq: seq }),
+  )
   await store.logs.ingest(rows)
   for (const filter of filters) {
     const plans = await plansOf(async () => {
@@ -236,20 +224,6 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
 })
 
 t.test('records, tenants, keys and logs are found by key', async (t) => {
-  const log = {
-    tenant_id: 'tenant-a',
-    entity_type: 'card',
-    entity_id: 'x',
-    operation: 'read',
-    actor_id: null,
-    actor_type: null,
-    message: '',
-    trace_id: '',
-    created_at: NOW,
-    journal: 'j',
-    journal_seq: 1,
-    hash: '',
-  }
   const plans = await plansOf(async () => {
     await store.records.get('things', 'tenant-a', 'x')
     await store.records.lookup('things', 'hash', 'h')
@@ -263,7 +237,7 @@ t.test('records, tenants, keys and logs are found by key', async (t) => {
     await store.records.commit([{ ...mutation, kind: 'delete' }], NOW)
     await store.tenants.get('tenant-a')
     await store.keys.keys('tenant-a')
-    await store.logs.ingest([log])
+    await store.logs.ingest([aLog(1, { entity_id: 'x', journal: 'j' })])
     await store.logs.position('j')
     await store.logs.find('tenant-a')
     await store.logs.find('tenant-a', 'x')
