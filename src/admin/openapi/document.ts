@@ -57,6 +57,7 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
       ? printedSchema(input.properties?.[operation.body])
       : !inQuery && others.length > 0
         ? {
+            title: `${operation.rpc.replace('.', '')}Request`,
             type: 'object',
             required: others.map(([name]) => name).filter(isRequired),
             properties: Object.fromEntries(others.map(([name, schema]) => [name, printedSchema(schema)])),

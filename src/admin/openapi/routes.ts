@@ -2,6 +2,7 @@ import type { Registry } from '../../kernel/types.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 import { openApi } from './document.ts'
+import { withNamedSchemas } from './named.ts'
 import { docsPage, PAGE_POLICY } from './page.ts'
 
 const once = <T>(make: () => T): (() => T) => {
@@ -18,7 +19,7 @@ export const documentationRoutes = (
   options: { readonly prefix: string; readonly version: string },
 ): readonly OwnRoute[] => {
   const document = once(() => openApi(registry, options))
-  const json = once(() => JSON.stringify(document()))
+  const json = once(() => JSON.stringify(withNamedSchemas(document())))
   const page = once(() => docsPage(document()))
   return [
     {

@@ -51,6 +51,10 @@ t.test('each operation is printed with its parameters, bodies, answers and secur
   const { post, get } = document.paths['/things']
   t.match(post, { operationId: 'Things.Create', tags: ['Things'], 'x-permission': 'none', security: [] })
   t.strictSame(post.requestBody.content['application/json'].schema, {
+    $ref: '#/components/schemas/ThingsCreateRequest',
+  })
+  t.strictSame(document.components.schemas.ThingsCreateRequest, {
+    title: 'ThingsCreateRequest',
     type: 'object',
     required: ['name'],
     properties: {
@@ -106,6 +110,9 @@ t.test('every schema in it compiles as JSON Schema 2020-12', async (t) => {
   const document = await setUp(t)
   const ajv = new Ajv2020({ strict: false })
   addFormats(ajv)
+  const { components } = document
   for (const [path, object] of objects(document.paths))
-    if (path.endsWith('/schema') && !('$ref' in object)) t.doesNotThrow(() => ajv.compile(object), path)
+    if (path.endsWith('/schema')) t.doesNotThrow(() => ajv.compile({ ...object, components }), path)
+  for (const [name, schema] of Object.entries<object>(components.schemas))
+    t.doesNotThrow(() => ajv.compile({ ...schema, components }), name)
 })
