@@ -54,17 +54,22 @@ const METADATA = [
   'fe80::a9fe:a9fe/128',
 ]
 
+/** "No address": who dials it reaches this machine, by whatever listens there. */
+const UNSPECIFIED = ['0.0.0.0/32', '::/128']
+
 /** IPv6 networks whose last 32 bits are an IPv4 address: mapped ones, and those behind a NAT64 (RFC 6052). */
 const EMBEDDING = ['::ffff:', '64:ff9b::']
 
 /** Denied whatever the operator allows, an IPv4 address also by its IPv6 forms. */
-const NEVER: readonly Cidr[] = METADATA.flatMap((block) =>
-  block.includes(':')
-    ? [block]
-    : [block, ...EMBEDDING.map((network) => network + block.replace('/32', '/128'))],
-).map(parseCidr)
+const NEVER: readonly Cidr[] = [...METADATA, ...UNSPECIFIED]
+  .flatMap((block) =>
+    block.includes(':')
+      ? [block]
+      : [block, ...EMBEDDING.map((network) => network + block.replace('/32', '/128'))],
+  )
+  .map(parseCidr)
 
-/** The blocks that destinations may not have, given what the operator allows. Metadata addresses stay in it. */
+/** The blocks that destinations may not have, given what the operator allows. Metadata and unspecified addresses stay in it. */
 export const deniedRanges = (allowed: readonly string[]): readonly Cidr[] => {
   const holes = subtract(allowed.map(parseCidr), NEVER)
   return subtract(NOT_PUBLIC, holes)

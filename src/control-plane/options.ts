@@ -75,15 +75,22 @@ export interface Settings extends BootstrapOptions {
 const BRAND = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
 const SOCKET_PATH_BYTES = 107
 
+/** An IPv4 address or block as IPv6 has it. */
+const mapped = (block: string): string => {
+  const [address, length = '32'] = block.split('/')
+  return `::ffff:${address}/${96 + Number(length)}`
+}
+
 /** Addresses and blocks by which this machine reaches itself. */
-export const machineAddresses = (): readonly string[] => [
-  '127.0.0.0/8',
-  '::1',
-  ...Object.values(networkInterfaces())
-    .flatMap((addresses) => addresses ?? [])
-    .filter(({ internal }) => !internal)
-    .map(({ address }) => address.replace(/%.*$/, '')),
-]
+export const machineAddresses = (): readonly string[] =>
+  [
+    '127.0.0.0/8',
+    '::1',
+    ...Object.values(networkInterfaces())
+      .flatMap((addresses) => addresses ?? [])
+      .filter(({ internal }) => !internal)
+      .map(({ address }) => address.replace(/%.*$/, '')),
+  ].flatMap((block) => (block.includes(':') ? [block] : [block, mapped(block)]))
 
 /** Options with their defaults. Throws an Error naming what is wrong: a brand, a socket path. */
 export const settle = (options: BootstrapOptions): Settings => {

@@ -74,7 +74,14 @@ t.test('metadata addresses are denied whatever is allowed', (t) => {
   t.end()
 })
 
-t.test('nor are they reached through IPv6 networks that stand for IPv4', (t) => {
+t.test('so is the unspecified address, by which a machine reaches itself', (t) => {
+  const denied = deniedRanges(['0.0.0.0/0', '::/0'])
+  for (const address of ['0.0.0.0', '::', '::ffff:0.0.0.0']) t.ok(holds(denied, address), address)
+  for (const address of ['127.0.0.1', '::1']) t.notOk(holds(denied, address), address)
+  t.end()
+})
+
+t.test('nor are metadata addresses reached through IPv6 networks that stand for IPv4', (t) => {
   const denied = deniedRanges(['::ffff:0:0/96', '64:ff9b::/96'])
   for (const address of ['::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', '64:ff9b::6464:64c8'])
     t.ok(holds(denied, address), address)

@@ -1,5 +1,6 @@
 import { networkInterfaces } from 'node:os'
 import t from 'tap'
+import { machineAddresses } from '../../src/control-plane/options.ts'
 import { startDestination } from '../kit/destination.ts'
 import { startWorld } from '../kit/egress.ts'
 
@@ -241,23 +242,32 @@ t.test('a destination that is this gateway itself is refused', async (t) => {
   const machine = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address
-  const everything = { allow: ['0.0.0.0/0'], http: true }
+  const everything = { allow: ['0.0.0.0/0', '::/0'], http: true }
   const open = await startWorld({
-    bootstrap: { egress: { ...everything, ownAddresses: ['127.0.0.0/8', ...(machine ? [machine] : [])] } },
+    bootstrap: { egress: { ...everything, ownAddresses: machineAddresses() } },
     gateway: { egress: { ...everything, ports: '*' } },
   })
   t.teardown(() => open.close())
   open.dns.set('self.test', { a: ['127.0.0.1'] })
   const before = await open.envoy.stat('http.edge.downstream_rq_total')
-  const hosts = ['self.test', '127.0.0.1', ...(machine ? [machine] : [])]
+  open.dns.set('nowhere.test', { a: ['0.0.0.0'], aaaa: ['::'] })
+  open.dns.set('mapped.test', { aaaa: ['::ffff:127.0.0.1'] })
+  const hosts = [
+    ...['self.test', '127.0.0.1', '127.0.0.2', ...(machine ? [machine] : [])],
+    ...['nowhere.test', '0.0.0.0', '0', '[::]', 'mapped.test', '[::ffff:127.0.0.1]', '[::ffff:0:0]'],
+  ]
   for (const host of hosts)
-    isRefused(t, await open.post('/proxy', { to: `http://${host}:${open.port}/tokens` }), host, [403])
+    for (const stream of ['false', 'true']) {
+      const headers = { 'svc-proxy-stream': stream, 'content-type': 'text/plain' }
+      const to = `http://${host}:${open.port}/tokens`
+      isRefused(t, await open.post('/proxy', { to, headers, body: 'text' }), host, [403])
+    }
   const named = await open.post('/proxy', {
     to: 'http://vault.example.test',
     headers: { host: 'vault.example.test' },
   })
   isRefused(t, named, 'the name that the caller used', [403])
   const after = await open.envoy.stat('http.edge.downstream_rq_total')
-  t.equal(after - before, hosts.length + 1, 'no request came back to us')
+  t.equal(after - before, 2 * hosts.length + 1, 'no request came back to us')
   t.same(open.apiPaths, [])
 })

@@ -1,5 +1,6 @@
 import { createServer } from 'node:https'
 import t, { type Test } from 'tap'
+import { machineAddresses } from '../../src/control-plane/options.ts'
 import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
 import { AppError, type OutboundRequest } from '../../src/sdk/index.ts'
 import { createAuthority } from '../kit/authority.ts'
@@ -131,6 +132,10 @@ t.test('this gateway itself is not dialed', async (t) => {
   const own = { addresses: ['127.0.0.0/8'], port: tls.port }
   t.equal(await codeOf(outboundOf(t, {}, { own })(at('good.test'))), 'destination_forbidden')
   t.equal((await outboundOf(t, {}, { own: { ...own, port: 1 } })(at('good.test'))).status, 200)
+  const everywhere = { allow: ['0.0.0.0/0', '::/0'] }
+  const fetch = outboundOf(t, everywhere, { own: { ...own, addresses: machineAddresses() } })
+  for (const host of ['127.0.0.1', '0.0.0.0', '[::]', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:0:0]'])
+    t.equal(await codeOf(fetch(`https://${host}:${tls.port}/`)), 'destination_forbidden', host)
 })
 
 t.test('redirects are followed when asked for, each checked like a first address', async (t) => {
