@@ -134,7 +134,7 @@ const program = (early?: Early): Command => {
   root
     .command('bench')
     .description('measure this machine (test/bench/README.md)')
-    .option('--quick', 'one short round, in about a minute')
+    .option('--quick', 'one short round, in about two minutes')
     .action(async () => {
       await import(new URL('../test/bench/run.ts', import.meta.url).href)
     })

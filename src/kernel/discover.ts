@@ -29,6 +29,8 @@ const LOAD_TIMEOUT = 10_000
 export interface Candidate {
   readonly place: string
   readonly value: unknown
+  /** Where it lies, when the list names a folder. */
+  readonly folder?: string
 }
 
 const ENTRIES = ['index.ts', 'index.js'] as const
@@ -55,7 +57,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
   const seen = new Set<string>()
   const { timeout = LOAD_TIMEOUT } = options
 
-  const loadModule = async (place: string, load: () => Promise<Module>) => {
+  const loadModule = async (place: string, load: () => Promise<Module>, folder?: string) => {
     const at = faultsAt(place, faults)
     options.onProgress?.(place)
     try {
@@ -70,7 +72,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
           'its module exports no "plugin".',
           'Export it by name: export const plugin = definePlugin({ … }).',
         )
-      else candidates.push({ place, value: loaded.plugin })
+      else candidates.push({ place, value: loaded.plugin, ...(folder === undefined ? {} : { folder }) })
     } catch (thrown) {
       if (thrown instanceof Absent)
         at.add(thrown.message, 'Install the package there with npm, or correct the name.')
@@ -102,7 +104,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
     const real = realpathSync(entry)
     if (seen.has(real)) return
     seen.add(real)
-    await loadModule(place, () => importFile(real))
+    await loadModule(place, () => importFile(real), folder)
   }
 
   const loadJson = async (place: string, path: string) => {

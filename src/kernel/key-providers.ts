@@ -11,11 +11,22 @@ const ENTRIES = ['key-provider.ts', 'key-provider.js'] as const
 const entryOf = (folder: string): string | undefined =>
   ENTRIES.map((name) => join(folder, name)).find((path) => existsSync(path))
 
+const SCHEME = /^[a-z][a-z0-9-]*$/
+
 const isProvider = (value: unknown): value is KeyProvider =>
   isObject(value) &&
   typeof value.scheme === 'string' &&
+  SCHEME.test(value.scheme) &&
   typeof value.wrap === 'function' &&
   typeof value.unwrap === 'function'
+
+/** What the module of that name in a plugin's folder exports: undefined without one, `none` when it is no key provider. */
+export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none' | undefined> => {
+  const entry = entryOf(folder)
+  if (entry === undefined) return undefined
+  const { keyProvider } = await importFile(entry)
+  return isProvider(keyProvider) ? keyProvider : 'none'
+}
 
 /**
  * The key provider of a scheme among the plugins of the list. Only modules named `key-provider` are imported, that of the

@@ -46,7 +46,11 @@ export interface Loading {
   /** Those that could be set up, in the order of the list. */
   readonly loaded: readonly LoadedPlugin[]
   /** Every plugin whose outer form is right, set up or not, and where it came from. */
-  readonly plugins: readonly { readonly plugin: Plugin; readonly place: string }[]
+  readonly plugins: readonly {
+    readonly plugin: Plugin
+    readonly place: string
+    readonly folder: string | undefined
+  }[]
   /** With the filters of all plugins. */
   readonly expressions: Expressions
   /** Of all plugins; none of them may run while there is one. */
@@ -111,10 +115,13 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
   checkTogether(loaded, faults)
   if (serves) checkMessages(withoutTwins(loaded), faults)
   if (operations && digest !== undefined && faults.length === 0) sound?.keep(digest)
-  const placeFor = (plugin: Plugin) => candidates.find(({ value }) => value === plugin)?.place ?? ''
+  const comesFrom = (plugin: Plugin) => {
+    const { place = '', folder } = candidates.find(({ value }) => value === plugin) ?? {}
+    return { plugin, place, folder }
+  }
   return {
     loaded,
-    plugins: plugins.map((plugin) => ({ plugin, place: placeFor(plugin) })),
+    plugins: plugins.map(comesFrom),
     expressions,
     faults,
   }

@@ -138,7 +138,7 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
   const { store, clock } = foundation
   const ready = <T>(name: string, value: () => T): T => {
     if (!foundation.started())
-      throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services answer from start() on.`)
+      throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services answer from start() on`)
     return value()
   }
   const own = (name: string): Collection => {

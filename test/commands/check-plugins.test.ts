@@ -43,3 +43,23 @@ export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
   t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
   t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })
 })
+
+t.test('a key provider is shown, and one that is none is a fault', async (t) => {
+  const source = (name: string) =>
+    `export const plugin = { api: 1, name: '${name}', version: '1.0.0', setup: () => ({}) }\n`
+  const folder = t.testdir({
+    'package.json': '{"type":"module"}',
+    'no-kms': {
+      'index.js': source('no-kms'),
+      'key-provider.js': 'export const keyProvider = { scheme: "no kms" }\n',
+    },
+  })
+  const [transit, none] = await Promise.all(
+    ['transit', './no-kms'].map((plugin) => sidevault(folder, ['plugins', 'check', plugin])),
+  )
+  t.match(transit, { code: 0, text: /^ {2}root key {4}transit:…$/m })
+  t.match(none, {
+    code: 2,
+    text: /plugin "no-kms" › key-provider: its module exports no key provider\. Export it/,
+  })
+})

@@ -2,8 +2,12 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
-import { checkConfigNames } from '../../kernel/check-plugin.ts'
+import { checkConfigNames, placeOf } from '../../kernel/check-plugin.ts'
+import { faultsAt, firstLine } from '../../kernel/faults.ts'
+import { remedyOf } from '../../kernel/import-module.ts'
+import { keyProviderIn } from '../../kernel/key-providers.ts'
 import { loadPlugins } from '../../kernel/load.ts'
+import type { Plugin } from '../../sdk/index.ts'
 import { idleServices } from '../idle-services.ts'
 import type { InspectRequest, InspectWord } from './inspect.ts'
 import { summaryOf } from './summary.ts'
@@ -21,7 +25,28 @@ const { loaded, plugins, faults } = await loadPlugins(
 )
 const names = plugins.map(({ plugin }) => plugin.name)
 if (request.strict) checkConfigNames(request.configs, names, faults)
+const schemes = new Map<Plugin, string>()
+for (const { plugin, folder } of plugins) {
+  if (folder === undefined) continue
+  const place = `${placeOf(plugin)} › key-provider`
+  const at = faultsAt(place, faults)
+  say({ kind: 'progress', place })
+  try {
+    const provider = await keyProviderIn(folder)
+    if (provider === 'none')
+      at.add(
+        'its module exports no key provider.',
+        'Export it by name: export const keyProvider: KeyProvider = { scheme, wrap, unwrap }; a scheme is of a-z, 0-9 and "-".',
+      )
+    else if (provider !== undefined) schemes.set(plugin, provider.scheme)
+  } catch (thrown) {
+    at.add(`its module cannot be loaded: ${firstLine(thrown)}.`, remedyOf(thrown))
+  }
+}
 const summaries = plugins.map(({ plugin, place }) =>
-  summaryOf(plugin, place, loaded.find((each) => each.plugin === plugin)?.contribution),
+  summaryOf(plugin, place, {
+    contribution: loaded.find((each) => each.plugin === plugin)?.contribution,
+    scheme: schemes.get(plugin),
+  }),
 )
 say({ kind: 'done', plugins: summaries, faults })

@@ -9,11 +9,11 @@ export interface PluginSummary {
   readonly brings: readonly (readonly [kind: string, text: string])[]
 }
 
-/** What a plugin brings; nothing when it could not be set up. */
+/** What a plugin brings; without a contribution it could not be set up. `scheme`: of the root keys that it keeps. */
 export const summaryOf = (
   { name, version }: Plugin,
   place: string,
-  contribution: Contribution = {},
+  { contribution = {}, scheme }: { contribution: Contribution | undefined; scheme: string | undefined },
 ): PluginSummary => {
   const { tokenTypes = [], operations = [], filters = {}, collections = [] } = contribution
   const { permissions = [], ports = {} } = contribution
@@ -30,6 +30,7 @@ export const summaryOf = (
       ...collections.map((collection) => ['collection', collection.name] as const),
       ...permissions.map(({ type }) => ['permission', type] as const),
       ...Object.keys(ports).map((port) => ['port', port] as const),
+      ...(scheme === undefined ? [] : [['root key', `${scheme}:…`] as const]),
     ],
   }
 }
