@@ -2,6 +2,7 @@ import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
+import { createSparing } from '../common/sparing.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
 import { type ChainFault, type ChainPiece, type ChainPlace, nextPiece } from './chain-reader.ts'
@@ -33,7 +34,7 @@ export interface IngestOptions {
 export interface Ingest {
   /** Brings everything that was in the journals before the call into the store; how many records that were. */
   catchUp(): Promise<number>
-  /** Catches up every 200 ms until stopped; failures are logged and tried again. Keeps no process alive. */
+  /** Catches up every 200 ms until stopped; failures are logged, not each of many, and tried again. Keeps no process alive. */
   start(): void
   /** Waits for the round at work. */
   stop(): Promise<void>
@@ -177,13 +178,19 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     return queued
   }
 
+  const sparing = createSparing()
   let stopping: AbortController | undefined
   let loop: Promise<void> = Promise.resolve()
   const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      await catchUp().catch((err: unknown) =>
-        log.error({ err }, 'audit journals could not be ingested; trying again'),
-      )
+      await catchUp().catch((err: unknown) => {
+        const unsaid = sparing('round')
+        if (unsaid !== undefined)
+          log.error(
+            { err, ...(unsaid > 0 ? { unsaid } : {}) },
+            'audit journals could not be ingested; trying again',
+          )
+      })
       await delay(POLL, undefined, { ref: false, signal }).catch(() => {})
     }
   }

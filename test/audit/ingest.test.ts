@@ -406,6 +406,26 @@ t.test('once started, records arrive by themselves until stopped', async (t) => 
   t.equal(await ingest.catchUp(), 1)
 })
 
+t.test('a store that is away is not a line of the log for each round', async (t) => {
+  const { directory, errors, logs, start } = await setUp(t)
+  await writeJournal(directory, 1)
+  const { promise: often, resolve } = Promise.withResolvers<void>()
+  let calls = 0
+  const ingest = start({
+    ...logs,
+    ingest: async () => {
+      if (++calls === 4) resolve()
+      throw new Error('away')
+    },
+  })
+  const alive = setInterval(() => {}, 60_000)
+  t.teardown(() => clearInterval(alive))
+  ingest.start()
+  await often
+  await ingest.stop()
+  t.ok(errors.length > 0 && errors.length < calls, `${errors.length} lines, ${calls} rounds`)
+})
+
 t.test('without a directory there is nothing to ingest', async (t) => {
   const { directory, logs, log } = await setUp(t)
   const ingest = createIngest({ logs, mac, log }, { directory: join(directory, 'none') })
