@@ -41,7 +41,7 @@ type Nullable<T> = T | null | undefined
 const listings = (kernel: Kernel) => ({
   offset: async (
     filter: TokenFilter,
-    input: { page?: Nullable<number>; size?: Nullable<number> },
+    input: Parameters<typeof pageOf>[0],
     call: Call,
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
@@ -55,7 +55,7 @@ const listings = (kernel: Kernel) => ({
     call: Call,
     permission: TokenPermission,
   ): Promise<Static<typeof TokenList>> => {
-    const size = input.size ?? PAGE_SIZE.default
+    const { size } = pageOf(input)
     const start = input.start ? { start: input.start } : {}
     const request = { kind: 'cursor', ...start, size } as const
     const found = await kernel.vault.list(filter, request, contextOf(call), permission)

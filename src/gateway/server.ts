@@ -37,8 +37,6 @@ export interface GatewayOptions {
     readonly upload?: Partial<UploadLimits>
     /** Requests worked on at once, those whose code runs apart. Default 512. */
     readonly running?: number
-    /** Bytes of bodies worked on at once. Default 256 MiB. */
-    readonly runningBytes?: number
     /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
     readonly stepMs?: number
     /** The same for a step that runs a transform. Default 14,000. */
@@ -54,6 +52,9 @@ export interface Gateway {
 }
 
 const MIB = 1024 * 1024
+
+/** Of bodies worked on at once. */
+const RUNNING_BYTES = 256 * MIB
 
 /** Transforms that run or wait to: they may sleep for seconds, so no tenant and no proxy gets all of the room. */
 const CODE_ROOM: AdmissionLimits = {
@@ -74,7 +75,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   const upload = { ...UPLOAD_LIMITS, ...limits.upload }
   const admission = createAdmission({
     running: (limits.running ?? 512) + CODE_ROOM.running,
-    bytes: limits.runningBytes ?? 256 * MIB,
+    bytes: RUNNING_BYTES,
   })
   const codeRoom = createAdmission(CODE_ROOM)
   const uploads = createAdmission({

@@ -28,8 +28,6 @@ export interface LoadOptions {
   readonly configs?: Readonly<Record<string, unknown>>
   /** ms that one plugin's setup may take. */
   readonly setupTimeout?: number
-  /** ms that loading one module may take. */
-  readonly loadTimeout?: number
   /** This process serves operations, so they are checked. Default true; gateways have none to offer. */
   readonly operations?: boolean
   /** Operations are not looked at again while what they declare stays as it was. Default: they always are. */
@@ -77,7 +75,6 @@ export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise
       pluginsDir,
       bases,
       ...(onProgress === undefined ? {} : { onProgress }),
-      ...(options.loadTimeout === undefined ? {} : { timeout: options.loadTimeout }),
     },
     faults,
   )
