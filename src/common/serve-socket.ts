@@ -1,21 +1,26 @@
 import { chmod, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
+import type { Server } from 'node:net'
 
-/**
- * HTTP on a unix socket that only this user may open; a left-over one is replaced. Resolves when it listens; `close`
- * breaks off what is still open.
- */
-export const serveSocket = async (
-  socketPath: string,
-  listener: RequestListener,
-): Promise<{ close(): Promise<void> }> => {
-  const server = createServer(listener)
+/** Listens on a unix socket that only this user may open; a left-over one is replaced. */
+export const listenOn = async (server: Server, socketPath: string): Promise<void> => {
   await rm(socketPath, { force: true })
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)
     server.listen(socketPath, resolve)
   })
   await chmod(socketPath, 0o600)
+}
+
+/**
+ * HTTP on a unix socket, as `listenOn` says. Resolves when it listens; `close` breaks off what is still open.
+ */
+export const serveSocket = async (
+  socketPath: string,
+  listener: RequestListener,
+): Promise<{ close(): Promise<void> }> => {
+  const server = createServer(listener)
+  await listenOn(server, socketPath)
   return {
     close: () =>
       new Promise((resolve) => {

@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto'
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
+import t from 'tap'
 import { sidevault } from '../commands/run.ts'
 import { postgresMissing, queryPostgres, startPostgres } from '../kit/postgres.ts'
 import { type Sidevault, startSidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
 
 const CARD = {
   type: 'card',
@@ -26,15 +27,6 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
 
   const key = await one.application({ permissions: ['token:create', 'token:read'] })
 
-  /** Asks until the answer is as it should be, for 20 s. */
-  const until = async (t: Test, what: string, right: () => Promise<boolean>): Promise<void> => {
-    for (let left = 400; left > 0; left--) {
-      if (await right()) return
-      await new Promise((resolve) => setTimeout(resolve, 50))
-    }
-    t.fail(what)
-  }
-
   t.test('start at once on an empty database and make one tenant', async (t) => {
     const names = await queryPostgres<{ name: string }>(
       server.admin.replace(/postgres$/, new URL(store).pathname.slice(1)),
@@ -49,7 +41,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     t.equal(created.status, 201, created.text)
     const read = await two.call('GET', `/tokens/${created.json.id}`, { key })
     t.match(read, { status: 200, json: { id: created.json.id, type: 'card' } })
-    await until(t, 'the records of both are in the logs', async () => {
+    await until('the records of both are in the logs', async () => {
       const { json } = await two.call('GET', `/logs?entity_id=${created.json.id}`, { key: two.managementKey })
       return json.data?.length === 2
     })
@@ -80,7 +72,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
     t.match(await one.call('GET', '/readyz'), { status: 503, text: /store/ })
     await server.start()
     for (const program of [one, two]) {
-      await until(t, 'it is ready again', async () => (await program.call('GET', '/readyz')).status === 200)
+      await until('it is ready again', async () => (await program.call('GET', '/readyz')).status === 200)
       const read = await program.call('GET', `/tokens/${created.json.id}`, { key })
       t.equal(read.status, 200, 'an acknowledged write is there')
     }

@@ -4,6 +4,7 @@ import { postgresMissing } from '../kit/postgres.ts'
 import { noRedis } from '../kit/redis.ts'
 import { startReplicas } from '../kit/replicas.ts'
 import type { Answer, Sidevault } from '../kit/sidevault.ts'
+import { until } from '../supervisor/processes.ts'
 
 /** DESIGN §3: a change is in force everywhere so many ms after its answer. */
 const IN_FORCE_MS = 1_000
@@ -175,12 +176,8 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
   const reach = async (replica: Sidevault): Promise<string | undefined> =>
     (await replica.call('GET', '/readyz')).json.parts.find(({ name }: { name: string }) => name === 'redis')
       ?.status
-  const until = async (replica: Sidevault, status: string): Promise<void> => {
-    for (let left = 1_000; (await reach(replica)) !== status; left--) {
-      if (left === 0) throw new Error(`Redis is not ${status} for a replica`)
-      await sleep(20)
-    }
-  }
+  const redisIs = (status: string, replica: Sidevault): Promise<void> =>
+    until(`Redis is ${status}`, async () => (await reach(replica)) === status)
 
   t.test('start together, and say whether Redis is there', async (t) => {
     t.same(await Promise.all(all.map(reach)), ['ok', 'ok', undefined])
@@ -194,18 +191,18 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
       if (at === 4) await redis.start()
       await deafen()
     })
-    await Promise.all([first, second].map((replica) => until(replica, 'ok')))
+    await Promise.all([first, second].map((replica) => redisIs('ok', replica)))
   })
 
   t.test('without Redis they are ready, say what is lesser, and do their work', async (t) => {
     await redis.kill()
-    await until(first, 'degraded')
+    await redisIs('degraded', first)
     const ready = await first.call('GET', '/readyz')
     t.equal(ready.status, 200)
     t.equal(ready.json.status, 'degraded')
     t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up 0$/m)
     await redis.start()
-    await until(first, 'ok')
+    await redisIs('ok', first)
     t.match((await first.call('GET', '/metrics')).text, /^sidevault_redis_up \d$/m)
   })
 

@@ -105,10 +105,7 @@ t.test('an answer read before a change that another request has seen is not kept
   const { known, state, authenticator } = setUp()
   known.set('api-key:slow', { caller })
   known.set('api-key:other', { caller })
-  let release = () => {}
-  const held = new Promise<void>((resolve) => {
-    release = resolve
-  })
+  const { promise: held, resolve: release } = Promise.withResolvers<void>()
   state.during = (hash) => (hash === 'api-key:slow' ? held : Promise.resolve())
   const slow = authenticator.authenticate('slow')
   await new Promise((resolve) => setImmediate(resolve))

@@ -323,30 +323,25 @@ t.test('a call is answered with the reason of its signal when that comes first',
 })
 
 t.test('a call whose caller has gone is finished and recorded, and stopping waits for that', async (t) => {
-  let finish = () => {}
-  let entered = () => {}
-  const running = new Promise<void>((resolve) => {
-    entered = resolve
-  })
+  const entered = Promise.withResolvers<void>()
+  const finished = Promise.withResolvers<void>()
   const operation = operationOf({
     audit: { entity: 'thing', verb: 'create' },
     run: async () => {
-      entered()
-      await new Promise<void>((resolve) => {
-        finish = resolve
-      })
+      entered.resolve()
+      await finished.promise
       return { id: 'made' }
     },
   })
   const { invoke, appended, service } = await setUp(t, [operation])
   const controller = new AbortController()
   const answer = invoke(operation, { id: '1' }, { signal: controller.signal })
-  await running
+  await entered.promise
   controller.abort()
   await t.rejects(answer, { code: 'unavailable' })
   t.same(appended, [])
   const stopped = service.kernel.stop()
-  finish()
+  finished.resolve()
   await stopped
   t.match(appended.flat(), [{ entity_id: 'made', operation: 'create' }])
 })

@@ -1,5 +1,5 @@
-import { chmod, rm } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { listenOn } from '../../common/serve-socket.ts'
 import type { Call, CallHandler } from './call.ts'
 import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
 import { createLitter } from './litter.ts'
@@ -23,12 +23,7 @@ export const listen = async (
     socket.on('data', (chunk: Buffer) => litter(chunk.length))
     socket.on('close', () => connections.delete(connection))
   })
-  await rm(socketPath, { force: true })
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(socketPath, resolve)
-  })
-  await chmod(socketPath, 0o600)
+  await listenOn(server, socketPath)
   return {
     close: (graceMs) =>
       new Promise((resolve) => {
