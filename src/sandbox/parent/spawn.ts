@@ -36,8 +36,7 @@ const FLAGS = [
   '--no-node-snapshot',
   '--jitless',
   ...NEWER,
-  // neither is there for code, so that a context need not be given them first
-  '--no-experimental-wasm-jspi',
+  // it is not there for code, so that a context need not be given it first
   '--enable-sharedarraybuffer-per-context',
   // the seed of hashes is this process's own: the snapshot is made in it
   '--no-rehash-snapshot',
