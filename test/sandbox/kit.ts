@@ -3,7 +3,7 @@ import { createMetrics } from '../../src/common/metrics.ts'
 import { createSandbox, type SandboxOptions } from '../../src/sandbox/sandbox.ts'
 import type { Invocation, Outcome, Sandbox, SandboxHost } from '../../src/sandbox/types.ts'
 
-const NO_HOST: SandboxHost = {
+export const NO_HOST: SandboxHost = {
   sdk: false,
   call: async () => {
     throw new Error('This test has no host.')

@@ -28,6 +28,17 @@ export interface ChildStart {
 
 type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
 
+/** Whose code the parent takes this child to be in (id 0: the next context), since when, and whether it was to be `quiet`. */
+interface Told {
+  readonly id: number
+  readonly key: string
+  readonly at: number
+  readonly quiet: boolean
+}
+
+/** Milliseconds after which a child that has nothing to do says that a context is ready; well within `PREPARED_MS`. */
+const REST_MS = 20
+
 /** Milliseconds that making an isolate and compiling may take. */
 const COMPILE_MS = 1_000
 
@@ -44,8 +55,7 @@ export const runChild = (
   realm: { createHostSync(timeLeft: () => number): HostSync },
 ): void => {
   const speaker = createSpeaker(socket, fd)
-  /** Whose code the parent takes this to be in (id 0: the next context), and since when. */
-  let told: { readonly id: number; readonly key: string; readonly at: number } | undefined
+  let told: Told | undefined
   const send = (message: FromChild, body?: string) => {
     speaker.say(message, body)
     told = undefined
@@ -53,10 +63,21 @@ export const runChild = (
   const enter = (message: Entering) => {
     speaker.say({ kind: 'entering', ...message })
     speaker.flush()
-    told = { id: message.id, key: message.key, at: now() }
+    told = { id: message.id, key: message.key, at: now(), quiet: false }
   }
+  let isResting = false
+  const rest = () => {
+    isResting = false
+    if (told?.id !== 0) return
+    send({ kind: 'left', id: 0, calls: [] })
+    speaker.flush()
+  }
+  /** That a context is ready is no news while the program may be called at any moment. */
   const onRest = () => {
-    if (told?.id === 0) send({ kind: 'left', id: 0, calls: [] })
+    if (told?.id !== 0) return
+    if (!told.quiet) return rest()
+    if (!isResting) setTimeout(rest, REST_MS)
+    isResting = true
   }
   const tasks = createTasks({ socket, speaker, onRest })
   const invocations = new Map<number, ChildInvocation>()
@@ -96,10 +117,10 @@ export const runChild = (
         send(message, body)
         if (message.kind !== 'ended' || message.preparingMs === 0) return
         speaker.flush()
-        told = { id: 0, key, at: now() }
+        told = { id: 0, key, at: now(), quiet: header.quiet }
       },
       enter: (message) => {
-        if (taken) told = { id, key, at: now() }
+        if (taken) told = { id, key, at: now(), quiet: true }
         else enter(message)
         taken = false
       },
@@ -153,7 +174,10 @@ export const runChild = (
   const read = createFrameReader(start.argumentBytes + MESSAGE_MARGIN, ({ header, body }) =>
     receive(header as ToChild, body),
   )
-  socket.on('data', read)
+  socket.on('data', (chunk: Buffer) => {
+    read(chunk)
+    tasks.now()
+  })
   // an isolate that is stuck on another thread would hold up an orderly exit
   const end = () => process.kill(process.pid, 'SIGKILL')
   socket.on('end', end)

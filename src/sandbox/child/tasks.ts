@@ -47,6 +47,10 @@ export const createTasks = ({ socket, speaker, onRest }: Deps) => {
       tasks.push(task)
       plan()
     },
+    /** Does the first of what waits, for whoever has just read what arrived. */
+    now: (): void => {
+      if (socket.writableLength === 0) tasks.shift()?.()
+    },
     /** Does it before all else when nothing waits, and tells whether it will. */
     next: (task: () => void): boolean => {
       if (tasks.length > 0) return false
