@@ -1,4 +1,4 @@
-/** Runs `work` when all earlier work under the same key has ended, however that ended. */
+/** Runs `work` when there is a turn for it: in `createTurns`, when all earlier work under the same key has ended, however. */
 export type InTurn = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 /**
@@ -15,6 +15,29 @@ export const createTurns = (): InTurn => {
       return await turn
     } finally {
       if (last.get(key) === ended) last.delete(key)
+    }
+  }
+}
+
+interface Room {
+  running: number
+  readonly waiting: (() => void)[]
+}
+
+/** The same for work of which `most` may run under one key at once: the others wait, in order. */
+export const createPlaces = (most: number): InTurn => {
+  const rooms = new Map<string, Room>()
+  return async (key, work) => {
+    const room = rooms.get(key) ?? { running: 0, waiting: [] }
+    rooms.set(key, room)
+    if (room.running < most) room.running++
+    else await new Promise<void>((go) => room.waiting.push(go))
+    try {
+      return await work()
+    } finally {
+      const next = room.waiting.shift()
+      if (next !== undefined) next()
+      else if (--room.running === 0) rooms.delete(key)
     }
   }
 }

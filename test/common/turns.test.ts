@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import t from 'tap'
-import { createTurns } from '../../src/common/turns.ts'
+import { createPlaces, createTurns } from '../../src/common/turns.ts'
 
 t.test(
   'work of one key runs one after the other, in order, also after a failure; that of another beside it',
@@ -43,3 +43,32 @@ t.test('work that throws at once, and the next turn', async (t) => {
   )
   t.equal(await inTurn('x', async () => 1), 1)
 })
+
+t.test(
+  'work of one key has so many places, also after a failure; the rest waits in order, and nobody else',
+  async (t) => {
+    const inPlace = createPlaces(2)
+    const begun: number[] = []
+    const ends: (() => void)[] = []
+    const work = (id: number) => () => {
+      begun.push(id)
+      return new Promise<number>((resolve, reject) => {
+        ends[id] = () => (id === 0 ? reject(new Error('fails')) : resolve(id))
+      })
+    }
+    const all = Promise.allSettled([0, 1, 2, 3].map((id) => inPlace('x', work(id))))
+    await setImmediate()
+    t.strictSame(begun, [0, 1])
+    t.equal(await inPlace('y', async () => 'beside'), 'beside')
+    for (const id of [0, 1, 2, 3]) {
+      ends[id]?.()
+      await setImmediate()
+      t.strictSame(begun, [0, 1, 2, 3].slice(0, id + 3))
+    }
+    t.strictSame(
+      (await all).map(({ status }) => status),
+      ['rejected', 'fulfilled', 'fulfilled', 'fulfilled'],
+    )
+    t.equal(await inPlace('x', async () => 'again'), 'again')
+  },
+)

@@ -167,3 +167,38 @@ t.test('another tenant has other tokens', async (t) => {
   const other = as(undefined, [], await addTenant())
   t.same(await vault.list({ query: 'data:x' }, first, other), { data: [], total: 0 })
 })
+
+t.test(
+  'four pages of a tenant are made at once, whatever it asks for; another tenant does not wait for them',
+  async (t) => {
+    const { create, vault, as, addTenant, store } = await openTestVault(t)
+    const parent = await create({ data: 'x' })
+    const { list } = store.tokens
+    let running = 0
+    let most = 0
+    let open = () => {}
+    const gate = new Promise<void>((resolve) => {
+      open = resolve
+    })
+    const first = as().caller.tenantId
+    Object.assign(store.tokens, {
+      list: async (query: Parameters<typeof list>[0]) => {
+        if (query.tenantId !== first) return list(query)
+        most = Math.max(most, ++running)
+        await gate
+        return list(query).finally(() => running--)
+      },
+    })
+    const page: PageRequest = { kind: 'offset', page: 1, size: 20 }
+    const pages = Promise.all([
+      ...Array.from({ length: 10 }, () => vault.list({}, page, as())),
+      ...Array.from({ length: 10 }, () => vault.children(parent.id, {}, page, as())),
+    ])
+    const other = await vault.list({}, page, as(undefined, undefined, await addTenant()))
+    t.equal(other.total, 0)
+    t.ok(running > 0, 'while those of the first wait')
+    open()
+    t.equal((await pages).length, 20)
+    t.equal(most, 4)
+  },
+)
