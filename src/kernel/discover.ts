@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { isAbsolute, join, resolve, sep } from 'node:path'
 import type { Plugin } from '../sdk/index.ts'
 import { declarativePlugin } from './declarative.ts'
-import { type Fault, faultsAt, firstLine } from './faults.ts'
+import { type Fault, faultsAt, firstLine, thrownAt } from './faults.ts'
 import { importFile, importNpm, isAbsent, type Module, provideSdk, remedyOf } from './import-module.ts'
 import { settled } from './settled.ts'
 
@@ -76,7 +76,7 @@ export const discover = async (options: DiscoverOptions, faults: Fault[]): Promi
     } catch (thrown) {
       if (thrown instanceof Absent)
         at.add(thrown.message, 'Install the package there with npm, or correct the name.')
-      else at.add(`its module cannot be loaded: ${firstLine(thrown)}.`, remedyOf(thrown))
+      else at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, remedyOf(thrown))
     }
   }
 

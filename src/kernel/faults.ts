@@ -1,3 +1,6 @@
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
 /** One thing that is wrong with the plugins of this start: where, what, and what to do about it. */
 export interface Fault {
   /** e.g. `plugin "loyalty" › token type "loyalty_card" › mask`. */
@@ -23,6 +26,18 @@ export const faultsAt = (place: string, into: Fault[]): Faults => ({
 /** The first line of what was thrown, bounded: enough to find the place, no stack. */
 export const firstLine = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!.slice(0, 300)
+
+const OURS = fileURLToPath(new URL('..', import.meta.url))
+
+/** Of what a plugin's module or setup threw: the message, and the line of the plugin's own file that it came from. */
+export const thrownAt = (thrown: unknown): string => {
+  const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
+  const places = stack.matchAll(/(?:^|file:\/\/)(\/[^\n:()]+):(\d+)(?::\d+)?\)?$/gm)
+  for (const [, file = '', line] of places)
+    if (!file.startsWith(OURS) && !file.includes('/node_modules/'))
+      return `${firstLine(thrown)} (${basename(file)}:${line})`
+  return firstLine(thrown)
+}
 
 /** Each fault as a line of its own, place first and remedy last. */
 export const faultLines = (faults: readonly Fault[]): readonly string[] =>

@@ -1,7 +1,7 @@
 import type { Contribution, Kernel, Plugin } from '../sdk/index.ts'
 import { checkContributionShape } from './check-contribution.ts'
 import { placeOf } from './check-plugin.ts'
-import { type Fault, faultsAt, firstLine } from './faults.ts'
+import { type Fault, faultsAt, thrownAt } from './faults.ts'
 import { settled } from './settled.ts'
 
 /** A setup returns declarations; one that takes longer than this waits for something it should not. */
@@ -23,7 +23,7 @@ export const setUp = async (
     }
     return checkContributionShape(plugin, result, faults) ? result : undefined
   } catch (thrown) {
-    at.add(`it threw: ${firstLine(thrown)}.`, 'Repair the plugin, or remove it from the list.')
+    at.add(`it threw: ${thrownAt(thrown)}.`, 'Repair the plugin, or remove it from the list.')
     return undefined
   }
 }

@@ -45,7 +45,7 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
   {
     name: 'bad-throw',
     source: plugin('bad-throw', "(() => { throw new Error('no disk') })()"),
-    told: /plugin "bad-throw" › setup: it threw: no disk\. Repair the plugin, or remove it from the list\./,
+    told: /plugin "bad-throw" › setup: it threw: no disk \(index\.js:\d+\)\. Repair the plugin, or remove it from the list\./,
   },
   {
     name: 'bad-never-settles',

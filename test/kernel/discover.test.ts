@@ -114,7 +114,7 @@ t.test('what cannot be loaded is told with its place, and the rest is loaded', a
   )
   t.same(names, ['fine', 'loyalty'])
   const expected = [
-    /^plugins.broken: its module cannot be loaded: boom\./,
+    /^plugins.broken: its module cannot be loaded: boom \(index\.\w+:1\)\./,
     /^plugins.empty: the folder holds neither index\.ts nor index\.js\./,
     /^plugins.nameless: its module exports no "plugin"\. Export it by name/,
     /"\.\/nowhere": there is no such folder/,
@@ -188,7 +188,7 @@ t.test('what to do about a module that does not load depends on why', async (t) 
     /Use TypeScript whose types can be left out/,
     /Install it in the plugin's own folder with npm\./,
     /Correct the import; relative ones end in \.ts or \.js\./,
-    /does not provide an export named 'nothing'\. Repair the module/,
+    /does not provide an export named 'nothing' \(index\.ts:1\)\. Repair the module/,
   ]
   t.equal(faults.length, expected.length, faults.join('\n'))
   for (const [index, fault] of expected.entries()) t.match(faults[index], fault)

@@ -3,7 +3,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
 import { checkConfigNames, placeOf } from '../../kernel/check-plugin.ts'
-import { faultsAt, firstLine } from '../../kernel/faults.ts'
+import { faultsAt, thrownAt } from '../../kernel/faults.ts'
 import { remedyOf } from '../../kernel/import-module.ts'
 import { keyProviderIn } from '../../kernel/key-providers.ts'
 import { loadPlugins } from '../../kernel/load.ts'
@@ -40,7 +40,7 @@ for (const { plugin, folder } of plugins) {
       )
     else if (provider !== undefined) schemes.set(plugin, provider.scheme)
   } catch (thrown) {
-    at.add(`its module cannot be loaded: ${firstLine(thrown)}.`, remedyOf(thrown))
+    at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, remedyOf(thrown))
   }
 }
 const summaries = plugins.map(({ plugin, place }) =>
