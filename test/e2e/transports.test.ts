@@ -259,7 +259,7 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
       true,
     ],
     ['no path', 'OPTIONS * HTTP/1.1\r\nhost: x\r\n\r\n', 404, false],
-    ['headers too large', `GET /tokens HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(70_000)}\r\n\r\n`, 431, false],
+    ['headers too large', `GET /tokens HTTP/1.1\r\nhost: x\r\nx: ${'x'.repeat(130_000)}\r\n\r\n`, 431, false],
     ['too many headers', `GET /proxy HTTP/1.1\r\nhost: x\r\n${'a: b\r\n'.repeat(120)}\r\n`, 431, true],
     [
       'an upgrade',
