@@ -35,6 +35,13 @@ t.test('faulty expressions are refused', async (t) => {
     await t.rejects(plan(body, TYPE), { code: 'bad_expression' }, body)
 })
 
+t.test('a field with an expression has to be UTF-8, others keep their bytes', async (t) => {
+  const sent = await rewritten(Buffer.from('a=%E9&b=\xe9&c={{ten}}', 'latin1'), TYPE)
+  t.equal(sent.toString('latin1'), 'a=%E9&b=\xe9&c=10')
+  for (const body of ['a=%E9+{{ten}}', 'a=\xe9{{ten}}', 'a={{ten}}%C3', 'a=%7B%7Bten%7D%7D%ED%A0%80'])
+    await t.rejects(plan(Buffer.from(body, 'latin1'), TYPE), { code: 'malformed', status: 400 }, body)
+})
+
 t.test('any value arrives at a form parser as it is', async () => {
   await fc.assert(
     fc.asyncProperty(
