@@ -6,6 +6,7 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import { createApp } from './http/app.ts'
+import type { LateLimits } from './http/late-bodies.ts'
 import { documentationRoutes } from './openapi/routes.ts'
 import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
@@ -43,6 +44,8 @@ export interface AdminOptions {
   readonly headersTimeout?: number
   /** ms after which a call is answered with 504; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
+  /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
+  readonly lateBodies?: LateLimits
   /** ms between two looks for requests that are too slow; default 1,000. */
   readonly checkInterval?: number
   /** ms that `close` waits for requests in flight; default 10,000. */
@@ -125,6 +128,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       requestTimeout: options.requestTimeout ?? 30_000,
       headersTimeout: options.headersTimeout ?? 10_000,
       callTimeout: options.callTimeout ?? 45_000,
+      lateBodies: options.lateBodies,
       checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
       absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,

@@ -15,6 +15,7 @@ export const ERRORS = {
   destination_forbidden: { status: 403, grpc: 7, title: 'Destination forbidden' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
   method_not_allowed: { status: 405, grpc: 12, title: 'Method not allowed' },
+  request_timeout: { status: 408, grpc: 4, title: 'Request timed out' },
   destination_timeout: { status: 408, grpc: 4, title: 'Destination timed out' },
   conflict: { status: 409, grpc: 6, title: 'Conflict' },
   too_large: { status: 413, grpc: 8, title: 'Body too large' },

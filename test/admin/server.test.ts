@@ -122,6 +122,43 @@ t.test('a body that comes too slowly is 408, and its connection is closed', asyn
   t.equal((await call('GET', '/healthz')).status, 200)
 })
 
+t.test('of one tenant few bodies are late; what is late beside them is 408', async (t) => {
+  const limits = { most: 3, afterMs: 50 }
+  const service = await startTestService(t, { admin: { listen: { port: 0 }, lateBodies: limits } })
+  const { call, managementKey } = service
+  const port = Number(new URL(service.admin.address).port)
+  const head = `POST /applications HTTP/1.1\r\nhost: a\r\nsvc-api-key: ${managementKey}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`
+  const flood = async () => {
+    const sockets = await Promise.all(Array.from({ length: 8 }, () => open(port)))
+    t.teardown(() => {
+      for (const socket of sockets) socket.destroy()
+    })
+    const refused = new Set<Socket>()
+    const enough = Promise.withResolvers<void>()
+    for (const socket of sockets) {
+      socket.once('data', (text) => {
+        refused.add(socket)
+        t.match(problemIn(String(text)), { status: 408, json: { title: 'Request timed out' } })
+        if (refused.size === sockets.length - limits.most) enough.resolve()
+      })
+      socket.write(head)
+    }
+    await enough.promise
+    return sockets.filter((socket) => !refused.has(socket))
+  }
+  for (const what of ['first', 'once these have come']) {
+    const waiting = await flood()
+    t.equal(waiting.length, limits.most, what)
+    t.equal((await call('GET', '/healthz')).status, 200)
+    for (const socket of waiting) {
+      socket.removeAllListeners('data')
+      socket.write('{}')
+      const [text] = await once(socket, 'data')
+      t.equal(problemIn(String(text)).status, 400, 'it is read')
+    }
+  }
+})
+
 t.test('a head that comes too slowly is 408 too', async (t) => {
   const { port } = await setUp(t, { requestTimeout: 150, headersTimeout: 100, checkInterval: 50 })
   t.equal(problemIn(await raw(port, 'GET /things HTTP/1.1\r\nhost: a\r\nx: ')).status, 408)

@@ -116,7 +116,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     if (error.code === 'internal' && !(thrown instanceof AppError))
       log.error({ err: thrown, trace_id: request.state.traceId }, 'a request failed')
     // Closing, as the framework would, resets the connection under what is still being sent: Envoy then loses the answer.
-    if (error.code === 'too_large') {
+    if (error.code === 'too_large' || error.code === 'request_timeout') {
       reply.removeHeader('connection')
       request.raw.resume()
     }

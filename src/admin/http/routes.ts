@@ -8,6 +8,7 @@ import type { Operation } from '../../sdk/index.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJson } from './body.ts'
 import { inputReader } from './input.ts'
+import { createLateBodies } from './late-bodies.ts'
 import { JSON_TYPE } from './problem.ts'
 import type { AppOptions } from './types.ts'
 
@@ -70,6 +71,7 @@ const answer = (
 /** One route for each operation of the registry. */
 export const addOperations = (app: FastifyInstance, kernel: RunningKernel, options: AppOptions): void => {
   const { admit } = options
+  const watchBody = createLateBodies(options.lateBodies)
   for (const operation of kernel.registry.operations) {
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
@@ -79,6 +81,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
       if (operation.permission === 'none' || !hasBody(request)) return done()
       kernel.authenticator.authenticate(request.state.key).then((caller) => {
         request.state.caller = caller
+        watchBody(caller.tenantId, request.raw)
         done()
       }, done)
     }

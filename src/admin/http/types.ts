@@ -5,6 +5,7 @@ import type { Metrics } from '../../common/metrics.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { BrandHeaders } from './brands.ts'
+import type { LateLimits } from './late-bodies.ts'
 
 /** What is known of one request besides the request itself. */
 export interface RequestState extends BrandHeaders {
@@ -53,6 +54,8 @@ export interface AppOptions {
   readonly headersTimeout: number
   /** ms after which a call is answered with 504. */
   readonly callTimeout: number
+  /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
+  readonly lateBodies?: LateLimits | undefined
   /** ms between two looks for slow connections. */
   readonly checkInterval: number
   /** Sentence about a path that nothing is at. */
