@@ -4,7 +4,6 @@ import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import { NotTaken } from '../control-plane/discovery.ts'
 import type { BootstrapOptions, DestinationIdentity } from '../control-plane/options.ts'
-import type { Control } from './control.ts'
 
 /** A gateway tells of a use once a minute, and holds a request for two at most. */
 const IDLE_MS = 5 * 60_000
@@ -22,6 +21,9 @@ export interface OwnedIdentity extends DestinationIdentity {
   /** The tenant, whose use is limited. */
   readonly owner: string
 }
+
+/** Makes what `next` says Envoy's configuration, as `Control.change` does. */
+type Change = (next: (current: BootstrapOptions) => BootstrapOptions) => Promise<void>
 
 export interface Identities {
   /** Resolves when Envoy has a cluster for it; rejects when it refuses that, or when there are too many. */
@@ -47,7 +49,7 @@ export const parseIdentity = (name: string, body: unknown): OwnedIdentity => {
 }
 
 export const createIdentities = (
-  control: Pick<Control, 'change'>,
+  control: { readonly change: Change },
   { clock, most = MOST }: { readonly clock: Clock; readonly most?: typeof MOST },
 ): Identities => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
