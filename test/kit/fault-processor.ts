@@ -231,7 +231,7 @@ const serve = (call: ProcessStream) => {
         write(withHeader(good, phase, 'x-envoy-max-retries', '3'))
         return
       case 'huge-mutation':
-        write(withHeader(good, phase, 'x-huge', 'x'.repeat(65_536)))
+        write(withHeader(good, phase, 'x-huge', 'x'.repeat(130_000)))
         return
       case 'bare-immediate':
         write({ ...answerMessage(reply, phase), dynamic_metadata: undefined })
