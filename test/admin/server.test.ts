@@ -146,9 +146,19 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
     await enough.promise
     return sockets.filter((socket) => !refused.has(socket))
   }
+  /** What is answered on a connection that sends only this head, and stays. */
+  const answerTo = async (text: string) => {
+    const socket = await open(port)
+    t.teardown(() => socket.destroy())
+    socket.write(text)
+    const [said] = await once(socket, 'data')
+    return problemIn(String(said)).status
+  }
   for (const what of ['first', 'once these have come']) {
     const waiting = await flood()
     t.equal(waiting.length, limits.most, what)
+    t.equal(await answerTo(head.replace('length: 2', 'length: 9999999')), 413, 'answered before it is late')
+    t.equal(await answerTo(head), 408, 'and a later one is judged as before')
     t.equal((await call('GET', '/healthz')).status, 200)
     for (const socket of waiting) {
       socket.removeAllListeners('data')

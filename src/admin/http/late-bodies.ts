@@ -21,6 +21,8 @@ export const createLateBodies = ({ most, afterMs }: LateLimits = LIMITS) => {
     if (request.complete) return
     let counted = false
     const timer = setTimeout(() => {
+      // Nobody reads a body that was refused already, and nobody would hear of it.
+      if (request.listenerCount('error') === 0) return
       const count = late.get(tenantId) ?? 0
       if (count >= most) {
         const detail = 'Many bodies of this tenant are late, and this is one more. Send it again, faster.'
