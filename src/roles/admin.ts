@@ -33,6 +33,7 @@ export const startAdminRole = async (
     name: 'admin',
     owner: true,
     listenPort: start.listen.port,
+    trustBundle: start.settings.trustBundle,
     log,
     tell,
   })
@@ -96,8 +97,8 @@ export const startAdminRole = async (
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
   return {
     ...(installed === undefined ? {} : { installed }),
-    take: async (next) => {
-      await foundation.take(next)
+    take: async (next, trustBundle) => {
+      await foundation.take(next, trustBundle)
       machine.take(next)
     },
     close: async () => {

@@ -1,6 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { machineAddresses } from '../control-plane/options.ts'
-import { trustBundle } from '../control-plane/trust.ts'
+import { trustBundle as makeTrustBundle } from '../control-plane/trust.ts'
 import { createDestinationCheck } from '../gateway/check-destination.ts'
 import { createAddresses, dialed } from '../outbound/addresses.ts'
 import type { Outbound } from '../outbound/fetch.ts'
@@ -13,22 +14,30 @@ export interface Egress {
   /** Where a host is to be dialed, `<address>:<port>`. Rejects with `destination_forbidden`, `destination_unreachable`. */
   readonly dial: (host: string, port: number) => Promise<string>
   /** Goes on with other settings; requests that are out end under the old ones. */
-  take(config: Config): Promise<void>
+  take(config: Config, trustBundle: string): Promise<void>
   close(): Promise<void>
 }
 
-/** Where this process's own requests, and those of code, may go. Rejects when the authorities cannot be read. */
+/**
+ * Where this process's own requests, and those of code, may go. Rejects when the authorities cannot be read: those of the
+ * PEM file `trustBundle`, or without it what the configuration names.
+ */
 export const openEgress = async (
   config: Config,
-  { listenPort }: { readonly listenPort: number },
+  { listenPort, trustBundle }: { readonly listenPort: number; readonly trustBundle: string | undefined },
 ): Promise<Egress> => {
   const own = { addresses: machineAddresses(), port: listenPort }
-  const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config) => ({
-    options: { egress, trust: await trustBundle(egress.ca), own, timeoutMs },
+  const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config, bundle: string | undefined) => ({
+    options: {
+      egress,
+      trust: await (bundle === undefined ? makeTrustBundle(egress.ca) : readFile(bundle, 'utf8')),
+      own,
+      timeoutMs,
+    },
     check: createDestinationCheck(egress),
     addresses: createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
   })
-  let current = await read(config)
+  let current = await read(config, trustBundle)
   // Loaded when code first asks for something: most processes start without.
   let outbound: Promise<Outbound> | undefined
   return {
@@ -40,8 +49,8 @@ export const openEgress = async (
     },
     checkDestination: (url) => current.check(url),
     dial: (host, port) => dialed(current.addresses, host, port),
-    take: async (next) => {
-      current = await read(next)
+    take: async (next, bundle) => {
+      current = await read(next, bundle)
       const before = outbound
       outbound = undefined
       before?.then((one) => one.close()).catch(() => {})

@@ -45,8 +45,8 @@ export interface Foundation {
   readonly state: SharedState
   /** Rate limits, when there are any. */
   readonly admit: Admit
-  /** Goes on with settings that may change while it runs. */
-  take(config: Config): Promise<void>
+  /** Goes on with settings that may change while it runs (`RunningRole.take`). */
+  take(config: Config, trustBundle: string): Promise<void>
   /** In the opposite order of opening. */
   close(): Promise<void>
 }
@@ -86,6 +86,8 @@ export const openFoundation = async (
     readonly owner: boolean
     /** Port of the edge: never dialed by code. */
     readonly listenPort?: number
+    /** PEM file of the authorities that Envoy trusts. Default: made of what the configuration names. */
+    readonly trustBundle?: string
     readonly log: Log
     readonly tell?: Tell
   },
@@ -125,7 +127,10 @@ export const openFoundation = async (
     )
     const { registry } = metrics
     const upkeep = await createUpkeep({ mac, ingest, registry, clock: systemClock, log }, config, onBroken)
-    const egress = await openEgress(config, { listenPort: options.listenPort ?? config.listen.port })
+    const egress = await openEgress(config, {
+      listenPort: options.listenPort ?? config.listen.port,
+      trustBundle: options.trustBundle,
+    })
     closers.push(() => egress.close())
     const codeHost = createCodeHost({
       startSandbox: async () => {
@@ -181,8 +186,8 @@ export const openFoundation = async (
     state.listen(() => store.changed())
     let limits = createRateLimits({ state, hash }, config.rateLimits)
     const admit: Admit = async (visitor) => limits?.(visitor)
-    const take = async (next: Config) => {
-      await egress.take(next)
+    const take = async (next: Config, trustBundle: string) => {
+      await egress.take(next, trustBundle)
       await upkeep.take(next)
       limits = createRateLimits({ state, hash }, next.rateLimits)
     }

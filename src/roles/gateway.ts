@@ -44,6 +44,7 @@ export const startGatewayRole = async (
     name,
     owner: false,
     listenPort: start.listen.port,
+    trustBundle: start.settings.trustBundle,
     log,
     tell,
   })
@@ -97,8 +98,8 @@ export const startGatewayRole = async (
       : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
-    take: async (next) => {
-      await foundation.take(next)
+    take: async (next, trustBundle) => {
+      await foundation.take(next, trustBundle)
       pages?.take(next)
       clusters.forget()
       gateway.take({ egress: next.egress, bodyBytes: next.proxyBodyLimit })

@@ -5,8 +5,8 @@
 import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
-import { type Config, type FileContent, loadConfig } from '../config.ts'
-import type { ProcessStart, Report } from '../supervisor/messages.ts'
+import { type Config, loadConfig } from '../config.ts'
+import type { AcceptedSettings, ProcessStart, Report } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import { preload } from './preload.ts'
 import type { RunningRole, Tell } from './running-role.ts'
@@ -33,25 +33,25 @@ process.on('exit', () => {
   for (const pid of sandboxes) killQuietly(pid)
 })
 
-const configOf = ({ configFile: file, baseDir: cwd }: ProcessStart, content: FileContent): Config =>
+const configOf = ({ configFile: file, baseDir: cwd }: ProcessStart, { content }: AcceptedSettings): Config =>
   loadConfig(process.env, { file, cwd, content })
 
 const run = async (start: ProcessStart): Promise<RunningRole> => {
-  const config = configOf(start, start.content)
+  const config = configOf(start, start.settings)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
   if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, tell)
   return (await import('./gateway.ts')).startGatewayRole(config, start, log, tell)
 }
 
-let takeSettings: (content: FileContent) => Promise<void> = async () => {}
+let takeSettings: (settings: AcceptedSettings) => Promise<void> = async () => {}
 
 const begin = (start: ProcessStart) => {
   process.title = `sidevault: ${start.kind}`
   process.chdir(start.dataDir)
   const running = run(start)
   role = running
-  takeSettings = async (content) => (await running).take(configOf(start, content))
+  takeSettings = async (settings) => (await running).take(configOf(start, settings), settings.trustBundle)
   role.then(
     ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
     (error: unknown) => {
@@ -69,8 +69,8 @@ const begin = (start: ProcessStart) => {
 process.title = 'sidevault: loading'
 watchSupervisor({
   start: begin,
-  settings: (content) => {
-    takeSettings(content).then(
+  settings: (settings) => {
+    takeSettings(settings).then(
       () => report({ kind: 'settings' }),
       // Nobody may go on with settings that were taken back.
       (error: unknown) => {

@@ -7,8 +7,8 @@ export const WARM_AFTER_MS = 2_500
 export interface RunningRole {
   /** The admin process of a first start: what the supervisor has to tell. */
   readonly installed?: { readonly key?: string }
-  /** Goes on with settings that may change while it runs. */
-  take(config: Config): Promise<void>
+  /** Goes on with settings that may change while it runs, and the PEM file of the authorities that Envoy trusts. */
+  take(config: Config, trustBundle: string): Promise<void>
   /** Lets requests in hand end, then closes everything. */
   close(): Promise<void>
 }

@@ -5,10 +5,11 @@ import type { Log } from '../common/log.ts'
 import { createTurns } from '../common/turns.ts'
 import { liveChanges } from '../config/live.ts'
 import { variableOf } from '../config/schema.ts'
-import { type Config, type FileContent, loadConfig } from '../config.ts'
+import { type Config, loadConfig } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
 import { keepTrustBundle } from '../control-plane/trust.ts'
 import type { Control } from './control.ts'
+import type { AcceptedSettings } from './messages.ts'
 import { watchFiles } from './watch-files.ts'
 
 /** Variables of settings that changed. */
@@ -22,6 +23,8 @@ export interface Reloaded {
 
 export interface LiveSettings {
   readonly current: Config
+  /** `current`, for a process that begins with it. */
+  readonly accepted: AcceptedSettings
   /**
    * Reads the configuration file, and the files that it names, anew. Resolves when Envoy and all processes go by what
    * they hold. Rejects with ConfigError (every fault), or with what Envoy refused: then all is as it was.
@@ -34,8 +37,8 @@ export interface LiveSettingsDeps {
   readonly control: Control
   /** What Envoy's configuration is made from; rejects with ConfigError. */
   readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
-  /** Resolves when every process goes by what the configuration file holds. */
-  readonly tell: (content: FileContent) => Promise<void>
+  /** Resolves when every process goes by these. */
+  readonly tell: (settings: AcceptedSettings) => Promise<void>
   readonly env: NodeJS.ProcessEnv
   readonly configFile: string | undefined
   readonly log: Log
@@ -44,20 +47,28 @@ export interface LiveSettingsDeps {
 const filesOf = ({ tls, egress }: Config): readonly string[] =>
   [tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined)
 
-/** Begins with `config`; certificates and authorities are looked at all the time, the configuration file when asked. */
-export const createLiveSettings = (config: Config, deps: LiveSettingsDeps): LiveSettings => {
+/**
+ * Begins with `config`, of which Envoy has `trustBundle`. Certificates and authorities are looked at all the time, the
+ * configuration file when asked.
+ */
+export const createLiveSettings = (
+  { config, trustBundle: firstBundle }: { readonly config: Config; readonly trustBundle: string },
+  deps: LiveSettingsDeps,
+): LiveSettings => {
   const { control, env, configFile: file, log } = deps
   const { baseDir: cwd } = config
   const inTurn = createTurns()
   let current = config
+  let trustBundle = firstBundle
+  const accepted = (): AcceptedSettings => ({ content: current.file.reveal(), trustBundle })
 
   const take = async (next: Config): Promise<void> => {
     const options = await deps.envoyOptions(next)
     await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
     // A process that is born while the others are told begins with what Envoy has.
     current = next
-    await deps.tell(next.file.reveal())
-    const { trustBundle } = options.egress
+    trustBundle = options.egress.trustBundle
+    await deps.tell(accepted())
     await keepTrustBundle(dirname(trustBundle), trustBundle).catch((error: unknown) =>
       log.warn(`old trust bundles are not removed: ${String(error)}`),
     )
@@ -86,6 +97,9 @@ export const createLiveSettings = (config: Config, deps: LiveSettingsDeps): Live
   return {
     get current() {
       return current
+    },
+    get accepted() {
+      return accepted()
     },
     reload: () => inTurn('', reload),
     close: () => watching.close(),

@@ -1,5 +1,13 @@
 import type { FileContent } from '../config.ts'
 
+/** Settings as they were accepted: their files may hold something else by now, and are not read again. */
+export interface AcceptedSettings {
+  /** What the configuration file held. */
+  readonly content: FileContent
+  /** PEM file of the authorities trusted for destinations, the one that Envoy has. */
+  readonly trustBundle: string
+}
+
 /** What the supervisor tells a process of ours before it begins. */
 export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
@@ -12,8 +20,7 @@ export interface ProcessStart {
   /** What relative paths of the configuration are relative to. */
   readonly baseDir: string
   readonly configFile: string | undefined
-  /** What the configuration file held when it was accepted. */
-  readonly content: FileContent
+  readonly settings: AcceptedSettings
   /** Where sockets are, relative to the data directory, which is the working directory. */
   readonly runDir: string
   /** Where Envoy listens, with the port that was picked. */
@@ -28,8 +35,8 @@ export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
 /** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
 export type Order =
   | { readonly kind: 'start'; readonly start: ProcessStart }
-  /** Settings that may change while it runs, by another content of the configuration file. */
-  | { readonly kind: 'settings'; readonly content: FileContent }
+  /** Settings that may change while it runs. */
+  | { readonly kind: 'settings'; readonly settings: AcceptedSettings }
   | { readonly kind: 'stop' }
   | { readonly kind: 'envoy'; readonly pid: number }
 

@@ -1,9 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
-import type { FileContent } from '../config.ts'
 import type { ProcessKind } from './managed.ts'
-import type { Order, ProcessStart, Report } from './messages.ts'
+import type { AcceptedSettings, Order, ProcessStart, Report } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
@@ -54,8 +53,8 @@ const watchSandboxes = (child: ChildProcess): void => {
 /** Nobody may go on with settings that were taken back; who is slower is born again with the new ones. */
 const SETTINGS_MS = 5_000
 
-/** Resolves when a process goes by the settings that this content of the configuration file means, or is gone. */
-export const giveSettings = (child: ChildProcess | undefined, content: FileContent): Promise<void> =>
+/** Resolves when a process goes by these settings, or is gone. */
+export const giveSettings = (child: ChildProcess | undefined, settings: AcceptedSettings): Promise<void> =>
   new Promise((resolve) => {
     if (!child?.connected) return resolve()
     const done = () => {
@@ -70,7 +69,7 @@ export const giveSettings = (child: ChildProcess | undefined, content: FileConte
     const late = setTimeout(() => child.kill('SIGKILL'), SETTINGS_MS)
     child.on('message', listen)
     child.once('exit', done)
-    order(child, { kind: 'settings', content })
+    order(child, { kind: 'settings', settings })
   })
 
 /** A process of ours (admin or gateway), kept alive; `onReady` gets its first words each time. */

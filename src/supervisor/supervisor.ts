@@ -125,9 +125,9 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const spare = createSpare(() => forkProcess(options.env))
   let announced = false
-  const startService = (name: string, start: Omit<ProcessStart, 'content'>): Managed => {
+  const startService = (name: string, start: Omit<ProcessStart, 'settings'>, live: LiveSettings): Managed => {
     const kind = nodeKind(name, {
-      start: () => ({ ...start, content: (settings?.current ?? config).file.reveal() }),
+      start: () => ({ ...start, settings: live.accepted }),
       spawn: () => options.early?.take(start.kind) ?? spare.take() ?? forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
@@ -153,16 +153,20 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       { log, clock: steadyClock, reload: async () => reload() },
       { socketPath: sockets.control, options: given },
     )
-    settings = createLiveSettings(config, {
-      control,
-      envoyOptions: optionsOf,
-      tell: async (content) => {
-        await Promise.all(services.map((one) => giveSettings(one.child, content)))
+    const live = createLiveSettings(
+      { config, trustBundle: given.egress.trustBundle },
+      {
+        control,
+        envoyOptions: optionsOf,
+        tell: async (accepted) => {
+          await Promise.all(services.map((one) => giveSettings(one.child, accepted)))
+        },
+        env: options.env,
+        configFile: options.configFile,
+        log,
       },
-      env: options.env,
-      configFile: options.configFile,
-      log,
-    })
+    )
+    settings = live
     const bootstrap = `${runDir}/envoy.json`
     const { envoyAdmin: envoyAdminSocket, control: controlSocket } = sockets
     await writeFile(bootstrap, JSON.stringify(renderBootstrap({ envoyAdminSocket, controlSocket })), {
@@ -178,7 +182,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const admins = role === 'gateway' ? 0 : 1
     const gateways = role === 'admin' ? 0 : workers
     services = Array.from({ length: admins }, () =>
-      startService('admin', { ...common, kind: 'admin', worker: 0 }),
+      startService('admin', { ...common, kind: 'admin', worker: 0 }, live),
     )
     // On a first start the admin process makes schema and keys; the gateways have nothing to open before.
     if (admins > 0 && !existsSync(INITIALISED)) {
@@ -188,7 +192,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     services = [
       ...services,
       ...Array.from({ length: gateways }, (_, worker) =>
-        startService(`gateway-${worker}`, { ...common, kind: 'gateway', worker }),
+        startService(`gateway-${worker}`, { ...common, kind: 'gateway', worker }, live),
       ),
     ]
     envoy = manage(

@@ -1,6 +1,5 @@
 import { killQuietly } from '../common/kill.ts'
-import type { FileContent } from '../config.ts'
-import type { Order, ProcessStart } from './messages.ts'
+import type { AcceptedSettings, Order, ProcessStart } from './messages.ts'
 
 /**
  * For the processes below the supervisor: what it orders runs, `stop` also on SIGTERM. When it dies without a word, this
@@ -12,7 +11,7 @@ export const watchSupervisor = ({
   stop,
 }: {
   readonly start: (start: ProcessStart) => void
-  readonly settings: (content: FileContent) => void
+  readonly settings: (settings: AcceptedSettings) => void
   readonly stop: () => Promise<void>
 }): void => {
   let envoy: number | undefined
@@ -27,7 +26,7 @@ export const watchSupervisor = ({
   }
   process.on('message', (message: Order) => {
     if (message.kind === 'start') start(message.start)
-    else if (message.kind === 'settings') settings(message.content)
+    else if (message.kind === 'settings') settings(message.settings)
     else if (message.kind === 'envoy') envoy = message.pid
     else end()
   })

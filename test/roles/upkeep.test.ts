@@ -5,6 +5,7 @@ import t from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
+import { writeTrustBundle } from '../../src/control-plane/trust.ts'
 import { verifyAudit } from '../../src/operator/audit.ts'
 import { runBackup } from '../../src/operator/backup.ts'
 import { runRestore } from '../../src/operator/restore.ts'
@@ -36,7 +37,7 @@ t.test(
     for (let index = 0; index < 20; index++) await writing.append([record(`id-${index}`)])
     t.equal(await upkeep.catchUp(), 20)
     t.ok(filesIn(directory).length > 5)
-    await take(configOf(here, '0'))
+    await take(configOf(here, '0'), await writeTrustBundle(base))
     upkeep.start()
     while (filesIn(directory).length > 2) await setTimeout(20)
     t.equal(await upkeep.health(), 'ok')

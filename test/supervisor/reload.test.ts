@@ -177,10 +177,15 @@ t.test('a range that is taken back is refused, also after a restart of the gatew
     /^sidevault: gateway/.test(command),
   )
   process.kill(gateway?.pid ?? 0, 'SIGKILL')
+  // What files hold by then was not accepted.
   configure({ egress_allow: ['nonsense'] })
+  writeFileSync(path('ca.pem'), 'no certificate')
+  rmSync(path('key.pem'))
   await until('the gateway is back', async () => (await proxy(one, 'one.test')).status !== 504)
   t.equal((await proxy(one, 'one.test')).status, 403)
   configure({ egress_allow: ['127.0.0.1/32'] })
+  writeFileSync(path('ca.pem'), first.pem)
+  await writeCertificate()
   t.equal((await reload()).code, 0)
   t.equal((await proxy(one, 'one.test')).status, 200)
   const envoy = descendants(service.child.pid ?? 0).find(({ command }) => /envoy\.json/.test(command))

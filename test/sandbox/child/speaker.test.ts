@@ -1,20 +1,26 @@
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import t from 'tap'
 import { createSpeaker } from '../../../src/sandbox/child/speaker.ts'
 import { createFrameReader, type Frame } from '../../../src/sandbox/frames.ts'
 
-/** Both ends of a stream as a child and its parent have it, and the descriptor of the child's. */
+/** Both ends of a unix socket, as a child and its parent have it, and the descriptor of the child's. */
 const openStream = async (test: { teardown(end: () => void): void }) => {
-  const server = createServer({ pauseOnConnect: true }).listen(0, '127.0.0.1')
+  const directory = mkdtempSync(join(tmpdir(), 'sidevault-speaker-'))
+  const path = join(directory, 'child.sock')
+  const server = createServer({ pauseOnConnect: true }).listen(path)
   await once(server, 'listening')
-  const child = connect((server.address() as AddressInfo).port)
+  const child = connect(path)
   const [parent]: Socket[] = (await once(server, 'connection')) as [Socket]
   if (child.connecting) await once(child, 'connect')
   test.teardown(() => {
     child.destroy()
     parent?.destroy()
     server.close()
+    rmSync(directory, { recursive: true })
   })
   const { fd } = (child as unknown as { readonly _handle: { readonly fd: number } })._handle
   return { child, parent: parent as Socket, fd }
