@@ -12,8 +12,8 @@ const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/operator/rotate-root.ts': 'finds the key file in the source of the root key',
   'src/roles/foundation.ts':
     'hands the source of the root key, and addresses with passwords, to what reads them',
-  'src/supervisor/supervisor.ts': 'hands what the configuration file held to the processes below',
-  'src/supervisor/live-settings.ts': 'compares what the configuration file held and holds',
+  'src/supervisor/live-settings.ts':
+    'compares what the configuration file held and holds, and hands it to the processes below',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
   'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',
   'src/roles/destination-clusters.ts': "hands the key of a proxy's certificate to Envoy's control plane",
