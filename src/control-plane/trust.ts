@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { readdir, readFile, rm, writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { rootCertificates } from 'node:tls'
 
 /** Where systems keep their bundle: Debian, Fedora, SUSE, newer Fedora, Alpine and macOS. */
@@ -21,34 +21,40 @@ const systemBundle = async (): Promise<string> => {
   return rootCertificates.join('\n')
 }
 
-/**
- * The authorities trusted for destinations, PEM: the system's (Node's own list where the system has none), and those of
- * the PEM file `extra`. Throws an Error when `extra` cannot be read or holds no certificate.
- */
-export const trustBundle = async (extra?: string): Promise<string> => {
+const withSystem = async (extra?: string): Promise<string> => {
   const parts = [await systemBundle()]
   if (extra !== undefined) {
-    const certificates = (await readFile(extra, 'utf8')).match(CERTIFICATE)
-    if (!certificates) throw new Error(`"${extra}" holds no PEM certificate`)
+    const certificates = extra.match(CERTIFICATE)
+    if (!certificates) throw new Error('there is no PEM certificate among the authorities')
     parts.push(certificates.join('\n'))
   }
   return `${parts.map((part) => part.trim()).join('\n')}\n`
 }
 
 /**
- * Writes `trustBundle` into a file of `directory` whose name tells its content, so that another bundle is another file;
- * its path. Those of before stay until `keepTrustBundle`.
+ * The authorities trusted for destinations, PEM: the system's (Node's own list where the system has none), and those of
+ * the PEM file `extra`. Throws an Error when `extra` cannot be read or holds no certificate.
+ */
+export const trustBundle = async (extra?: string): Promise<string> =>
+  withSystem(extra === undefined ? undefined : await readFile(extra, 'utf8'))
+
+/**
+ * Puts the system's authorities, and those of the PEM text `extra`, into a file of `directory` whose name tells its
+ * content, so that another bundle is another file; its path. It is whole at every moment, since who is born meanwhile
+ * reads it. Those of before stay until `keepTrustBundle`. Throws an Error when `extra` holds no certificate.
  */
 export const writeTrustBundle = async (directory: string, extra?: string): Promise<string> => {
-  const bundle = await trustBundle(extra)
+  const bundle = await withSystem(extra)
   const path = `${directory}/trust-${createHash('sha256').update(bundle).digest('hex').slice(0, 16)}.pem`
-  await writeFile(path, bundle, { mode: 0o600 })
+  const fresh = `${path}.fresh`
+  await writeFile(fresh, bundle, { mode: 0o600 })
+  await rename(fresh, path)
   return path
 }
 
 /** Removes all bundles of `directory` but `kept`. */
 export const keepTrustBundle = async (directory: string, kept: string): Promise<void> => {
   for (const name of await readdir(directory))
-    if (/^trust-[0-9a-f]{16}\.pem$/.test(name) && `${directory}/${name}` !== kept)
+    if (/^trust-[0-9a-f]{16}\.pem(\.fresh)?$/.test(name) && `${directory}/${name}` !== kept)
       await rm(`${directory}/${name}`, { force: true })
 }

@@ -39,18 +39,22 @@ const tlsOf = async (
   return { tls: { certificate, key } }
 }
 
-const checkAuthorities = async (
+const authoritiesOf = async (
   path: string | undefined,
   now: number,
   faults: ConfigFault[],
-): Promise<void> => {
-  const wrong = path === undefined ? undefined : authorityFault(await read(path), now)
+): Promise<string | undefined> => {
+  if (path === undefined) return undefined
+  const authorities = await read(path)
+  const wrong = authorityFault(authorities, now)
   if (wrong !== undefined)
     faults.push(fault('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
+  return authorities
 }
 
 /**
- * What of the configuration Envoy's is made from, files read; writes the bundle of trusted authorities into `runDir`.
+ * What of the configuration Envoy's is made from, each file read once, since it may hold something else by the next time;
+ * writes the bundle of trusted authorities into `runDir`.
  * Rejects with ConfigError, before anything is written, when a file does not hold what it should.
  */
 export const envoyOptions = async (
@@ -67,10 +71,10 @@ export const envoyOptions = async (
   const { role, listen, runDir, demoAuthority, now } = deps
   const faults: ConfigFault[] = []
   const tls = await tlsOf(config, now, faults)
-  await checkAuthorities(config.egress.ca, now, faults)
+  const authorities = await authoritiesOf(config.egress.ca, now, faults)
   if (faults.length > 0) throw new ConfigError(faults)
   const sockets = socketsIn(runDir, config.workers)
-  const trustBundle = await writeTrustBundle(runDir, config.egress.ca)
+  const trustBundle = await writeTrustBundle(runDir, authorities)
   return {
     listen,
     ...tls,

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { renderStatic } from '../../src/control-plane/bootstrap.ts'
@@ -85,16 +85,18 @@ t.test(
   "the trust bundle holds the system's authorities and the extra ones, in a file named by its content",
   async (t) => {
     const extra = await createAuthority('extra')
-    const directory = t.testdir({ 'extra.pem': `a comment\n${extra.pem}`, 'empty.pem': 'nothing', run: {} })
+    const directory = t.testdir({ run: {} })
     const run = join(directory, 'run')
     const plain = await writeTrustBundle(run)
     t.ok((readFileSync(plain, 'utf8').match(/BEGIN CERTIFICATE/g) ?? []).length > 20)
-    const both = await writeTrustBundle(run, join(directory, 'extra.pem'))
+    const both = await writeTrustBundle(run, `a comment\n${extra.pem}`)
     t.ok(readFileSync(both, 'utf8').includes(extra.pem.trim()))
     t.not(both, plain)
+    const { ino } = statSync(plain)
     t.equal(await writeTrustBundle(run), plain)
-    await t.rejects(writeTrustBundle(run, join(directory, 'empty.pem')), /no PEM certificate/)
-    await t.rejects(writeTrustBundle(run, join(directory, 'missing.pem')))
+    t.not(statSync(plain).ino, ino, 'whoever reads it meanwhile reads all of it')
+    await t.rejects(writeTrustBundle(run, 'nothing'), /no PEM certificate/)
+    writeFileSync(`${plain}.fresh`, 'what a start that was killed left behind')
     const egress = { ...OPTIONS.egress, trustBundle: both }
     t.equal(validateBootstrap(directory, { ...OPTIONS, egress }), '')
     await keepTrustBundle(run, both)
