@@ -28,7 +28,7 @@ export interface KindStatus {
 export interface Discovery {
   /**
    * What Envoy gets from now on. Resolves when it has taken all of it; rejects with NotTaken when it refuses something,
-   * or after `limitMs`. What is served then stays; the caller serves something else.
+   * or after `limitMs`. What is served then stays, and is given again and again, until the caller serves something else.
    */
   serve(snapshot: Snapshot, limitMs: number): Promise<void>
   /** One question; waits for news when there are none. */
@@ -56,6 +56,8 @@ export class NotTaken extends Error {
 
 /** An answer may be lost on its way; one that was given so often and not taken is refused. */
 const GIVEN = 3
+/** What was refused is given once more after so many ms: an address may be free by then, a file be there again. */
+const AGAIN_MS = 5_000
 
 interface Served {
   readonly kind: Kind
@@ -144,8 +146,8 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     return { status: 200, body: JSON.stringify(body) }
   }
 
-  /** Resolves after the next news, `HOLD_MS` or the end of the question. */
-  const news = (signal: AbortSignal): Promise<void> =>
+  /** Resolves after the next news, `ms` or the end of the question. */
+  const news = (signal: AbortSignal, ms: number): Promise<void> =>
     new Promise((resolve) => {
       const go = () => {
         clearTimeout(timer)
@@ -153,7 +155,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
         waiting.delete(go)
         resolve()
       }
-      const timer = setTimeout(go, HOLD_MS).unref()
+      const timer = setTimeout(go, ms).unref()
       signal.addEventListener('abort', go, { once: true })
       waiting.add(go)
     })
@@ -169,7 +171,11 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       const one = served.get(kind) as Served
       const isNews = () => one.version !== '' && one.version !== has && one.state !== 'refused'
       judge(one, has)
-      if (!isNews()) await news(signal)
+      const { state, version } = one
+      if (!isNews()) await news(signal, state === 'refused' ? AGAIN_MS : HOLD_MS)
+      // Whoever serves something else after a refusal has done so long ago.
+      if (state === 'refused' && one.version === version && !signal.aborted)
+        Object.assign(one, { state: 'offered', given: GIVEN - 1 })
       return !signal.aborted && isNews() ? give(one, names) : { status: 304 }
     },
     restarted() {

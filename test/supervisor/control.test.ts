@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer, request } from 'node:http'
 import { tmpdir } from 'node:os'
@@ -129,6 +130,23 @@ t.test('an Envoy goes on without its control plane, and a new one gets what ther
     return failures > 0
   })
   t.equal(await get('/'), 200)
+})
+
+t.test('an Envoy that could not listen when it was born listens when its address is free', async (t) => {
+  const { directory, control, envoy, get, port } = await start(t)
+  await envoy.stop()
+  const other = createServer((_, response) => response.end())
+  other.listen(port, '127.0.0.1')
+  await once(other, 'listening')
+  control.restarted()
+  const again = await startControlledEnvoy(directory, port)
+  t.teardown(() => again.stop())
+  await until('it has refused its listener', async () =>
+    control.status().some(({ kind, refused }) => kind === 'listeners' && refused === 1),
+  )
+  other.close()
+  await until('it listens', async () => (await get('/').catch(() => 0)) === 200)
+  await until('nothing is missing', () => control.status().every(({ taken }) => taken))
 })
 
 t.test("the key of the edge's certificate is in no file and no dump", async (t) => {
