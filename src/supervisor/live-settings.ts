@@ -10,7 +10,7 @@ import type { BootstrapOptions } from '../control-plane/options.ts'
 import { keepTrustBundle } from '../control-plane/trust.ts'
 import type { Control } from './control.ts'
 import type { AcceptedSettings } from './messages.ts'
-import { watchFiles } from './watch-files.ts'
+import { lookAt, watchFiles } from './watch-files.ts'
 
 /** Variables of settings that changed. */
 export interface Reloaded {
@@ -44,30 +44,33 @@ export interface LiveSettingsDeps {
   readonly log: Log
 }
 
-const filesOf = ({ tls, egress }: Config): readonly string[] =>
-  [tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined)
+/** The files that settings name, as they are now: to be called before they are read. */
+export const lookAtFiles = ({ tls, egress }: Config): Promise<string> =>
+  lookAt([tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined))
 
 /**
- * Begins with `config`, of which Envoy has `trustBundle`. Certificates and authorities are looked at all the time, the
- * configuration file when asked.
+ * Begins with `config`, of which Envoy has `trustBundle`, from files that were those of `files`. Certificates and
+ * authorities are looked at all the time, the configuration file when asked.
  */
 export const createLiveSettings = (
-  { config, trustBundle: firstBundle }: { readonly config: Config; readonly trustBundle: string },
+  first: { readonly config: Config; readonly trustBundle: string; readonly files: string },
   deps: LiveSettingsDeps,
 ): LiveSettings => {
   const { control, env, configFile: file, log } = deps
-  const { baseDir: cwd } = config
+  const { baseDir: cwd } = first.config
   const inTurn = createTurns()
-  let current = config
-  let trustBundle = firstBundle
+  let { config: current, trustBundle, files } = first
   const accepted = (): AcceptedSettings => ({ content: current.file.reveal(), trustBundle })
 
   const take = async (next: Config): Promise<void> => {
+    // A file that changes while it is read is another one at the next look.
+    const looked = await lookAtFiles(next)
     const options = await deps.envoyOptions(next)
     await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
     // A process that is born while the others are told begins with what Envoy has.
     current = next
     trustBundle = options.egress.trustBundle
+    files = looked
     await deps.tell(accepted())
     await keepTrustBundle(dirname(trustBundle), trustBundle).catch((error: unknown) =>
       log.warn(`old trust bundles are not removed: ${String(error)}`),
@@ -87,13 +90,17 @@ export const createLiveSettings = (
     return result
   }
 
-  /** Files are often written one after the other: what does not fit yet is looked at again with the next change. */
-  const renew = () =>
-    inTurn('', () => take(current)).then(
-      () => log.info('certificates are read again'),
-      (error: unknown) => log.warn(`changed certificates are not taken: ${String(error)}`),
-    )
-  const watching = watchFiles(() => filesOf(current), renew)
+  const renew = async () => {
+    await inTurn('', () => take(current))
+    log.info('certificates are read again')
+  }
+  /** Files are often written one after the other, and Envoy may be away: what is not taken is tried again. */
+  const watching = watchFiles({
+    now: () => lookAtFiles(current),
+    taken: () => files,
+    take: renew,
+    onRefused: (error) => log.warn(`changed certificates are not taken: ${String(error)}`),
+  })
   return {
     get current() {
       return current

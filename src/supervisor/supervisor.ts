@@ -13,7 +13,7 @@ import { ensureDemoCertificate } from './demo-certificate.ts'
 import type { Early } from './early.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
-import { createLiveSettings, type LiveSettings, type Reloaded } from './live-settings.ts'
+import { createLiveSettings, type LiveSettings, lookAtFiles, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
@@ -147,6 +147,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
     const optionsOf = (next: Config) =>
       envoyOptions(next, { role, listen, runDir, demoAuthority, now: systemClock.now() })
+    const files = await lookAtFiles(config)
     const given = await optionsOf(config)
     await keepTrustBundle(runDir, given.egress.trustBundle)
     control = await startControl(
@@ -154,7 +155,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       { socketPath: sockets.control, options: given },
     )
     const live = createLiveSettings(
-      { config, trustBundle: given.egress.trustBundle },
+      { config, trustBundle: given.egress.trustBundle, files },
       {
         control,
         envoyOptions: optionsOf,

@@ -1,37 +1,56 @@
 import { stat } from 'node:fs/promises'
 
 const EVERY_MS = 1_000
+/** Looks between two tries to take the same files. */
+const MOST_PAUSED = 60
 
 const look = async (path: string): Promise<string> => {
   const found = await stat(path).catch(() => undefined)
-  return found === undefined ? '' : `${found.ino} ${found.size} ${found.mtimeMs}`
+  return found === undefined ? path : `${path} ${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/**
- * Calls `changed` when one of the files is another than before, also behind links, as mounted secrets are. Looks, since
- * systems tell of such changes in different ways, or not at all.
- */
+/** What tells these files, as they are now, from others, also behind links, as mounted secrets are. */
+export const lookAt = async (paths: readonly string[]): Promise<string> =>
+  (await Promise.all(paths.map(look))).join('\n')
+
+export interface Watched {
+  /** The files as they are now (`lookAt`). */
+  readonly now: () => Promise<string>
+  /** As they were just before they were read the last time that they were taken. */
+  readonly taken: () => string
+  /** Takes them. Rejects when they cannot be: then it is tried again, ever less often until they change. */
+  readonly take: () => Promise<void>
+  /** Told why, once for each state of the files. */
+  readonly onRefused: (error: unknown) => void
+}
+
+/** Has files taken that are not those that were. Looks, since systems tell of changes in different ways, or not at all. */
 export const watchFiles = (
-  paths: () => readonly string[],
-  changed: () => void,
+  { now, taken, take, onRefused }: Watched,
   { everyMs = EVERY_MS }: { readonly everyMs?: number } = {},
 ): { close(): void } => {
-  const seen = new Map<string, string>()
+  let refused: string | undefined
+  let pause = 0
+  let left = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
   const round = async () => {
-    let different = false
-    for (const path of paths()) {
-      const now = await look(path)
-      const before = seen.get(path)
-      seen.set(path, now)
-      if (before !== undefined && before !== now) different = true
+    const found = await now()
+    const again = found === refused
+    if (found === taken() || (again && --left > 0) || closed) return
+    try {
+      await take()
+    } catch (error) {
+      pause = again ? Math.min(2 * pause, MOST_PAUSED) : 1
+      left = pause
+      refused = found
+      if (!again) onRefused(error)
     }
-    if (closed) return
-    if (different) changed()
-    timer = setTimeout(round, everyMs).unref()
   }
-  void round()
+  const next = () => {
+    if (!closed) timer = setTimeout(() => round().then(next, next), everyMs).unref()
+  }
+  next()
   return {
     close: () => {
       closed = true

@@ -1,10 +1,70 @@
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import type { Log } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
-import { createLiveSettings } from '../../src/supervisor/live-settings.ts'
+import { NotTaken } from '../../src/control-plane/discovery.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import type { Control } from '../../src/supervisor/control.ts'
+import { createLiveSettings, lookAtFiles } from '../../src/supervisor/live-settings.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
+
+// Watching alone keeps no process alive.
+const alive = setInterval(() => {}, 1_000)
+t.teardown(() => clearInterval(alive))
+
+const OPTIONS: BootstrapOptions = {
+  gatewaySockets: [],
+  apiSocket: '',
+  envoyAdminSocket: '',
+  brands: [],
+  listen: { host: '', port: 0 },
+  egress: { allow: [], http: false, trustBundle: 'trust.pem' },
+}
+const control: Control = { change: async () => {}, restarted() {}, status: () => [], close: async () => {} }
+
+t.test(
+  'certificates that change before or while they are read, or are not taken, are read again',
+  async (t) => {
+    const directory = directoryFor(t)
+    const path = (name: string) => join(directory, name)
+    for (const name of ['cert.pem', 'key.pem']) writeFileSync(path(name), 'first')
+    const env = { SIDEVAULT_TLS_CERT: path('cert.pem'), SIDEVAULT_TLS_KEY: path('key.pem') }
+    const config = loadConfig(env, { file: undefined, cwd: directory })
+    const files = await lookAtFiles(config)
+    writeFileSync(path('cert.pem'), 'another, before the first look')
+    const read: string[] = []
+    const { promise: done, resolve } = Promise.withResolvers<void>()
+    let changes = 0
+    const settings = createLiveSettings(
+      { config, trustBundle: path('trust.pem'), files },
+      {
+        control: {
+          ...control,
+          change: async () => {
+            if (++changes === 1) throw new NotTaken([])
+          },
+        },
+        envoyOptions: async () => {
+          read.push(readFileSync(path('cert.pem'), 'utf8'))
+          if (read.length === 2) writeFileSync(path('cert.pem'), 'one more, while it is read')
+          return OPTIONS
+        },
+        tell: async () => {
+          if (read.length === 3) resolve()
+        },
+        env,
+        configFile: undefined,
+        log: silentLog(),
+      },
+    )
+    t.teardown(() => settings.close())
+    await done
+    const second = 'another, before the first look'
+    t.same(read, [second, second, 'one more, while it is read'])
+  },
+)
 
 t.test('a process born while the others are told begins with what they are told', async (t) => {
   const directory = directoryFor(t)
@@ -14,17 +74,10 @@ t.test('a process born while the others are told begins with what they are told'
   let told: unknown
   let begins: unknown
   const settings = createLiveSettings(
-    { config, trustBundle: 'trust.pem' },
+    { config, trustBundle: 'trust.pem', files: '' },
     {
-      control: { change: async () => {}, restarted() {}, status: () => [], close: async () => {} },
-      envoyOptions: async () => ({
-        gatewaySockets: [],
-        apiSocket: '',
-        envoyAdminSocket: '',
-        brands: [],
-        listen: { host: '', port: 0 },
-        egress: { allow: [], http: false, trustBundle: bundle },
-      }),
+      control,
+      envoyOptions: async () => ({ ...OPTIONS, egress: { ...OPTIONS.egress, trustBundle: bundle } }),
       tell: async (accepted) => {
         told = accepted
         begins = settings.accepted
