@@ -8,7 +8,7 @@ import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
 import type { Call, Operation, TokenType } from '../sdk/index.ts'
 import type { AnswerStore, Begun } from '../store/types.ts'
-import { methodOf } from './check-operation.ts'
+import { methodOf, pathParams } from './check-operation.ts'
 import { withoutData } from './without-data.ts'
 
 /** Characters of an idempotency key (completions §1). */
@@ -36,17 +36,31 @@ export interface IdempotencyDeps {
 
 export interface Idempotency {
   /**
-   * `work` takes effect once for each operation and key; its first successful outcome answers all repetitions for 24 h, and
-   * so does an effect whose outcome got lost, by a refusal.
+   * `work` takes effect once for each operation, what its path names, and key; its first successful outcome answers all
+   * repetitions for 24 h, and so does an effect whose outcome got lost, by a refusal.
    */
-  once(operation: Operation, call: Call, key: string, work: () => Promise<unknown>): Promise<unknown>
+  once(
+    operation: Operation,
+    input: unknown,
+    call: Call,
+    key: string,
+    work: () => Promise<unknown>,
+  ): Promise<unknown>
 }
+
+/** An association needs `token:read` only, and yet is made: its record says so. */
+const onlyReads = ({ permission, audit }: Operation): boolean =>
+  /:(?:read|search)$/.test(permission) && (audit === 'none' || audit.verb === 'read')
 
 /** Operations that only read are repeated as they are: each disclosure is decided, and recorded, when it happens. */
 export const isRepeatable = (operation: Operation): boolean =>
   ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
   operation.permission !== 'none' &&
-  !/:(?:read|search)$/.test(operation.permission)
+  !onlyReads(operation)
+
+/** What the path of a call names: one key sent with changes of two things must not lose the second. */
+const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
+  pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
 
 /** What the seal of a kept answer is bound to. */
 export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
@@ -97,7 +111,7 @@ const without = (answer: unknown, names: readonly string[]): unknown =>
     : answer
 
 /**
- * Idempotency keys (completions §1), per tenant, actor, operation and key. The right to run lies in the store, so it holds across
+ * Idempotency keys (completions §1), per tenant, actor, operation with what its path names, and key. The right to run lies in the store, so it holds across
  * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
  * there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
  * when one of them is changed, deleted or expired: from then on it is repeated without. Keys are kept as keyed hashes.
@@ -149,12 +163,13 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     what().catch(() => void tellAgain(what, call))
 
   return {
-    once: async (operation, call, sent, work) => {
+    once: async (operation, input, call, sent, work) => {
       if (sent === '' || sent.length > MAX_KEY)
         throw invalid({ 'idempotency-key': [`must have 1 to ${MAX_KEY} characters`] })
       const { tenantId, actorId } = call.caller
       const ring = await keys.tenant(tenantId)
-      const key = ring.term(`idempotency ${JSON.stringify([actorId, operation.rpc, sent])}`)
+      const scope = [actorId, operation.rpc, sent, ...placeOf(operation, input)]
+      const key = ring.term(`idempotency ${JSON.stringify(scope)}`)
       const now = clock.now()
       const right = { tenantId, key, holder: newId(), expiresAt: now + KEPT }
       const giveBack = (certain: boolean) =>

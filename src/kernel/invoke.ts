@@ -185,7 +185,7 @@ export const createInvoke = (
           }
           return ready.pickOutput(output)
         }
-        return once ? await idempotency.once(operation, call, idempotencyKey, run) : await run()
+        return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
       } catch (thrown) {
         // Operations without an audit declaration, once they run, keep their own records of refusals.
         if (

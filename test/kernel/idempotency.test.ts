@@ -41,8 +41,8 @@ const failing = (uncertain: boolean) => async () => {
 }
 
 t.test('what failed for certain may be repeated with its key', async (t) => {
-  await t.rejects(once(operationOf(), call, 'certain', failing(false)), { code: 'unavailable' })
-  t.equal(await once(operationOf(), call, 'certain', async () => 'done'), 'done')
+  await t.rejects(once(operationOf(), {}, call, 'certain', failing(false)), { code: 'unavailable' })
+  t.equal(await once(operationOf(), {}, call, 'certain', async () => 'done'), 'done')
 })
 
 const writing = async (then: () => Promise<unknown> = async () => 'done') => {
@@ -68,25 +68,25 @@ t.test(
     })) {
       const before = abandoned
       await t.rejects(
-        once(operationOf(), call, name, () => writing(fails)),
+        once(operationOf(), {}, call, name, () => writing(fails)),
         { code: 'unavailable' },
       )
       await when(() => abandoned > before)
-      const again = () => once(operationOf(), call, name, async () => t.fail('it runs'))
+      const again = () => once(operationOf(), {}, call, name, async () => t.fail('it runs'))
       await t.rejects(again(), lost)
       clock.advance(24 * 3_600_000 - 1)
       await t.rejects(again(), lost)
       clock.advance(1)
-      t.equal(await once(operationOf(), call, name, async () => 'anew'), 'anew')
+      t.equal(await once(operationOf(), {}, call, name, async () => 'anew'), 'anew')
     }
   },
 )
 
 t.test('what was certainly not done, with an answer that got lost, may be done with its key', async (t) => {
   const before = abandoned
-  await t.rejects(once(operationOf(), call, 'lost', failing(true)), { code: 'unavailable' })
+  await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'unavailable' })
   await when(() => abandoned > before)
-  t.equal(await once(operationOf(), call, 'lost', async () => 'done'), 'done')
+  t.equal(await once(operationOf(), {}, call, 'lost', async () => 'done'), 'done')
 })
 
 t.test('what the caller did wrong is not kept, whatever was written before', async (t) => {
@@ -94,10 +94,10 @@ t.test('what the caller did wrong is not kept, whatever was written before', asy
     throw new AppError('unprocessable', 'Wrong.')
   }
   await t.rejects(
-    once(operationOf(), call, 'wrong', () => writing(wrong)),
+    once(operationOf(), {}, call, 'wrong', () => writing(wrong)),
     { code: 'unprocessable' },
   )
-  t.equal(await once(operationOf(), call, 'wrong', async () => 'right'), 'right')
+  t.equal(await once(operationOf(), {}, call, 'wrong', async () => 'right'), 'right')
 })
 
 for (const how of ['is started again', 'stays away'])
@@ -108,12 +108,13 @@ for (const how of ['is started again', 'stays away'])
       const keyOf = (name: string) => `${name}, ${how}`
       const begun = (name: string, work: () => Promise<unknown>, operation = operationOf()) =>
         new Promise<void>((resolve) => {
-          void once(operation, call, keyOf(name), async () => {
+          void once(operation, {}, call, keyOf(name), async () => {
             resolve()
             return work()
           })
         })
-      const repeat = (name: string) => once(operationOf(), call, keyOf(name), async () => t.fail('it runs'))
+      const repeat = (name: string) =>
+        once(operationOf(), {}, call, keyOf(name), async () => t.fail('it runs'))
       let wrote = false
       await begun('before', never)
       await begun('behind', () =>
@@ -129,7 +130,7 @@ for (const how of ['is started again', 'stays away'])
         await t.rejects(repeat(name), { code: 'conflict', message: /is being answered/, retryAfter: 1 })
       if (how === 'stays away') clock.advance(60_000)
       else await store.answers.abandonOf('one', clock.now())
-      t.equal(await once(operationOf(), call, keyOf('before'), async () => 'done'), 'done')
+      t.equal(await once(operationOf(), {}, call, keyOf('before'), async () => 'done'), 'done')
       for (const name of ['behind', 'code']) await t.rejects(repeat(name), lost)
     },
   )
@@ -137,13 +138,13 @@ for (const how of ['is started again', 'stays away'])
 t.test('an answer that the store does not take at once is kept when it does', async (t) => {
   refuses = 2
   const before = finished
-  t.equal(await once(operationOf(), call, 'later', async () => 'done'), 'done')
+  t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
   await t.rejects(
-    once(operationOf(), call, 'later', async () => t.fail('it runs')),
+    once(operationOf(), {}, call, 'later', async () => t.fail('it runs')),
     { code: 'conflict', message: /is being answered/ },
   )
   while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
-  t.equal(await once(operationOf(), call, 'later', async () => t.fail('it runs')), 'done')
+  t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')
 })
 
 t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {

@@ -121,6 +121,31 @@ t.test('"on POST, PUT and PATCH of the management API …; not on GET, DELETE"',
   )
 })
 
+t.test('an association is made once with its key, though reading is all that it needs', async (t) => {
+  const ids: string[] = []
+  for (const data of ['a', 'b'])
+    ids.push((await api.call('POST', '/tokens', { key, body: { data } })).body.id)
+  const [parent, child] = ids as [string, string]
+  const path = `/tokens/${parent}/children/${child}`
+  const associate = (idempotency: string) => send('POST', path, {}, idempotency)
+  t.equal((await associate('associated')).status, 204)
+  t.equal((await associate('associated')).status, 204, 'repeated')
+  t.equal((await associate('another key')).status, 409)
+  t.equal((await api.call('DELETE', path, { key })).status, 204)
+  t.equal((await associate('associated')).status, 204)
+  t.strictSame((await api.call('GET', `/tokens/${parent}/children`, { key })).body.data, [], 'not made again')
+})
+
+t.test('one key sent with changes of two things changes both, each once', async (t) => {
+  const make = async () => (await api.call('POST', '/tokens', { key, body: { data: 'a' } })).body.id
+  for (const id of [await make(), await make()]) {
+    const patch = (n: string) => send('PATCH', `/tokens/${id}`, { metadata: { n } }, 'both')
+    t.match((await patch('1')).body, { id, metadata: { n: '1' } })
+    t.match((await patch('2')).body, { id, metadata: { n: '1' } })
+    t.equal((await api.call('GET', `/tokens/${id}`, { key })).body.metadata.n, '1')
+  }
+})
+
 t.test('a key is for one kind of call, and has 1 to 200 characters', async (t) => {
   // There are clients that send the key they were given once with every call from then on.
   const first = await send('POST', '/tokens', { data: 'a' }, 'one-kind')
