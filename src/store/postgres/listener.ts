@@ -18,9 +18,10 @@ export const listen = (
   let closed = false
   let client: Client | undefined
   let timer: NodeJS.Timeout | undefined
+  const config = clientConfig(address, PATIENT)
 
   const connect = async (): Promise<void> => {
-    const fresh = new Client(clientConfig(address, PATIENT))
+    const fresh = new Client(config)
     client = fresh
     let over = false
     const again = (thrown?: unknown): void => {

@@ -1,6 +1,7 @@
 import { type ClientBase, type ClientConfig, Pool, type PoolClient, types } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
+import { connectionOf } from './address.ts'
 import { isLost, isReadOnly } from './errors.ts'
 import { forgetScope } from './scope.ts'
 import { beginConnection } from './server.ts'
@@ -51,7 +52,7 @@ export const clientConfig = (
   address: string,
   { statementMs, lockMs, connectMs }: PostgresLimits,
 ): ClientConfig => ({
-  connectionString: address,
+  ...connectionOf(address),
   application_name: 'sidevault',
   connectionTimeoutMillis: connectMs,
   keepAlive: true,

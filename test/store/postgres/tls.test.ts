@@ -1,4 +1,4 @@
-import { chownSync, writeFileSync } from 'node:fs'
+import { chownSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadConfig } from '../../../src/config.ts'
@@ -7,6 +7,7 @@ import { directoryFor } from '../../kit/directory.ts'
 import { postgresMissing, queryPostgres } from '../../kit/postgres.ts'
 import { findPostgres } from '../../kit/postgres-binaries.ts'
 import { freePort } from '../../kit/sidevault.ts'
+import { until } from '../../supervisor/processes.ts'
 import { aToken, NOW } from '../kit.ts'
 import { aServer, aStore } from './kit.ts'
 
@@ -72,6 +73,28 @@ t.test('PostgreSQL by TLS', { skip: postgresMissing({ own: true }) }, async (t) 
     await t.test(`a server ${what} is refused at once, with the remedy`, async (t) => {
       await t.rejects(aStore(t, address(host, parameters)), { code: 'unavailable', message })
     })
+
+  await t.test('a file that is gone or damaged while it runs counts as it was', async (t) => {
+    const own = file('own.pem', authority.pem)
+    const store = await aStore(t, address('localhost', { ...verified, sslrootcert: own }))
+    const read = () => store.tokens.read('tenant-a', ['any'], NOW)
+    for (const damage of [() => rmSync(own), () => writeFileSync(own, 'half of a cert')]) {
+      await read()
+      damage()
+      await queryPostgres(
+        server.admin,
+        "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault'",
+      )
+      // More than there are connections: those that wait are given new ones.
+      await Promise.allSettled(Array.from({ length: 50 }, read))
+      await until('it is connected again', () =>
+        read().then(
+          () => true,
+          () => false,
+        ),
+      )
+    }
+  })
 
   await t.test('a file that is not there is a fault of the settings', async (t) => {
     t.throws(() => address('localhost', { ...verified, sslrootcert: 'missing.pem' }), {
