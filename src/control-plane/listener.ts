@@ -1,5 +1,6 @@
 /** The one port that is reachable: management API and `/proxy` (DESIGN §2). */
 import { brandHeaders, HEADER_KIB, HEADER_LINES, METADATA } from './agreement.ts'
+import { finalAnswers } from './final-answers.ts'
 import { headerCopies } from './header-copies.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
@@ -158,6 +159,7 @@ const connectionManager = (settings: Settings) => ({
     http_filters: [
       withoutEnvoyHeaders,
       gateway(settings),
+      finalAnswers,
       {
         name: 'envoy.filters.http.router',
         typed_config: { '@type': ROUTER, suppress_envoy_headers: true },

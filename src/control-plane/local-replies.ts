@@ -119,6 +119,11 @@ const PROXY: readonly Rule[] = [
     "The destination's answer is larger than a transform may take. It may have done what was asked.",
   ),
   rule(
+    all(metadataPresent('upstream'), status('EQ', 502), cel(`${DETAILS} == ''`)),
+    'bad_answer',
+    'The destination opened a tunnel, or answered with a status that is none. It may have done what was asked.',
+  ),
+  rule(
     all(flags('UH'), cel(GATEWAY_ROUTES.map((name) => `xds.route_name == '${name}'`).join(' || '))),
     'unavailable',
     HELD,

@@ -396,6 +396,7 @@ t.test('failures of the way to the destination have the statuses of the table', 
   world.dns.set('untrusted.test', { a: ['127.0.0.1'] })
   world.dns.set('failing.test', { fail: true })
   world.dns.set('silent.test', { silent: true })
+  const raw = (head: string) => world.url(`/raw?bytes=${encodeURIComponent(`HTTP/1.1 ${head}\r\n\r\n`)}`)
   const cases: readonly (readonly [string, string, number, number])[] = [
     ['an unknown name', world.url('', 'nx.test'), 502, 0],
     ['a failing name server', world.url('', 'failing.test'), 502, 0],
@@ -404,6 +405,8 @@ t.test('failures of the way to the destination have the statuses of the table', 
     ['a closed port', 'https://dest.test:1', 502, 0],
     ['a connection that breaks', world.url('/reset'), 502, 1],
     ['an answer that comes too late', world.url('/slow?ms=5000'), 408, 1],
+    ['a tunnel', raw('101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: upgrade'), 502, 1],
+    ['a status that is none', raw('099 None'), 502, 1],
   ]
   for (const [name, to, status, arrivals] of cases) {
     destination.received.length = 0

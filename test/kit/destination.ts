@@ -38,8 +38,8 @@ const write = (response: Response, chunk: string | Buffer): boolean =>
 /**
  * Behaviours by path: `/sse?n=&ms=` events, `/large?bytes=`, `/gzip`, `/slow?ms=`, `/reset`, `/halfway` (breaks off in
  * the body), `/status/<n>`, `/redirect`, `/forge` (headers in our brand), `/large-json?bytes=&length=1` (a JSON
- * text; with or without a length), `/answer` (what the header `x-answer` says), `/headers?n=&bytes=`;
- * anything else echoes the request as JSON.
+ * text; with or without a length), `/answer` (what the header `x-answer` says), `/headers?n=&bytes=`, `/raw?bytes=`
+ * (HTTP/1.1 as given); anything else echoes the request as JSON.
  */
 const behave = async (request: Request, response: Response, record: Received): Promise<void> => {
   const url = new URL(record.path, 'https://x')
@@ -86,7 +86,8 @@ const behave = async (request: Request, response: Response, record: Received): P
   } else if (url.pathname === '/headers') {
     const names = Array.from({ length: number('n', 100) }, (_, index) => `x-header-${index}`)
     end(200, Object.fromEntries(names.map((name) => [name, 'v'.repeat(number('bytes', 1))])), 'whole')
-  } else if (url.pathname === '/redirect') end(302, { location: 'https://elsewhere.test/' })
+  } else if (url.pathname === '/raw') request.socket.write(url.searchParams.get('bytes') ?? '')
+  else if (url.pathname === '/redirect') end(302, { location: 'https://elsewhere.test/' })
   else if (url.pathname === '/forge')
     end(200, {
       'svc-proxy-destination-status': '299',
