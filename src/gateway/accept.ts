@@ -61,6 +61,18 @@ const wayTo = async (
   return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls, proxy.tenantId) }
 }
 
+/** In a header or in the query. Throws `malformed` for several: who made the address and who calls it may mean different ones. */
+const proxyKeyOf = (head: Head, { names }: BrandRules, { proxyKeys }: Suffix): string | undefined => {
+  const inHeaders = [...names.values()].flatMap(({ proxyKey }) => single(head, proxyKey) ?? [])
+  const keys = new Set([...inHeaders, ...proxyKeys])
+  if (keys.size > 1 || proxyKeys.length > 1)
+    throw new AppError(
+      'malformed',
+      'The request has several proxy keys. Send one, in a header or in the query.',
+    )
+  return [...keys][0]
+}
+
 /**
  * Who calls, and where the request is to go. Rejects with what is wrong; with what `identify` rejects before anything
  * of the destination is looked at.
@@ -81,8 +93,7 @@ export const acceptHead = async (
   const path = single(head, ':path') ?? ''
   if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
   const suffix = parseSuffix(path, brands.keyParameters)
-  const proxyKey = branded(head, brands, 'proxyKey') ?? suffix.proxyKeys[0]
-  const request = { head, proxyKey, dryRun: asks(head, brands, 'dryRun') }
+  const request = { head, proxyKey: proxyKeyOf(head, brands, suffix), dryRun: asks(head, brands, 'dryRun') }
   const identity = await identify(request)
   if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
     throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)

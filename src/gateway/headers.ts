@@ -117,7 +117,7 @@ export const single = (head: Head, name: string): string | undefined => {
 export const branded = (
   head: Head,
   { names }: BrandRules,
-  kind: 'apiKey' | 'proxyKey' | 'proxyUrl' | 'dryRunAnswer',
+  kind: 'apiKey' | 'proxyUrl' | 'dryRunAnswer',
 ): string | undefined => {
   for (const own of names.values()) {
     const value = single(head, own[kind])

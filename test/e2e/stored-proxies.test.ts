@@ -194,6 +194,30 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 }
 
+t.test('several proxy keys are 400, wherever they are; one in two places is one', async (t) => {
+  const world = worlds.h1
+  store(world)
+  world.far.proxies.set('second', store(world))
+  world.destination.received.length = 0
+  const send = (query: string, headers: Record<string, string | readonly string[]> = {}) =>
+    call(world.port, `/proxy${query}`, { method: 'GET', headers })
+  const header = (key: string | readonly string[], brand = 'svc') => ({ [`${brand}-proxy-key`]: key })
+  for (const [query, headers] of [
+    ['?svc-proxy-key=proxy&svc-proxy-key=second'],
+    ['?svc-proxy-key=proxy&SVC-Proxy-Key=proxy'],
+    ['?svc-proxy-key=proxy&bt-proxy-key=second'],
+    ['?svc-proxy-key=second', header('proxy')],
+    ['', header(['proxy', 'proxy'])],
+    ['', { ...header('proxy'), ...header('second', 'bt') }],
+  ] as const) {
+    const answer = await send(query, headers)
+    t.equal(answer.status, 400, query)
+    t.equal(answer.json.proxy_error.status, 400)
+  }
+  t.same(world.destination.received, [])
+  t.equal((await send('?svc-proxy-key=proxy', header('proxy'))).status, 200)
+})
+
 t.test('answers speak the brand of the parameter that holds the proxy key', async (t) => {
   const world = worlds.h1
   store(world, { requireAuth: false })
