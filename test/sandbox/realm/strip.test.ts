@@ -1,0 +1,29 @@
+import { copyFileSync, readdirSync, truncateSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { strip } from '../../../src/sandbox/realm/strip.ts'
+
+const ONE = 'const one: number = 1'
+const TWO = 'const two: 2 = 2'
+
+t.test('types become blanks once, and what is damaged of that is made again', async (t) => {
+  const directory = t.testdir({})
+  const kept = () => readdirSync(directory).map((name) => join(directory, name))
+  t.equal(strip(ONE, directory), 'const one         = 1')
+  const [one = ''] = kept()
+  t.equal(strip(TWO, directory), 'const two    = 2')
+  t.equal(kept().length, 2)
+  const [two = ''] = kept().filter((file) => file !== one)
+
+  copyFileSync(two, one)
+  t.equal(strip(ONE, directory), 'const two    = 2', 'what is kept is read')
+  truncateSync(one, 70)
+  t.equal(strip(ONE, directory), 'const one         = 1')
+  copyFileSync(one, two)
+  t.equal(strip(TWO, directory), 'const one         = 1', 'and kept anew')
+})
+
+t.test('where nothing can be kept it is made each time', async (t) => {
+  t.equal(strip(ONE, join(t.testdir({}), 'nowhere')), 'const one         = 1')
+  t.equal(strip(ONE, undefined), 'const one         = 1')
+})
