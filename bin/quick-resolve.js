@@ -5,7 +5,7 @@
  */
 import { registerHooks } from 'node:module'
 
-const SOURCES = new URL('../src/', import.meta.url).href
+const SOURCES = ['../src/', '../test/'].map((path) => new URL(path, import.meta.url).href)
 /** The packages of hundreds of modules each. */
 const MODULES_ONLY = /\/node_modules\/(?:kysely|typebox)\/[^?]*$/
 
@@ -16,7 +16,8 @@ const MODULES_ONLY = /\/node_modules\/(?:kysely|typebox)\/[^?]*$/
  */
 const formatOf = (specifier, parent) => {
   if (!specifier.startsWith('.') || parent === undefined) return undefined
-  if (specifier.endsWith('.ts')) return parent.startsWith(SOURCES) ? 'module-typescript' : undefined
+  if (specifier.endsWith('.ts'))
+    return SOURCES.some((path) => parent.startsWith(path)) ? 'module-typescript' : undefined
   return /\.m?js$/.test(specifier) && MODULES_ONLY.test(parent) ? 'module' : undefined
 }
 

@@ -25,6 +25,7 @@ import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
 import { createVault } from '../../src/vault/vault.ts'
+import { checkedBefore } from './checked.ts'
 import { newStoreLocation } from './test-store.ts'
 
 const pluginsDir = fileURLToPath(new URL('../../plugins', import.meta.url))
@@ -156,6 +157,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     {
       plugins: options.plugins ?? ['*'],
       pluginsDir,
+      sound: checkedBefore,
       ...(options.configs === undefined ? {} : { configs: options.configs }),
     },
   ).catch(async (thrown) => {

@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { Role } from '../../src/supervisor/messages.ts'
+import { rememberChecks, shareChecks } from './checked.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
@@ -70,6 +71,7 @@ const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
 /** Starts the whole program as `npm start` does after its bootstrap, and waits until /readyz says yes. */
 export const startSidevault = async (options: SidevaultOptions = {}): Promise<Sidevault> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sidevault-test-'))
+  if (options.dataDir === undefined) rememberChecks(dataDir)
   const port = options.port ?? (await freePort())
   const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
   const command = [process.execPath, join(root, 'bin/sidevault.js'), 'start', '--role', options.role ?? 'all']
@@ -131,6 +133,8 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     if (ready?.status === 200) break
     await new Promise((resolve) => setTimeout(resolve, 50))
   }
+
+  if (options.dataDir === undefined && options.env?.SIDEVAULT_PLUGINS === undefined) shareChecks(dataDir)
 
   return {
     url,
