@@ -10,7 +10,7 @@ import type { BadPlugin } from './bad-plugins.ts'
 export interface Outcome {
   readonly code: number | null
   readonly text: string
-  /** Processes of its that outlived it. */
+  /** Processes of a service (`start`) that outlived it. */
   readonly left: number
 }
 
@@ -33,7 +33,7 @@ export const sidevault = async (
     })
   const seen = new Set<number>()
   const watch = setInterval(() => {
-    for (const { pid } of descendants(child.pid as number)) seen.add(pid)
+    if (args[0] === 'start') for (const { pid } of descendants(child.pid as number)) seen.add(pid)
   }, 200)
   const [code] = await once(child, 'close')
   clearInterval(watch)
