@@ -23,7 +23,7 @@ import {
   traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
-import { identify } from './identify.ts'
+import { callerStill, identify } from './identify.ts'
 import { createPatience } from './patience.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { createTimed, noting, type Stage, type Timed } from './stages.ts'
@@ -78,6 +78,8 @@ interface Shared extends Acceptance {
 /** A request whose headers were accepted. */
 interface Held {
   readonly accepted: Accepted
+  /** When it was asked who calls. */
+  readonly since: number
   readonly head: Head
   readonly stripped: readonly string[]
   /** Undefined: no request transform applies. */
@@ -157,15 +159,8 @@ const createExchange = (shared: Shared): Exchange => {
     if (watch) watching = true
     else account.finish('forwarded')
     const { upstream, cluster } = accepted
-    return {
-      kind: 'release',
-      brand,
-      upstream,
-      cluster,
-      edits,
-      watch,
-      ...(body === undefined ? {} : { body }),
-    }
+    const replaced = body === undefined ? {} : { body }
+    return { kind: 'release', brand, upstream, cluster, edits, watch, ...replaced }
   }
 
   /** What the destination is told in the place of what the caller said. */
@@ -180,10 +175,11 @@ const createExchange = (shared: Shared): Exchange => {
 
   const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
     if (asks(head, brands, 'stream')) throw new Error('a body that should come in pieces comes whole')
+    const since = deps.clock.now()
     const accepted = await accept(head)
     const { proxy, contentType, dryRun } = accepted
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
-    const request: Held = { accepted, head, stripped: strippedNames(head, brands), shape }
+    const request: Held = { accepted, since, head, stripped: strippedNames(head, brands), shape }
     const edits = editsOf(accepted, request.stripped)
     const watch = proxy?.responseTransform !== undefined && !dryRun
     held = request
@@ -200,12 +196,14 @@ const createExchange = (shared: Shared): Exchange => {
 
   const takeBody = async (bytes: Buffer): Promise<Answer> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
-    const { accepted, shape } = held
+    const { shape } = held
+    const caller = await callerStill(deps, brands, held.accepted, deps.clock.now() - held.since)
+    const accepted = { ...held.accepted, caller }
     const { contentType, contentEncoding } = accepted
     const called = account.called(accepted)
     if (accepted.dryRun) {
       await called
-      return rehearsed(held, bytes)
+      return rehearsed({ ...held, accepted }, bytes)
     }
     const work = (shape === undefined ? detokenize : detokenizePlain)(
       { bytes, contentType, contentEncoding },

@@ -96,3 +96,21 @@ export const identify = async (
   else checkCaller(caller)
   return identity
 }
+
+/** The same for a request that has been let in: a key that was deleted meanwhile opens nothing any more. */
+export const identifyAgain = (deps: IdentifyDeps, brands: BrandRules, request: CallHead): Promise<Identity> =>
+  identify({ ...deps, admit: undefined }, brands, request, () => {})
+
+/** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
+const STILL_MS = 1_000
+
+/**
+ * The caller of a request that was let in `ms` ago, as of now when that is long. The proxy stays the one that was called
+ * then: its destination and its code go together.
+ */
+export const callerStill = async (
+  deps: IdentifyDeps,
+  brands: BrandRules,
+  { caller, request }: { readonly caller: Caller; readonly request: CallHead },
+  ms: number,
+): Promise<Caller> => (ms <= STILL_MS ? caller : (await identifyAgain(deps, brands, request)).caller)

@@ -10,7 +10,7 @@ import { createPartReader } from './body/parts.ts'
 import type { BodyLimits } from './body/rewrite.ts'
 import { checkUse } from './detokenize.ts'
 import { type BrandRules, type Edits, type Head, strippedNames } from './headers.ts'
-import { type IdentifyDeps, identify } from './identify.ts'
+import { type IdentifyDeps, identifyAgain } from './identify.ts'
 import type { Patience } from './patience.ts'
 import type { Timed } from './stages.ts'
 import type { Answer, Flow } from './types.ts'
@@ -78,9 +78,8 @@ export const uploadThrough = async (
 
   const pass = (accepted: Accepted): Promise<void> => {
     const { contentType, contentEncoding } = accepted
-    // A body may take minutes, and a key that is deleted meanwhile opens nothing any more.
     const actingNow = async (): Promise<Caller> =>
-      actingIn(deps, await identify({ ...deps, admit: undefined }, brands, accepted.request, () => {}))
+      actingIn(deps, await identifyAgain(deps, brands, accepted.request))
     const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
       const acting = await actingNow()
       checkUse(acting)

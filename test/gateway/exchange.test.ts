@@ -306,6 +306,28 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
   t.equal(lines.length, 2, 'once')
 })
 
+t.test('a key that is deleted before a slow body is there lets nothing out', async (t) => {
+  for (const [ms, kind] of [
+    [1_000, 'release'],
+    [1_001, 'reply'],
+  ] as const) {
+    let now = 0
+    let deleted = false
+    const { authenticator } = createFarSide().deps
+    const { exchange, far } = setUp({
+      clock: { now: () => now },
+      authenticator: { authenticate: (key) => authenticator.authenticate(deleted ? undefined : key) },
+    })
+    await exchange.headers(head(), false)
+    now = ms
+    deleted = true
+    const answer = await exchange.body(Buffer.from('{{ name }}'))
+    t.equal(answer.kind, kind)
+    t.equal(far.uses.length, kind === 'release' ? 1 : 0)
+    if (kind === 'reply') t.equal(problemOf(answer).status, 401)
+  }
+})
+
 t.test('a key that is deleted in the middle of a body lets no further value out', async (t) => {
   let deleted = false
   const { authenticator } = createFarSide().deps
