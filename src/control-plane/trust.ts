@@ -41,7 +41,7 @@ export const trustBundle = async (extra?: string): Promise<string> =>
 /**
  * Puts the system's authorities, and those of the PEM text `extra`, into a file of `directory` whose name tells its
  * content, so that another bundle is another file; its path. It is whole at every moment, since who is born meanwhile
- * reads it. Those of before stay until `keepTrustBundle`. Throws an Error when `extra` holds no certificate.
+ * reads it. Those of before stay until `removeTrustBundles`. Throws an Error when `extra` holds no certificate.
  */
 export const writeTrustBundle = async (directory: string, extra?: string): Promise<string> => {
   const bundle = await withSystem(extra)
@@ -52,9 +52,12 @@ export const writeTrustBundle = async (directory: string, extra?: string): Promi
   return path
 }
 
-/** Removes all bundles of `directory` but `kept`. */
-export const keepTrustBundle = async (directory: string, kept: string): Promise<void> => {
-  for (const name of await readdir(directory))
-    if (/^trust-[0-9a-f]{16}\.pem(\.fresh)?$/.test(name) && `${directory}/${name}` !== kept)
-      await rm(`${directory}/${name}`, { force: true })
+/** Removes the bundles of `directory` that nobody needs; `isNeeded` is asked for the path of each. */
+export const removeTrustBundles = async (
+  directory: string,
+  isNeeded: (path: string) => boolean,
+): Promise<void> => {
+  const paths = (await readdir(directory)).map((name) => `${directory}/${name}`)
+  for (const path of paths)
+    if (/\/trust-[0-9a-f]{16}\.pem(\.fresh)?$/.test(path) && !isNeeded(path)) await rm(path, { force: true })
 }

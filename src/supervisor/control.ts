@@ -39,6 +39,8 @@ export interface Control {
   change(next: (current: BootstrapOptions) => BootstrapOptions): Promise<void>
   /** A new Envoy begins to ask. */
   restarted(): void
+  /** Whether an Envoy may be told of this file from now on: clusters that were left behind name files of before. */
+  namesFile(path: string): boolean
   status(): readonly KindStatus[]
   close(): Promise<void>
 }
@@ -167,10 +169,11 @@ export const startControl = async (
     restarted: () => {
       discovery.restarted()
       if (left.size === 0) return
-      // It has no request of before, and would look for files that are gone.
+      // It has no request of before.
       left.clear()
       inTurn(() => discovery.serve(snapshot, TAKE_MS)).catch(() => {})
     },
+    namesFile: (path) => JSON.stringify(withLeft(snapshot)).includes(JSON.stringify(path)),
     status: () => discovery.status(),
     close: async () => {
       identities.close()

@@ -12,8 +12,10 @@ const SWEEP_MS = 60_000
 /** Each is a cluster with its own guards, and Envoy is told of all when one comes. */
 const MOST = { all: 200, ofOwner: 50 }
 
-/** Certificates that Envoy refused are remembered: others have another name, so that these stay refused. */
+/** Certificates that Envoy refused are remembered: others have another name, so that these are likely to stay refused. */
 const REMEMBERED = 2_000
+/** ms until one is tried again: something else may have been at fault. */
+const REFUSED_MS = 60_000
 /** ms in which a tenant whose certificates were refused may bring no others: each refusal costs all a change. */
 const PENALTY_MS = 10_000
 
@@ -54,7 +56,9 @@ export const createIdentities = (
 ): Identities => {
   const known = new Map<string, { readonly owner: string; usedAt: number }>()
   const waiting = new Map<string, OwnedIdentity>()
-  const refusals = new LRUCache<string, NotTaken>({ max: REMEMBERED })
+  const refusals = new LRUCache<string, { readonly error: NotTaken; readonly until: number }>({
+    max: REMEMBERED,
+  })
   const penalties = new LRUCache<string, number>({ max: REMEMBERED })
 
   const forgetIdle = () => {
@@ -72,7 +76,7 @@ export const createIdentities = (
 
   const admit = ({ name, owner }: OwnedIdentity) => {
     const refusal = refusals.get(name)
-    if (refusal !== undefined) throw refusal
+    if (refusal !== undefined && clock.now() < refusal.until) throw refusal.error
     if (!known.has(name) && clock.now() < (penalties.get(owner) ?? 0))
       throw new Error('certificates of this tenant were refused a moment ago')
     forgetIdle()
@@ -107,13 +111,16 @@ export const createIdentities = (
 
   return {
     use: async (identity) => {
+      const isNew = !known.has(identity.name)
       admit(identity)
       try {
         await add(identity)
+        // The same use, asked for by another gateway, may have failed meanwhile.
+        known.set(identity.name, { owner: identity.owner, usedAt: clock.now() })
       } catch (error) {
-        known.delete(identity.name)
+        if (isNew) known.delete(identity.name)
         if (error instanceof NotTaken && error.refused.length > 0) {
-          refusals.set(identity.name, error)
+          refusals.set(identity.name, { error, until: clock.now() + REFUSED_MS })
           penalties.set(identity.owner, clock.now() + PENALTY_MS)
         }
         throw error

@@ -7,7 +7,7 @@ import { liveChanges } from '../config/live.ts'
 import { variableOf } from '../config/schema.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
-import { keepTrustBundle } from '../control-plane/trust.ts'
+import { removeTrustBundles } from '../control-plane/trust.ts'
 import type { Control } from './control.ts'
 import type { AcceptedSettings } from './messages.ts'
 import { lookAt, watchFiles } from './watch-files.ts'
@@ -72,7 +72,7 @@ export const createLiveSettings = (
     trustBundle = options.egress.trustBundle
     files = looked
     await deps.tell(accepted())
-    await keepTrustBundle(dirname(trustBundle), trustBundle).catch((error: unknown) =>
+    await removeTrustBundles(dirname(trustBundle), control.namesFile).catch((error: unknown) =>
       log.warn(`old trust bundles are not removed: ${String(error)}`),
     )
   }

@@ -5,7 +5,7 @@ import { steadyClock, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
-import { keepTrustBundle } from '../control-plane/trust.ts'
+import { removeTrustBundles } from '../control-plane/trust.ts'
 import { announcement, baseUrl } from './announcement.ts'
 import { type Control, startControl } from './control.ts'
 import { openDataDirectory } from './data-directory.ts'
@@ -149,7 +149,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       envoyOptions(next, { role, listen, runDir, demoAuthority, now: systemClock.now() })
     const files = await lookAtFiles(config)
     const given = await optionsOf(config)
-    await keepTrustBundle(runDir, given.egress.trustBundle)
+    await removeTrustBundles(runDir, (path) => path === given.egress.trustBundle)
     control = await startControl(
       { log, clock: steadyClock, reload: async () => reload() },
       { socketPath: sockets.control, options: given },

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { renderStatic } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { keepTrustBundle, writeTrustBundle } from '../../src/control-plane/trust.ts'
+import { removeTrustBundles, writeTrustBundle } from '../../src/control-plane/trust.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { validateBootstrap } from '../kit/envoy.ts'
 
@@ -99,7 +99,7 @@ t.test(
     writeFileSync(`${plain}.fresh`, 'what a start that was killed left behind')
     const egress = { ...OPTIONS.egress, trustBundle: both }
     t.equal(validateBootstrap(directory, { ...OPTIONS, egress }), '')
-    await keepTrustBundle(run, both)
+    await removeTrustBundles(run, (path) => path === both)
     t.same(
       readdirSync(run).map((name) => join(run, name)),
       [both],

@@ -17,7 +17,7 @@ import { until } from './processes.ts'
 const clock = { now: () => Date.now() }
 
 /** A control plane, its Envoy, and something that answers behind it. */
-const start = async (t: Test) => {
+const start = async (t: Test, uploadTimeoutMs = 2_000) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-control-'))
   const cwd = process.cwd()
   process.chdir(directory) // sockets have short names
@@ -33,7 +33,7 @@ const start = async (t: Test) => {
     brands: ['SVC'],
     egress: { allow: [], http: false, trustBundle: 'trust.pem' },
     requestTimeoutMs: 2_000,
-    uploadTimeoutMs: 2_000,
+    uploadTimeoutMs,
   }
   const control = await startControl({ log: silentLog(), clock }, { socketPath: 'control.sock', options })
   t.teardown(async () => {
@@ -147,6 +147,25 @@ t.test('an Envoy that could not listen when it was born listens when its address
   other.close()
   await until('it listens', async () => (await get('/').catch(() => 0)) === 200)
   await until('nothing is missing', () => control.status().every(({ taken }) => taken))
+})
+
+t.test('a new Envoy finds the authorities of what a change of them left behind', async (t) => {
+  const { directory, control, envoy, port, authority } = await start(t, 60_000)
+  writeFileSync('other.pem', authority.pem)
+  const trust = (trustBundle: string) =>
+    control.change((current) => ({ ...current, egress: { ...current.egress, trustBundle } }))
+  await trust('other.pem')
+  t.ok(control.namesFile('trust.pem'), 'requests that are out may need it')
+  // As settings do that have been taken.
+  for (const file of ['trust.pem', 'other.pem']) if (!control.namesFile(file)) rmSync(file)
+  await envoy.stop()
+  const using = control.change((current) => ({ ...current, bodyLimit: 4096 }))
+  await new Promise(setImmediate) // it is being made when the next Envoy is born
+  control.restarted()
+  const again = await startControlledEnvoy(directory, port)
+  t.teardown(() => again.stop())
+  await t.resolves(using)
+  t.ok(control.status().every(({ refused }) => refused === 0))
 })
 
 t.test("the key of the edge's certificate is in no file and no dump", async (t) => {

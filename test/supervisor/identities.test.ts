@@ -12,11 +12,13 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
   let changes = 0
   let last: Promise<unknown> = Promise.resolve()
   const refused = new Set<string>()
+  let away = false
   const change = (next: (before: BootstrapOptions) => BootstrapOptions): Promise<void> => {
     const mine = last.then(async () => {
       const wanted = next(current)
       if (wanted === current) return
       changes++
+      if (away) throw new NotTaken([])
       if (wanted.identities?.some(({ name }) => refused.has(name))) throw new NotTaken(['clusters'])
       current = wanted
     })
@@ -26,6 +28,9 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
   const identities = createIdentities({ change }, { clock: { now: () => now }, most })
   return {
     refused,
+    goAway: (is: boolean) => {
+      away = is
+    },
     use: (name: string, owner = 'tenant') => identities.use({ name, owner }),
     close: () => identities.close(),
     names: () => current.identities?.map(({ name }) => name) ?? [],
@@ -76,7 +81,7 @@ t.test('one that Envoy refuses stops no other that came with it', async (t) => {
 })
 
 t.test(
-  'one that was refused is not tried again, and its tenant waits before it brings another',
+  'one that was refused is not tried again for a minute, and its tenant waits before it brings another',
   async (t) => {
     const { use, names, changes, pass, refused, close } = start({ all: 10, ofOwner: 10 })
     t.teardown(close)
@@ -94,8 +99,27 @@ t.test(
     t.equal(changes(), after + 1)
     await use('good')
     t.same(names().toSorted(), ['good', 'mine', 'theirs'])
+    refused.delete('bad')
+    pass(MINUTE)
+    await use('bad')
+    t.ok(names().includes('bad'), 'something else may have been at fault')
   },
 )
+
+t.test('one that is in use stays when a change fails that had nothing to do with it', async (t) => {
+  const { use, names, pass, goAway, close } = start({ all: 10, ofOwner: 10 })
+  t.teardown(close)
+  await use('a')
+  await use('idle')
+  pass(4 * MINUTE)
+  await use('a')
+  pass(MINUTE)
+  goAway(true)
+  await t.rejects(use('a'), new NotTaken([]), 'the other would have gone with it')
+  goAway(false)
+  await use('b')
+  t.same(names().toSorted(), ['a', 'b'])
+})
 
 t.test('what a gateway sends is an identity, or refused', (t) => {
   t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {

@@ -22,7 +22,13 @@ const OPTIONS: BootstrapOptions = {
   listen: { host: '', port: 0 },
   egress: { allow: [], http: false, trustBundle: 'trust.pem' },
 }
-const control: Control = { change: async () => {}, restarted() {}, status: () => [], close: async () => {} }
+const control: Control = {
+  change: async () => {},
+  restarted() {},
+  namesFile: () => true,
+  status: () => [],
+  close: async () => {},
+}
 
 t.test(
   'certificates that change before or while they are read, or are not taken, are read again',
