@@ -1,12 +1,12 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
+import { QUICK_RESOLVE } from '../common/quick-resolve.ts'
 import type { ProcessKind } from './managed.ts'
 import type { AcceptedSettings, Order, ProcessStart, Report } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
-const QUICK_RESOLVE = new URL('../../bin/quick-resolve.js', import.meta.url).href
 
 /** MiB of new objects between two collections from the beginning on: a start makes many, and most of them stay. */
 const YOUNG = '--min-semi-space-size=16'

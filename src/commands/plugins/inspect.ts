@@ -1,4 +1,5 @@
 import { Worker } from 'node:worker_threads'
+import { QUICK_RESOLVE } from '../../common/quick-resolve.ts'
 import type { Fault } from '../../kernel/faults.ts'
 import type { PluginSummary } from './summary.ts'
 
@@ -29,7 +30,10 @@ const CODE_LIMIT_MS = 12_000
  */
 export const inspect = (request: InspectRequest): Promise<Inspection> =>
   new Promise((resolve) => {
-    const worker = new Worker(new URL('./inspect-worker.ts', import.meta.url), { workerData: request })
+    const worker = new Worker(new URL('./inspect-worker.ts', import.meta.url), {
+      workerData: request,
+      execArgv: ['--import', QUICK_RESOLVE],
+    })
     let place = 'plugins'
     let limit: NodeJS.Timeout | undefined
     const end = (inspection: Inspection) => {

@@ -1,6 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
+import { THREAD_OPTIONS } from '../../common/quick-resolve.ts'
 import type { CommandName } from '../commands/registry.ts'
 import type { AnswerRight } from '../types.ts'
 import type { Writer } from '../writer.ts'
@@ -98,8 +99,7 @@ export const startWriter = async (
     const thread = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData,
       name: 'sidevault-store-writer',
-      env: {},
-      execArgv: [],
+      ...THREAD_OPTIONS,
     })
     let failure: unknown
     thread.on('message', receive)
