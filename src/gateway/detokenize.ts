@@ -1,6 +1,5 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
 import { AppError } from '../common/errors.ts'
-import type { Json } from '../common/json.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
 import { codingsOf, decode } from './body/decode.ts'
@@ -8,20 +7,19 @@ import { type BodyLimits, planBody } from './body/rewrite.ts'
 import { mayUse } from './identify.ts'
 import type { Timed } from './stages.ts'
 
-const whole = (token: UsedToken): Json => ({
-  id: token.id,
-  type: token.type,
-  data: token.data,
-  metadata: token.metadata,
-  containers: [token.container],
-})
-
 /** What expressions see of tokens in use. */
 export const resolver =
   (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
   (id) => {
     const token = tokens.get(id)
-    return token && { data: token.data, token: whole(token) }
+    return (
+      token && {
+        data: token.data,
+        get token() {
+          return token.whole()
+        },
+      }
+    )
   }
 
 export interface RequestBody {

@@ -139,8 +139,9 @@ export interface UsedToken {
   readonly id: string
   readonly type: string
   readonly data: Json
-  readonly metadata: Readonly<Record<string, string>>
   readonly container: string
+  /** The whole token as the API shows it, with this `data` (completions §6, `token: <id>`). */
+  whole(): Json
 }
 
 /** What `use` would come to for one id. `unknown`: there is no such token; `denied`: no grant covers it. */

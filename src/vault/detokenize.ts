@@ -4,7 +4,6 @@ import { mayHoldExpression, type Resolve, type Template } from '../expressions/t
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { Parts } from './parts.ts'
-import { present } from './present.ts'
 import { resolveTokens } from './use.ts'
 
 /** Every string value inside `body` as `replace` gives it; shape and member names stay. */
@@ -39,8 +38,8 @@ export const detokenizeBody = async (
   const resolved = await resolveTokens(parts, [...ids], permission, context)
 
   const values = new Map<string, { readonly data: Json; readonly token: Json; readonly size: number }>()
-  for (const [id, { row, opened, data }] of resolved) {
-    const token = present(parts, row, opened, data) as unknown as Json
+  for (const [id, { data, whole }] of resolved) {
+    const token = whole()
     values.set(id, { data, token, size: JSON.stringify(token).length })
   }
   const resolve: Resolve = (id) => values.get(id)

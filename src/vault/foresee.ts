@@ -5,8 +5,8 @@ import { decide, decidingRule } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
 import { type Parts, timeOf } from './parts.ts'
-import { openToken } from './seal.ts'
-import { checkCount } from './use.ts'
+import { type Opened, openToken } from './seal.ts'
+import { checkCount, wholeToken } from './use.ts'
 
 /** `Vault.foresee`. */
 export const foreseeUse = async (
@@ -26,9 +26,9 @@ export const foreseeUse = async (
   )
   const shown: TokenRow[] = []
 
-  const masked = (row: TokenRow): Json => {
+  const masked = (row: TokenRow, opened: Opened): Json => {
     const type = parts.types.get(row.type)
-    const data = disclosedData(parts.expressions, type, openToken(ring, row, now), 'mask', 'show')
+    const data = disclosedData(parts.expressions, type, opened, 'mask', 'show')
     if (data === undefined) return null
     shown.push(row)
     return data
@@ -40,8 +40,9 @@ export const foreseeUse = async (
     const disclosure = decide(grants, 'token:use', row)
     if (disclosure === 'denied') return { kind: 'denied', id }
     const { type, container } = row
-    const data = disclosure === 'redact' ? null : masked(row)
-    const token = { id, type, data, metadata: row.metadata ?? {}, container }
+    const opened = openToken(ring, row, now)
+    const data = disclosure === 'redact' ? null : masked(row, opened)
+    const token = { id, type, data, container, whole: () => wholeToken(parts, row, opened, data) }
     return { kind: 'used', id, disclosure, rule: decidingRule(grants, 'token:use', row), token }
   })
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))

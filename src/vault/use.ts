@@ -6,15 +6,17 @@ import { decide } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
 import { type Parts, timeOf } from './parts.ts'
+import { present } from './present.ts'
 import { refuse } from './read.ts'
 import { type Opened, openToken } from './seal.ts'
 
 /** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
 export interface Resolved {
   readonly row: TokenRow
-  readonly opened: Opened
   readonly disclosure: Disclosure
   readonly data: Json
+  /** The token as the API shows it, with this `data`. */
+  whole(): Json
 }
 
 const unknownToken = (): AppError =>
@@ -22,6 +24,10 @@ const unknownToken = (): AppError =>
     'bad_expression',
     'An expression names a token that does not exist or has expired. Check its token ids.',
   )
+
+/** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
+export const wholeToken = (parts: Parts, row: TokenRow, opened: Opened, data: Json): Json =>
+  present(parts, row, opened, data) as unknown as Json
 
 /** Throws `bad_expression` for more tokens than one body may name. */
 export const checkCount = ({ limits }: Parts, ids: readonly string[]): void => {
@@ -59,14 +65,9 @@ export const resolveTokens = async (
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
     const opened = openToken(ring, row, now)
-    const data = disclosedData(
-      parts.expressions,
-      type,
-      opened,
-      disclosure,
-      purpose === 'use' ? 'use' : 'show',
-    )
-    resolved.set(row.id, { row, opened, disclosure, data: data ?? null })
+    const shown = purpose === 'use' ? 'use' : 'show'
+    const data = disclosedData(parts.expressions, type, opened, disclosure, shown) ?? null
+    resolved.set(row.id, { row, disclosure, data, whole: () => wholeToken(parts, row, opened, data) })
   }
   await parts.journal.append(rows.map((row) => doneRecord(parts, row, purpose, context, now)))
   for (const { row, disclosure } of resolved.values())
@@ -82,7 +83,7 @@ export const useTokens = async (
 ): Promise<ReadonlyMap<string, UsedToken>> => {
   const resolved = await resolveTokens(parts, ids, 'token:use', context)
   const used = new Map<string, UsedToken>()
-  for (const [id, { row, data }] of resolved)
-    used.set(id, { id, type: row.type, data, metadata: row.metadata ?? {}, container: row.container })
+  for (const [id, { row, data, whole }] of resolved)
+    used.set(id, { id, type: row.type, data, container: row.container, whole })
   return used
 }

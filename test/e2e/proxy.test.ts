@@ -120,7 +120,6 @@ t.test('the whole token is available as an object', async (t) => {
     id: 'name',
     type: 'token',
     data: TOKENS.name?.data,
-    metadata: { color: 'red' },
     containers: ['/general/high/'],
   })
 })

@@ -76,7 +76,13 @@ export const TOKENS: Readonly<Record<string, UsedToken>> = Object.fromEntries(
     long: 'x'.repeat(100_000),
   }).map(([id, data]) => [
     id,
-    { id, type: 'token', data, metadata: { color: 'red' }, container: '/general/high/' },
+    {
+      id,
+      type: 'token',
+      data,
+      container: '/general/high/',
+      whole: () => ({ id, type: 'token', data, containers: ['/general/high/'] }),
+    },
   ]),
 )
 

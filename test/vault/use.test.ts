@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Disclosure } from '../../src/sdk/index.ts'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
 t.test(
@@ -9,17 +10,28 @@ t.test(
     const locker = await create({ type: 'locker', data: { name: 'Ada', pin: '9876' } })
     const used = await vault.use([card.id, locker.id, card.id], as(['token:use']))
     t.same([...used.keys()].sort(), [card.id, locker.id].sort())
-    t.same(used.get(card.id), {
-      id: card.id,
-      type: 'card',
-      data: CARD,
-      metadata: { a: '1' },
-      container: '/pci/high/',
-    })
+    t.match(used.get(card.id), { id: card.id, type: 'card', data: CARD, container: '/pci/high/' })
     t.same(used.get(locker.id)?.data, { name: 'Ada', pin: '9876' })
-    t.same(used.get(locker.id)?.metadata, {})
   },
 )
+
+t.test('the whole token in use is the one that is read, with what the rule shows of its data', async (t) => {
+  const { create, vault, as, reveal } = await openTestVault(t)
+  const { id } = await create({
+    type: 'card',
+    data: CARD,
+    metadata: { a: '1' },
+    search_indexes: ['{{ data.number | last4 }}'],
+    fingerprint_expression: '{{ data.number }}',
+    expires_at: '2099-01-01T00:00:00Z',
+  })
+  const read = await vault.get(id, reveal())
+  t.match(read, { fingerprint: String, expires_at: String, mask: Object })
+  for (const [transform, data] of Object.entries({ reveal: CARD, mask: MASKED_CARD, redact: null })) {
+    const used = await vault.use([id], as([], [rule('/', transform as Disclosure, ['token:use'])]))
+    t.same(used.get(id)?.whole(), { ...read, data }, transform)
+  }
+})
 
 t.test('values follow the rule of token:use', async (t) => {
   const { create, vault, as } = await openTestVault(t)
