@@ -140,7 +140,11 @@ export const startDestination = async (
       ? createPlainServer(onRequest)
       : options.protocol === 'h2'
         ? createSecureServer({ ...certificate, allowHTTP1: true }, onRequest as never)
-        : createTlsServer({ ...certificate, ALPNProtocols: ['http/1.1'] }, onRequest as never)
+        : createTlsServer(
+            // More than the edge takes: an answer to headers that are too large can be lost with its connection.
+            { ...certificate, ALPNProtocols: ['http/1.1'], maxHeaderSize: 128 * 1024 },
+            onRequest as never,
+          )
   server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     connections++
     sockets.add(socket)
