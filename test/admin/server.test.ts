@@ -87,6 +87,8 @@ t.test(
       detail: 'This path does not answer BREW. It answers POST, GET, HEAD.',
     })
     t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
+    const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')
+    t.match(head, /\r\nSVC-TRACE-ID: my id\r\n/)
     t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { title: 'Not found', status: 404 } })
     t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { title: 'Malformed request' } })
   },

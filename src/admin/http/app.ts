@@ -85,7 +85,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       maxParamLength: options.headerLimit,
       querystringParser: () => ({}),
     },
-    clientErrorHandler: clientErrorHandler(`${options.prefixes[0]}-TRACE-ID`, unmatched),
+    clientErrorHandler: clientErrorHandler(brands, unmatched),
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply)
       sendProblem(reply as FastifyReply, fromFramework(error))

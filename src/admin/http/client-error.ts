@@ -1,7 +1,7 @@
-import { STATUS_CODES } from 'node:http'
+import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError, Problem } from '../../common/errors.ts'
-import { newId } from '../../common/ids.ts'
+import type { BrandHeaders } from './brands.ts'
 import { JSON_TYPE } from './problem.ts'
 
 /** ms that a client has to read the answer and close its side. */
@@ -26,6 +26,14 @@ const refusalOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): AppE
   return method === undefined || url === undefined ? undefined : unmatched({ method, url })
 }
 
+/** Headers as far as they were read; what is none is passed over. */
+const headersOf = ({ rawPacket }: ParserError): IncomingHttpHeaders => {
+  if (!Buffer.isBuffer(rawPacket)) return {}
+  const [head = ''] = rawPacket.toString('latin1').split('\r\n\r\n', 1)
+  const lines = [...head.matchAll(/^([\w-]{1,100}):(.*)$/gm)]
+  return Object.fromEntries(lines.map(([, name, value]) => [name!.toLowerCase(), value!.trim()]))
+}
+
 const problemOf = (code: string | undefined): Problem => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return {
@@ -47,11 +55,11 @@ const problemOf = (code: string | undefined): Problem => {
 }
 
 /**
- * Answers what the HTTP parser refused, in the one error shape, and closes the connection. Methods that the parser does
- * not know are answered as `unmatched` has it, like those that it knows.
+ * Answers what the HTTP parser refused, in the one error shape and with the trace id as far as it was read, and closes the
+ * connection. Methods that the parser does not know are answered as `unmatched` has it, like those that it knows.
  */
 export const clientErrorHandler =
-  (traceIdName: string, unmatched: Unmatched) =>
+  (brands: (headers: IncomingHttpHeaders) => BrandHeaders, unmatched: Unmatched) =>
   (error: ParserError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) {
@@ -60,13 +68,14 @@ export const clientErrorHandler =
     }
     const refusal = refusalOf(error, unmatched)
     const problem = refusal?.toProblem() ?? problemOf(error.code)
+    const { traceIdName, traceId } = brands(headersOf(error))
     const body = JSON.stringify(problem)
     socket.end(
       [
         `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
         `content-type: ${JSON_TYPE}`,
         `content-length: ${Buffer.byteLength(body)}`,
-        `${traceIdName}: ${newId()}`,
+        `${traceIdName}: ${traceId}`,
         ...(refusal?.allow ? [`allow: ${refusal.allow.join(', ')}`] : []),
         'connection: close',
         '',
