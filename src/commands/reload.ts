@@ -15,12 +15,15 @@ const reloadOne = async (socket: string): Promise<void> => {
   const answer = await callSocket(socket, 'POST', '/reload', { timeoutMs: PATIENCE_MS }).catch(
     () => undefined,
   )
-  const value: unknown = answer === undefined ? undefined : JSON.parse(answer.body)
-  if (answer?.status !== 200 || !isObject(value))
+  if (answer === undefined)
     throw new StartError(
-      `Nothing was changed. ${isObject(value) ? value.detail : 'The service does not answer.'}`,
-      { configuration: answer !== undefined },
+      'The service does not answer, so it is not known whether anything was changed. Look at its log, then repeat this.',
     )
+  const value: unknown = JSON.parse(answer.body)
+  if (answer.status !== 200 || !isObject(value))
+    throw new StartError(`Nothing was changed.${isObject(value) ? ` ${value.detail}` : ''}`, {
+      configuration: true,
+    })
   const { taken, waiting, warnings } = value as Record<'taken' | 'waiting' | 'warnings', readonly string[]>
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   for (const name of taken) print(`in force                  ${name}`)

@@ -1,4 +1,4 @@
-import { X509Certificate } from 'node:crypto'
+import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
 /** Never leaves this machine: Envoy knows it as a static cluster, without DNS. */
@@ -19,8 +19,9 @@ const stillGood = async (files: DemoFiles, now: number): Promise<boolean> => {
   try {
     const authority = new X509Certificate(await readFile(files.authority))
     const certificate = new X509Certificate(await readFile(files.certificate))
-    await readFile(files.key)
-    return certificate.verify(authority.publicKey) && Date.parse(certificate.validTo) > now + 30 * DAY
+    const isPair = certificate.checkPrivateKey(createPrivateKey(await readFile(files.key)))
+    const lasts = Date.parse(certificate.validTo) > now + 30 * DAY
+    return isPair && certificate.verify(authority.publicKey) && lasts
   } catch {
     return false
   }

@@ -94,7 +94,8 @@ export const manage = (
       deaths = [...deaths.filter((at) => at > now - WINDOW), now]
       restart = setTimeout(bear, pauseAfter(deaths.length))
     }
-    child.once('error', (error) => {
+    // Anything that cannot be done with it; that it never was is told here only.
+    child.on('error', (error) => {
       if (child.pid !== undefined) return
       failure = error
       ended(null, null)

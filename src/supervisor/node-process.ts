@@ -50,8 +50,13 @@ const watchSandboxes = (child: ChildProcess): void => {
   })
 }
 
+/** Those that have told that they answer. */
+const answering = new WeakSet<ChildProcess>()
+
 /** Nobody may go on with settings that were taken back; who is slower is born again with the new ones. */
 const SETTINGS_MS = 5_000
+/** Who is still starting takes them behind that, which on a busy machine would only take longer if it began anew. */
+const STARTING_MS = 20_000
 
 /** Resolves when a process goes by these settings, or is gone. */
 export const giveSettings = (child: ChildProcess | undefined, settings: AcceptedSettings): Promise<void> =>
@@ -66,7 +71,7 @@ export const giveSettings = (child: ChildProcess | undefined, settings: Accepted
     const listen = (report: Report) => {
       if (report.kind === 'settings') done()
     }
-    const late = setTimeout(() => child.kill('SIGKILL'), SETTINGS_MS)
+    const late = setTimeout(() => child.kill('SIGKILL'), answering.has(child) ? SETTINGS_MS : STARTING_MS)
     child.on('message', listen)
     child.once('exit', done)
     order(child, { kind: 'settings', settings })
@@ -101,6 +106,7 @@ export const nodeKind = (
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))
           if (report.kind === 'ready') {
+            answering.add(child)
             options.onReady(report)
             return resolve()
           }

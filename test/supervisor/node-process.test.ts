@@ -1,0 +1,64 @@
+import type { ChildProcess } from 'node:child_process'
+import { EventEmitter } from 'node:events'
+import { mock } from 'node:test'
+import t from 'tap'
+import type { Report } from '../../src/supervisor/messages.ts'
+import { giveSettings, nodeKind } from '../../src/supervisor/node-process.ts'
+
+const settings = { content: {}, trustBundle: 'trust.pem' }
+
+/** A process that is slow to take settings, started as the supervisor does. */
+const slow = () => {
+  const kills: unknown[] = []
+  const emitter = new EventEmitter()
+  const child = Object.assign(emitter, {
+    connected: true,
+    send: () => true,
+    kill: (signal: unknown) => {
+      kills.push(signal)
+      emitter.emit('exit')
+    },
+  }) as unknown as ChildProcess
+  const { ready } = nodeKind('gateway-0', {
+    start: () => {
+      throw new Error('it was started already')
+    },
+    spawn: () => child,
+    onReady: () => {},
+  })
+  const started = ready(child, new AbortController().signal)
+  return { child, kills, started, says: (report: Report) => emitter.emit('message', report) }
+}
+
+t.test('whoever answers and does not take settings in time is born again with them', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { child, kills, started, says } = slow()
+  says({ kind: 'ready' })
+  await started
+  const given = giveSettings(child, settings)
+  mock.timers.tick(4_999)
+  t.same(kills, [])
+  mock.timers.tick(1)
+  t.same(kills, ['SIGKILL'])
+  await given
+})
+
+t.test('whoever is still starting takes settings when it has started', async (t) => {
+  mock.timers.enable({ apis: ['setTimeout'] })
+  t.teardown(() => mock.timers.reset())
+  const { child, kills, started, says } = slow()
+  const given = giveSettings(child, settings)
+  mock.timers.tick(15_000)
+  says({ kind: 'ready' })
+  says({ kind: 'settings' })
+  await Promise.all([started, given])
+  mock.timers.tick(60_000)
+  t.same(kills, [])
+
+  const never = slow()
+  const gone = giveSettings(never.child, settings)
+  mock.timers.tick(20_000)
+  t.same(never.kills, ['SIGKILL'], 'but not for ever')
+  await gone
+})
