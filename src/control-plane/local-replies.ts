@@ -135,6 +135,11 @@ const PROXY: readonly Rule[] = [
     'destination_timeout',
     'The destination did not answer in time. It may have received the request.',
   ),
+  rule(
+    all(flags('SI'), metadataPresent('upstream')),
+    'destination_timeout',
+    'Neither the request nor its answer went on for too long. The destination may have received it.',
+  ),
   rule(cel(`${DETAILS} == 'cluster_not_found'`), 'unavailable', HELD),
   rule(
     cel(`${DETAILS}.startsWith('dns_cache')`),
