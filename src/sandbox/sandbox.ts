@@ -1,4 +1,5 @@
 import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
@@ -26,6 +27,9 @@ export interface SandboxOptions {
   /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
 }
+
+/** Programs that were not to be made ready. */
+const MAX_UNREADY = 1_000
 
 /** A program as a child holds it: in another tenant, by another name or with other limits it is another one. */
 const sourceOf = (program: Program, limits: SandboxLimits, memoryMb: number): Source => {
@@ -80,6 +84,14 @@ export const createSandbox = async (
       pool.submit(createCheckJob(++ids, source, defaults, { withinMs: CHECK_MS, resolve }))
     })
 
+  /** What takes a second to fail would take it from everybody each time that anything is made ready. */
+  const unready = new LRUCache<string, true>({ max: MAX_UNREADY })
+  const warm = async (program: Program): Promise<void> => {
+    const { key } = sourceOf(program, defaults, defaults.memoryMb)
+    if (unready.has(key)) return
+    if ((await check(program)).faults.length > 0) unready.set(key, true)
+  }
+
   await pool.ready.catch(async (error) => {
     await pool.close()
     throw error
@@ -112,7 +124,7 @@ export const createSandbox = async (
       }),
     check,
     warm: async (programs) => {
-      await Promise.all(programs.map(check))
+      await Promise.all(programs.map(warm))
     },
     health: async () => {
       if (pool.alive === 0)

@@ -108,7 +108,7 @@ export interface Sandbox {
   check(
     program: Program,
   ): Promise<{ readonly faults: readonly CodeFault[]; readonly exportsFunction: boolean }>
-  /** Makes isolates and spare contexts ready; failures are passed over. */
+  /** Makes isolates and spare contexts ready; failures are passed over, and what failed is not made ready again. */
   warm(programs: readonly Program[]): Promise<void>
   /** Rejects when no child answers. */
   health(): Promise<void>
