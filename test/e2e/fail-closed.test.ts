@@ -12,7 +12,7 @@ import { FAULTS } from '../kit/fault-processor.ts'
 import { startFaultyWorld } from '../kit/faulty-world.ts'
 
 const faulty = await startFaultyWorld()
-const { world, socket, to, send, startProcessor, killProcessor } = faulty
+const { world, socket, to, send, startProcessor, prepareProcessor, killProcessor } = faulty
 
 const isClosed = (t: Test, answer: Answered, status = 504) => {
   t.equal(answer.status, status)
@@ -46,9 +46,10 @@ t.test('a processor that is not there when Envoy starts lets nothing out', async
 
 t.test('a request that finds no processor waits a moment for it', async (t) => {
   await killProcessor()
+  const putInPlace = await prepareProcessor()
   const waiting = send('')
   while ((await world.envoy.stat('cluster.gateway.upstream_rq_retry')) === 0) {}
-  await startProcessor()
+  putInPlace()
   const answer = await waiting
   t.equal(answer.status, 200)
   t.equal(world.destination.received.length, 1)

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { rmSync } from 'node:fs'
+import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { type Answered, startWorld, type World } from './egress.ts'
@@ -19,6 +19,8 @@ export interface FaultyWorld {
   /** One call during which the processor has this fault; its trace id is `trace`. */
   send(fault: string, options?: { body?: string; method?: string }): Promise<Answered>
   startProcessor(): Promise<void>
+  /** One that is ready where Envoy does not look; the function that is answered puts it where Envoy does. */
+  prepareProcessor(): Promise<() => void>
   killProcessor(): Promise<void>
   close(): Promise<void>
 }
@@ -36,6 +38,12 @@ export const startFaultyWorld = async (): Promise<FaultyWorld> => {
     processor.kill('SIGKILL')
     await ended
   }
+  const prepareProcessor = async (): Promise<() => void> => {
+    const aside = `${socket}.aside`
+    processor = spawn(process.execPath, [PROGRAM, aside], { stdio: ['ignore', 'pipe', 'inherit'] })
+    await once(processor.stdout as NodeJS.ReadableStream, 'data')
+    return () => renameSync(aside, socket)
+  }
   return {
     world,
     socket,
@@ -45,11 +53,8 @@ export const startFaultyWorld = async (): Promise<FaultyWorld> => {
         ...options,
         headers: { 'x-fault': fault, 'x-to': to, 'svc-trace-id': 'trace' },
       }),
-    startProcessor: async () => {
-      rmSync(socket, { force: true })
-      processor = spawn(process.execPath, [PROGRAM, socket], { stdio: ['ignore', 'pipe', 'inherit'] })
-      await once(processor.stdout as NodeJS.ReadableStream, 'data')
-    },
+    startProcessor: async () => (await prepareProcessor())(),
+    prepareProcessor,
     killProcessor,
     close: async () => {
       await killProcessor()
