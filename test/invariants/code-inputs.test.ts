@@ -197,7 +197,9 @@ const CALLBACKS = [
     '//dest.test',
   ],
 ]
-const TIMEOUTS = [undefined, undefined, undefined, 1, 0, -1, 1.5, 1e9, '5', null, {}]
+/** ms within which a busy machine may have no process free for the code: then 503 says so. */
+const HASTE = 1
+const TIMEOUTS = [undefined, undefined, undefined, HASTE, 0, -1, 1.5, 1e9, '5', null, {}]
 
 const { sidevault, url } = await startOutside(t)
 const management = sidevault.managementKey
@@ -224,8 +226,12 @@ module.exports = async (req) => {
 }`
 const IDENTITY = 'module.exports = async ({ args }) => ({ body: args.body, headers: args.headers })'
 
-const failures = (answer: { status: number; text: string; own: boolean }): string | undefined => {
-  if (!ALLOWED.has(answer.status)) return `status ${answer.status}: ${answer.text.slice(0, 200)}`
+const failures = (
+  answer: { status: number; text: string; own: boolean },
+  hasty: boolean,
+): string | undefined => {
+  const late = hasty && answer.status === 503
+  if (!late && !ALLOWED.has(answer.status)) return `status ${answer.status}: ${answer.text.slice(0, 200)}`
   if (/5555555555554444.*proxy_error|proxy_error.*5555555555554444/s.test(answer.text))
     return 'a card in an error'
   if (/node:|isolated|\/src\/|at Object\./.test(answer.text))
@@ -244,6 +250,8 @@ interface Asked {
   readonly path: string
   readonly headers: Readonly<Record<string, string>>
   readonly body: string | Buffer | undefined
+  /** It gives its code next to no time. */
+  readonly hasty?: boolean
 }
 
 /** Asks all of it, a few at a time; what was wrong, and how often each status came. */
@@ -252,7 +260,7 @@ const askAll = async (asked: readonly Asked[]) => {
   const statuses: Record<number, number> = {}
   const rest = asked.values()
   const lane = async () => {
-    for (const { method, path, headers, body } of rest) {
+    for (const { method, path, headers, body, hasty = false } of rest) {
       const answer = await call(sidevault.port, path, {
         method,
         headers,
@@ -262,7 +270,7 @@ const askAll = async (asked: readonly Asked[]) => {
       const { text } = answer
       statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
       const own = !('svc-proxy-destination-status' in answer.headers) && !/^\{"own":/.test(text)
-      const failure = failures({ status: answer.status, text, own })
+      const failure = failures({ status: answer.status, text, own }, hasty)
       if (failure !== undefined)
         wrong.push(`${method} ${path} ${JSON.stringify(headers)} ${String(body).slice(0, 100)} → ${failure}`)
     }
@@ -361,6 +369,7 @@ t.test('whatever a reactor is given, no answer is a fault of ours', async (t) =>
       body: one.path.startsWith('results')
         ? undefined
         : JSON.stringify({ args, callback_url: one.callback_url, timeout_ms: one.timeout_ms }),
+      hasty: one.timeout_ms === HASTE,
     }
   })
   const { wrong, statuses } = await askAll(asked)
