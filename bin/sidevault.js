@@ -46,8 +46,11 @@ const main = async () => {
   keepMemoryOutOfCores()
   const node = await ensureNode(root)
   if (node !== process.execPath) return continueWith(node)
-  await ensureDependencies(root, needs.development ? 'all' : 'production')
-  if (needs.envoy) process.env.ENVOY_BIN = await ensureEnvoy(root)
+  const [envoy] = await Promise.all([
+    needs.envoy ? ensureEnvoy(root) : process.env.ENVOY_BIN,
+    ensureDependencies(root, needs.development ? 'all' : 'production'),
+  ])
+  if (envoy) process.env.ENVOY_BIN = envoy
   if (command === 'test' && !asksForHelp)
     return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
   await import('./quick-resolve.js')

