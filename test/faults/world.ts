@@ -2,6 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { createAuthority } from '../kit/authority.ts'
+import { rememberChecks } from '../kit/checked.ts'
 import { type Destination, startDestination } from '../kit/destination.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { startDns } from '../kit/dns.ts'
@@ -68,6 +69,7 @@ export const startFaultWorld = async (
   const dataDirs = Array.from({ length: count }, (_, index) => join(directory, `replica-${index}`))
   const replicas: Sidevault[] = []
   for (const [index, dataDir] of dataDirs.entries()) {
+    rememberChecks(dataDir)
     const replica = await startSidevault({ dataDir, env: { ...env, ...envOf(index) } })
     replicas.push(replica)
     t.teardown(() => replica.stop())

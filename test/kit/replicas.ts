@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import type { Role } from '../../src/supervisor/messages.ts'
+import { rememberChecks } from './checked.ts'
 import { queryPostgres, startPostgres } from './postgres.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 import { type Sidevault, startSidevault } from './sidevault.ts'
@@ -40,13 +41,15 @@ export const startReplicas = async (
   }
   const directory = t.testdir(Object.fromEntries(options.map((_, at) => [`replica-${at}`, {}])))
   const all = await Promise.all(
-    options.map(({ role = 'all', redis: which }, at) =>
-      startSidevault({
+    options.map(({ role = 'all', redis: which }, at) => {
+      const dataDir = join(directory, `replica-${at}`)
+      rememberChecks(dataDir)
+      return startSidevault({
         role,
-        dataDir: join(directory, `replica-${at}`),
+        dataDir,
         env: { ...common, ...(which === 'none' ? {} : { SIDEVAULT_REDIS_URL: redis.url }) },
-      }),
-    ),
+      })
+    }),
   )
   t.teardown(() => Promise.all(all.map((one) => one.stop())))
   const deafen = async (): Promise<void> => {

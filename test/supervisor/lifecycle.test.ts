@@ -1,4 +1,5 @@
 import { once } from 'node:events'
+import { rmSync } from 'node:fs'
 import { type ClientRequest, request as httpRequest } from 'node:http'
 import { connect } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
@@ -42,25 +43,36 @@ const refusesConnections = (port: number) =>
     socket.once('error', () => resolve(true))
   })
 
-t.test('SIGTERM lets a request in flight end, and leaves no process', async (t) => {
-  const sidevault = await startSidevault()
-  const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
-  const { json: token } = await sidevault.call('POST', '/tokens', {
-    key,
-    body: { type: 'token', data: 'drained' },
-  })
-  const processes = descendants(sidevault.pid)
-  t.ok(processes.length >= 3)
-  const slow = await slowRequest(sidevault, key, `{"value":"{{ ${token.id} }}"}`)
+t.test('kill -9 of the supervisor leaves no process', async (t) => {
+  const killed = await startSidevault()
+  const before = descendants(killed.pid)
+  t.ok(before.length >= 3)
+  await killed.kill()
+  await until('all processes are gone', () => before.every(({ pid }) => !isAlive(pid)))
 
-  const stopped = sidevault.stop()
-  await until('new connections are refused', () => refusesConnections(sidevault.port))
-  slow.end()
-  const answer = await slow.answer
-  t.equal(answer.status, 200)
-  t.equal(JSON.parse(answer.text).body.value, 'drained')
-  t.equal(await stopped, 0)
-  for (const { pid, command } of processes) t.notOk(isAlive(pid), command)
+  const sidevault = await startSidevault({ dataDir: killed.dataDir, port: killed.port })
+  t.teardown(() => rmSync(killed.dataDir, { recursive: true, force: true }))
+  t.equal((await sidevault.call('GET', '/tenants/self', { key: sidevault.managementKey })).status, 200)
+
+  await t.test('SIGTERM lets a request in flight end, and leaves no process', async (t) => {
+    const key = await sidevault.application({ permissions: ['token:create', 'token:use'] })
+    const { json: token } = await sidevault.call('POST', '/tokens', {
+      key,
+      body: { type: 'token', data: 'drained' },
+    })
+    const processes = descendants(sidevault.pid)
+    t.ok(processes.length >= 3)
+    const slow = await slowRequest(sidevault, key, `{"value":"{{ ${token.id} }}"}`)
+
+    const stopped = sidevault.stop()
+    await until('new connections are refused', () => refusesConnections(sidevault.port))
+    slow.end()
+    const answer = await slow.answer
+    t.equal(answer.status, 200)
+    t.equal(JSON.parse(answer.text).body.value, 'drained')
+    t.equal(await stopped, 0)
+    for (const { pid, command } of processes) t.notOk(isAlive(pid), command)
+  })
 })
 
 t.test('a second signal does not wait', async (t) => {
@@ -78,18 +90,6 @@ t.test('a second signal does not wait', async (t) => {
   await t.rejects(slow.answer)
   // what runs code is killed with the process that it belongs to, and is gone a moment later
   await until('every process is gone', () => !processes.some(({ pid }) => isAlive(pid)))
-})
-
-t.test('kill -9 of the supervisor leaves no process', async (t) => {
-  const sidevault = await startSidevault()
-  const processes = descendants(sidevault.pid)
-  t.ok(processes.length >= 3)
-  await sidevault.kill()
-  await until('all processes are gone', () => processes.every(({ pid }) => !isAlive(pid)))
-
-  const again = await startSidevault({ dataDir: sidevault.dataDir, port: sidevault.port })
-  t.equal((await again.call('GET', '/tenants/self', { key: again.managementKey })).status, 200)
-  t.equal(await again.stop(), 0)
 })
 
 t.test('a start that is cut off at any time ends, and leaves no process', async (t) => {
