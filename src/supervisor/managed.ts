@@ -53,6 +53,20 @@ export const manage = (
   const isKnown = (failure: Error) => failure.message === known
   const { promise: started, resolve, reject } = Promise.withResolvers<void>()
 
+  const bearAgain = () => {
+    const now = deps.clock.now()
+    deaths = [...deaths.filter((at) => at > now - WINDOW), now]
+    restart = setTimeout(() => {
+      try {
+        bear()
+      } catch (error) {
+        // The system may have no memory for another process just now.
+        deps.log.error({ name }, `process cannot be started: ${String(error)}`)
+        bearAgain()
+      }
+    }, pauseAfter(deaths.length))
+  }
+
   const bear = () => {
     const child = kind.spawn()
     const attempt = new AbortController()
@@ -90,9 +104,7 @@ export const manage = (
       if (failure === undefined || !isKnown(failure))
         deps.log.warn({ name, code, signal }, `process ended${ENDS[signal ?? ''] ?? ''}; restarting it`)
       known = failure?.message
-      const now = deps.clock.now()
-      deaths = [...deaths.filter((at) => at > now - WINDOW), now]
-      restart = setTimeout(bear, pauseAfter(deaths.length))
+      bearAgain()
     }
     // Anything that cannot be done with it; that it never was is told here only.
     child.on('error', (error) => {

@@ -20,16 +20,28 @@ export const createSpare = (spawn: () => ChildProcess): Spare => {
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
+  const prepareLater = () => {
+    clearTimeout(timer)
+    timer = setTimeout(prepare, PAUSE_MS)
+  }
+  const bear = (): ChildProcess | undefined => {
+    try {
+      return spawn()
+    } catch {
+      return undefined // no memory for it at the moment
+    }
+  }
   const prepare = () => {
     if (closed || child !== undefined) return
-    const born = spawn()
+    const born = bear()
+    if (born === undefined) return prepareLater()
     child = born
     const gone = () => {
       if (child !== born) return
       child = undefined
-      timer = setTimeout(prepare, PAUSE_MS)
+      prepareLater()
     }
-    born.once('error', gone)
+    born.on('error', gone)
     born.once('exit', gone)
   }
   const take = () => {

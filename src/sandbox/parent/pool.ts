@@ -149,7 +149,11 @@ export const createPool = (size: number, deps: Deps) => {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
       else again(job)
     }
-    if (child.ready) return bear(slot)
+    if (child.ready) bear(slot)
+    else bearLater(slot)
+  }
+
+  const bearLater = (slot: number) => {
     if (++stillborn >= MAX_STILLBORN)
       everReady.reject(new Error('The processes that run code cannot be started.'))
     const retry = setTimeout(() => {
@@ -159,10 +163,21 @@ export const createPool = (size: number, deps: Deps) => {
     retries.add(retry)
   }
 
+  const spawn = (): Spawned | undefined => {
+    try {
+      return deps.spawn()
+    } catch (err) {
+      deps.log.warn({ err }, 'no sandbox child can be started; trying again')
+      return undefined
+    }
+  }
+
   const bear = (slot: number) => {
     if (closing !== undefined) return
+    const spawned = spawn()
+    if (spawned === undefined) return bearLater(slot)
     let wasReady = false
-    const child = createChild(deps.spawn(), {
+    const child = createChild(spawned, {
       log: deps.log,
       now: deps.now,
       maxBytes: deps.maxBytes,

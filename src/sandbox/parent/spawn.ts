@@ -103,7 +103,10 @@ export interface Spawned {
   readonly stream: Duplex
 }
 
-/** Starts a child; `start` is what boot.js reads first. It has no standard streams and an empty environment. */
+/**
+ * Starts a child; `start` is what boot.js reads first. It has no standard streams and an empty environment. Throws when the
+ * system gives no process or no handle for one.
+ */
 export const spawnChild = ({ wrapper }: Confinement, start: string): Spawned => {
   const [command, ...rest] = [...wrapper, process.execPath, ...FLAGS] as [string, ...string[]]
   const child = spawn('/bin/sh', ['-c', SHELL, 'sh', command, ...rest], {
@@ -112,7 +115,9 @@ export const spawnChild = ({ wrapper }: Confinement, start: string): Spawned => 
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
     detached: true, // Ctrl-C is for the service
   })
-  const stream = child.stdio[FD] as Duplex
+  child.on('error', () => {}) // also when nobody gets to hear of this child
+  const stream = child.stdio?.[FD] as Duplex | undefined
+  if (stream === undefined) throw new Error('there is no handle left for a process')
   const text = Buffer.from(start)
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)

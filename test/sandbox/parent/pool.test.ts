@@ -1,0 +1,64 @@
+import { spawn } from 'node:child_process'
+import { closeSync, openSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import t from 'tap'
+import { createPool } from '../../../src/sandbox/parent/pool.ts'
+import { createReputation } from '../../../src/sandbox/parent/reputation.ts'
+import { startText } from '../../../src/sandbox/parent/sources.ts'
+import { probeConfinement, spawnChild } from '../../../src/sandbox/parent/spawn.ts'
+import { silentLog } from '../../kit/egress.ts'
+
+/** Takes every file handle of this process, once one child has gone, until one that cannot be started was heard of. */
+const starve = async (): Promise<void> => {
+  const handles: number[] = []
+  const confinement = await probeConfinement(silentLog())
+  const start = startText({ packages: [], warm: false, argumentBytes: 1_000, aheadMs: 50 })
+  const { promise: back, resolve } = Promise.withResolvers<void>()
+  let born = 0
+  let refused = 0
+  const pool = createPool(1, {
+    log: silentLog(),
+    now: () => performance.now(),
+    maxBytes: 1_000_000,
+    reputation: createReputation({ now: () => 0 }),
+    onChild: (pid, what) => {
+      if (what === 'ended') {
+        if (born === 1)
+          try {
+            for (;;) handles.push(openSync('/dev/null', 'r'))
+          } catch {
+            // there is none left
+          }
+        return
+      }
+      if (++born === 1) setImmediate(() => pool.ready.then(() => process.kill(pid, 'SIGKILL')))
+      else resolve()
+    },
+    spawn: () => {
+      try {
+        return spawnChild(confinement, start)
+      } catch (error) {
+        if (++refused === 2) for (const handle of handles.splice(0)) closeSync(handle)
+        throw error
+      }
+    },
+  })
+  await back
+  await pool.close()
+  process.stdout.write(`born ${born}, refused ${refused}\n`)
+  process.exit(0)
+}
+
+if (process.argv[2] === 'starve') await starve()
+else
+  t.test('a process without a file handle left goes on, and has its child when there is one', async (t) => {
+    const command = `ulimit -n 120; exec "${process.execPath}" "${fileURLToPath(import.meta.url)}" starve`
+    const child = spawn('/bin/sh', ['-c', command], { stdio: ['ignore', 'pipe', 'pipe'] })
+    let text = ''
+    for (const stream of [child.stdout, child.stderr])
+      stream.on('data', (chunk) => {
+        text += chunk
+      })
+    await new Promise((resolve) => child.once('close', resolve))
+    t.equal(text, 'born 2, refused 2\n')
+  })
