@@ -84,6 +84,11 @@ const SHARED: readonly Rule[] = [
   ),
   rule(status('EQ', 413), 'too_large', 'The body is larger than this service takes. Send a smaller one.'),
   rule(status('EQ', 431), 'headers_too_large', 'The request has too many or too large headers. Send fewer.'),
+  {
+    when: status('EQ', 426),
+    title: ERRORS.malformed.title,
+    detail: 'This version of HTTP is not supported. Use HTTP/1.1 or HTTP/2.',
+  },
   rule(
     status('EQ', 501),
     'malformed',

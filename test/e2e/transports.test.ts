@@ -245,6 +245,7 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
   const auth = `svc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${one.url()}\r\n`
   const cases: readonly (readonly [string, string, number, boolean])[] = [
     ['a broken request line', 'NONSENSE\r\n\r\n', 400, false],
+    ['HTTP/1.0', 'GET /tokens HTTP/1.0\r\nhost: x\r\n\r\n', 426, false],
     ['no host', 'GET /tokens HTTP/1.1\r\n\r\n', 400, false],
     [
       'two lengths',
