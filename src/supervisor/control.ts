@@ -169,9 +169,9 @@ export const startControl = async (
     restarted: () => {
       discovery.restarted()
       if (left.size === 0) return
-      // It has no request of before.
+      // It has no request of before; what a change that is being made leaves behind comes later.
       left.clear()
-      inTurn(() => discovery.serve(snapshot, TAKE_MS)).catch(() => {})
+      inTurn(() => discovery.serve(withLeft(snapshot), TAKE_MS)).catch(() => {})
     },
     namesFile: (path) => JSON.stringify(withLeft(snapshot)).includes(JSON.stringify(path)),
     status: () => discovery.status(),

@@ -159,12 +159,18 @@ t.test('a new Envoy finds the authorities of what a change of them left behind',
   // As settings do that have been taken.
   for (const file of ['trust.pem', 'other.pem']) if (!control.namesFile(file)) rmSync(file)
   await envoy.stop()
-  const using = control.change((current) => ({ ...current, bodyLimit: 4096 }))
+  const changed = control.change((current) => ({
+    ...current,
+    egress: { ...current.egress, allow: ['10.0.0.0/8'] },
+  }))
   await new Promise(setImmediate) // it is being made when the next Envoy is born
   control.restarted()
   const again = await startControlledEnvoy(directory, port)
   t.teardown(() => again.stop())
-  await t.resolves(using)
+  await t.resolves(changed)
+  await control.change((current) => current) // the last in turn
+  const names = (await again.page('/clusters?format=json')).match(/"destination_https-[0-9a-f]{12}"/g)
+  t.equal(new Set(names).size, 2, 'what this change left behind, the new Envoy may be using')
   t.ok(control.status().every(({ refused }) => refused === 0))
 })
 
