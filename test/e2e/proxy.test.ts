@@ -344,6 +344,22 @@ t.test('answers of the destination pass untouched, whatever their status', async
   t.equal(redirect.headers.location, 'https://elsewhere.test/')
 })
 
+/** A destination that answers so, heads of HTTP/1.1 one after the other. */
+const raw = (...heads: readonly string[]) =>
+  world.url(`/raw?bytes=${encodeURIComponent(heads.map((head) => `HTTP/1.1 ${head}\r\n\r\n`).join(''))}`)
+
+t.test('interim answers of the destination are dropped, and the final one arrives', async (t) => {
+  const to = raw(
+    '100 Continue',
+    '103 Early Hints\r\nlink: </x>',
+    '201 Made\r\nconnection: close\r\ncontent-length: 0',
+  )
+  const answer = await world.post('/proxy', { to, body: 'x' })
+  t.equal(answer.status, 201)
+  t.equal(answer.headers['svc-proxy-destination-status'], '201')
+  t.equal(answer.headers.link, undefined)
+})
+
 t.test('requests that may not pass are refused before anything is forwarded', async (t) => {
   const cases: readonly (readonly [string, number, Parameters<typeof call>[2], string?])[] = [
     ['no key', 401, { key: null, to: world.url() }],
@@ -396,7 +412,6 @@ t.test('failures of the way to the destination have the statuses of the table', 
   world.dns.set('untrusted.test', { a: ['127.0.0.1'] })
   world.dns.set('failing.test', { fail: true })
   world.dns.set('silent.test', { silent: true })
-  const raw = (head: string) => world.url(`/raw?bytes=${encodeURIComponent(`HTTP/1.1 ${head}\r\n\r\n`)}`)
   const cases: readonly (readonly [string, string, number, number])[] = [
     ['an unknown name', world.url('', 'nx.test'), 502, 0],
     ['a failing name server', world.url('', 'failing.test'), 502, 0],

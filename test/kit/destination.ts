@@ -39,7 +39,7 @@ const write = (response: Response, chunk: string | Buffer): boolean =>
  * Behaviours by path: `/sse?n=&ms=` events, `/large?bytes=`, `/gzip`, `/slow?ms=`, `/reset`, `/halfway` (breaks off in
  * the body), `/status/<n>`, `/redirect`, `/forge` (headers in our brand), `/large-json?bytes=&length=1` (a JSON
  * text; with or without a length), `/answer` (what the header `x-answer` says), `/headers?n=&bytes=`, `/raw?bytes=`
- * (HTTP/1.1 as given); anything else echoes the request as JSON.
+ * (HTTP/1.1 as given, which must end its connection); anything else echoes the request as JSON.
  */
 const behave = async (request: Request, response: Response, record: Received): Promise<void> => {
   const url = new URL(record.path, 'https://x')

@@ -84,6 +84,19 @@ t.test('"→ 200 { tokens?, raw? }": what the code leaves out is left out', asyn
   )
 })
 
+t.test('a formula that is changed is another code, and another contract, for all its reactors', async (t) => {
+  const formula = await formulaOf('module.exports = () => ({ raw: 1 })', [])
+  const id = (await manage('POST', '/reactors', { name: 'Reactor', formula: { id: formula.id } })).body.id
+  t.strictSame((await react(id)).body, { raw: 1 })
+  await manage('PUT', `/reactor-formulas/${formula.id}`, {
+    ...formula,
+    code: 'module.exports = () => ({ raw: 2 })',
+    request_parameters: [{ name: 'now', type: 'string' }],
+  })
+  t.match(await react(id), { status: 400, body: { errors: { 'args.now': [String] } } })
+  t.strictSame((await react(id, { args: { now: 'x' } })).body, { raw: 2 })
+})
+
 t.test('"checked and cast against request_parameters (dotted names nest; "123" → 123 …)"', async (t) => {
   const formula = await formulaOf(
     ECHO,
