@@ -5,6 +5,9 @@ import { freePort, startSidevault } from '../kit/sidevault.ts'
 import { BAD_PLUGINS, type BadPlugin, ENDLESS, EXITING, GOOD_PLUGIN } from './bad-plugins.ts'
 import { folderOf, listed, sidevault } from './run.ts'
 
+// Most of the time they wait for plugins that do not come back.
+t.jobs = 2
+
 const start = async (cwd: string, plugins: readonly BadPlugin[], data = 'data') => {
   const listen = `127.0.0.1:${await freePort()}`
   return sidevault(cwd, ['start'], {
@@ -15,29 +18,33 @@ const start = async (cwd: string, plugins: readonly BadPlugin[], data = 'data') 
   })
 }
 
-t.test('a start tells every fault of every plugin with its remedy, once, and nothing runs', async (t) => {
-  const folder = folderOf(t, [...BAD_PLUGINS, GOOD_PLUGIN])
-  const { code, text, left } = await start(folder, [...BAD_PLUGINS, GOOD_PLUGIN])
-  t.equal(code, 2, text)
-  for (const { told } of BAD_PLUGINS) t.match(text, told)
-  t.match(text, new RegExp(`${BAD_PLUGINS.length} faults in the plugins; nothing was started`))
-  t.equal(text.split('it threw: no disk').length, 2, 'told once')
-  t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
-  t.equal(left, 0, 'no process is left')
+t.test(
+  'a start tells every fault of every plugin with its remedy, once, and nothing runs',
+  { buffered: true },
+  async (t) => {
+    const folder = folderOf(t, [...BAD_PLUGINS, GOOD_PLUGIN])
+    const { code, text, left } = await start(folder, [...BAD_PLUGINS, GOOD_PLUGIN])
+    t.equal(code, 2, text)
+    for (const { told } of BAD_PLUGINS) t.match(text, told)
+    t.match(text, new RegExp(`${BAD_PLUGINS.length} faults in the plugins; nothing was started`))
+    t.equal(text.split('it threw: no disk').length, 2, 'told once')
+    t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
+    t.equal(left, 0, 'no process is left')
 
-  await t.test('and the same folder starts, with its first key, when they are gone', async (t) => {
-    const vault = await startSidevault({
-      cwd: folder,
-      dataDir: join(folder, 'data'),
-      env: { SIDEVAULT_PLUGINS: '*,./good' },
+    await t.test('and the same folder starts, with its first key, when they are gone', async (t) => {
+      const vault = await startSidevault({
+        cwd: folder,
+        dataDir: join(folder, 'data'),
+        env: { SIDEVAULT_PLUGINS: '*,./good' },
+      })
+      t.ok(existsSync(join(folder, 'good', 'started')))
+      t.equal((await vault.call('GET', '/applications/key', { key: vault.managementKey })).status, 200)
+      t.equal(await vault.stop(), 0)
     })
-    t.ok(existsSync(join(folder, 'good', 'started')))
-    t.equal((await vault.call('GET', '/applications/key', { key: vault.managementKey })).status, 200)
-    t.equal(await vault.stop(), 0)
-  })
-})
+  },
+)
 
-t.test('code that never returns, or ends the process, is named', async (t) => {
+t.test('code that never returns, or ends the process, is named', { buffered: true }, async (t) => {
   const plugins = [ENDLESS, EXITING]
   const folder = folderOf(t, plugins)
   await Promise.all(
@@ -50,7 +57,7 @@ t.test('code that never returns, or ends the process, is named', async (t) => {
   )
 })
 
-t.test('a plugin whose start fails stops the service and is named', async (t) => {
+t.test('a plugin whose start fails stops the service and is named', { buffered: true }, async (t) => {
   const failing: BadPlugin = {
     name: 'failing',
     source:
