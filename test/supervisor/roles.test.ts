@@ -8,7 +8,10 @@ const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => 
   return service
 }
 
-t.test('the roles admin and gateway side by side do what one service does', async (t) => {
+// The second waits for an admin that does not come.
+t.jobs = 2
+
+t.test('the roles admin and gateway side by side do what one service does', { buffered: true }, async (t) => {
   const dataDir = directoryFor(t)
   const env = { SIDEVAULT_WORKERS: '2' }
   const admin = await start(t, { dataDir, role: 'admin', env })
@@ -46,7 +49,7 @@ t.test('the roles admin and gateway side by side do what one service does', asyn
   t.equal((await proxied()).status, 401, 'and unknown as soon as it is deleted there')
 })
 
-t.test('a gateway whose store no admin has prepared says so and ends', async (t) => {
+t.test('a gateway whose store no admin has prepared says so and ends', { buffered: true }, async (t) => {
   const failed = await startSidevault({ dataDir: directoryFor(t), role: 'gateway' }).catch(
     (error: Error) => error.message,
   )
