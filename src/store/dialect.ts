@@ -20,6 +20,8 @@ export interface Dialect {
   readonly list: (values: readonly (string | number)[]) => unknown
   /** A column that no index shall be picked for: the order of the walk matters more. */
   readonly unindexed: <T>(column: string) => RawBuilder<T>
+  /** A condition on rows that their number leads to: no index shall be picked for it, whatever the engine expects. */
+  readonly led: (condition: RawBuilder<SqlBool>) => RawBuilder<SqlBool>
   /** An insert of one row that `Session.insert` runs. */
   readonly numbered: <T extends Compilable>(
     insert: T & { returning(column: 'seq'): Compilable<{ seq: number }> },
@@ -34,7 +36,7 @@ export interface Dialect {
   readonly held: <T>(query: T & { forShare(): T }) => T
   /** As `held`, and no other command holds or takes them meanwhile. */
   readonly taken: <T>(query: T & { forUpdate(): T }) => T
-  /** Ends a subquery of a condition that is to be asked for each row by itself: only the first rows are wanted. */
+  /** Ends a subquery of a condition that is to be asked for each row by itself. */
   readonly rowByRow: RawBuilder<unknown>
   /** The condition with `unknown` read as false, so that it can be negated. */
   readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>

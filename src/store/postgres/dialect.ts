@@ -31,6 +31,8 @@ export const postgresDialect: Dialect = {
   list: (values) => values.map(storable),
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
+  // Of a new table, or a tenant that is new in a large one, it expects one row, and then compares all with all.
+  led: (condition) => sql`case when ${condition} then true else false end`,
   numbered: (insert) => insert.returning('seq'),
   each,
   rows: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
@@ -41,7 +43,7 @@ export const postgresDialect: Dialect = {
   },
   held: (query) => query.forShare(),
   taken: (query) => query.forUpdate(),
-  // It would hash all that the subquery finds.
+  // It would hash all that the subquery finds, or go through all of it for each row.
   rowByRow: sql`offset 0`,
   known: (condition) => sql`coalesce(${condition}, false)`,
 }

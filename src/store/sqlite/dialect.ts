@@ -30,6 +30,8 @@ export const sqliteDialect: Dialect = {
   list: (values) => JSON.stringify(values.map(storable)),
   // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
+  // It takes the tables of a cross join in their order.
+  led: (condition) => condition,
   // A connection knows its last row's number; RETURNING would make a temporary table each time, a fifth of an insert's cost.
   numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
   each,

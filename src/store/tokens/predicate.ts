@@ -77,8 +77,12 @@ export type LookedUp =
   | Extract<SearchNode, { kind: 'metadata-range' }>
   | (Extract<SearchNode, { kind: 'equals' }> & { readonly field: 'id' | 'fingerprint' })
 
-/** The numbers of the tokens that a node leads to. */
-export const matches = (tenantId: string, node: LookedUp): RawBuilder<{ seq: number }> => {
+/** The numbers of the tokens that a node leads to; `led` is said of a condition that is of no use once a number is known. */
+export const matches = (
+  tenantId: string,
+  node: LookedUp,
+  led: Dialect['led'] = (condition) => condition,
+): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
     case 'equals':
       return sql`select seq from tokens where tenant_id = ${tenantId} and ${sql.ref(node.field)} = ${node.value}`
@@ -91,7 +95,7 @@ export const matches = (tenantId: string, node: LookedUp): RawBuilder<{ seq: num
     case 'metadata':
       return sql`select seq from token_metadata where tenant_id = ${tenantId} and key = ${node.key} and value = ${node.value}`
     case 'metadata-range':
-      return sql`select seq from token_metadata where tenant_id = ${tenantId} and key = ${node.key} and ${within(sql.ref('value'), asText(node.from), asText(node.to))}`
+      return sql`select seq from token_metadata where ${led(sql`tenant_id = ${tenantId}`)} and key = ${node.key} and ${within(sql.ref('value'), asText(node.from), asText(node.to))}`
   }
 }
 
@@ -116,8 +120,8 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
     case 'child':
     case 'metadata':
     case 'metadata-range':
-      return sql`exists (select 1 from (${matches(context.tenantId, node)}) as found
-        where found.seq = tokens.seq ${context.ordered ? context.dialect.rowByRow : sql``})`
+      return sql`exists (select 1 from (${matches(context.tenantId, node, context.dialect.led)}) as found
+        where found.seq = tokens.seq ${context.dialect.rowByRow})`
   }
 }
 

@@ -16,13 +16,17 @@ export const asTenant = async (address: string): Promise<Client> => {
 
 /**
  * `tokens` tokens, a second apart, and `logs` logs, ten a second, by direct statements, as creates and the ingest would
- * leave them (test/store/sqlite/filled.ts): a third of the tokens in each of three containers, every other one red.
+ * leave them (test/store/sqlite/filled.ts): a third of the tokens in each of three containers, every other one red. Not
+ * `analyzed`: the planner knows nothing of them, as right after they came.
  */
 export const fill = async (
   client: Client,
-  { tokens, logs }: { tokens: number; logs: number },
+  { tokens, logs, analyzed = true }: { tokens: number; logs: number; analyzed?: boolean },
 ): Promise<void> => {
   const run = (text: string) => client.query(text)
+  if (!analyzed)
+    for (const table of ['tokens', 'token_terms', 'token_metadata', 'token_times', 'token_counts'])
+      await run(`alter table ${table} set (autovacuum_enabled = false)`)
   await run('begin')
   await run(`insert into tokens (tenant_id, id, type, container, sealed, version, metadata, fingerprint, created_by, created_at)
     select '${TENANT}', 'id-' || i, 'card', '/c' || (i % 3) || '/', decode(repeat('00', 200), 'hex'), 1,
@@ -52,5 +56,5 @@ export const fill = async (
         select tenant_id, ${level}, ${entity}, created_at / ${width}, entity_type, count(*) from logs
         where ${which} group by 1, 3, 4, 5`)
   await run('commit')
-  await run('analyze')
+  if (analyzed) await run('analyze')
 }
