@@ -131,11 +131,15 @@ export const identityFaults = (
   }
 }
 
-/** What is wrong with the authorities of a PEM text; undefined when Envoy takes them. */
+/**
+ * What is wrong with the authorities of a PEM text; undefined when Envoy takes them and one of them counts at least. One that
+ * ends beside others vouches for nobody any more, and is no reason to refuse a start, or the edge's next certificate.
+ */
 export const authorityFault = (pem: string, now: number): PemFault | undefined => {
   const all = attempt(() => parse(pem))
   if ('fault' in all) return all.fault
-  return all.value.map((one) => timeFault(one, now)).find((fault) => fault !== undefined)
+  const faults = all.value.map((one) => timeFault(one, now))
+  return faults.includes(undefined) ? undefined : faults[0]
 }
 
 /** The certificates of a PEM text and nothing else of it. */

@@ -19,6 +19,13 @@ t.test('a chain and its key have no fault', (t) => {
   t.end()
 })
 
+t.test('an authority that has ended is a fault where no other one is left', async (t) => {
+  const { cert: ended } = await authority.issue(['a.test'], { expired: true })
+  t.match(authorityFault(ended, now), /^expired at 2/)
+  t.equal(authorityFault(ended + other.pem, now), undefined)
+  t.match(authorityFault(ended + other.pem, now + 30 * 86_400_000), /^expired at 2/)
+})
+
 t.test('each fault is named, and never quotes a key', async (t) => {
   t.match(faults(cert, foreign.key), { key: 'does not belong to the certificate' })
   t.match(faults('', 'nothing'), {

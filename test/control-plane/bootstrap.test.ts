@@ -85,11 +85,12 @@ t.test(
   "the trust bundle holds the system's authorities and the extra ones, in a file named by its content",
   async (t) => {
     const extra = await createAuthority('extra')
+    const ended = await extra.issue(['ended.test'], { expired: true })
     const directory = t.testdir({ run: {} })
     const run = join(directory, 'run')
     const plain = await writeTrustBundle(run)
     t.ok((readFileSync(plain, 'utf8').match(/BEGIN CERTIFICATE/g) ?? []).length > 20)
-    const both = await writeTrustBundle(run, `a comment\n${extra.pem}`)
+    const both = await writeTrustBundle(run, `a comment\n${extra.pem}${ended.cert}`)
     t.ok(readFileSync(both, 'utf8').includes(extra.pem.trim()))
     t.not(both, plain)
     const { ino } = statSync(plain)
