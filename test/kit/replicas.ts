@@ -39,7 +39,7 @@ export const startReplicas = async (
     ROOT_KEY: randomBytes(32).toString('base64'),
     ...env,
   }
-  const directory = t.testdir(Object.fromEntries(options.map((_, at) => [`replica-${at}`, {}])))
+  const directory = t.testdir()
   const all = await Promise.all(
     options.map(({ role = 'all', redis: which }, at) => {
       const dataDir = join(directory, `replica-${at}`)
