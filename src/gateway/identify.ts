@@ -105,12 +105,13 @@ export const identifyAgain = (deps: IdentifyDeps, brands: BrandRules, request: C
 const STILL_MS = 1_000
 
 /**
- * The caller of a request that was let in `ms` ago, as of now when that is long. The proxy stays the one that was called
- * then: its destination and its code go together.
+ * The caller of a request that was let in `ms` ago, as of now when that is long, or the clock was put back meanwhile. The
+ * proxy stays the one that was called then: its destination and its code go together.
  */
 export const callerStill = async (
   deps: IdentifyDeps,
   brands: BrandRules,
   { caller, request }: { readonly caller: Caller; readonly request: CallHead },
   ms: number,
-): Promise<Caller> => (ms <= STILL_MS ? caller : (await identifyAgain(deps, brands, request)).caller)
+): Promise<Caller> =>
+  ms >= 0 && ms <= STILL_MS ? caller : (await identifyAgain(deps, brands, request)).caller
