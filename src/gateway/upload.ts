@@ -1,6 +1,6 @@
 /** A body that goes on as it comes: expressions are replaced in what has arrived, before any of it leaves. */
-import { setImmediate as turn } from 'node:timers/promises'
 import { AppError } from '../common/errors.ts'
+import { yieldIfDue } from '../common/event-loop.ts'
 import type { Resolve } from '../expressions/types.ts'
 import { growingWork, type Work } from '../expressions/work.ts'
 import type { UsedToken } from '../sdk/index.ts'
@@ -50,8 +50,6 @@ export interface UploadDeps {
 const BATCH = 500
 /** Bytes that are sent together, at most. */
 const PIECE = 65_536
-/** Milliseconds that one body may keep all others waiting. */
-const TURN_MS = 20
 const NOTHING = Buffer.alloc(0)
 
 const tooLarge = (limit: number) =>
@@ -122,7 +120,6 @@ async function* piecesOf(
     size = 0
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
-  let began = performance.now()
   for (const { ids, batch } of batchesOf(replacements)) {
     const resolve: Resolve = resolver(await use(ids))
     for (const replacement of batch) {
@@ -132,9 +129,8 @@ async function* piecesOf(
       add(Buffer.from(printed, encoding))
       from = replacement.end
       if (size >= PIECE) yield* taken()
-      if (performance.now() - began < TURN_MS) continue
-      await turn()
-      began = performance.now()
+      const pause = yieldIfDue()
+      if (pause) await pause
     }
   }
   add(bytes.subarray(from))

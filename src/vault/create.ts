@@ -1,6 +1,6 @@
-import { setImmediate } from 'node:timers/promises'
 import type { AuditRecord } from '../audit/types.ts'
 import { AppError, invalid } from '../common/errors.ts'
+import { yieldIfDue } from '../common/event-loop.ts'
 import { newId } from '../common/ids.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
@@ -35,20 +35,6 @@ interface Prepared {
   readonly derived: Derived
   readonly deduplicate: boolean
   readonly plan: IdPlan
-}
-
-/** Milliseconds of one turn of the event loop while many tokens are made: other calls wait. */
-const TURN = 10
-
-/** Asked between tokens: something to await when it is the turn of other calls. */
-const turns = (): (() => Promise<void> | undefined) => {
-  let began = performance.now()
-  return () => {
-    if (performance.now() - began < TURN) return undefined
-    return setImmediate().then(() => {
-      began = performance.now()
-    })
-  }
 }
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
@@ -156,9 +142,8 @@ const store = async (
   let taken: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
     const tokens: NewToken[] = []
-    const turn = turns()
     for (const [i, item] of prepared.entries()) {
-      const pause = turn()
+      const pause = yieldIfDue()
       if (pause) await pause
       tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
     }
@@ -223,10 +208,9 @@ export const storeDrafts = async (
   ])
   const settings = tenant?.settings ?? {}
   const prepared: Prepared[] = []
-  const turn = turns()
   const work = bodyWork()
   for (const [i, draft] of drafts.entries()) {
-    const pause = turn()
+    const pause = yieldIfDue()
     if (pause) await pause
     prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work))
   }

@@ -1,5 +1,5 @@
-import { setImmediate } from 'node:timers/promises'
 import { AppError, invalid } from '../common/errors.ts'
+import { yieldIfDue } from '../common/event-loop.ts'
 import type {
   Disclosure,
   PageRequest,
@@ -19,8 +19,6 @@ import { openToken } from './seal.ts'
 import { filterNode } from './search/filter.ts'
 
 const SIZE = 100
-/** Milliseconds of one turn of the event loop: masks may be slow, and other calls wait. */
-const TURN = 10
 
 const checkPage = (page: PageRequest): void => {
   if (!Number.isInteger(page.size) || page.size < 1 || page.size > SIZE)
@@ -78,14 +76,11 @@ export const listTokens = async (
   )
   const shown: { readonly row: TokenRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []
-  let turn = performance.now()
   for (const row of rows) {
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') continue
-    if (performance.now() - turn > TURN) {
-      await setImmediate()
-      turn = performance.now()
-    }
+    const pause = yieldIfDue()
+    if (pause) await pause
     const opened = openToken(opening, row, now)
     const value = shownData(parts, row.type, opened, disclosure)
     if (value !== undefined) shown.push({ row, disclosure })

@@ -1,0 +1,42 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import t from 'tap'
+import { createYield } from '../../src/common/event-loop.ts'
+
+t.test('however many calls do long work, one of them goes on in a turn of the event loop', async (t) => {
+  let now = 0
+  const due = createYield(() => now, 10)
+  let turns = 0
+  const steps: { readonly call: string; readonly turn: number }[] = []
+  const work = async (call: string) => {
+    for (let item = 0; item < 6; item++) {
+      const pause = due()
+      if (pause) await pause
+      steps.push({ call, turn: turns })
+      now += 5
+    }
+  }
+  let isDone = false
+  const tick = () => {
+    turns++
+    if (!isDone) setImmediate(tick)
+  }
+  setImmediate(tick)
+  await Promise.all(['a', 'b', 'c'].map(work))
+  isDone = true
+  t.equal(steps.length, 18)
+  t.strictSame(steps.map(({ call }) => call).join(''), 'aaaabbccaabbccbbcc', 'in line')
+  for (const number of new Set(steps.map((step) => step.turn)))
+    t.ok(steps.filter((step) => step.turn === number).length <= 2, `turn ${number}: 10 ms at most`)
+})
+
+t.test('work within its slice does not wait, and a later turn has a new one', async (t) => {
+  let now = 0
+  const due = createYield(() => now, 10)
+  for (now = 0; now < 10; now++) t.equal(due(), undefined)
+  t.type(due(), Promise)
+  await turn()
+  await turn()
+  await turn()
+  now += 100
+  t.equal(due(), undefined)
+})
