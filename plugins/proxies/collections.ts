@@ -3,6 +3,10 @@ import { changeMembers } from '#sdk'
 import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })
+const ResponseTransform = Type.Object({
+  ...Transform.properties,
+  otherwise: Type.Optional(Type.Enum(['fail', 'pass'])),
+})
 
 /**
  * A proxy as it is stored; times in ms since the epoch. What its owner may have put a secret in is sealed; the key is
@@ -18,7 +22,7 @@ export const Proxies = {
     destination_url: Type.String(),
     require_auth: Type.Boolean(),
     request_transform: Type.Optional(Transform),
-    response_transform: Type.Optional(Transform),
+    response_transform: Type.Optional(ResponseTransform),
     application_id: Type.Optional(Type.String()),
     configuration: Type.Optional(Type.Record(Type.String(), Type.Unknown())),
     destination_tls: Type.Optional(StoredTls),

@@ -23,6 +23,9 @@ export type ProxyMembers = Pick<
 const codeOf = (transform: { readonly code?: string | null } | null | undefined): string | undefined =>
   transform?.code ? transform.code : undefined
 
+const otherwiseOf = ({ response_transform: transform }: Static<typeof ProxyInput>) =>
+  transform?.otherwise ? { otherwise: transform.otherwise } : {}
+
 /** The members of a valid request in stored form, with warnings about their code. Throws `invalid`. */
 export const parseProxy = async (
   kernel: Kernel,
@@ -47,7 +50,7 @@ export const parseProxy = async (
       destination_url: input.destination_url,
       require_auth: input.require_auth ?? true,
       ...(request === undefined ? {} : { request_transform: { code: request } }),
-      ...(response === undefined ? {} : { response_transform: { code: response } }),
+      ...(response === undefined ? {} : { response_transform: { code: response, ...otherwiseOf(input) } }),
       ...(input.application ? { application_id: input.application.id } : {}),
       ...(input.configuration ? { configuration: input.configuration } : {}),
       ...(destination_tls ? { destination_tls } : {}),

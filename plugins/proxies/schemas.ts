@@ -13,7 +13,16 @@ import type { ProxyRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 
 const TransformInput = Type.Object(
-  { code: orNull(1, Type.String({ maxLength: CODE_LENGTH })) },
+  {
+    code: orNull(1, Type.String({ maxLength: CODE_LENGTH })),
+    otherwise: Type.Optional(
+      Type.Enum(['fail', 'pass'], {
+        description:
+          'Of a response transform: a 2xx response that is neither JSON nor a form is 502 (`fail`, the default) or goes to the caller unchanged (`pass`).',
+        field: 2,
+      }),
+    ),
+  },
   { title: 'ProxyTransformInput' },
 )
 const configuration = Type.Record(Type.String(), Type.Unknown(), {
@@ -55,7 +64,15 @@ export const ProxyPatch = Type.Object({
 })
 
 const transform = (number: number) =>
-  Type.Optional(Type.Object({ code: Type.String({ field: 1 }) }, { title: 'ProxyTransform', field: number }))
+  Type.Optional(
+    Type.Object(
+      {
+        code: Type.String({ field: 1 }),
+        otherwise: Type.Optional(Type.Enum(['fail', 'pass'], { field: 2 })),
+      },
+      { title: 'ProxyTransform', field: number },
+    ),
+  )
 
 /** The interface's Proxy. */
 export const ProxyOutput = Type.Object(

@@ -9,6 +9,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   requireAuth: proxy.require_auth,
   ...(proxy.request_transform ? { requestTransform: proxy.request_transform.code } : {}),
   ...(proxy.response_transform ? { responseTransform: proxy.response_transform.code } : {}),
+  ...(proxy.response_transform?.otherwise ? { responseOtherwise: proxy.response_transform.otherwise } : {}),
   configuration: proxy.configuration ?? {},
   ...(proxy.application_id === undefined ? {} : { applicationId: proxy.application_id }),
   ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),

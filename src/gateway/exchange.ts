@@ -226,7 +226,8 @@ const createExchange = (shared: Shared): Exchange => {
 
   const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
     destinationStatus = answerStatus(head, brand)
-    answer = endOfStream ? undefined : collectible(head, destinationStatus, options.bodyLimit)
+    const otherwise = held?.accepted.proxy?.responseOtherwise
+    answer = endOfStream ? undefined : collectible(head, destinationStatus, otherwise, options.bodyLimit)
     if (answer !== undefined && destinationStatus !== undefined) return { kind: 'collect', destinationStatus }
     account.finish('forwarded')
     return { kind: 'pass' }

@@ -85,6 +85,8 @@ export interface StoredProxy {
   readonly requestTransform?: string
   /** Code. */
   readonly responseTransform?: string
+  /** What a 2xx response gets whose content type the response transform cannot take; absent: 502. */
+  readonly responseOtherwise?: 'fail' | 'pass'
   readonly configuration: Readonly<Record<string, unknown>>
   /** Whom its code, and callers without a key, act as; absent: nobody. */
   readonly applicationId?: string

@@ -131,7 +131,7 @@ t.test('a transform runs on masked values, and its changes, console and time are
   const own = await dryRun({ headers, body })
   t.match(own.json, {
     forwards: true,
-    destination: { url: url('/base/pay'), query: ['apikey'] },
+    destination: { url: url('/'), query: [] },
     request_transform: {
       ran: true,
       headers: { added: ['x-new'], removed: ['x-old'], changed: ['x-same'] },
@@ -221,6 +221,10 @@ t.test('a response transform runs on an answer that the caller makes up', async 
     answer: { status: 404, body: { after: { number: 1 } } },
   })
   t.match((await ask({ body: '{' })).json.answer.proxy_error, { status: 400 })
+  t.match((await ask({ headers: { 'content-type': 'text/plain' }, body: '4111' })).json, {
+    response_transform: { ran: false },
+    answer: { status: 502, body: { before: undefined, after: undefined }, proxy_error: { status: 502 } },
+  })
   for (const wrong of ['no JSON', '[]', '{"status":1000}', '{"status":"200"}', '{"headers":5}'])
     t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no answer/ } }, wrong)
 })

@@ -371,16 +371,16 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: answers with other statuses, other types or no body pass untouched`, async (t) => {
+  t.test(`${protocol}: responses with other statuses or without a body pass untouched`, async (t) => {
     const never = code("throw new Error('it ran')")
     for (const answer of [
       { status: 400, headers: JSON_TYPE, body: '{"a": 1}' },
       { status: 302, headers: { ...JSON_TYPE, location: '/x' }, body: '{"a": 1}' },
       { status: 500, headers: JSON_TYPE, body: '{' },
-      { status: 200, headers: { 'content-type': 'text/html' }, body: '<a>' },
-      { status: 200, headers: {}, body: '{}' },
       { status: 204, headers: JSON_TYPE },
       { status: 200, headers: { ...JSON_TYPE, 'content-length': '0' } },
+      { status: 200, headers: { 'content-type': 'text/html', 'content-length': '0' } },
+      { status: 200, headers: {} },
     ]) {
       const got = await response(never, answer)
       t.equal(got.status, answer.status, JSON.stringify(answer))
@@ -389,6 +389,30 @@ for (const protocol of ['h1', 'h2'] as const) {
     }
     t.same(far.runs, [])
   })
+
+  t.test(
+    `${protocol}: a 2xx response that the transform cannot take fails closed unless told to pass`,
+    async (t) => {
+      const hide = code('return { body: { hidden: true }, headers }')
+      for (const headers of [
+        { 'content-type': 'text/plain' },
+        { 'content-type': 'application/xml' },
+        { 'content-type': 'text/event-stream' },
+        ...(protocol === 'h1' ? [{ 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }] : []),
+        {},
+      ] as Record<string, string>[]) {
+        const answer = { status: 200, headers, body: '{"pan":"378282246310005"}' }
+        const got = await response(hide, answer)
+        t.equal(got.status, 502, JSON.stringify(headers))
+        t.notMatch(got.text, /378282246310005/)
+        t.equal(JSON.parse(got.text).proxy_error.status, 502)
+        const passed = await response(hide, answer, { responseOtherwise: 'pass' })
+        t.equal(passed.status, 200, JSON.stringify(headers))
+        t.equal(passed.text, answer.body)
+      }
+      t.same(far.runs, [])
+    },
+  )
 
   t.test(`${protocol}: compressed answers are decoded first`, async (t) => {
     const plain = JSON.stringify({ a: 'é' })
@@ -472,9 +496,13 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.same(far.runs, [])
   })
 
-  t.test(`${protocol}: events stream through a proxy with a response transform`, async (t) => {
+  t.test(`${protocol}: events stream through a proxy with a response transform that says so`, async (t) => {
     clear()
-    store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/sse?n=2&ms=10') })
+    store(world, {
+      responseTransform: IDENTITY,
+      responseOtherwise: 'pass',
+      destinationUrl: world.url('/sse?n=2&ms=10'),
+    })
     const got = await send('/proxy', { body: 'x' })
     t.equal(got.text, 'data: 0\n\ndata: 1\n\n')
   })

@@ -55,6 +55,8 @@ t.test('"Create | POST /proxies | … The created Proxy"', async (t) => {
   t.equal(made.status, 201)
   t.match(made.body, { ...full, application_id })
   t.strictSame((await send('GET', `/proxies/${made.body.id}`)).body, made.body)
+  const passing = await create({ response_transform: { code: CODE, otherwise: 'pass' } })
+  t.same(passing.response_transform, { code: CODE, otherwise: 'pass' })
   const none = await create({ request_transform: {}, response_transform: null, configuration: null })
   t.notOk('request_transform' in none || 'response_transform' in none, '"{} means none"')
 })
@@ -75,6 +77,7 @@ t.test('"an error on validation failure"', async (t) => {
     [{ destination_url: `https://api.example.com/${'x'.repeat(400)}` }, 'destination_url'],
     [{ request_transform: { code: 'x'.repeat(50_001) } }, 'request_transform.code'],
     [{ response_transform: 'code' }, 'response_transform'],
+    [{ response_transform: { code: CODE, otherwise: 'skip' } }, 'response_transform.otherwise'],
     [{ application: {} }, 'application.id'],
     [{ application: { id: managementId } }, 'application.id'],
     [{ application: { id: '00000000-0000-4000-8000-000000000000' } }, 'application.id'],

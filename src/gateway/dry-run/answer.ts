@@ -2,7 +2,7 @@
 import { AppError, type Problem } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import { type BrandRules, branded, type Head } from '../headers.ts'
-import { collectible } from '../transform/answer.ts'
+import { type CollectedAnswer, collectible } from '../transform/answer.ts'
 import type { TransformRun } from '../transform/run.ts'
 import { shownBody } from './bodies.ts'
 import { type RunIdle, rehearseTransform, type TransformPlan } from './transform.ts'
@@ -57,18 +57,28 @@ export const rehearseAnswer = async (
   run: Omit<TransformRun, 'code'>,
   runIdle: RunIdle,
 ): Promise<{ readonly plan: TransformPlan; readonly answer: RehearsedAnswer }> => {
-  const collected = collectible(head, `${status}`, run.limits.rewrittenBytes)
+  const { responseOtherwise } = run.proxy
+  // The bytes are here: whether there is a body is known, whatever the headers say.
+  const described = new Map([...head, ['content-length', [`${body.length}`]]])
+  let collected: CollectedAnswer | undefined
+  try {
+    collected = collectible(described, `${status}`, responseOtherwise, run.limits.rewrittenBytes)
+  } catch (thrown) {
+    const error = AppError.from(thrown)
+    const plan = { ran: false, reason: error.message }
+    return { plan, answer: { status: error.status, body: {}, proxy_error: error.toProblem() } }
+  }
   const contentType = head.get('content-type')?.join(', ')
   const shown = shownBody({ bytes: body, contentType, contentEncoding: undefined })
   const before = shown === undefined ? {} : { before: shown }
-  if (collected === undefined || body.length === 0)
+  if (collected?.shape === undefined)
     return {
       plan: { ran: false, reason: 'It runs on 2xx answers with JSON or a form.' },
       answer: { status, body: { ...before, ...(shown === undefined ? {} : { after: shown }) } },
     }
   const { plan, after, error } = await rehearseTransform(
     'response_transform',
-    { ...collected, body },
+    { head: collected.head, shape: collected.shape, body },
     run,
     runIdle,
   )

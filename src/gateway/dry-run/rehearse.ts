@@ -78,9 +78,15 @@ const NOTES = {
 const noAnswer = (brand: string) =>
   `It runs on 2xx answers with JSON or a form, and a dry run has no answer. Give it one in the header "${brandHeaders(brand).dryRunAnswer}", as {"status":200,"headers":{},"body":{}}.`
 
-/** Origin and path, and of the query the names. */
-const destinationOf = ({ destination, method, path }: Accepted): DryRun['destination'] => {
-  const [at = '', query = ''] = path.split(/\?(.*)/s)
+/**
+ * Origin and path, and of the query the names. `concealed`: of a stored URL, whose path may hold a secret, only the
+ * origin, and the names that the caller sent itself.
+ */
+const destinationOf = (
+  { destination, method, path, suffix }: Accepted,
+  concealed: boolean,
+): DryRun['destination'] => {
+  const [at = '', query = ''] = concealed ? ['/', suffix.query] : path.split(/\?(.*)/s)
   const scheme = destination.upstream === 'http' ? 'http' : 'https'
   const names = new Set(new URLSearchParams(query).keys())
   return { method, url: `${scheme}://${destination.authority}${at}`, query: [...names] }
@@ -172,7 +178,7 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
     dry_run: true,
     forwards: error === undefined,
     ...(error === undefined ? {} : { proxy_error: error.toProblem() }),
-    destination: destinationOf(accepted),
+    destination: destinationOf(accepted, proxy !== undefined && caller.applicationType === 'private'),
     acting: { id: acting.actorId, as: acting === caller ? 'caller' : 'application of the proxy' },
     expressions: plan.kind === 'pass' ? [] : expressionsIn(plan.texts()),
     tokens: plans.slice(0, MOST),

@@ -1,6 +1,7 @@
 /** A destination's answer on its way through a response transform (interface, "Proxy transforms"; completions §7). */
 import { AppError } from '../../common/errors.ts'
 import { brandHeaders } from '../../control-plane/agreement.ts'
+import type { StoredProxy } from '../../sdk/index.ts'
 import { plainBody } from '../detokenize.ts'
 import type { Head } from '../headers.ts'
 import { asUtf8, type Shape, shapeOf } from './content.ts'
@@ -9,7 +10,8 @@ import { runTransform, type Transformed, type TransformRun, withoutCoding } from
 /** An answer whose body a transform needs. */
 export interface CollectedAnswer {
   readonly head: Head
-  readonly shape: Shape
+  /** Undefined: it has no content type, and passes only if its body turns out to be empty. */
+  readonly shape: Shape | undefined
 }
 
 const unusable = (detail: string) => new AppError('bad_answer', detail)
@@ -18,13 +20,20 @@ const unusable = (detail: string) => new AppError('bad_answer', detail)
 export const answerStatus = (head: Head, brand: string): string | undefined =>
   head.get(brandHeaders(brand).destinationStatus)?.[0]
 
+const notTransformable = () =>
+  unusable(
+    'The content type of the response is neither JSON nor a form, so the response transform cannot run. Have the destination send JSON, or set "response_transform.otherwise" of the proxy to "pass".',
+  )
+
 /**
- * The answer when a transform applies to it: 2xx with a content type that transforms apply to. Throws `bad_answer` for
- * one that is too large, or whose content type is not clear.
+ * A 2xx response whose body the transform must see. Undefined: it passes unchanged, as every other status does, and a
+ * content type that no transform applies to when `otherwise` is `pass`. Throws `bad_answer` for one that is too large,
+ * whose content type is ambiguous, or that has a body of another type: it fails closed (completions §7).
  */
 export const collectible = (
   head: Head,
   status: string | undefined,
+  otherwise: StoredProxy['responseOtherwise'],
   bodyLimit: number,
 ): CollectedAnswer | undefined => {
   if (status === undefined || !/^2\d\d$/.test(status)) return undefined
@@ -34,8 +43,13 @@ export const collectible = (
   } catch {
     throw unusable("The destination's answer has several content types, so its transform cannot run.")
   }
-  if (shape === undefined) return undefined
-  if (Number(head.get('content-length')?.[0] ?? 0) > bodyLimit) throw tooLarge(bodyLimit)
+  const declared = head.get('content-length')?.[0]
+  const length = Number(declared ?? 0)
+  if (shape === undefined) {
+    if (otherwise === 'pass' || declared === '0') return undefined
+    if (length > 0 || head.has('content-type')) throw notTransformable()
+  }
+  if (length > bodyLimit) throw tooLarge(bodyLimit)
   return { head, shape }
 }
 
@@ -55,6 +69,7 @@ export const transformAnswer = async (
   bytes: Buffer,
   run: TransformRun,
 ): Promise<Transformed> => {
+  if (shape === undefined) throw notTransformable()
   const contentEncoding = head.get('content-encoding')?.join(', ')
   try {
     const plain = await plainBody({ bytes, contentType: undefined, contentEncoding }, run.limits)
