@@ -29,6 +29,7 @@ export const credentials = (kernel: Kernel, directory: Directory): Ports['creden
           actorType: 'application',
           applicationId: application.id,
           applicationType: application.type,
+          keyId: key.id,
           grants: { permissions: application.permissions, rules: application.rules },
         },
         ...(application.expires_at === undefined ? {} : { expiresAt: application.expires_at }),

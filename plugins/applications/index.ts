@@ -29,6 +29,8 @@ export const plugin = definePlugin({
             const application = await directory.applications().get(tenantId, id)
             return application && { ...application, tenant_id: tenantId }
           },
+          hasKey: async (tenantId, applicationId, keyId) =>
+            (await directory.keys().get(tenantId, keyId))?.application_id === applicationId,
         },
       },
     }

@@ -14,8 +14,9 @@ export const Sessions = {
     expires_at: Type.Integer(),
     created_by: Type.String(),
     created_at: Type.Integer(),
-    /** Absent until somebody authorized it. */
+    /** The application that authorized it, and its key; absent until then. */
     authorized_by: Type.Optional(Type.String()),
+    authorized_key: Type.Optional(Type.String()),
     authorized_at: Type.Optional(Type.Integer()),
   }),
   lookups: ['key_hash', 'nonce_hash'],

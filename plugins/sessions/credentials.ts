@@ -1,27 +1,58 @@
-import type { Kernel, Ports } from '#sdk'
-import { Sessions } from './collections.ts'
+import { beyond, type Kernel, type Ports } from '#sdk'
+import { type SessionRecord, Sessions } from './collections.ts'
 
-/** The port by which the kernel finds the session behind a key. A session ends with its application. */
-export const sessionCredentials = (kernel: Kernel): Ports['sessions'] => ({
-  // That of the plugin "applications", behind its port.
-  collections: [Sessions.name, 'applications'],
+export interface SessionOptions {
+  /** Whether a grant must lie within what the authorizing application may do itself. */
+  readonly within: boolean
+}
+
+/**
+ * Until when a session lives, ms: at most as long as its application, and the application and the key that authorized it.
+ * Undefined: it is over, because one of them is gone, or the authorizing application may no longer do what it granted.
+ */
+export const createLifeOf =
+  (kernel: Kernel, { within }: SessionOptions) =>
+  async (tenantId: string, session: SessionRecord): Promise<number | undefined> => {
+    const port = kernel.port('applications')
+    const { application_id, authorized_by, authorized_key } = session
+    const [application, authority, hasKey] = await Promise.all([
+      port?.get(tenantId, application_id),
+      authorized_by === undefined ? undefined : port?.get(tenantId, authorized_by),
+      authorized_by !== undefined && authorized_key !== undefined
+        ? port?.hasKey(tenantId, authorized_by, authorized_key)
+        : false,
+    ])
+    if (application === undefined) return undefined
+    const until = Math.min(session.expires_at, application.expires_at ?? session.expires_at)
+    if (authorized_by === undefined) return until
+    if (authority === undefined || !hasKey || (within && beyond(authority, session).length > 0))
+      return undefined
+    return Math.min(until, authority.expires_at ?? until)
+  }
+
+export type LifeOf = ReturnType<typeof createLifeOf>
+
+/** The port by which the kernel finds the session behind a key. */
+export const sessionCredentials = (kernel: Kernel, lifeOf: LifeOf): Ports['sessions'] => ({
+  // Those of the plugin "applications", behind its port.
+  collections: [Sessions.name, 'applications', 'application_keys'],
 
   authenticate: async (keyHash) => {
     const found = await kernel.records(Sessions).lookup('key_hash', keyHash)
     if (found === undefined) return undefined
     const { tenantId, record: session } = found
-    const application = await kernel.port('applications')?.get(tenantId, session.application_id)
-    if (application === undefined) return undefined
+    const expiresAt = await lifeOf(tenantId, session)
+    if (expiresAt === undefined) return undefined
     return {
       caller: {
         tenantId,
         actorId: session.id,
         actorType: 'session',
-        applicationId: application.id,
-        applicationType: application.type,
+        applicationId: session.application_id,
+        applicationType: 'public',
         grants: { permissions: session.permissions, rules: session.rules },
       },
-      expiresAt: Math.min(session.expires_at, application.expires_at ?? Number.POSITIVE_INFINITY),
+      expiresAt,
       ...(session.authorized_at === undefined ? { unauthorized: true } : {}),
     }
   },

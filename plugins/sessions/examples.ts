@@ -29,7 +29,7 @@ export const authorize: readonly Example[] = [
           permissions: ['token:read'],
         },
       ],
-      expires_at: '2030-01-31T12:00:00Z',
+      expires_at: '2026-03-01T18:00:00Z',
     },
     output: {},
   },
@@ -44,4 +44,29 @@ export const authorize: readonly Example[] = [
       },
     },
   },
+]
+
+const ID = '6b0f3f0a-2a0e-4f0e-9a53-1f2d7c1d9b60'
+
+export const list: readonly Example[] = [
+  {
+    summary: 'Newest first',
+    input: { size: 2 },
+    output: {
+      pagination: { total_items: 1, page_size: 2, total_pages: 1 },
+      data: [
+        {
+          id: ID,
+          application_id: '9d1c0f0e-8b1a-4c55-9a39-02f7d6c0a2f4',
+          state: 'pending',
+          created_at: '2026-03-01T12:00:00.000+00:00',
+          expires_at: '2026-03-01T12:03:00.000+00:00',
+        },
+      ],
+    },
+  },
+]
+
+export const remove: readonly Example[] = [
+  { summary: 'Its key stops working at once', input: { id: ID }, output: {} },
 ]

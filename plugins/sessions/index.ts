@@ -1,8 +1,10 @@
 import { Type } from 'typebox'
 import { definePlugin } from '#sdk'
 import { Sessions } from './collections.ts'
-import { sessionCredentials } from './credentials.ts'
+import { createLifeOf, sessionCredentials } from './credentials.ts'
+import { sessionManagement } from './management.ts'
 import { sessionOperations } from './operations.ts'
+import { permissions } from './permissions.ts'
 
 const config = Type.Object({
   grants: Type.Enum(['own', 'any'], {
@@ -19,9 +21,14 @@ export const plugin = definePlugin({
   version: '1.0.0',
   requires: ['applications'],
   config,
-  setup: (kernel) => ({
-    operations: sessionOperations(kernel, { within: kernel.config.grants === 'own' }),
-    collections: [Sessions],
-    ports: { sessions: sessionCredentials(kernel) },
-  }),
+  setup: (kernel) => {
+    const options = { within: kernel.config.grants === 'own' }
+    const lifeOf = createLifeOf(kernel, options)
+    return {
+      operations: [...sessionOperations(kernel, options), ...sessionManagement(kernel, lifeOf)],
+      collections: [Sessions],
+      permissions,
+      ports: { sessions: sessionCredentials(kernel, lifeOf) },
+    }
+  },
 })

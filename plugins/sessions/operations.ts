@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import {
   AppError,
+  beyond,
   type Call,
   type Caller,
   defineOperation,
@@ -15,13 +16,15 @@ import {
   Secret,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
+import type { SessionOptions } from './credentials.ts'
 import * as examples from './examples.ts'
 import { parseGrants } from './grants.ts'
 import { AuthorizeInput, SessionOutput } from './schemas.ts'
-import { beyond } from './within.ts'
 
-/** How long a session lives (interface, "Limits"), ms. */
+/** How long a session lives unless its authorization says otherwise (interface, "Limits"), ms. */
 const LIFETIME = 3 * 60_000
+/** How long it lives at most from its authorization on (completions §9), hours. */
+const LONGEST = 24
 /** Characters of a nonce: 187 bits. */
 const NONCE_LENGTH = 32
 
@@ -37,11 +40,6 @@ const noSession = () =>
 /** The session that an operation made or changed: for its record, not for its answer. */
 const idOf = (_call: Call, _input: unknown, output: unknown): string => (output as { id: string }).id
 
-export interface SessionOptions {
-  /** Whether a grant must lie within what the authorizing application may do itself. */
-  readonly within: boolean
-}
-
 /** Calls that make and authorize sessions (interface, "Sessions"). */
 export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) => {
   const sessions = () => kernel.records(Sessions)
@@ -52,6 +50,8 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
     if (expires_at === undefined)
       throw invalid({ expires_at: ['must be an ISO 8601 date-time, e.g. 2030-01-31T12:00:00Z'] })
     if (expires_at <= now) throw invalid({ expires_at: ['must lie in the future'] })
+    if (expires_at > now + LONGEST * 3_600_000)
+      throw invalid({ expires_at: [`must be at most ${LONGEST} hours from now: sessions live no longer`] })
     return { expires_at }
   }
 
@@ -126,7 +126,14 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
               'conflict',
               'The session of this nonce has been authorized already. Create another session.',
             )
-          return { ...current, ...grants, ...expiry, authorized_by: caller.actorId, authorized_at: now }
+          return {
+            ...current,
+            ...grants,
+            ...expiry,
+            authorized_by: caller.actorId,
+            ...(caller.keyId === undefined ? {} : { authorized_key: caller.keyId }),
+            authorized_at: now,
+          }
         })
         if (session === undefined) throw noSession()
         return { id: session.id }

@@ -50,9 +50,31 @@ export const SessionOutput = Type.Object(
   { title: 'Session' },
 )
 
+/** A session as the tenant that owns it sees it: never its key. */
+export const SessionInfo = Type.Object(
+  {
+    id: Type.String({ field: 1 }),
+    application_id: Type.String({ field: 2, description: 'The public application that created it.' }),
+    authorized_by: Type.Optional(
+      Type.String({ field: 3, description: 'The private application that authorized it.' }),
+    ),
+    state: Type.Enum(['pending', 'authorized', 'ended'], {
+      field: 4,
+      description: 'ended: expired, or an application or key that it depends on is gone or may do less.',
+    }),
+    created_at: Type.String({ format: 'date-time', field: 5 }),
+    authorized_at: Type.Optional(Type.String({ format: 'date-time', field: 6 })),
+    expires_at: Type.String({ format: 'date-time', field: 7 }),
+  },
+  { title: 'SessionInfo' },
+)
+
 export const AuthorizeInput = Type.Object({
   nonce: Type.String({ minLength: 1, maxLength: 200, field: 1 }),
   permissions: orNull(2, Type.Array(Type.String(), { maxItems: MAX_PERMISSIONS })),
   rules: orNull(3, Type.Array(RuleInput, { maxItems: 100 })),
-  expires_at: orNull(4, Type.String({ description: 'ISO 8601; default: 3 minutes after creation.' })),
+  expires_at: orNull(
+    4,
+    Type.String({ description: 'ISO 8601, at most 24 hours from now; default: 3 minutes after creation.' }),
+  ),
 })

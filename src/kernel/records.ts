@@ -1,4 +1,5 @@
 import type { Clock } from '../common/clock.ts'
+import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError } from '../common/errors.ts'
 import { createTurns } from '../common/turns.ts'
 import type { Keys } from '../keys/types.ts'
@@ -62,9 +63,21 @@ export const createRecords = <T extends { readonly id: string }>(
       return row && { record: await opened(tenantId, row), version: row.version }
     },
 
-    find: async (tenantId, query = {}) => {
-      const { rows, total } = await store.find(name, tenantId, query)
-      return { items: await Promise.all(rows.map((row) => opened(tenantId, row))), total }
+    find: async (tenantId, { start, ...query } = {}) => {
+      const itemsOf = (rows: readonly RecordRow[]) => Promise.all(rows.map((row) => opened(tenantId, row)))
+      const { page, size } = query
+      if (page !== undefined || size === undefined) {
+        const { rows, total } = await store.find(name, tenantId, query)
+        return { items: await itemsOf(rows), total }
+      }
+      const place = { tenantId, list: name }
+      const [beforeSeq] = start === undefined ? [] : await readCursor(keys, place, start)
+      const from = beforeSeq === undefined ? {} : { beforeSeq }
+      const { rows, total } = await store.find(name, tenantId, { ...query, ...from, size: size + 1 })
+      const items = await itemsOf(rows.slice(0, size))
+      const last = rows[size - 1]
+      if (rows.length <= size || last === undefined) return { items, total }
+      return { items, total, next: writeCursor(await keys.tenant(tenantId), place, [last.seq]) }
     },
 
     lookup: async (member, value) => {

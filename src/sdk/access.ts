@@ -46,6 +46,8 @@ export interface Caller {
   /** `undefined` for anonymous callers. */
   readonly applicationId?: string
   readonly applicationType?: ApplicationType
+  /** The key of the application that the call was made with; absent for code, sessions and anonymous callers. */
+  readonly keyId?: string
   readonly grants: Grants
 }
 

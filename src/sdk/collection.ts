@@ -20,9 +20,11 @@ export interface RecordQuery {
   /** Equality on indexed members; an array means any of. */
   readonly where?: Readonly<Record<string, string | readonly string[]>>
   readonly ids?: readonly string[]
-  /** Newest first, 1-based page; both or neither. */
+  /** Newest first, 1-based. Without `page` a list of this `size` is walked by `start`; without either it is whole. */
   readonly page?: number
   readonly size?: number
+  /** The `next` of the page before. */
+  readonly start?: string
   /** Wildcard on the member `name` (`*`, `?`; without either: contains), case-insensitive (completions §3). */
   readonly name?: string
 }
@@ -30,6 +32,8 @@ export interface RecordQuery {
 export interface RecordPage<T> {
   readonly items: readonly T[]
   readonly total: number
+  /** Cursor of the next page, of a list that is walked by `start`; absent at the end. */
+  readonly next?: string
 }
 
 /** One change to one record; made by `Records`, carried out by `Kernel.commit`. Opaque to plugins. */
@@ -51,6 +55,7 @@ export interface Records<T extends { readonly id: string }> {
   get(tenantId: string, id: string): Promise<T | undefined>
   /** With the version for an optimistic `replacing`. */
   read(tenantId: string, id: string): Promise<{ readonly record: T; readonly version: number } | undefined>
+  /** `invalid` for a `start` that is no cursor of this list. */
   find(tenantId: string, query?: RecordQuery): Promise<RecordPage<T>>
   /** By a unique lookup member, across tenants. */
   lookup(

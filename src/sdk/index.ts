@@ -33,6 +33,7 @@ export type * from './plugin.ts'
 export * from './schemas.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
+export { beyond } from './within.ts'
 
 /** A plugin module exports its plugin under the name `plugin`. The type of `kernel.config` is that of the schema. */
 export const definePlugin = <C extends TSchema>(

@@ -130,6 +130,8 @@ export interface Ports {
   readonly sessions: CredentialSource
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
+    /** Whether the application has this key still. */
+    hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
   }
   readonly proxies: ProxySource
   readonly reactors: {

@@ -1,3 +1,4 @@
+import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
 import type {
@@ -12,7 +13,6 @@ import type {
 import type { SearchNode, TokenListQuery, TokenRow } from '../store/types.ts'
 import { decide, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
-import { readCursor, writeCursor } from './cursor.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, shownData } from './present.ts'
 import { openToken } from './seal.ts'
@@ -60,12 +60,11 @@ export const listTokens = async (
   )
   const matching = { tenantId, now, visibility: visible, ...(where ? { where } : {}) }
   const cursor = page.kind === 'cursor'
+  const place = { tenantId, list: 'tokens' }
+  const [beforeSeq] =
+    cursor && page.start !== undefined ? await readCursor(parts.keys, place, page.start) : []
   const query: TokenListQuery = cursor
-    ? {
-        ...matching,
-        size: page.size + 1,
-        ...(page.start === undefined ? {} : { beforeSeq: readCursor(ring, tenantId, page.start) }),
-      }
+    ? { ...matching, size: page.size + 1, ...(beforeSeq === undefined ? {} : { beforeSeq }) }
     : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
   const [found, total] = await Promise.all([parts.tokens.list(query), parts.tokens.count(matching)])
   const rows = found.slice(0, page.size)
@@ -92,5 +91,5 @@ export const listTokens = async (
     parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   const last = rows.at(-1)
   const more = cursor && found.length > page.size && last !== undefined
-  return { data, total, ...(more ? { next: writeCursor(ring, tenantId, last.seq) } : {}) }
+  return { data, total, ...(more ? { next: writeCursor(ring, place, [last.seq]) } : {}) }
 }

@@ -28,7 +28,7 @@ t.test('each permission is for the application types that completions §4 names,
   const allowed: Record<ApplicationType, RegExp> = {
     public: /^token:(create|update)$/,
     private: /^token:(create|read|update|delete|use|search)$/,
-    management: /^(tenant|application|log|report|proxy|reactor):/,
+    management: /^(tenant|application|session|log|report|proxy|reactor):/,
   }
   for (const [type, pattern] of Object.entries(allowed) as [ApplicationType, RegExp][])
     for (const { type: permission } of known) {

@@ -251,6 +251,132 @@ t.test('a session ends with its application', async (t) => {
   t.equal((await create(key)).status, 401)
 })
 
+/** An authorized session, and who is behind it. */
+const authorized = async (more: object = {}) => {
+  const revealing = {
+    description: 'all',
+    priority: 1,
+    container: '/',
+    transform: 'reveal',
+    permissions: ['token:read'],
+  }
+  const authority = await api.application('private', ['token:create'], [revealing])
+  const { session_key: key, nonce } = await session()
+  t.equal((await authorize({ nonce, ...CREATE, rules: [revealing], ...more }, authority.key)).status, 200)
+  t.equal((await create(key)).status, 201)
+  const [newest] = (await sessions('?size=1')).body.data
+  return { key, id: newest.id as string, authority }
+}
+const manage = (method: string, path: string, body?: object) =>
+  api.call(method, path, { key: api.management, ...(body ? { body } : {}) })
+const sessions = (query = '') => manage('GET', `/sessions${query}`)
+
+t.test('"A session … ends with the application, and the key, that authorized it"', async (t) => {
+  const ends: Readonly<Record<string, (authority: { id: string; key: string }) => Promise<unknown>>> = {
+    'deleted application': ({ id }) => manage('DELETE', `/applications/${id}`),
+    'regenerated key': ({ id }) => manage('POST', `/applications/${id}/regenerate`),
+    'deleted key': async ({ id }) => {
+      const [first] = (await manage('GET', `/applications/${id}/keys`)).body
+      await manage('POST', `/applications/${id}/keys`)
+      return manage('DELETE', `/applications/${id}/keys/${first.id}`)
+    },
+    'grants taken away': ({ id }) =>
+      manage('PUT', `/applications/${id}`, { name: 'less', permissions: ['token:create'], rules: [] }),
+  }
+  for (const [what, end] of Object.entries(ends)) {
+    const { key, id, authority } = await authorized()
+    await end(authority)
+    t.equal((await create(key)).status, 401, what)
+    const [item] = (await sessions()).body.data
+    t.match(item, { id, state: 'ended' }, what)
+  }
+  const { key, authority } = await authorized()
+  await manage('POST', `/applications/${authority.id}/keys`)
+  await manage('PUT', `/applications/${authority.id}`, {
+    name: 'renamed',
+    permissions: ['token:create', 'token:search'],
+    rules: (await manage('GET', `/applications/${authority.id}`)).body.rules,
+  })
+  t.equal((await create(key)).status, 201, 'another key, and more grants, end nothing')
+
+  const expires_at = new Date(api.clock.now() + 60_000).toISOString()
+  const brief = await api.application('private', ['token:create'], [], { expires_at })
+  const { session_key, nonce } = await session()
+  await authorize({ nonce, ...CREATE }, brief.key)
+  api.clock.advance(60_000)
+  t.equal((await create(session_key)).status, 401, 'expired application')
+})
+
+t.test('"A session lives 24 hours at most"', async (t) => {
+  const at = (hours: number) => ({
+    expires_at: new Date(api.clock.now() + hours * 3_600_000 + 1).toISOString(),
+  })
+  const { nonce } = await session()
+  for (const expires_at of [at(24).expires_at, '2099-01-01T00:00:00Z']) {
+    const refused = await authorize({ nonce, ...CREATE, expires_at })
+    t.equal(refused.status, 400)
+    t.match(refused.body.errors.expires_at, [/24 hours/])
+  }
+  const { key } = await authorized({ expires_at: new Date(api.clock.now() + 24 * 3_600_000).toISOString() })
+  api.clock.advance(24 * 3_600_000)
+  t.equal((await create(key)).status, 401)
+})
+
+t.test(
+  'GET /sessions lists them by cursor, never a key; DELETE /sessions/{id} ends one at once',
+  async (t) => {
+    const made = []
+    for (let count = 0; count < 3; count++) made.push(await authorized())
+    await session()
+    const [pending, newest] = (await sessions('?size=2')).body.data
+    t.strictSame(Object.keys(pending).sort(), ['application_id', 'created_at', 'expires_at', 'id', 'state'])
+    t.match(pending, { application_id: publicId, state: 'pending' })
+    t.match(newest, {
+      id: made[2]!.id,
+      state: 'authorized',
+      application_id: publicId,
+      authorized_by: made[2]!.authority.id,
+      authorized_at: String,
+      created_at: String,
+      expires_at: String,
+    })
+    const walked: string[] = []
+    let start = ''
+    do {
+      const { body, text } = await sessions(`?size=2${start}`)
+      t.notMatch(text, /key/)
+      for (const { id } of body.data) {
+        walked.push(id)
+        if (made.some((one) => one.id === id))
+          t.equal((await manage('DELETE', `/sessions/${id}`)).status, 204, 'ended while the list is walked')
+      }
+      start = body.pagination.next ? `&start=${encodeURIComponent(body.pagination.next)}` : ''
+    } while (start)
+    t.equal(new Set(walked).size, walked.length)
+    for (const { id, key } of made) {
+      t.ok(walked.includes(id))
+      t.equal((await create(key)).status, 401)
+      t.equal((await manage('DELETE', `/sessions/${id}`)).status, 404)
+    }
+    const logs = await manage('GET', `/logs?entity_type=session&entity_id=${made[0]!.id}`)
+    t.match(logs.body.data, [{ operation: 'delete', message: 'Session deleted' }, {}, {}])
+
+    for (const query of ['?size=101', '?start=x']) t.equal((await sessions(query)).status, 400)
+    await api.eachNeeds(t, [
+      ['GET', '/sessions', 'session:read'],
+      ['DELETE', `/sessions/${(await authorized()).id}`, 'session:delete'],
+    ])
+    const { key: stranger } = await api.otherTenant()
+    const { id, key } = await authorized()
+    t.equal((await api.call('DELETE', `/sessions/${id}`, { key: stranger })).status, 404)
+    t.strictSame((await api.call('GET', '/sessions', { key: stranger })).body.data, [])
+    const { next } = (await sessions('?size=1')).body.pagination
+    const path = `/sessions?start=${encodeURIComponent(next)}`
+    t.equal((await api.call('GET', path, { key: stranger })).status, 400, 'a cursor is for its tenant')
+    t.equal((await create(key)).status, 201)
+  },
+)
+
 t.test('sessions and their authorization are in the logs', async (t) => {
   const { nonce } = await session()
   await authorize({ nonce, ...CREATE })

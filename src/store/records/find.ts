@@ -1,7 +1,7 @@
 import { type SqlBool, sql } from 'kysely'
-import type { RecordQuery } from '../../sdk/index.ts'
 import type { Session } from '../session.ts'
 import type { StoredRecord } from './statements.ts'
+import type { RecordListQuery } from './types.ts'
 import { likePattern } from './wildcard.ts'
 
 /** An offset beyond any table; larger ones are no integers of the engines. */
@@ -9,13 +9,13 @@ const FARTHEST = 2 ** 50
 
 /**
  * Records of one tenant, newest first. An empty array matches nothing, as "any of" says; `where` on a member that is
- * not indexed matches nothing either. Without `page` and `size`: all of them.
+ * not indexed matches nothing either. Without `page` a list goes on from `beforeSeq`; without `size` it is whole.
  */
 export const findRecords = async (
   session: Session,
   collection: string,
   tenantId: string,
-  { where = {}, ids, page, size, name }: RecordQuery,
+  { where = {}, ids, page = 1, size, name, beforeSeq }: RecordListQuery,
 ): Promise<{ readonly rows: readonly StoredRecord[]; readonly total: number }> => {
   const { dialect } = session
   let base = dialect.builder
@@ -37,10 +37,10 @@ export const findRecords = async (
   }
   if (name !== undefined) base = base.where(sql<SqlBool>`records.name like ${likePattern(name)} escape '\\'`)
 
-  const all = base
+  const all = (beforeSeq === undefined ? base : base.where('records.seq', '<', beforeSeq))
     .orderBy('records.seq', 'desc')
     .select(['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'])
-  if (page === undefined || size === undefined) {
+  if (size === undefined) {
     const rows = await session.query(all, tenantId)
     return { rows, total: rows.length }
   }

@@ -5,7 +5,8 @@ import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
 import { newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 
-const toRecordRow = ({ id, version, body }: StoredRecord): RecordRow => ({
+const toRecordRow = ({ seq, id, version, body }: StoredRecord): RecordRow => ({
+  seq,
   id,
   version,
   record: JSON.parse(body) as unknown,

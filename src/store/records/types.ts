@@ -1,6 +1,11 @@
 import type { Mutation, RecordQuery } from '../../sdk/index.ts'
 
+/** `beforeSeq`: where a list without pages goes on. */
+export type RecordListQuery = Omit<RecordQuery, 'start'> & { readonly beforeSeq?: number }
+
 export interface RecordRow {
+  /** Counts the records of all tenants. */
+  readonly seq: number
   readonly id: string
   readonly version: number
   readonly record: unknown
@@ -20,7 +25,7 @@ export interface RecordStore {
   find(
     collection: string,
     tenantId: string,
-    query: RecordQuery,
+    query: RecordListQuery,
   ): Promise<{ rows: readonly RecordRow[]; total: number }>
   lookup(
     collection: string,

@@ -1,4 +1,4 @@
-import type { AccessRule, Condition, Disclosure, Grants } from '#sdk'
+import type { AccessRule, Condition, Disclosure, Grants } from './access.ts'
 
 const LEVEL: Readonly<Record<Disclosure, number>> = { redact: 0, mask: 1, reveal: 2 }
 
