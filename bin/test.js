@@ -3,46 +3,51 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 
-/** @typedef {{ name: string, file: string, args: string[], env?: Record<string, string> }} Job */
-/** @typedef {{ passed: number, failed: number, skipped: number, output: string, seconds: number }} Outcome */
+/** @typedef {import('../test/kit/run-files.ts').TestFile} TestFile */
+/** @typedef {{ name: string, passed: number, failed: number, skipped: number, output: string, seconds: number }} Result */
+/** @typedef {() => Promise<readonly Result[]>} Job what one process does */
 
-/** A file that takes longer is stuck. */
-const LIMIT = 300_000
+/** A test file that takes longer (ms) is stuck. */
+const TIMEOUT = 280_000
+
+/** Of other test files, so many share a process: what they import is loaded once. */
+const FILES = 12
 
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
-const SLOW = [
-  'test/faults',
-  'test/supervisor',
-  'test/e2e',
-  'test/invariants',
-  'test/bin',
-  'test/commands',
-  'test/examples',
+const PROGRAMS = [
+  'test/faults/',
+  'test/supervisor/',
+  'test/e2e/',
+  'test/invariants/',
+  'test/bin/',
+  'test/commands/',
+  'test/examples/',
 ]
 
-/**
- * So many files that failed beside others are run once more, alone, at the end: clocks and limits are part of what they
- * judge. Those that then pass are named; more than that are no accident.
- */
-const SECOND_CHANCES = 4
+/** These change, or measure, the process that they run in. */
+const OWN = ['test/gateway/transport/litter.test.ts', 'test/shared-state/']
 
 /** Before a test file is loaded: what makes loading it cheaper. */
 const QUICK = ['--import', new URL('./quick-resolve.js', import.meta.url).href]
 
-/** These judge the clock; nothing runs beside them. */
-const ALONE = ['test/store/sqlite/cost.test.ts', 'test/supervisor/timing.test.ts']
+/** @param {readonly string[]} parts */
+const startsWith =
+  (parts) =>
+  (/** @type {TestFile} */ { file }) =>
+    parts.some((part) => file.startsWith(part))
 
 /**
- * Counts the tests of a TAP stream (https://testanything.org): the points at its outermost level.
+ * Counts the tests of a TAP stream (https://testanything.org): the points at the level of so many spaces.
  * @param {string} tap
+ * @param {number} indent
  */
-export const countTap = (tap) => {
+export const countTap = (tap, indent = 0) => {
   const counts = { passed: 0, failed: 0, skipped: 0 }
   for (const line of tap.split('\n')) {
-    const point = /^(not )?ok\b(.*)$/.exec(line)
-    if (!point) continue
-    if (/# (skip|todo)/i.test(point[2] ?? '')) counts.skipped++
-    else if (point[1]) counts.failed++
+    const point = /^( *)(not )?ok\b(.*)$/.exec(line)
+    if (point?.[1]?.length !== indent) continue
+    if (/# (skip|todo)/i.test(point[3] ?? '')) counts.skipped++
+    else if (point[2]) counts.failed++
     else counts.passed++
   }
   return counts
@@ -53,14 +58,16 @@ export const countTap = (tap) => {
  * @param {string} tap
  */
 const skippedPoints = (tap) =>
-  tap.split('\n').flatMap((line) => /^ok\s+\d+\s+-?\s*(.*# skip.*)$/i.exec(line)?.[1] ?? [])
+  tap.split('\n').flatMap((line) => /^ *ok\s+\d+\s+-?\s*(.*# skip.*)$/i.exec(line)?.[1] ?? [])
 
 /**
  * @param {string} root
- * @param {Job} job
- * @returns {Promise<Outcome>}
+ * @param {string} file
+ * @param {readonly string[]} args
+ * @param {{ input?: string, timeout: number }} options
+ * @returns {Promise<{ ok: boolean, stdout: string, stderr: string, seconds: number }>}
  */
-const perform = (root, { file, args, env }) =>
+const run = (root, file, args, { input = '', timeout }) =>
   new Promise((resolve) => {
     const began = Date.now()
     let stdout = ''
@@ -70,13 +77,14 @@ const perform = (root, { file, args, env }) =>
       env: {
         ...process.env,
         XDG_CACHE_HOME: join(root, '.cache'),
-        TAP_TIMEOUT: '240',
+        TAP_TIMEOUT: '0', // each file has its own
         NODE_COMPILE_CACHE: join(root, '.cache', 'compiled'),
-        ...env,
       },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: ['pipe', 'pipe', 'pipe'],
     })
-    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT)
+    const limit = setTimeout(() => child.kill('SIGKILL'), timeout)
+    child.stdin.on('error', () => {}) // one that reads nothing
+    child.stdin.end(input)
     child.stdout.on('data', (chunk) => {
       stdout += chunk
     })
@@ -88,75 +96,102 @@ const perform = (root, { file, args, env }) =>
     })
     child.on('close', (code, signal) => {
       clearTimeout(limit)
-      const isTest = args.at(-1)?.endsWith('.test.ts')
-      const counts = isTest ? countTap(stdout) : { passed: 0, failed: 0, skipped: 0 }
-      if (code !== 0 && counts.failed === 0) counts.failed = 1
-      if (code === 0 && counts.passed + counts.failed + counts.skipped === 0) {
-        if (isTest) counts.failed = 1
-        else counts.passed = 1
-      }
-      const end = signal ? `\nended by ${signal}` : ''
-      resolve({ ...counts, output: stdout + stderr + end, seconds: (Date.now() - began) / 1000 })
+      if (signal) stderr += `\nended by ${signal}`
+      resolve({ ok: code === 0, stdout, stderr, seconds: (Date.now() - began) / 1000 })
     })
   })
 
 /**
+ * A check that is no test file.
  * @param {string} root
- * @param {readonly string[]} only
- * @returns {Job[]}
+ * @param {string} name
+ * @param {string} program
+ * @param {readonly string[]} args
+ * @returns {Job}
  */
-const testJobs = (root, only) => {
-  // Whole programs that are broken and come back, several times in one test.
-  const patient = (/** @type {string} */ name) => name.startsWith('test/faults/')
-  const slow = (/** @type {string} */ name) => SLOW.some((directory) => name.startsWith(`${directory}/`))
-  return readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
-    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((name) => only.length === 0 || only.some((part) => name.includes(part)))
-    .sort((a, b) => Number(slow(b)) - Number(slow(a)) || a.localeCompare(b))
-    .flatMap((name) => [
-      {
-        name,
-        file: process.execPath,
-        args: [...QUICK, name],
-        ...(patient(name) ? { env: { TAP_TIMEOUT: '290' } } : {}),
-      },
-      // What HTTP does, gRPC does: every case of the specification runs on both (test/spec/transports.ts).
-      ...(name.startsWith('test/spec/')
-        ? [
-            {
-              name: `${name} (gRPC)`,
-              file: process.execPath,
-              args: [...QUICK, name],
-              env: { SPEC_TRANSPORT: 'grpc' },
-            },
-          ]
-        : []),
-      // And what it does on SQLite, it does on PostgreSQL (test/kit/test-store.ts).
-      ...(name.startsWith('test/spec/')
-        ? [
-            {
-              name: `${name} (PostgreSQL)`,
-              file: process.execPath,
-              args: [...QUICK, name],
-              env: { SPEC_STORE: 'postgres' },
-            },
-          ]
-        : []),
-    ])
+const check = (root, name, program, args) => async () => {
+  const { ok, stdout, stderr, seconds } = await run(root, join(root, 'node_modules', '.bin', program), args, {
+    timeout: TIMEOUT,
+  })
+  return [{ name, passed: Number(ok), failed: Number(!ok), skipped: 0, output: stdout + stderr, seconds }]
 }
 
-/** @param {Job} job */
+/**
+ * The parts of a TAP stream that are its subtests', in order.
+ * @param {string} tap
+ */
+const subtests = (tap) =>
+  tap
+    .split(/^(?=# Subtest: )/m)
+    .slice(1)
+    .map((text) => {
+      const [point, failed] = /^(not )?ok .*$/m.exec(text) ?? []
+      const ms = Number(/# time=([\d.]+)ms/.exec(point ?? '')?.[1] ?? 0)
+      return { text, ok: point !== undefined && !failed, seconds: ms / 1000 }
+    })
+
+/**
+ * Some test files, one after the other in a process of their own (test/kit/run-files.ts).
+ * @param {string} root
+ * @param {readonly TestFile[]} files
+ * @returns {Job}
+ */
+const testing = (root, files) => async () => {
+  const { ok, stdout, stderr } = await run(root, process.execPath, [...QUICK, 'test/kit/run-files.ts'], {
+    input: files.map((file) => JSON.stringify(file)).join('\n'),
+    timeout: files.reduce((sum, { timeout }) => sum + timeout, 20_000),
+  })
+  const parts = subtests(stdout)
+  const results = files.map(({ name }, index) => {
+    const part = parts[index] ?? { text: '', ok: false, seconds: 0 }
+    const counts = countTap(part.text, 4)
+    // What ends before its last test, and what has none.
+    if (counts.failed === 0 && (!part.ok || counts.passed + counts.skipped === 0)) counts.failed = 1
+    return { name, ...counts, output: part.text, seconds: part.seconds }
+  })
+  const [last] = results.slice(-1)
+  if (!ok && last && results.every(({ failed }) => failed === 0)) last.failed = 1
+  for (const result of results) if (result.failed > 0) result.output += stderr
+  return results
+}
+
+/**
+ * @param {string} root
+ * @param {readonly string[]} only
+ * @param {boolean} long
+ * @returns {TestFile[]}
+ */
+const testFiles = (root, only, long) =>
+  readdirSync(join(root, 'test'), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile() && entry.name.endsWith('.test.ts'))
+    .map((entry) => relative(root, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((file) => file.endsWith('.long.test.ts') === long)
+    .filter((file) => only.length === 0 || only.some((part) => file.includes(part)))
+    .sort()
+    .flatMap((file) => {
+      const timeout = long ? 10 * TIMEOUT : TIMEOUT
+      const plain = { name: file, file, timeout }
+      if (!file.startsWith('test/spec/')) return plain
+      return [
+        plain,
+        // What HTTP does, gRPC does: every case of the specification runs on both (test/spec/transports.ts).
+        { ...plain, name: `${file} (gRPC)`, env: { SPEC_TRANSPORT: 'grpc' } },
+        // And what it does on SQLite, it does on PostgreSQL (test/kit/test-store.ts).
+        { ...plain, name: `${file} (PostgreSQL)`, env: { SPEC_STORE: 'postgres' } },
+      ]
+    })
+
+/** @param {TestFile} file */
 const needsDatabase = ({ env }) => env?.SPEC_STORE === 'postgres'
 
 /**
  * One PostgreSQL for all test files that do with a database of their own (test/kit/postgres.ts).
- * @param {readonly Job[]} jobs
+ * @param {readonly TestFile[]} files
  * @returns {Promise<{ missing: string | false, close: () => Promise<void> }>}
  */
-const startDatabase = async (jobs) => {
+const startDatabase = async (files) => {
   const nothing = async () => {}
-  if (!jobs.some((job) => needsDatabase(job) || job.name.includes('postgres')))
+  if (!files.some((file) => needsDatabase(file) || file.name.includes('postgres')))
     return { missing: false, close: nothing }
   const { postgresMissing, startPostgres } = await import('../test/kit/postgres.ts')
   const missing = postgresMissing()
@@ -167,65 +202,61 @@ const startDatabase = async (jobs) => {
 }
 
 /**
- * Lint, types and every test file, two at a time but for those that judge the clock. The last line on standard output is
- * `N passed, N failed`;
- * the exit code is 1 when anything failed.
- * @param {string} root the project
- * @param {readonly string[]} only parts of file names: only these test files, no lint and no type check
+ * The jobs of these files: one each for those that start programs, a few files together for the others.
+ * @param {string} root
+ * @param {readonly TestFile[]} files
+ * @returns {readonly Job[]}
  */
-export const test = async (root, only = []) => {
-  const script = (/** @type {string} */ name) => join(root, 'node_modules', '.bin', name)
-  const checks = [
-    {
-      name: 'lint and format',
-      file: script('biome'),
-      args: ['ci', '--colors=off', '--error-on-warnings', '.'],
-    },
-    { name: 'types', file: script('tsc'), args: ['-p', '.'] },
-  ]
-  const jobs = [...(only.length === 0 ? checks : []), ...testJobs(root, only)]
+const jobsOf = (root, files) => {
+  const alone = startsWith([...PROGRAMS, ...OWN])
+  const light = files.filter((file) => !alone(file))
+  const packs = Array.from({ length: Math.ceil(light.length / FILES) }, (_, index) =>
+    light.slice(index * FILES, (index + 1) * FILES),
+  )
+  return [...files.filter(alone).map((file) => [file]), ...packs].map((pack) => testing(root, pack))
+}
+
+/**
+ * Lint, types and every test file, a few at a time. The last line on standard output is `N passed, N failed`; the exit
+ * code is 1 when anything failed. `--unit`: only files that start no whole program, no lint and no types. `--long`: only
+ * `*.long.test.ts`, which judge clocks or take long, one at a time.
+ * @param {string} root the project
+ * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
+ */
+export const test = async (root, args = []) => {
+  const only = args.filter((arg) => !arg.startsWith('--'))
+  const [unit, long] = [args.includes('--unit'), args.includes('--long')]
+  const program = startsWith(PROGRAMS)
+  const files = testFiles(root, only, long).filter((file) => !unit || !program(file))
+  const checks =
+    only.length > 0 || unit || long
+      ? []
+      : [
+          check(root, 'lint and format', 'biome', ['ci', '--colors=off', '--error-on-warnings', '.']),
+          check(root, 'types', 'tsc', ['-p', '.']),
+        ]
   const total = { passed: 0, failed: 0, skipped: 0 }
   const checked = mkdtempSync(join(tmpdir(), 'sidevault-checked-'))
   process.env.SIDEVAULT_TEST_CHECKED = checked // test/kit/checked.ts
-  const postgres = await startDatabase(jobs)
-  if (postgres.missing) {
-    process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
-    for (const job of jobs.filter(needsDatabase)) {
-      jobs.splice(jobs.indexOf(job), 1)
-      total.skipped++
-    }
+  const postgres = await startDatabase(files)
+  const possible = files.filter((file) => !postgres.missing || !needsDatabase(file))
+  if (postgres.missing) process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
+  total.skipped += files.length - possible.length
+  const jobs = [...checks, ...jobsOf(root, possible)]
+  const work = async () => {
+    for (let job = jobs.shift(); job; job = jobs.shift())
+      for (const { name, passed, failed, skipped, output, seconds } of await job()) {
+        total.passed += passed
+        total.failed += failed
+        total.skipped += skipped
+        if (failed > 0) process.stdout.write(`\n${output.trim()}\n`)
+        process.stdout.write(`${failed > 0 ? 'FAIL' : 'ok  '} ${name} (${seconds.toFixed(1)} s)\n`)
+        for (const line of skippedPoints(output)) process.stdout.write(`SKIP ${line}\n`)
+      }
   }
-  /** @type {Map<Job, Outcome>} */
-  const outcomes = new Map()
-  const work = async (/** @type {Job[]} */ queue) => {
-    for (let job = queue.shift(); job; job = queue.shift()) {
-      const outcome = await perform(root, job)
-      outcomes.set(job, outcome)
-      const verdict = outcome.failed > 0 ? 'FAIL' : 'ok  '
-      if (outcome.failed > 0) process.stdout.write(`\n${outcome.output.trimEnd()}\n`)
-      process.stdout.write(`${verdict} ${job.name} (${outcome.seconds.toFixed(1)} s)\n`)
-      for (const line of skippedPoints(outcome.output)) process.stdout.write(`SKIP ${line}\n`)
-    }
-  }
-  const alone = jobs.filter(({ name }) => ALONE.includes(name))
-  const together = jobs.filter((job) => !alone.includes(job))
-  await work(alone)
-  const queue = [...together]
-  await Promise.all(Array.from({ length: Math.min(2, availableParallelism()) }, () => work(queue)))
-  const failed = together.filter((job) => (outcomes.get(job)?.failed ?? 0) > 0)
-  if (failed.length > 0 && failed.length <= SECOND_CHANCES) {
-    process.stdout.write(`\n${failed.length} failed beside others; once more, alone:\n`)
-    await work([...failed])
-    for (const job of failed)
-      if (outcomes.get(job)?.failed === 0) process.stdout.write(`UNSTEADY ${job.name}: passed alone\n`)
-  }
+  await Promise.all(Array.from({ length: long ? 1 : Math.min(2, availableParallelism()) }, work))
   await postgres.close()
   rmSync(checked, { recursive: true, force: true })
-  for (const outcome of outcomes.values()) {
-    total.passed += outcome.passed
-    total.failed += outcome.failed
-    total.skipped += outcome.skipped
-  }
   if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)
   process.exitCode = total.failed > 0 || total.passed === 0 ? 1 : 0
   process.stdout.write(`${total.passed} passed, ${total.failed} failed\n`)

@@ -128,11 +128,12 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
   const { offset = 0, after } = query
   const start = offset > 0 && (await isCounted(session, query)) ? await skipTo(session, query, offset) : query
   if (start === undefined) return []
+  const { to = END, ...unended } = start
   const page =
     after === undefined
       ? matching(session, start)
-      : // The end of a range of times would be walked from, not the place of the cursor inside it.
-        matching(session, { ...start, to: Math.min(start.to ?? END, after.created_at + 1) }).where(
+      : // One upper bound only: with two, SQLite takes the index of all logs of a tenant for that of one entity's.
+        matching(session, after.created_at < to ? unended : start).where(
           sql<SqlBool>`(created_at, seq) < (${after.created_at}, ${after.seq})`,
         )
   const rows = page

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
 import type { LogFilter, SearchNode, Store, TokenListQuery, Visibility } from '../../../src/store/types.ts'
@@ -8,12 +9,11 @@ import { tracedStore } from './kit.ts'
 const SIZE = 20
 /** Page 10,000 of 20, and some more behind it. */
 const ROWS = 210_000
-/** Turns that are taken, and that may be taken before two costs count as too far apart. */
-const ENOUGH = 25
-const BOUND = 200
+/** Bytes of a page of SQLite. */
+const PAGE = 4_096
 
 const directory = t.testdir({})
-const { store, db, taken } = tracedStore(join(directory, 'a.db'))
+const { store, db } = tracedStore(join(directory, 'a.db'))
 const small = tracedStore(join(directory, 'small.db'))
 t.teardown(async () => {
   await store.close()
@@ -22,31 +22,27 @@ t.teardown(async () => {
 fillTokens(db, 1, ROWS + 1)
 fillTokens(small.db, 1, ROWS / 20 + 1)
 for (const { tokens } of [store, small.store]) while (await tokens.tally(20, 4_096));
-taken()
-small.taken()
 
 type Work = () => Promise<unknown>
 
-const timeOf = async (work: Work): Promise<number> => {
-  const start = performance.now()
+/** Bytes that this thread has read (proc_pid_io(5)). */
+const bytesRead = () => Number(/^rchar: (\d+)$/m.exec(readFileSync('/proc/thread-self/io', 'utf8'))?.[1])
+
+/** Pages of the database that `work` visits: none is kept from one visit to the next, so each is read. */
+const pagesOf = async (work: Work): Promise<number> => {
+  await work() // its statements are prepared
+  const before = bytesRead()
+  const between = bytesRead() - before // what looking costs
   await work()
-  return performance.now() - start
+  return Math.round((bytesRead() - before - 2 * between) / PAGE)
 }
 
-/**
- * Passes when `work` takes at most `factor` times as long as `base`: the least time of each, taken by turns, which other
- * load on the machine delays but does not shorten. While it has not shown so, there are more turns, up to a bound.
- */
+/** Passes when `work` visits at most `factor` times as many pages as `base`. */
 const costsAtMost = async (t: Test, name: string, factor: number, base: Work, work: Work) => {
-  let least = Number.POSITIVE_INFINITY
-  let ours = Number.POSITIVE_INFINITY
-  for (let turn = 0; turn < ENOUGH || (turn < BOUND && ours > least * factor); turn++) {
-    least = Math.min(least, await timeOf(base))
-    ours = Math.min(ours, await timeOf(work))
-  }
-  taken()
-  small.taken()
-  t.ok(ours <= least * factor, `${name}: ${ours.toFixed(3)} ms, at most ${factor} × ${least.toFixed(3)} ms`)
+  for (const connection of [db, small.db]) connection.pragma('cache_size = 0')
+  const [least, ours] = [await pagesOf(base), await pagesOf(work)]
+  for (const connection of [db, small.db]) connection.pragma('cache_size = -16000')
+  t.ok(least > 0 && ours <= least * factor, `${name}: ${ours} pages, at most ${factor} × ${least}`)
 }
 
 const under = (value: string): Visibility => [[{ attribute: 'container', operator: 'starts_with', value }]]

@@ -1,0 +1,59 @@
+/**
+ * Runs the test files that its standard input lists (a `TestFile` a line, as JSON), one after the other in this
+ * process: what they import is loaded once. Each is one subtest of the TAP stream on standard output.
+ */
+import { readFileSync } from 'node:fs'
+import { registerHooks } from 'node:module'
+import { resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { t as root, type Test } from 'tap'
+
+export interface TestFile {
+  readonly name: string
+  readonly file: string
+  /** Of the process, while it runs. */
+  readonly env?: Readonly<Record<string, string>>
+  /** After so long (ms) it has failed. */
+  readonly timeout: number
+}
+
+/** The subtest that stands for the file that runs. */
+let current: Test = root
+
+const SYMBOL = 'sidevault.test'
+
+/** What a test file imports as tap. */
+const ofFile = `data:text/javascript,export default globalThis[Symbol.for('${SYMBOL}')]`
+
+Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
+  value: new Proxy(root, {
+    get: (_, name) => {
+      const found = Reflect.get(current, name, current)
+      return typeof found === 'function' ? found.bind(current) : found
+    },
+  }),
+})
+
+registerHooks({
+  resolve: (specifier, context, next) =>
+    specifier === 'tap' && /\.test\.ts(\?|$)/.test(context.parentURL ?? '')
+      ? { url: ofFile, format: 'module', shortCircuit: true }
+      : next(specifier, context),
+})
+
+const files = readFileSync(0, 'utf8')
+  .split('\n')
+  .map((line) => JSON.parse(line) as TestFile)
+
+for (const { name, file, env = {}, timeout } of files)
+  await root.test(name, { timeout }, async (t) => {
+    current = t
+    t.testdirName = resolve('.tap', 'fixtures', name.replaceAll(/[^\w.-]+/g, '-'))
+    t.teardown(() => {
+      for (const variable of Object.keys(env)) delete process.env[variable]
+    })
+    Object.assign(process.env, env)
+    // With a query it is another module: a file runs again with other variables.
+    const query = Object.keys(env).length === 0 ? '' : `?${encodeURIComponent(name)}`
+    await import(pathToFileURL(resolve(file)).href + query)
+  })
