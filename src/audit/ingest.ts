@@ -46,16 +46,8 @@ export interface Ingest {
   behind(): number
 }
 
-/** PostgreSQL keeps no U+0000; what a plugin wrote must not stop a journal. The hash is that of the record as it was written. */
-const storable = (text: string): string => text.replaceAll('\0', '\ufffd')
-
 const rowOf = (journal: string, { seq, record, hash }: ChainLine): LogRow => ({
   ...record,
-  entity_type: storable(record.entity_type),
-  entity_id: storable(record.entity_id),
-  operation: storable(record.operation),
-  actor_id: record.actor_id === null ? null : storable(record.actor_id),
-  message: storable(record.message),
   journal,
   journal_seq: seq,
   hash,

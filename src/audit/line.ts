@@ -20,29 +20,33 @@ const shorten = (message: string): string =>
     ? message
     : message.slice(0, LONGEST_MESSAGE).replace(/[\ud800-\udbff]$/, '')
 
+/** What every engine stores as it is: no U+0000 (PostgreSQL refuses it), no half of a surrogate pair. */
+const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
+
+const orNull = (text: string | null): string | null => (text === null ? null : storable(text))
+
 /**
  * What a line holds of a record: its values in this order, which is for good; new ones go to the end. Names would be a
  * quarter of each line. Member by member: nothing else that an object carries may reach the journal.
  */
 const valuesOf = (record: AuditRecord) =>
   [
-    record.tenant_id,
-    record.entity_type,
-    record.entity_id,
-    record.operation,
-    record.actor_id,
-    record.actor_type,
-    shorten(record.message),
-    record.trace_id,
+    storable(record.tenant_id),
+    storable(record.entity_type),
+    storable(record.entity_id),
+    storable(record.operation),
+    orNull(record.actor_id),
+    orNull(record.actor_type),
+    shorten(storable(record.message)),
+    storable(record.trace_id),
     record.created_at,
     record.token_seq ?? null,
   ] as const
 
 type Values = ReturnType<typeof valuesOf>
 
-/** The record of a line; older lines have it with names. */
-export const recordOf = (held: Values | AuditRecord): AuditRecord => {
-  if ('tenant_id' in held) return held
+/** The record of a line. */
+export const recordOf = (held: Values): AuditRecord => {
   const [tenant_id, entity_type, entity_id, operation, actor_id, ...others] = held
   const [actor_type, message, trace_id, created_at, token_seq] = others
   return {
@@ -65,6 +69,12 @@ export interface ChainLine {
   readonly hash: string
 }
 
+const bodyOf = (seq: number, values: Values): string => `{"seq":${seq},"record":${JSON.stringify(values)}`
+
+/** The hash that a record has as number `seq` of a chain, behind a record with the hash `previous`. */
+export const hashOf = (mac: Mac, previous: string, seq: number, record: AuditRecord): string =>
+  mac(previous + bodyOf(seq, valuesOf(record)))
+
 /** The next line of a chain: its text with a newline, its hash being `mac(previous hash + the text up to its own hash)`. */
 export const writeLine = (
   mac: Mac,
@@ -73,7 +83,7 @@ export const writeLine = (
   given: AuditRecord,
 ): ChainLine & { readonly text: string } => {
   const values = valuesOf(given)
-  const body = `{"seq":${seq},"record":${JSON.stringify(values)}`
+  const body = bodyOf(seq, values)
   const hash = mac(previous + body)
   return { seq, record: recordOf(values), hash, text: `${body},"hash":"${hash}"}\n` }
 }

@@ -7,10 +7,16 @@ export const addAuditCommand = (root: Command): void => {
   audit
     .command('verify')
     .description('check the hash chain of every journal; exit code 1 when one is broken')
+    .option('--rows', 'recompute the chains from the rows of the database, which stay when files go', false)
+    .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, which the rows must agree with')
     .addOption(configOption())
-    .action(async ({ config }: { config?: string }) => {
-      const { verifyAudit } = await import('../operator/audit.ts')
-      await operate(config, (settings) => verifyAudit(settings, print))
+    .action(async ({ config, rows, head }: { config?: string; rows: boolean; head?: string[] }) => {
+      const { verifyAudit, verifyAuditRows } = await import('../operator/audit.ts')
+      await operate(config, (settings) =>
+        rows || head !== undefined
+          ? verifyAuditRows(settings, head ?? [], print)
+          : verifyAudit(settings, print),
+      )
     })
   audit
     .command('accept-loss')

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { acceptLoss, findLoss, type LossDeps } from '../audit/accept-loss.ts'
 import { withFiles } from '../audit/files-lock.ts'
 import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
+import { type Head, verifyRows } from '../audit/verify-rows.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
@@ -66,6 +67,28 @@ export const verifyAudit = (config: Config, print: Print): Promise<boolean> =>
         'Restore the files of a broken journal; if that cannot be done: sidevault audit accept-loss --journal <name>',
       )
     return report.ok
+  })
+
+/** `<journal>:<seq>:<hash>`, as the log of the service prints heads. */
+const headOf = (text: string): Head => {
+  const [, journal, seq, hash] = /^([^:]+):([1-9]\d{0,15}):([0-9a-f]{64})$/.exec(text) ?? []
+  if (journal === undefined || hash === undefined)
+    throw new StartError(`"${text}" is no head of a chain. Write it as <journal>:<seq>:<hash>.`)
+  return { journal, seq: Number(seq), hash }
+}
+
+/** Recomputes the chains from the rows of the database and prints a line for each; true when all hold. */
+export const verifyAuditRows = (config: Config, heads: readonly string[], print: Print): Promise<boolean> =>
+  withJournals(config, async ({ mac, logs }) => {
+    const reports = await verifyRows({ mac, logs }, { heads: heads.map(headOf) })
+    for (const { name, rows, issue } of reports)
+      print(
+        issue === undefined
+          ? `ok      ${name}: ${rows} rows`
+          : `BROKEN  ${name}: row ${issue.seq}: ${issue.reason}; ${rows} rows before it hold`,
+      )
+    if (reports.length === 0) print('There are no rows of audit records yet.')
+    return reports.every(({ issue }) => issue === undefined)
   })
 
 /** Shows what of a journal is lost and, with `yes`, accepts it; false when there is a loss that was not accepted. */

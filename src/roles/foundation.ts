@@ -1,6 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { createIngest } from '../audit/ingest.ts'
 import { createOwnLines } from '../audit/own-lines.ts'
+import { createRowMonitor } from '../audit/row-monitor.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
 import type { Admit } from '../common/admit.ts'
@@ -126,7 +127,14 @@ export const openFoundation = async (
       { directory: journalDirectory(config), onBroken },
     )
     const { registry } = metrics
-    const upkeep = await createUpkeep({ mac, ingest, registry, clock: systemClock, log }, config, onBroken)
+    const rows = owner
+      ? { rows: createRowMonitor({ mac, logs: store.logs, clock: systemClock, log, registry }) }
+      : {}
+    const upkeep = await createUpkeep(
+      { mac, ingest, registry, clock: systemClock, log, ...rows },
+      config,
+      onBroken,
+    )
     const egress = await openEgress(config, {
       listenPort: options.listenPort ?? config.listen.port,
       trustBundle: options.trustBundle,

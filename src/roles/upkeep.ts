@@ -2,6 +2,7 @@ import { stat, statfs } from 'node:fs/promises'
 import { Gauge, type Registry } from 'prom-client'
 import type { Ingest } from '../audit/ingest.ts'
 import { createRetention, type Keep, type RetentionDeps } from '../audit/retention.ts'
+import type { RowMonitor } from '../audit/row-monitor.ts'
 import { listSegments } from '../audit/segments.ts'
 import type { Config } from '../config.ts'
 import { journalDirectory } from './replica.ts'
@@ -23,7 +24,7 @@ export interface Upkeep {
   /** Waits for the work at hand, and brings what was written until now into the store. */
   stop(): Promise<void>
   take(config: Config): Promise<void>
-  /** `degraded`: a journal is broken, or records wait for the store for longer than a minute. */
+  /** `degraded`: a journal or its rows are broken, or records wait for the store for longer than a minute. */
   health(): Promise<'ok' | 'degraded'>
   /** `degraded`, with a log line: the disk of the data directory is nearly full. When it is full, nothing is disclosed. */
   disk(): Promise<'ok' | 'degraded'>
@@ -84,11 +85,16 @@ const measure = (registry: Registry, config: Config, ingest: Ingest): void => {
 }
 
 export const createUpkeep = async (
-  deps: Omit<RetentionDeps, 'ingest'> & { readonly ingest: Ingest; readonly registry: Registry },
+  deps: Omit<RetentionDeps, 'ingest'> & {
+    readonly ingest: Ingest
+    readonly registry: Registry
+    /** Absent: another process verifies the rows. */
+    readonly rows?: RowMonitor
+  },
   config: Config,
   onBroken: () => void,
 ): Promise<Upkeep> => {
-  const { ingest, registry, log } = deps
+  const { ingest, registry, log, rows } = deps
   const keep = async (of: Config) => keepOf(of, await diskOf(of.dataDir))
   const directory = journalDirectory(config)
   const retention = createRetention(deps, { directory, keep: await keep(config), onBroken })
@@ -99,8 +105,10 @@ export const createUpkeep = async (
       measure(registry, config, ingest)
       ingest.start()
       retention.start()
+      rows?.start()
     },
     stop: async () => {
+      await rows?.stop()
       await retention.stop()
       await ingest.stop()
       await ingest.catchUp().catch((err: unknown) => {
@@ -119,6 +127,8 @@ export const createUpkeep = async (
     },
     take: async (next) => retention.take(await keep(next)),
     health: async () =>
-      ingest.faults + retention.faults > 0 || ingest.behind() > LATE_MS ? 'degraded' : 'ok',
+      ingest.faults + retention.faults + (rows?.broken ?? 0) > 0 || ingest.behind() > LATE_MS
+        ? 'degraded'
+        : 'ok',
   }
 }

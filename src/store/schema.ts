@@ -180,4 +180,5 @@ export interface LogsTable {
   journal: string
   journal_seq: number
   hash: string
+  token_seq: number | null
 }

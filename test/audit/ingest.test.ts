@@ -221,28 +221,6 @@ t.test(
   },
 )
 
-t.test(
-  'lines of before, whose records have names, are read, and a journal goes on behind them',
-  async (t) => {
-    const { directory, logs, ingest, ids } = await setUp(t)
-    const records = [record('id-1'), record('id-2', { token_seq: 7, actor_id: null }), record('id-3')]
-    let hash = mac('sidevault journal gateway-1')
-    const lines = records.map((each, index) => {
-      const body = `{"seq":${index + 1},"record":${JSON.stringify(each)}`
-      hash = mac(hash + body)
-      return `${body},"hash":"${hash}"}\n`
-    })
-    writeFileSync(join(directory, FILE), lines.join(''))
-    await writeJournal(directory, 2)
-    t.match(readFileSync(join(directory, FILE), 'utf8'), /^\{"seq":5,"record":\["tenant-1","card","id-5",/m)
-    t.equal(await ingest.catchUp(), 5)
-    t.same(await ids(), numbered(5))
-    t.match((await logs.find('tenant-1'))[1], { ...records[1], token_seq: undefined })
-    t.same(linesOf(directory)[1]?.record, records[1])
-    t.match(await verifyJournals({ mac, logs }, directory), { ok: true, journals: [{ records: 5 }] })
-  },
-)
-
 t.test('a record with U+0000 becomes a row, and the chain behind it goes on', async (t) => {
   const { directory, logs, log, ingest } = await setUp(t)
   const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })

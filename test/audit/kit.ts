@@ -125,5 +125,5 @@ export const openLogs = async (t: Test) => {
   const location = join(directory, '..', 'vault.db')
   const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
   t.teardown(() => store.close())
-  return { directory, logs: store.logs }
+  return { directory, location, logs: store.logs }
 }

@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import t from 'tap'
 import { directoryFor } from '../kit/directory.ts'
 import { startSidevault } from '../kit/sidevault.ts'
@@ -48,5 +49,23 @@ t.test('a service whose journal lost its last record says how to go on, and then
   t.match(await audit('verify'), {
     code: 0,
     text: /^loss {4}admin: accepted by record \d+ at .*Records from \d+ on are lost/m,
+  })
+
+  const db = new Database(join(dataDir, 'sidevault.db'))
+  t.match(await audit('verify', '--rows'), { code: 0, text: /^ok {6}admin: \d+ rows$/m })
+  const journal = "journal = 'admin'"
+  const head = db
+    .prepare(`select journal_seq, hash from logs where ${journal} and journal_seq = 1`)
+    .get() as {
+    hash: string
+  }
+  t.match(await audit('verify', '--head', `admin:1:${head.hash}`), { code: 0 })
+  t.match(await audit('verify', '--head', 'admin:1'), { code: 1, text: /<journal>:<seq>:<hash>/ })
+  db.exec(`update logs set actor_id = 'somebody else' where ${journal} and journal_seq = 2`)
+  db.close()
+  t.match(await audit('verify'), { code: 0 }, 'the files are as they were')
+  t.match(await audit('verify', '--rows'), {
+    code: 1,
+    text: /^BROKEN {2}admin: row 2: .*not what was recorded/m,
   })
 })

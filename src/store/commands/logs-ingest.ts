@@ -38,7 +38,10 @@ export const ingestLogs = async (
     fresh.push(...some)
   }
   const counts = createLogCounts(session)
-  await session.runAll(insertLog, fresh)
+  await session.runAll(
+    insertLog,
+    fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null })),
+  )
   for (const row of fresh) counts.add(row)
   for (const [journal, records] of journals) {
     const { journal_seq: seq, hash } = records.reduce((last, row) =>

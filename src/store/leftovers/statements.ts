@@ -83,14 +83,6 @@ const tokensOf = statement<OfTenant>(({ builder }, slot) =>
     ),
 )
 
-const logsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder
-    .deleteFrom('logs')
-    .where('seq', 'in', (eb) =>
-      eb.selectFrom('logs').where('tenant_id', '=', slot('tenant_id')).limit(slot('limit')).select('seq'),
-    ),
-)
-
 const logCountsOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('log_counts').where('tenant_id', '=', slot('tenant_id')),
 )
@@ -127,10 +119,12 @@ const answersOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('idempotent_answers').where('tenant_id', '=', slot('tenant_id')),
 )
 
-/** What is removed of a deleted tenant besides its records and keys, which went at once. */
+/**
+ * What is removed of a deleted tenant besides its records and keys, which went at once. Its logs stay: they are the
+ * evidence of what was disclosed, and of the deletion, and the chain is verified over the rows of all tenants.
+ */
 export const OF_TENANT = [
   tokensOf,
-  logsOf,
   logCountsOf,
   tokenCountsOf,
   tokenTimesOf,

@@ -1,8 +1,19 @@
 import type { Session } from '../session.ts'
-import type { LogStore } from '../types.ts'
+import type { LogRow, LogStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { countLogs, listLogs } from './list.ts'
-import { journalNames, logsOfEntity, logsOfTenant, positionOf } from './statements.ts'
+import {
+  journalNames,
+  logsOfEntity,
+  logsOfTenant,
+  nextRowJournal,
+  positionOf,
+  rowsOfJournal,
+  type StoredLog,
+} from './statements.ts'
+
+const toLogRow = ({ token_seq, ...row }: StoredLog): LogRow =>
+  token_seq === null ? row : { ...row, token_seq }
 
 export const createLogStore = ({
   session,
@@ -15,10 +26,21 @@ export const createLogStore = ({
     rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
   position: (journal) => session.get(positionOf, { journal }),
   journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
+  rows: async (journal, after, limit) =>
+    (await session.all(rowsOfJournal, { journal, after, limit })).map(toLogRow),
+  rowJournals: async () => {
+    const names: string[] = []
+    for (;;) {
+      const found = await session.get(nextRowJournal, { after: names.at(-1) ?? '' })
+      if (typeof found?.journal !== 'string') return names
+      names.push(found.journal)
+    }
+  },
   list: (query) => listLogs(session, query),
   count: (filter) => countLogs(session, filter),
-  find: (tenantId, entityId) =>
-    entityId === undefined
-      ? session.all(logsOfTenant, { tenant_id: tenantId })
-      : session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId }),
+  find: async (tenantId, entityId) =>
+    (entityId === undefined
+      ? await session.all(logsOfTenant, { tenant_id: tenantId })
+      : await session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId })
+    ).map(toLogRow),
 })

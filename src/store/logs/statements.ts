@@ -15,9 +15,13 @@ const LOG_COLUMNS = [
   'journal',
   'journal_seq',
   'hash',
+  'token_seq',
 ] as const satisfies readonly (keyof LogRow)[]
 
-export const insertLog = statement<LogRow>(({ builder, rows }, slot) =>
+/** A row without its own number. */
+export type StoredLog = Omit<Schema['logs'], 'seq'>
+
+export const insertLog = statement<StoredLog>(({ builder, rows }, slot) =>
   builder
     .insertInto('logs')
     .columns(LOG_COLUMNS)
@@ -35,6 +39,7 @@ export const insertLog = statement<LogRow>(({ builder, rows }, slot) =>
         journal: 'text',
         journal_seq: 'bigint',
         hash: 'text',
+        token_seq: 'bigint',
       }),
     ),
 )
@@ -70,19 +75,40 @@ export const positionOf = openStatement<{ journal: string }, { seq: number; hash
     builder.selectFrom('journal_positions').where('journal', '=', slot('journal')).select(['seq', 'hash']),
 )
 
+export const rowsOfJournal = serviceStatement<{ journal: string; after: number; limit: number }, StoredLog>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('logs')
+      .where('journal', '=', slot('journal'))
+      .where('journal_seq', '>', slot('after'))
+      .orderBy('journal_seq')
+      .limit(slot('limit'))
+      .select(LOG_COLUMNS),
+)
+
+/** The first name behind another: for a look-up each, where `distinct` would walk all rows. */
+export const nextRowJournal = serviceStatement<{ after: string }, { journal: string | null }>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('logs')
+      .where('journal', '>', slot('after'))
+      .select(({ fn }) => fn.min('journal').as('journal')),
+)
+
 export const journalNames = openStatement<object, { journal: string }>(({ builder }) =>
   builder.selectFrom('journal_positions').select('journal'),
 )
 
-export const logsOfTenant = statement<{ tenant_id: string }, LogRow>(({ builder }, slot) =>
+export const logsOfTenant = statement<{ tenant_id: string }, StoredLog>(({ builder }, slot) =>
   builder.selectFrom('logs').where('tenant_id', '=', slot('tenant_id')).orderBy('seq').select(LOG_COLUMNS),
 )
 
-export const logsOfEntity = statement<{ tenant_id: string; entity_id: string }, LogRow>(({ builder }, slot) =>
-  builder
-    .selectFrom('logs')
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('entity_id', '=', slot('entity_id'))
-    .orderBy('seq')
-    .select(LOG_COLUMNS),
+export const logsOfEntity = statement<{ tenant_id: string; entity_id: string }, StoredLog>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('logs')
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('entity_id', '=', slot('entity_id'))
+      .orderBy('seq')
+      .select(LOG_COLUMNS),
 )

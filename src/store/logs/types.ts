@@ -13,7 +13,7 @@ export interface LogRow {
   readonly journal: string
   readonly journal_seq: number
   readonly hash: string
-  /** `seq` of the token that was created, read or used: what monthly activity counts. Written only, never answered. */
+  /** `seq` of the token that was created, read or used: what monthly activity counts. No list shows it. */
   readonly token_seq?: number
 }
 
@@ -50,6 +50,10 @@ export interface LogStore {
   ingest(rows: readonly LogRow[]): Promise<Forked | undefined>
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
+  /** Rows of one journal with a number above `after`, in the order of their numbers, at most `limit`. Of all tenants. */
+  rows(journal: string, after: number, limit: number): Promise<readonly LogRow[]>
+  /** Names of the journals that have rows. */
+  rowJournals(): Promise<readonly string[]>
   /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
   journals(): Promise<readonly string[]>
   /** Newest first: by `created_at`, then `seq`. */

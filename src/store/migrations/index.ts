@@ -5,6 +5,7 @@ import { logsOfEntity } from './0004-logs-of-entity.ts'
 import { totals } from './0005-totals.ts'
 import { answersRunning } from './0006-answers-running.ts'
 import { bitmaps } from './0007-bitmaps.ts'
+import { logsToken } from './0008-logs-token.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
@@ -16,6 +17,7 @@ export const migrations: readonly Migration[] = [
   totals,
   answersRunning,
   bitmaps,
+  logsToken,
 ]
 
 /** The version of the schema that this program reads and writes. */

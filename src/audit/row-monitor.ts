@@ -1,0 +1,91 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { Gauge, type Registry } from 'prom-client'
+import type { Clock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import { type RowsDeps, verifyRows } from './verify-rows.ts'
+
+const HOUR_MS = 3_600_000
+const DAY_MS = 24 * HOUR_MS
+/** After a start, when others have less to do. */
+const FIRST_MS = 5 * 60_000
+/** Between two batches: the verification takes a quarter of the process' time at most. */
+const PAUSE_MS = 10
+
+/** Verifies the rows of the audit records once a day, and prints the head of each chain to the log once an hour. */
+export interface RowMonitor {
+  /** Both run until stopped. Keeps no process alive. */
+  start(): void
+  stop(): Promise<void>
+  /** Verifies all rows now; logs each journal that does not verify. */
+  verify(): Promise<void>
+  /** One log line for each journal: a copy outside, by which `audit verify --rows --head` finds a cut. */
+  printHeads(): Promise<void>
+  /** Journals whose rows did not verify in the last run. */
+  readonly broken: number
+}
+
+export const createRowMonitor = ({
+  mac,
+  logs,
+  clock,
+  log,
+  registry,
+}: RowsDeps & { readonly clock: Clock; readonly log: Log; readonly registry: Registry }): RowMonitor => {
+  let broken = 0
+  const stopping = new AbortController()
+  const { signal } = stopping
+  const verified = new Gauge({
+    name: 'sidevault_audit_rows_verified_timestamp_seconds',
+    help: 'When the rows of the audit records were last verified.',
+    registers: [registry],
+  })
+  const failed = new Gauge({
+    name: 'sidevault_audit_rows_broken_journals',
+    help: 'Journals whose rows did not verify in the last run.',
+    registers: [registry],
+  })
+
+  const verify = async (): Promise<void> => {
+    const reports = await verifyRows({ mac, logs }, { pauseMs: PAUSE_MS, signal })
+    const issues = reports.filter(({ issue }) => issue !== undefined)
+    for (const { name, issue } of issues)
+      log.error(
+        { journal: name, ...issue },
+        'rows of audit records do not verify: run "sidevault audit verify --rows"',
+      )
+    broken = issues.length
+    failed.set(broken)
+    verified.set(clock.now() / 1000)
+  }
+
+  const printHeads = async (): Promise<void> => {
+    for (const journal of await logs.journals()) {
+      const position = await logs.position(journal)
+      if (position !== undefined) log.info({ journal, ...position }, 'head of the audit chain')
+    }
+  }
+
+  const repeat = async (firstMs: number, everyMs: number, work: () => Promise<void>): Promise<void> => {
+    const wait = (ms: number) => delay(ms, true, { ref: false, signal }).catch(() => false)
+    for (let going = await wait(firstMs); going; going = await wait(everyMs))
+      await work().catch((err: unknown) => {
+        if (!signal.aborted) log.error({ err }, 'rows of audit records could not be read; trying again')
+      })
+  }
+
+  let running: Promise<unknown> | undefined
+  return {
+    start: () => {
+      running ??= Promise.all([repeat(FIRST_MS, DAY_MS, verify), repeat(HOUR_MS, HOUR_MS, printHeads)])
+    },
+    stop: async () => {
+      stopping.abort()
+      await running
+    },
+    verify,
+    printHeads,
+    get broken() {
+      return broken
+    },
+  }
+}
