@@ -55,8 +55,8 @@ export const getToken = async (parts: Parts, id: string, context: UseContext): P
 /** `Vault.delete`. */
 export const deleteToken = async (parts: Parts, id: string, context: UseContext): Promise<void> => {
   const { row } = await findToken(parts, id, 'token:delete', 'delete', context)
-  await parts.journal.health()
   const now = timeOf(parts, context)
-  if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw notFound(id)
+  // Before the row goes: afterwards nothing else would tell of it. Other changes leave their actor and time in the row.
   await parts.journal.append([doneRecord(parts, row, 'delete', context, now)])
+  if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw notFound(id)
 }
