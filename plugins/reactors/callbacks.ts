@@ -40,7 +40,12 @@ export const createCallbacks = (
   const callbacks = () => kernel.records(Callbacks)
   const running = new Set<Promise<void>>()
 
-  const post = async ({ reactor_id, url }: CallbackRecord, key: string, result: Json): Promise<boolean> => {
+  const post = async (
+    tenantId: string,
+    { reactor_id, url }: CallbackRecord,
+    key: string,
+    result: Json,
+  ): Promise<boolean> => {
     const text = JSON.stringify(result)
     const seconds = Math.floor(kernel.clock.now() / 1000)
     try {
@@ -54,6 +59,7 @@ export const createCallbacks = (
             ['sidevault-signature', `t=${seconds},v1=${signature(key, seconds, text)}`],
           ],
           body: text,
+          tenantId,
         },
         AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
       )
@@ -82,7 +88,7 @@ export const createCallbacks = (
     const reactor = await kernel.records(Reactors).get(tenantId, record.reactor_id)
     const result = await body({ tenantId, id })
     const over = reactor === undefined || result === undefined
-    if (over || (await post(record, reactor.callback_key, result)) || attempts >= delays.length) {
+    if (over || (await post(tenantId, record, reactor.callback_key, result)) || attempts >= delays.length) {
       await callbacks().delete(tenantId, id)
       return undefined
     }

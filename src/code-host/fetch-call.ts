@@ -4,7 +4,8 @@ import type { OutboundAnswer, OutboundRequest } from '../sdk/index.ts'
 
 /**
  * `fetch` as it crosses the border: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`,
- * of which redirects are followed for `redirect: "follow"` only. Answered with
+ * of which redirects are followed for `redirect: "follow"` only, and take a body to another origin for
+ * `"follow-with-body"`. Answered with
  * `{ url, status, statusText, redirected, headers: [name, value][], base64 }`.
  */
 const wrong = (detail: string) => new AppError('invalid', `fetch was not called with a request: ${detail}.`)
@@ -31,7 +32,8 @@ export const requestOf = (input: Json): OutboundRequest => {
     method,
     headers,
     ...(body === undefined ? {} : { body }),
-    follow: redirect === 'follow',
+    follow: redirect === 'follow' || redirect === 'follow-with-body',
+    bodyToAnyOrigin: redirect === 'follow-with-body',
   }
 }
 

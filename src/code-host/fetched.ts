@@ -1,24 +1,24 @@
 /**
- * What answers to code weigh: each is held here, in the process that serves everybody, until its invocation is over. Counted
- * as it arrives, so that many large answers at once are broken off and not gathered.
+ * What responses to code weigh: each is held here, in the process that serves everybody, until its invocation is over. Counted
+ * as it arrives, so that many large responses at once are broken off and not gathered.
  */
 import { AppError } from '../common/errors.ts'
+import { createShares, type Share } from '../common/shares.ts'
 
 const MIB = 1024 * 1024
 
-/** Bytes of answers that one invocation may fetch, those of a tenant at the same time, and all of them. */
+/** Bytes of responses that one invocation may fetch, and those of all at the same time, which tenants share. */
 export interface FetchedLimits {
   readonly invocation: number
-  readonly tenant: number
   readonly all: number
 }
 
-const LIMITS: FetchedLimits = { invocation: 16 * MIB, tenant: 32 * MIB, all: 96 * MIB }
+const LIMITS: FetchedLimits = { invocation: 16 * MIB, all: 96 * MIB }
 
 export interface Fetched {
   /**
-   * Counts more bytes of an answer until `signal` aborts, which ends the invocation. Throws `too_large` beyond the
-   * invocation's bound, `overloaded` beyond the others.
+   * Counts more bytes of a response until `signal` aborts, which ends the invocation. Throws `too_large` beyond the
+   * invocation's bound, and as `Shares.take` does.
    */
   take(tenantId: string, signal: AbortSignal, bytes: number): void
   /** All that is counted at the moment. */
@@ -26,38 +26,26 @@ export interface Fetched {
 }
 
 export const createFetched = (limits: FetchedLimits = LIMITS): Fetched => {
-  const invocations = new WeakMap<AbortSignal, number>()
-  const tenants = new Map<string, number>()
-  let held = 0
-
-  const release = (tenantId: string, signal: AbortSignal) => {
-    const bytes = invocations.get(signal) ?? 0
-    const left = (tenants.get(tenantId) ?? 0) - bytes
-    if (left > 0) tenants.set(tenantId, left)
-    else tenants.delete(tenantId)
-    held -= bytes
-  }
+  const invocations = new WeakMap<AbortSignal, { readonly share: Share; readonly bytes: number }>()
+  const shares = createShares(limits.all, 'Code of this tenant fetches as much as it can. Retry later.')
 
   return {
-    take(tenantId, signal, bytes) {
+    take(tenantId, signal, more) {
       signal.throwIfAborted()
       const own = invocations.get(signal)
-      if ((own ?? 0) + bytes > limits.invocation)
+      const bytes = (own?.bytes ?? 0) + more
+      if (bytes > limits.invocation)
         throw new AppError(
           'too_large',
           `One invocation may fetch ${limits.invocation / MIB} MiB of answers. Ask for less, or in several calls.`,
         )
-      if ((tenants.get(tenantId) ?? 0) + bytes > limits.tenant || held + bytes > limits.all)
-        throw new AppError('overloaded', 'Code fetches as much as it can at the moment. Try again later.', {
-          retryAfter: 1,
-        })
-      if (own === undefined) signal.addEventListener('abort', () => release(tenantId, signal), { once: true })
-      invocations.set(signal, (own ?? 0) + bytes)
-      tenants.set(tenantId, (tenants.get(tenantId) ?? 0) + bytes)
-      held += bytes
+      const share = own?.share ?? shares.take(bytes, tenantId)
+      if (own === undefined) signal.addEventListener('abort', () => share.release(), { once: true })
+      else share.resize(bytes)
+      invocations.set(signal, { share, bytes })
     },
     get held() {
-      return held
+      return shares.held
     },
   }
 }

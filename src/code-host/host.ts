@@ -84,7 +84,7 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
         if (method !== 'fetch') return call(method, input, signal)
         request()
         const onBytes = (bytes: number) => fetched.take(tenantId, signal, bytes)
-        return answerOf(await fetch({ ...requestOf(input), onBytes }, signal))
+        return answerOf(await fetch({ ...requestOf(input), tenantId, onBytes }, signal))
       },
     }
   }

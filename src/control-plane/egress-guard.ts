@@ -21,52 +21,62 @@ const NOT_PUBLIC: readonly Cidr[] = [
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  '::/96',
-  '::ffff:0:0/96',
-  '64:ff9b::/96',
-  '64:ff9b:1::/48',
-  '100::/64',
+  // Global unicast is 2000::/3 (RFC 4291); the rest holds what embeds IPv4 (mapped, SIIT, NAT64), ULAs and link-local.
+  '::/3',
+  '4000::/2',
+  '8000::/1',
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
   '3fff::/20',
-  '5f00::/16',
-  'fc00::/7',
-  'fe80::/10',
-  'fec0::/10',
-  'ff00::/8',
 ].map(parseCidr)
 
 /** Cloud metadata and instance credential addresses. */
 const METADATA = [
-  '100.100.100.200/32',
-  '168.63.129.16/32',
-  '169.254.169.254/32',
-  '169.254.169.253/32',
+  '100.80.80.80/32', // UCloud
+  '100.96.0.96/32', // Volcengine
+  '100.100.100.200/32', // Alibaba
+  '168.63.129.16/32', // Azure
+  '169.254.0.23/32', // Tencent
+  '169.254.42.42/32', // Scaleway
+  '169.254.169.250/32', // Rancher
+  '169.254.169.254/32', // AWS, Google, Azure, Oracle, DigitalOcean and others
+  '169.254.169.255/32', // Akamai
+  '169.254.169.253/32', // AWS: names, time, containers, pods
   '169.254.169.123/32',
   '169.254.170.2/32',
   '169.254.170.23/32',
-  '192.0.0.192/32',
-  'fd00:ec2::254/128',
-  'fd00:ec2::23/128',
+  '192.0.0.192/32', // Oracle
+  'fd00:42::42/128', // Scaleway
+  'fd00:a9fe:a9fe::1/128', // Akamai
+  'fd00:c1::a9fe:a9fe/128', // Oracle
+  'fd00:ec2::23/128', // AWS
+  'fd00:ec2::123/128',
   'fd00:ec2::253/128',
-  'fd20:ce::254/128',
-  'fe80::a9fe:a9fe/128',
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128', // Google
+  'fe80::a9fe:a9fe/128', // OpenStack
 ]
 
 /** "No address": who dials it reaches this machine, by whatever listens there. */
 const UNSPECIFIED = ['0.0.0.0/32', '::/128']
 
-/** IPv6 networks whose last 32 bits are an IPv4 address: mapped ones, and those behind a NAT64 (RFC 6052). */
-const EMBEDDING = ['::ffff:', '64:ff9b::']
+/** IPv6 networks whose last 32 bits are an IPv4 address: compatible, mapped, SIIT, and behind a NAT64 (RFC 6052). */
+const EMBEDDING = ['::', '::ffff:', '::ffff:0:', '64:ff9b::']
+
+/** The 6to4 network of an IPv4 address (RFC 3056). */
+const sixToFour = (address: string): string => {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
+  return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/48`
+}
 
 /** Denied whatever the operator allows, an IPv4 address also by its IPv6 forms. */
 const NEVER: readonly Cidr[] = [...METADATA, ...UNSPECIFIED]
-  .flatMap((block) =>
-    block.includes(':')
-      ? [block]
-      : [block, ...EMBEDDING.map((network) => network + block.replace('/32', '/128'))],
-  )
+  .flatMap((block) => {
+    if (block.includes(':')) return [block]
+    const address = block.replace('/32', '')
+    return [block, ...EMBEDDING.map((network) => `${network}${address}/128`), sixToFour(address)]
+  })
   .map(parseCidr)
 
 /** The blocks that destinations may not have, given what the operator allows. Metadata and unspecified addresses stay in it. */

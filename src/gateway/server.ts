@@ -56,15 +56,8 @@ const MIB = 1024 * 1024
 /** Of bodies worked on at once. */
 const RUNNING_BYTES = 256 * MIB
 
-/** Transforms that run or wait to: they may sleep for seconds, so no tenant and no proxy gets all of the room. */
-const CODE_ROOM: AdmissionLimits = {
-  running: 1_024,
-  bytes: 128 * MIB,
-  owners: [
-    { running: 640, bytes: 80 * MIB },
-    { running: 448, bytes: 56 * MIB },
-  ],
-}
+/** Transforms that run or wait to: they may sleep for seconds, so tenants, and proxies of a tenant, share the room. */
+const CODE_ROOM: AdmissionLimits = { running: 1_536, bytes: 128 * MIB }
 
 /** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
 const CALLS = 10_000
@@ -78,11 +71,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     bytes: RUNNING_BYTES,
   })
   const codeRoom = createAdmission(CODE_ROOM)
-  const uploads = createAdmission({
-    running: upload.running,
-    bytes: 0,
-    owners: [{ running: upload.ofTenant, bytes: 0 }],
-  })
+  const uploads = createAdmission({ running: upload.running, bytes: 0 })
   const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
     createExchanges(
       { ...deps, admission, codeRoom, uploads },

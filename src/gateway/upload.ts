@@ -17,10 +17,8 @@ export interface UploadLimits {
   readonly expressions: number
   /** Bytes that one of them becomes. */
   readonly printed: number
-  /** Bodies on their way at once. */
+  /** Bodies on their way at once, which tenants share. */
   readonly running: number
-  /** Of one tenant. */
-  readonly ofTenant: number
   /** Milliseconds from a body's first to its last. */
   readonly ms: number
 }
@@ -30,7 +28,6 @@ export const UPLOAD_LIMITS: UploadLimits = {
   expressions: 10_000_000,
   printed: 4 * 1024 ** 2,
   running: 32,
-  ofTenant: 8,
   ms: 900_000,
 }
 

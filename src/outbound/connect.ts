@@ -25,27 +25,25 @@ const answering =
  * Connects to addresses that were checked, and to no others (DESIGN §7.5): a name is looked up once, what may not be
  * dialed is dropped from the answer, and the socket is given the rest. TLS ≥ 1.2, certificate and name verified.
  */
-export const createConnect = (
-  addresses: Addresses,
-  { trust, timeoutMs }: ConnectOptions,
-): buildConnector.connector => {
+export const createConnect = ({
+  trust,
+  timeoutMs,
+}: ConnectOptions): ((addresses: Addresses) => buildConnector.connector) => {
   const secureContext = createSecureContext({ ca: trust, minVersion: 'TLSv1.2' })
 
-  const connectorFor = async (hostname: string, port: number): Promise<buildConnector.connector> => {
-    const allowed = await addresses(hostname, port)
-    return buildConnector({
+  const connectorTo = (addresses: readonly LookupAddress[]): buildConnector.connector =>
+    buildConnector({
       secureContext,
-      lookup: answering(allowed),
+      lookup: answering(addresses),
       timeout: timeoutMs,
       allowH2: false,
       rejectUnauthorized: true,
     })
-  }
 
-  return (target, callback) => {
+  return (addresses) => (target, callback) => {
     const port = Number(target.port) || (target.protocol === 'https:' ? 443 : 80)
-    connectorFor(target.hostname, port).then(
-      (connect) => connect(target, callback),
+    addresses(target.hostname, port).then(
+      (allowed) => connectorTo(allowed)(target, callback),
       (thrown: unknown) => callback(AppError.from(thrown), null),
     )
   }

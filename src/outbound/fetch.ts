@@ -1,4 +1,4 @@
-import { Agent, type Dispatcher } from 'undici'
+import type { Agent, Dispatcher } from 'undici'
 import { AppError } from '../common/errors.ts'
 import type { OwnListener } from '../control-plane/egress-guard.ts'
 import { parseCidr } from '../control-plane/ranges.ts'
@@ -6,7 +6,8 @@ import { codingsOf, decode } from '../gateway/body/decode.ts'
 import { parseDestination } from '../gateway/destination.ts'
 import type { Kernel, OutboundAnswer, OutboundRequest } from '../sdk/index.ts'
 import { createAddresses } from './addresses.ts'
-import { createConnect } from './connect.ts'
+import { createAgents } from './agents.ts'
+import { type Hop, isRedirect, redirected } from './redirect.ts'
 import { createResolve } from './resolve.ts'
 
 export interface OutboundOptions {
@@ -28,21 +29,15 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-const CONNECT_MS = 10_000
 const MOST_REDIRECTS = 5
 /** Bytes of a body, sent or received, decoded or not. */
 const BODY_BYTES = 5 * 1024 * 1024
-const HEADER_BYTES = 64 * 1024
 const URL_LENGTH = 8_192
-const CONNECTIONS = 32
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-const REDIRECTS = [301, 302, 303, 307, 308]
 /** What the connection decides, and what would let a caller speak for it. */
 const FRAMING =
   /^(connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
-/** Not sent on to another origin. */
-const CREDENTIALS = /^(authorization|cookie|.*-api-key)$/i
 
 const invalidRequest = (detail: string) => new AppError('invalid', `The request cannot be sent: ${detail}.`)
 
@@ -65,27 +60,6 @@ const failure = (thrown: unknown, signal: AbortSignal): AppError => {
     'destination_unreachable',
     `The destination could not be reached${/^[A-Z_]{3,50}$/.test(code) ? ` (${code})` : ''}. Check the URL, its certificate and its state.`,
   )
-}
-
-interface Hop {
-  readonly url: URL
-  readonly method: string
-  readonly headers: readonly (readonly [string, string])[]
-  readonly body: string | Uint8Array | undefined
-}
-
-/** The request that follows a redirect (fetch standard, "HTTP-redirect fetch"). */
-const redirected = (hop: Hop, status: number, url: URL): Hop => {
-  const toGet = status === 303 ? hop.method !== 'HEAD' : status < 303 && hop.method === 'POST'
-  const headers =
-    url.origin === hop.url.origin ? hop.headers : hop.headers.filter(([name]) => !CREDENTIALS.test(name))
-  if (!toGet) return { ...hop, url, headers }
-  return {
-    url,
-    method: 'GET',
-    headers: headers.filter(([name]) => !/^content-/i.test(name)),
-    body: undefined,
-  }
 }
 
 type OnBytes = (bytes: number) => void
@@ -113,25 +87,12 @@ const headerPairs = (headers: Dispatcher.ResponseData['headers']): (readonly [st
  * Requests of code and of the service itself, under the rules of the proxy's egress (completions §7): scheme, name and
  * port are checked before, addresses when they are dialed, each redirect like a first address. Errors: `invalid`,
  * `bad_destination`, `destination_forbidden`, `destination_unreachable`, `destination_timeout`, `too_large`,
- * `unavailable` when `signal` ends it.
+ * `unavailable` when `signal` ends it, `rate_limited` beyond the tenant's share of requests.
  */
 export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOptions): Outbound => {
   const policy = { allow: egress.allow.map(parseCidr), ports: egress.ports, http: egress.http }
-  const connect = createConnect(
-    createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
-    {
-      trust,
-      timeoutMs: CONNECT_MS,
-    },
-  )
-  const agent = new Agent({
-    connect,
-    connections: CONNECTIONS,
-    pipelining: 1,
-    headersTimeout: timeoutMs,
-    bodyTimeout: timeoutMs,
-    maxHeaderSize: HEADER_BYTES,
-  })
+  const addresses = createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own })
+  const agents = createAgents(addresses, { trust, timeoutMs })
 
   const urlOf = (text: string, base?: string): URL => {
     if (text.length > URL_LENGTH) throw new AppError('bad_destination', 'The URL is too long.')
@@ -143,7 +104,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     return url
   }
 
-  const send = async ({ url, method, headers, body }: Hop, signal: AbortSignal) => {
+  const send = async (agent: Agent, { url, method, headers, body }: Hop, signal: AbortSignal) => {
     const sent = headers.filter(([name]) => !FRAMING.test(name))
     const has = (wanted: string) => sent.some(([name]) => name.toLowerCase() === wanted)
     const defaults = [
@@ -185,27 +146,27 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   }
 
   const follow = async (
+    agent: Agent,
     first: Hop,
-    mayFollow: boolean,
+    { follow: mayFollow = false, bodyToAnyOrigin = false, onBytes = () => {} }: OutboundRequest,
     signal: AbortSignal,
-    onBytes: OnBytes,
   ): Promise<OutboundAnswer> => {
     let hop = first
     for (let hops = 0; ; hops++) {
-      const response = await send(hop, signal)
+      const response = await send(agent, hop, signal)
       const { location } = response.headers
-      if (!mayFollow || !REDIRECTS.includes(response.statusCode) || typeof location !== 'string')
+      if (!mayFollow || !isRedirect(response.statusCode) || typeof location !== 'string')
         return answer(hop, response, hops, onBytes)
       await response.body.dump({ limit: 64 * 1024, signal })
       if (hops === MOST_REDIRECTS)
         throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
-      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href))
+      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href), bodyToAnyOrigin)
     }
   }
 
   return {
     fetch: async (request: OutboundRequest, signal) => {
-      const { method = 'GET', headers = [], body, onBytes = () => {} } = request
+      const { method = 'GET', headers = [], body, tenantId = '' } = request
       const verb = method.toUpperCase()
       if (!METHODS.includes(verb)) throw invalidRequest(`its method is none of ${METHODS.join(', ')}`)
       if (body !== undefined && Buffer.byteLength(body) > BODY_BYTES) throw tooLarge()
@@ -213,11 +174,11 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
         throw invalidRequest(`a ${verb} has no body`)
       try {
         const hop = { url: urlOf(request.url), method: verb, headers, body }
-        return await follow(hop, request.follow ?? false, signal, onBytes)
+        return await agents.use(tenantId, (agent) => follow(agent, hop, request, signal))
       } catch (thrown) {
         throw failure(thrown, signal)
       }
     },
-    close: () => agent.destroy(),
+    close: () => agents.close(),
   }
 }

@@ -1,13 +1,14 @@
 import type { LookupAddress } from 'node:dns'
-import { lookup, Resolver } from 'node:dns/promises'
+import { Resolver } from 'node:dns/promises'
+import { readFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
 import { AppError } from '../common/errors.ts'
 
-/** Every address of a name; of an address, itself. Fails with `destination_unreachable`. */
-export type Resolve = (host: string) => Promise<readonly LookupAddress[]>
+/** Every address of a name; of an address, itself. Fails with `destination_unreachable`, also after four seconds. */
+export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly LookupAddress[]>
 
-const TIMEOUT = 3_000
-const TRIES = 2
+const TIMEOUT_MS = 4_000
+const HOSTS_FILE = '/etc/hosts'
 
 const unreachable = (cause?: unknown) =>
   new AppError('destination_unreachable', "The destination's name was not found. Check the URL.", { cause })
@@ -15,32 +16,54 @@ const unreachable = (cause?: unknown) =>
 const unknownName = (thrown: unknown): boolean =>
   thrown instanceof Error && 'code' in thrown && /^(ENOTFOUND|ENODATA|ENODOMAIN)$/.test(String(thrown.code))
 
-/** By the name servers given, else as this machine resolves names. */
+const withFamily = (addresses: readonly string[]): LookupAddress[] =>
+  addresses.map((address) => ({ address, family: isIP(address) }))
+
+/** What a hosts file says of a name (hosts(5)). */
+export const addressesIn = (hosts: string, name: string): readonly LookupAddress[] =>
+  withFamily(
+    hosts.split('\n').flatMap((line) => {
+      const [address = '', ...names] = line.replace(/#.*/, '').trim().split(/\s+/)
+      const isOf = isIP(address) !== 0 && names.some((each) => each.toLowerCase() === name.toLowerCase())
+      return isOf ? [address] : []
+    }),
+  )
+
+/**
+ * By the name servers given, else by the hosts file and the servers of this machine. Never by `getaddrinfo`, which shares
+ * four threads among all callers and cannot be cancelled. As in Envoy, search domains do not count.
+ */
 export const createResolve = (
   servers: readonly { readonly address: string; readonly port: number }[],
 ): Resolve => {
-  const resolver = new Resolver({ timeout: TIMEOUT, tries: TRIES })
-  if (servers.length > 0)
-    resolver.setServers(
-      servers.map(({ address, port }) => (isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`)),
-    )
-
-  const ask = async (host: string): Promise<readonly LookupAddress[]> => {
-    if (servers.length === 0) return lookup(host, { all: true })
-    const [four, six] = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
-    const addresses = [
-      ...(four.status === 'fulfilled' ? four.value.map((address) => ({ address, family: 4 })) : []),
-      ...(six.status === 'fulfilled' ? six.value.map((address) => ({ address, family: 6 })) : []),
-    ]
-    if (addresses.length === 0 && four.status === 'rejected') throw four.reason
-    return addresses
+  const ask = async (host: string, signal: AbortSignal): Promise<readonly LookupAddress[]> => {
+    if (servers.length === 0) {
+      const known = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), host)
+      if (known.length > 0) return known
+    }
+    // Cancelling is for all questions of a resolver: each name has one of its own.
+    const resolver = new Resolver({ timeout: TIMEOUT_MS / 2, tries: 2 })
+    if (servers.length > 0)
+      resolver.setServers(
+        servers.map(({ address, port }) => (isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`)),
+      )
+    const cancel = () => resolver.cancel()
+    signal.addEventListener('abort', cancel, { once: true })
+    const asked = Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)])
+    if (signal.aborted) cancel()
+    const [four, six] = await asked
+    signal.removeEventListener('abort', cancel)
+    const found = [four, six].flatMap((each) => (each.status === 'fulfilled' ? each.value : []))
+    if (found.length === 0 && four.status === 'rejected') throw four.reason
+    return withFamily(found)
   }
 
-  return async (host) => {
+  return async (host, signal) => {
     const family = isIP(host)
     if (family !== 0) return [{ address: host, family }]
+    const deadline = AbortSignal.timeout(TIMEOUT_MS)
     try {
-      const addresses = await ask(host)
+      const addresses = await ask(host, signal === undefined ? deadline : AbortSignal.any([signal, deadline]))
       if (addresses.length > 0) return addresses
     } catch (thrown) {
       throw unknownName(thrown) ? unreachable() : unreachable(thrown)

@@ -13,6 +13,10 @@ const METADATA = [
   '168.63.129.16',
   '192.0.0.192',
   '169.254.170.2',
+  '169.254.0.23',
+  '169.254.42.42',
+  'fd00:42::42',
+  'fd00:c1::a9fe:a9fe',
 ]
 const PRIVATE = [
   '0.0.0.0',
@@ -37,6 +41,14 @@ const PRIVATE = [
   'fe80::1',
   'fec0::1',
   'ff02::1',
+  '::ffff:0:127.0.0.1',
+  '::ffff:0:8.8.8.8',
+  '64:ff9b:1::a00:1',
+  '1000::1',
+  '4000::1',
+  '5f00::1',
+  '8000::1',
+  'e000::1',
 ]
 const PUBLIC = [
   '1.1.1.1',
@@ -49,7 +61,10 @@ const PUBLIC = [
   '192.167.0.1',
   '223.255.255.255',
   '2606:4700::1111',
+  '2000::1',
+  '2001:4860:4860::8888',
   '2a00::1',
+  '3ffe:ffff::1',
 ]
 
 t.test('by default everything but public unicast is denied', (t) => {
@@ -69,7 +84,8 @@ t.test('an allowed block opens itself and nothing around it', (t) => {
 })
 
 t.test('metadata addresses are denied whatever is allowed', (t) => {
-  for (const allowed of [['0.0.0.0/0', '::/0'], METADATA, ['169.254.0.0/16', 'fc00::/7', '100.64.0.0/10']])
+  const ranges = ['169.254.0.0/16', 'fc00::/7', '100.64.0.0/10', '168.63.129.0/24', '192.0.0.0/24']
+  for (const allowed of [['0.0.0.0/0', '::/0'], METADATA, ranges])
     for (const address of METADATA) t.ok(holds(deniedRanges(allowed), address), address)
   t.end()
 })
@@ -82,10 +98,18 @@ t.test('so is the unspecified address, by which a machine reaches itself', (t) =
 })
 
 t.test('nor are metadata addresses reached through IPv6 networks that stand for IPv4', (t) => {
-  const denied = deniedRanges(['::ffff:0:0/96', '64:ff9b::/96'])
-  for (const address of ['::ffff:169.254.169.254', '64:ff9b::a9fe:a9fe', '64:ff9b::6464:64c8'])
+  const denied = deniedRanges(['::/0'])
+  for (const address of [
+    '::ffff:169.254.169.254',
+    '::ffff:0:169.254.0.23',
+    '::169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b::6464:64c8',
+    '2002:a9fe:a9fe::1',
+  ])
     t.ok(holds(denied, address), address)
-  for (const address of ['::ffff:10.0.0.1', '64:ff9b::808:808']) t.notOk(holds(denied, address), address)
+  for (const address of ['::ffff:10.0.0.1', '::ffff:0:10.0.0.1', '64:ff9b::808:808', '2002:808:808::1'])
+    t.notOk(holds(denied, address), address)
   t.end()
 })
 

@@ -41,7 +41,7 @@ const startHere = (
       socketPath: join(world.directory, 'gateway.sock'),
       prefixes: ['SVC', 'BT'],
       egress: { allow: ['127.0.0.1/32'], http: false, ports: '*' },
-      limits: { stepMs: 1_000, upload: { bytes: 64 * MIB, running: 4 }, ...limits },
+      limits: { stepMs: 1_000, upload: { bytes: 64 * MIB, running: 8 }, ...limits },
     },
   )
 world.dns.set('private.test', { a: ['10.1.2.3'] })
@@ -484,7 +484,7 @@ t.test(
   },
 )
 
-t.test('more bodies at once than there may be are refused, and room comes back', async (t) => {
+t.test('more bodies at once than a tenant may have are refused, and room comes back', async (t) => {
   const receiver = receivers.h2
   const before = receiver.arrivals.length
   const go = Promise.withResolvers<void>()
@@ -493,8 +493,10 @@ t.test('more bodies at once than there may be are refused, and room comes back',
   )
   for (let at = 0; at < 4; at++) await begun(receiver, before + at, 65_536)
   const refused = await send(receiver, ['x'], { headers: TEXT })
-  t.equal(refused.status, 503)
+  t.equal(refused.status, 429)
   t.equal(refused.headers['retry-after'], '1')
+  const other = { ...TEXT, 'svc-api-key': KEYS.stranger }
+  t.equal((await send(receiver, ['x'], { headers: other })).status, 200, 'another tenant has its own')
   go.resolve()
   for (const answer of running) t.equal((await answer).status, 200)
   t.equal((await send(receiver, ['x'], { headers: TEXT })).status, 200)

@@ -199,14 +199,14 @@ t.test('without anybody to run code, proxies that have some fail, and others wor
   t.equal(problemOf(await transformed.headers(head(JSON_HEAD), true)).status, 504)
 })
 
-t.test('where there is no room for code, transforms get 503, and others work', async (t) => {
-  const codeRoom = createAdmission({ running: 9, bytes: 0, owners: [{ running: 1, bytes: 0 }] })
+t.test('where a tenant has its share of code, transforms get 429, and others work', async (t) => {
+  const codeRoom = createAdmission({ running: 2, bytes: 0 })
   const { promise, resolve } = Promise.withResolvers<void>()
   const sleeping = codeRoom.run(0, () => promise, 'tenant')
   const full = { codeRoom }
   t.equal((await setUpStored({}, full).exchange.headers(head(JSON_HEAD), true)).kind, 'release')
   const transformed = setUpStored({ requestTransform: IDENTITY }, full)
-  t.equal(problemOf(await transformed.exchange.headers(head(JSON_HEAD), true)).status, 503)
+  t.equal(problemOf(await transformed.exchange.headers(head(JSON_HEAD), true)).status, 429)
   t.equal(transformed.far.runs.length, 0)
   resolve()
   await sleeping

@@ -151,20 +151,28 @@ t.test('redirects are followed when asked for, each checked like a first address
     body: 'secret',
     headers: [
       ['authorization', 'Bearer x'],
-      ['x-kept', '1'],
+      ['x-auth-token', 'x'],
+      ['user-agent', 'code'],
       ['content-type', 'text/plain'],
     ],
   })
   t.match(followed, { status: 200, redirected: true, url: at('other.test', '/end') })
   const [received] = tls.received.splice(0)
-  t.match(received, { method: 'GET', headers: { 'x-kept': '1' } })
-  t.notOk(received?.headers.authorization, 'credentials stay with their origin')
+  t.match(received, { method: 'GET', headers: { 'user-agent': 'code' } })
+  for (const name of ['authorization', 'x-auth-token'])
+    t.notOk(received?.headers[name], 'whatever may be a credential stays with its origin')
   t.notOk(received?.headers['content-type'])
-  t.equal(
-    (await fetch(to(at('good.test'), 307), { follow: true, method: 'POST', body: 'again' })).status,
-    200,
+  const again = { follow: true, method: 'POST', body: 'again', headers: [['x-own', '1']] } as const
+  for (const status of [307, 308])
+    t.equal(await codeOf(fetch(to(at('good.test'), status), again)), 'destination_forbidden')
+  t.equal(tls.received.length, 0, 'a body goes to no other origin')
+  t.equal((await fetch(to(at('good.test'), 307), { ...again, bodyToAnyOrigin: true })).status, 200)
+  t.match(
+    tls.received.splice(0),
+    [{ method: 'POST', body: Buffer.from('again') }],
+    'unless code asks for that',
   )
-  t.match(tls.received.splice(0)[0]?.body?.toString(), 'again', '307 keeps method and body')
+  t.equal((await fetch(to(`${hop.base}/?status=200`, 308), again)).status, 200, 'its own origin gets it')
   for (const target of [
     'https://10.0.0.1/',
     'http://good.test/',
@@ -176,6 +184,11 @@ t.test('redirects are followed when asked for, each checked like a first address
       /bad_destination|destination_forbidden/,
       target,
     )
+  const mixed = outboundOf(t, { http: true })
+  plain.received.splice(0)
+  const plainUrl = `http://good.test:${plain.port}/`
+  t.equal(await codeOf(mixed(to(plainUrl), { follow: true })), 'destination_forbidden', 'no downgrade')
+  t.equal(plain.received.length, 0)
   t.equal(
     await codeOf(fetch(`${hop.base}/?loop`, { follow: true })),
     'destination_unreachable',
@@ -218,3 +231,27 @@ t.test('a request ends with its signal', async (t) => {
   controller.abort()
   t.equal(await answer, 'unavailable')
 })
+
+t.test(
+  'names that never resolve, and requests that never end, take a share of one tenant only',
+  async (t) => {
+    const fetch = outboundOf(t)
+    const controller = new AbortController()
+    const names = Array.from({ length: 60 }, (_, at) => `${at}.silent.test`)
+    for (const name of names) dns.set(name, { silent: true })
+    const urls = [
+      ...names.map((name) => `https://${name}/`),
+      ...Array(640).fill(at('good.test', '/slow?ms=60000')),
+    ]
+    const flood = urls.map((url) => codeOf(fetch(url, { tenantId: 'greedy' }, controller.signal)))
+    t.equal((await fetch(at('good.test'), { tenantId: 'other' })).status, 200)
+    t.equal((await fetch(at('other.test'), { tenantId: 'another' })).status, 200)
+    controller.abort()
+    const codes = await Promise.all(flood)
+    t.equal(codes.filter((code) => code === 'rate_limited').length, 700 - 512)
+    t.same(
+      codes.filter((code) => code === 'answered' || code === 'overloaded'),
+      [],
+    )
+  },
+)

@@ -1,0 +1,66 @@
+import t from 'tap'
+import { createShares, type Share, type Shares } from '../../src/common/shares.ts'
+
+/** Takes one after the other until that is refused. */
+const takeAll = (shares: Shares, ...owner: string[]) => {
+  const taken: Share[] = []
+  for (;;)
+    try {
+      taken.push(shares.take(1, ...owner))
+    } catch (thrown) {
+      return { taken, code: (thrown as { code: string }).code }
+    }
+}
+
+t.test('one owner gets half, and each that comes gets its share of what is left', async (t) => {
+  const shares = createShares(32, 'full')
+  const first = takeAll(shares, 'a')
+  t.same([first.taken.length, first.code], [16, 'rate_limited'])
+  const second = takeAll(shares, 'b')
+  t.equal(second.taken.length, 8)
+  const greedy = ['c', 'd', 'e'].map((owner) => takeAll(shares, owner).taken.length)
+  t.same(greedy, [4, 2, 1])
+  t.equal(shares.held, 31)
+  t.ok(shares.take(1, 'f'), 'there is one for the next')
+  t.throws(() => shares.take(1, 'g'), { code: 'overloaded', retryAfter: 1 })
+  for (const share of [...first.taken, ...second.taken]) share.release()
+  first.taken[0]?.release()
+  t.equal(shares.held, 8, 'each is given back once')
+  t.equal(takeAll(shares, 'g').taken.length, 12)
+})
+
+t.test('greedy owners that come and go end with equal shares, and leave as much', async (t) => {
+  const shares = createShares(100, 'full')
+  const held = ['a', 'b', 'c'].map((owner) => ({ owner, taken: takeAll(shares, owner).taken }))
+  for (let round = 0; round < 100; round++)
+    for (const { owner, taken } of held) {
+      taken.pop()?.release()
+      taken.push(...takeAll(shares, owner).taken)
+    }
+  t.same(
+    held.map(({ taken }) => taken.length),
+    [25, 25, 25],
+  )
+})
+
+t.test('a part of an owner leaves room for its other parts', async (t) => {
+  const shares = createShares(32, 'full')
+  t.equal(takeAll(shares, 'a', 'proxy 1').taken.length, 8)
+  t.equal(takeAll(shares, 'a', 'proxy 2').taken.length, 4)
+  t.equal(takeAll(shares, 'b', 'proxy 1').taken.length, 5, 'named alike is another one')
+})
+
+t.test('a share grows within its bound, and the first of an owner may be large', async (t) => {
+  const shares = createShares(100, 'full')
+  const first = shares.take(80, 'a')
+  t.throws(() => first.resize(81), { code: 'rate_limited' })
+  t.equal(shares.held, 80, 'it keeps what it had')
+  first.resize(10)
+  first.resize(50)
+  t.throws(() => shares.take(60, 'b'), { code: 'overloaded' })
+  t.ok(shares.take(30, 'b'))
+  first.release()
+  first.resize(99)
+  t.equal(shares.held, 30, 'what is given back stays so')
+  t.throws(() => shares.take(71), { code: 'overloaded' }, 'without an owner the limit counts')
+})
