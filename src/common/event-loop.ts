@@ -38,3 +38,17 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
  * than a slice: it cannot be interrupted.
  */
 export const yieldIfDue: YieldIfDue = createYield()
+
+/** `items.map(make)` as long work: see `yieldIfDue`. */
+export const mapInTurns = async <T, R>(
+  items: readonly T[],
+  make: (item: T, index: number) => R,
+): Promise<R[]> => {
+  const made: R[] = []
+  for (const [index, item] of items.entries()) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    made.push(make(item, index))
+  }
+  return made
+}

@@ -31,7 +31,7 @@ export interface Expressions {
   /** Lenient about argument commas, as completions §6 says of masks. */
   parseStored(text: string): StoredExpression
   /** Every string inside is an expression; the shape stays. `whole`: what several masks may cost together. */
-  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, whole?: Work): Json
+  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, whole?: Pick<Work, 'use'>): Json
   readonly filters: ReadonlyMap<string, Filter>
 }
 

@@ -82,6 +82,14 @@ export interface UseContext {
   readonly caller: Caller
   readonly traceId: string
   readonly now: number
+  /** What all expressions of the call may cost together; absent: the vault makes one for its part. */
+  readonly work?: Work
+}
+
+/** Units of work that one call has left. */
+export interface Work {
+  /** Throws `bad_expression` when more is used than there is. */
+  use(units: number): void
 }
 
 /**

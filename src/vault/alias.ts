@@ -1,7 +1,8 @@
 import { AppError, invalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
-import { storedWork, type Work } from '../expressions/work.ts'
+import { storedWork } from '../expressions/work.ts'
+import type { Work } from '../sdk/index.ts'
 import { isTokenId } from './token-input.ts'
 
 /** Ids that an alias expression is asked for at once. */

@@ -1,10 +1,10 @@
 import type { AuditRecord } from '../audit/types.ts'
 import { AppError, invalid } from '../common/errors.ts'
-import { yieldIfDue } from '../common/event-loop.ts'
+import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { newId } from '../common/ids.ts'
-import { bodyWork, type Work } from '../expressions/work.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
-import type { Disclosure, Tenant, Token, TokenInput, UseContext } from '../sdk/index.ts'
+import type { Disclosure, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
 import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
@@ -59,6 +59,8 @@ const authorize = async (
 ): Promise<readonly Disclosure[]> => {
   const disclosures: Disclosure[] = []
   for (const { id, type, container } of drafts) {
+    const pause = yieldIfDue()
+    if (pause) await pause
     const wanted = { id: id.kind === 'given' ? id.text : '', container }
     const decision = decide(context.caller.grants, 'token:create', wanted)
     if (decision === 'denied') {
@@ -141,12 +143,9 @@ const store = async (
   const plans = prepared.map(({ plan }) => plan)
   let taken: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
-    const tokens: NewToken[] = []
-    for (const [i, item] of prepared.entries()) {
-      const pause = yieldIfDue()
-      if (pause) await pause
-      tokens.push(newToken(item, ids[i] as string, ring, context, now, parentSeq))
-    }
+    const tokens = await mapInTurns(prepared, (item, i) =>
+      newToken(item, ids[i] as string, ring, context, now, parentSeq),
+    )
     try {
       return { tokens, created: await parts.tokens.create(tokens, now) }
     } catch (error) {
@@ -195,6 +194,7 @@ export const storeDrafts = async (
   parts: Parts,
   drafts: readonly Draft[],
   context: UseContext,
+  work: Work,
   parentSeq?: number,
 ): Promise<readonly Outcome[]> => {
   if (drafts.length === 0) return []
@@ -207,17 +207,13 @@ export const storeDrafts = async (
     parts.journal.health(),
   ])
   const settings = tenant?.settings ?? {}
-  const prepared: Prepared[] = []
-  const work = bodyWork()
-  for (const [i, draft] of drafts.entries()) {
-    const pause = yieldIfDue()
-    if (pause) await pause
-    prepared.push(prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work))
-  }
+  const prepared = await mapInTurns(drafts, (draft, i) =>
+    prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work),
+  )
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))
   const opening = duplicates.length > 0 ? await parts.keys.tenant(tenantId, duplicates) : ring
-  const outcomes = prepared.map((item, i) =>
+  const outcomes = await mapInTurns(prepared, (item, i) =>
     outcomeOf(opening, item, tokens[i] as NewToken, created[i] as Created, context, now),
   )
   await parts.journal.append(outcomes.map((outcome) => recordOf(parts, outcome, context, now)))
@@ -235,8 +231,13 @@ export const createTokens = async (
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
   const faults = createFaults()
   const rules = { ...parts, faults, depth: parts.limits.depth, now: timeOf(parts, context) }
-  const drafts = inputs.map((input, i) => parseDraft(input, rules, inputs.length > 1 ? String(i) : ''))
+  const drafts = await mapInTurns(inputs, (input, i) =>
+    parseDraft(input, rules, inputs.length > 1 ? String(i) : ''),
+  )
   faults.check()
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, parentSeq)
-  return outcomes.map(({ row, opened, disclosure }) => presentOrOutline(parts, row, opened, disclosure))
+  const { work = bodyWork() } = context
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, parentSeq)
+  return mapInTurns(outcomes, ({ row, opened, disclosure }) =>
+    presentOrOutline(parts, row, opened, disclosure, undefined, work),
+  )
 }

@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
+import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { deeperThan, type Json } from '../common/json.ts'
-import { mayHoldExpression, type Resolve, type Template } from '../expressions/types.ts'
+import { mayHoldExpression, type Resolve } from '../expressions/types.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { Parts } from './parts.ts'
@@ -14,6 +15,21 @@ const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, mapStrings(value, replace)]))
 }
 
+/** The strings that may hold expressions, and how often each is there. */
+const countTexts = async (body: Json): Promise<ReadonlyMap<string, number>> => {
+  const counts = new Map<string, number>()
+  const open: Json[] = [body]
+  for (let value = open.pop(); value !== undefined; value = open.pop()) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    if (typeof value === 'string') {
+      if (mayHoldExpression(value)) counts.set(value, (counts.get(value) ?? 0) + 1)
+    } else if (typeof value === 'object' && value !== null)
+      for (const inner of Object.values(value)) open.push(inner)
+  }
+  return counts
+}
+
 const occurrences = (text: string, part: string): number => text.split(part).length - 1
 
 /** `Vault.detokenize`. */
@@ -25,25 +41,22 @@ export const detokenizeBody = async (
 ): Promise<Json> => {
   if (deeperThan(body, parts.limits.depth))
     throw invalid({ '': [`must not nest deeper than ${parts.limits.depth}`] })
-  const templates = new Map<string, Template>()
-  const ids = new Set<string>()
-  mapStrings(body, (text) => {
-    if (!mayHoldExpression(text) || templates.has(text)) return text
+  const counts = await countTexts(body)
+  if (counts.size === 0) return body
+  const work = bodyWork()
+  const texts = await mapInTurns([...counts], ([text, count]) => {
     const template = parts.expressions.parse(text)
-    templates.set(text, template)
-    for (const id of template.ids) ids.add(id)
-    return text
+    return { text, count, template }
   })
-  if (templates.size === 0) return body
-  const resolved = await resolveTokens(parts, [...ids], permission, context)
+  const ids = new Set(texts.flatMap(({ template }) => template.ids))
+  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work })
 
   const values = new Map<string, { readonly data: Json; readonly token: Json; readonly size: number }>()
-  for (const [id, { data, whole }] of resolved) {
+  await mapInTurns([...resolved], ([id, { data, whole }]) => {
     const token = whole()
     values.set(id, { data, token, size: JSON.stringify(token).length })
-  }
+  })
   const resolve: Resolve = (id) => values.get(id)
-  const work = bodyWork()
 
   let left = parts.limits.detokenized
   const fits = (size: number): void => {
@@ -53,22 +66,16 @@ export const detokenizeBody = async (
         'The detokenized body would be too large. Detokenize fewer tokens at once.',
       )
   }
-  const results = new Map<string, { readonly value: Json; readonly size: number }>()
-  const evaluated = (text: string, template: Template) => {
+  const results = new Map<string, Json>()
+  await mapInTurns(texts, ({ text, count, template }) => {
     // Checked before evaluating: a short text can repeat a large value many times.
     const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
     fits(largest * occurrences(text, '{{'))
     const value = template.evaluate(resolve, work)
-    const result = { value, size: JSON.stringify(value).length }
-    results.set(text, result)
-    return result
-  }
-  return mapStrings(body, (text) => {
-    const template = templates.get(text)
-    if (!template) return text
-    const { value, size } = results.get(text) ?? evaluated(text, template)
+    const size = JSON.stringify(value).length * count
     fits(size)
     left -= size
-    return value
+    results.set(text, value)
   })
+  return mapStrings(body, (text) => results.get(text) ?? (results.has(text) ? null : text))
 }

@@ -1,8 +1,7 @@
 import type { Json } from '../common/json.ts'
 import { isObject, without } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
-import type { Work } from '../expressions/work.ts'
-import type { Disclosure } from '../sdk/index.ts'
+import type { Disclosure, Work } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
@@ -39,7 +38,7 @@ export const maskedData = (
 
 /**
  * What a caller sees of a token's data (completions §4); undefined: nothing. `purpose` `use` (code and proxies) keeps
- * the members that the API never returns. A type that is not installed discloses nothing: what it hides is unknown.
+ * the members that the API never returns. `work`: what the masks of the whole call may cost. A type that is not installed discloses nothing: what it hides is unknown.
  */
 export const disclosedData = (
   expressions: Expressions,
@@ -47,9 +46,10 @@ export const disclosedData = (
   opened: Opened,
   disclosure: Disclosure,
   purpose: 'show' | 'use',
+  work?: Work,
 ): Json | undefined => {
   if (type === undefined || disclosure === 'redact') return undefined
-  if (disclosure === 'mask') return maskedData(expressions, type, opened)
+  if (disclosure === 'mask') return maskedData(expressions, type, opened, work)
   const data = wholeData(opened)
   return purpose === 'use' ? data : withoutNever(type, data)
 }

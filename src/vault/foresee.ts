@@ -1,4 +1,6 @@
+import { yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { ForeseenUse, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { decide, decidingRule } from './access.ts'
@@ -24,17 +26,18 @@ export const foreseeUse = async (
     tenantId,
     [...rows.values()].map(({ sealed }) => sealed),
   )
+  const { work = bodyWork() } = context
   const shown: TokenRow[] = []
 
   const masked = (row: TokenRow, opened: Opened): Json => {
     const type = parts.types.get(row.type)
-    const data = disclosedData(parts.expressions, type, opened, 'mask', 'show')
+    const data = disclosedData(parts.expressions, type, opened, 'mask', 'show', work)
     if (data === undefined) return null
     shown.push(row)
     return data
   }
 
-  const foreseen = wanted.map((id): ForeseenUse => {
+  const foresee = (id: string): ForeseenUse => {
     const row = rows.get(id)
     if (row === undefined) return { kind: 'unknown', id }
     const disclosure = decide(grants, 'token:use', row)
@@ -44,7 +47,14 @@ export const foreseeUse = async (
     const data = disclosure === 'redact' ? null : masked(row, opened)
     const token = { id, type, data, container, whole: () => wholeToken(parts, row, opened, data) }
     return { kind: 'used', id, disclosure, rule: decidingRule(grants, 'token:use', row), token }
-  })
+  }
+
+  const foreseen: ForeseenUse[] = []
+  for (const id of wanted) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    foreseen.push(foresee(id))
+  }
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return foreseen

@@ -1,6 +1,7 @@
 import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type {
   Disclosure,
   PageRequest,
@@ -75,13 +76,16 @@ export const listTokens = async (
   )
   const shown: { readonly row: TokenRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []
+  const { work = bodyWork() } = context
   for (const row of rows) {
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') continue
     const pause = yieldIfDue()
     if (pause) await pause
     const opened = openToken(opening, row, now)
-    const value = shownData(parts, row.type, opened, disclosure)
+    const value = shownData(parts, row.type, opened, disclosure, work)
+    // A page is refused, rather than shown with data in some of its tokens only.
+    work.use(0)
     if (value !== undefined) shown.push({ row, disclosure })
     data.push(present(parts, row, opened, value))
   }

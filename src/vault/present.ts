@@ -1,7 +1,7 @@
 import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { Disclosure, Token } from '../sdk/index.ts'
+import type { Disclosure, Token, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import type { Decision } from './access.ts'
 import { disclosedData, maskOf } from './disclosure.ts'
@@ -37,9 +37,10 @@ export const shownData = (
   type: string,
   opened: Opened,
   disclosure: Disclosure,
+  work?: Work,
 ): Json | undefined => {
   try {
-    return disclosedData(expressions, types.get(type), opened, disclosure, 'show')
+    return disclosedData(expressions, types.get(type), opened, disclosure, 'show', work)
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_expression') return undefined
     throw error
@@ -98,7 +99,8 @@ export const presentOrOutline = (
   opened: Opened,
   disclosure: Decision,
   presented = present,
+  work?: Work,
 ): Token =>
   disclosure === 'denied'
     ? outline(parts, row)
-    : presented(parts, row, opened, shownData(parts, row.type, opened, disclosure))
+    : presented(parts, row, opened, shownData(parts, row.type, opened, disclosure, work))

@@ -1,6 +1,8 @@
 import { AppError, invalid } from '../common/errors.ts'
+import { mapInTurns } from '../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../common/json.ts'
-import type { UseContext } from '../sdk/index.ts'
+import { bodyWork } from '../expressions/work.ts'
+import type { UseContext, Work } from '../sdk/index.ts'
 import { type Outcome, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
 import { createFaults, memberPath } from './faults.ts'
@@ -63,11 +65,11 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): ((answe
 }
 
 /** The masked values, which a card that is the whole body shows as `mask` too; undefined when they cannot be made. */
-const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome): Json | undefined => {
+const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome, work: Work): Json | undefined => {
   const type = parts.types.get(row.type)
   if (!type || (disclosure !== 'mask' && disclosure !== 'reveal')) return undefined
   try {
-    return maskedData(parts.expressions, type, opened)
+    return maskedData(parts.expressions, type, opened, work)
   } catch (error) {
     if (error instanceof AppError && error.code === 'bad_expression') return undefined
     throw error
@@ -75,10 +77,10 @@ const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome): Json 
 }
 
 /** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
-const recordOf = (parts: Parts, outcome: Outcome, whole: boolean): Json => {
+const recordOf = (parts: Parts, outcome: Outcome, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
-  const record = presentOrOutline(parts, row, opened, disclosure, presentUnmasked)
-  const mask = whole ? maskedValues(parts, outcome) : undefined
+  const record = presentOrOutline(parts, row, opened, disclosure, presentUnmasked, work)
+  const mask = whole ? maskedValues(parts, outcome, work) : undefined
   return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
 
@@ -90,12 +92,13 @@ export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext
   const build = collect(body, places, tokens)
   const faults = createFaults()
   const rules = { ...parts, faults, depth, now: timeOf(parts, context) }
-  const drafts = places.map(({ definition, path }) => parseDraft(definition, rules, path))
+  const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))
   faults.check()
-  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context)
-  return build((index) => {
-    const outcome = outcomes[index] as Outcome
-    const place = places[index] as Place
-    return place.kind === 'string' ? outcome.row.id : recordOf(parts, outcome, place.path === '')
+  const { work = bodyWork() } = context
+  const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work)
+  const answers = await mapInTurns(outcomes, (outcome, i) => {
+    const { kind, path } = places[i] as Place
+    return kind === 'string' ? outcome.row.id : recordOf(parts, outcome, path === '', work)
   })
+  return build((index) => answers[index] as Json)
 }

@@ -1,6 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
-import type { Grants, Token, TokenPatch, UseContext } from '../sdk/index.ts'
+import { bodyWork } from '../expressions/work.ts'
+import type { Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { decide, type Located } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
@@ -98,6 +99,7 @@ const attempt = async (
   id: string,
   patch: TokenPatch,
   context: UseContext,
+  work: Work,
 ): Promise<Token | undefined> => {
   const { caller } = context
   const { row, disclosure } = await findToken(parts, id, 'token:update', 'update', context)
@@ -132,7 +134,7 @@ const attempt = async (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
-  checkMask(parts, type, opened)
+  checkMask(parts, type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
   const fingerprinted =
     deduplicate ||
@@ -140,7 +142,7 @@ const attempt = async (
     isOn(tenant?.settings.fingerprint_tokens) ||
     (row.fingerprint !== null && patch.fingerprint_expression !== null)
   const metadata = draft.metadata ?? null
-  const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted)
+  const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted, work)
   const { version, ...unversioned } = row
   const { container } = draft
   const expires_at = patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null)
@@ -161,7 +163,7 @@ const attempt = async (
   if (updated.kind === 'stale') return undefined
   if (updated.kind === 'gone') throw notFound(id)
   if (updated.kind === 'duplicate') return answerDuplicate(parts, updated.token, context, now)
-  const data: Json | undefined = shownData(parts, row.type, opened, answered)
+  const data: Json | undefined = shownData(parts, row.type, opened, answered, work)
   await parts.journal.append([
     doneRecord(parts, next, 'update', context, now),
     ...(answered === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
@@ -181,8 +183,9 @@ export const updateToken = async (
 ): Promise<Token> => {
   if (deeperThan(patch, parts.limits.depth))
     throw invalid({ data: [`must not nest deeper than ${parts.limits.depth}`] })
+  const work = bodyWork()
   for (let tries = 0; tries < ATTEMPTS; tries++) {
-    const token = await attempt(parts, id, patch, context)
+    const token = await attempt(parts, id, patch, context, work)
     if (token) return token
   }
   throw new AppError('conflict', 'The token is being changed by others at this moment. Try again.')

@@ -1,5 +1,7 @@
 import { AppError } from '../common/errors.ts'
+import { yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, TokenPermission, UseContext, UsedToken } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
@@ -57,8 +59,11 @@ export const resolveTokens = async (
     rows.map(({ sealed }) => sealed),
   )
   const purpose = permission === 'token:use' ? 'use' : 'read'
+  const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
   for (const row of rows) {
+    const pause = yieldIfDue()
+    if (pause) await pause
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') return refuse(parts, row, purpose, context)
     const type = parts.types.get(row.type)
@@ -66,7 +71,7 @@ export const resolveTokens = async (
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
     const opened = openToken(ring, row, now)
     const shown = purpose === 'use' ? 'use' : 'show'
-    const data = disclosedData(parts.expressions, type, opened, disclosure, shown) ?? null
+    const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
     resolved.set(row.id, { row, disclosure, data, whole: () => wholeToken(parts, row, opened, data) })
   }
   await parts.journal.append(rows.map((row) => doneRecord(parts, row, purpose, context, now)))
