@@ -12,6 +12,9 @@ import type { AuditRecord, Journal } from './types.ts'
 
 const SEGMENT_BYTES = 64 * 2 ** 20
 
+/** Records that one turn of the event loop encodes and writes: a few milliseconds. */
+const AT_ONCE = 500
+
 const sync = promisify(fdatasync)
 
 export interface JournalDeps {
@@ -84,11 +87,32 @@ class ChainedJournal implements OwnJournal {
   append(records: readonly AuditRecord[]): Promise<void> {
     if (this.#closed)
       return Promise.reject(cannotWrite(this.#options.name, new Error('the journal is closed')))
+    if (records.length <= AT_ONCE) return this.#append(records)
+    const parts = Array.from({ length: Math.ceil(records.length / AT_ONCE) }, (_, part) =>
+      this.#append(records.slice(part * AT_ONCE, (part + 1) * AT_ONCE)),
+    )
+    return Promise.all(parts).then(() => {})
+  }
+
+  #append(records: readonly AuditRecord[]): Promise<void> {
     return new Promise((resolve, reject) => {
       // The check phase comes after all I/O callbacks of a turn: their records share one write.
       if (this.#pending.length === 0) setImmediate(() => this.#flush())
       this.#pending.push({ records, resolve, reject })
     })
+  }
+
+  /** Calls to write now; others go before the rest. */
+  #due(): Call[] {
+    let records = 0
+    const end = this.#pending.findIndex((call) => {
+      records += call.records.length
+      return records > AT_ONCE && !this.#closed
+    })
+    const due = end === -1 ? this.#pending : this.#pending.slice(0, Math.max(1, end))
+    this.#pending = this.#pending.slice(due.length)
+    if (this.#pending.length > 0) setImmediate(() => this.#flush())
+    return due
   }
 
   async health(): Promise<void> {
@@ -139,8 +163,7 @@ class ChainedJournal implements OwnJournal {
   }
 
   #flush(): void {
-    const calls = this.#pending
-    this.#pending = []
+    const calls = this.#due()
     if (calls.length === 0) return
     if (this.#broken !== undefined) {
       for (const call of calls) call.reject(this.#broken)

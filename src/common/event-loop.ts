@@ -46,7 +46,8 @@ export const mapInTurns = async <T, R>(
 ): Promise<R[]> => {
   const made: R[] = []
   for (const [index, item] of items.entries()) {
-    const pause = yieldIfDue()
+    // What is small never waits for others.
+    const pause = index > 0 ? yieldIfDue() : undefined
     if (pause) await pause
     made.push(make(item, index))
   }

@@ -1,6 +1,7 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
 import { AppError } from '../common/errors.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
+import { bodyWork } from '../expressions/work.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
 import { codingsOf, decode } from './body/decode.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
@@ -66,12 +67,15 @@ export const detokenize = async (
   const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, expressions, limits))
   if (plan.kind === 'pass') return { body: undefined, decoded: false, tokens: 0 }
   const caller = await acting()
+  const work = bodyWork()
   checkUse(caller)
   const used = await timed('use', async () =>
-    plan.ids.length === 0 ? new Map<string, UsedToken>() : await vault.use(plan.ids, { ...context, caller }),
+    plan.ids.length === 0
+      ? new Map<string, UsedToken>()
+      : await vault.use(plan.ids, { ...context, caller, work }),
   )
   return {
-    body: await timed('apply', () => plan.apply(resolver(used))),
+    body: await timed('apply', () => plan.apply(resolver(used), work)),
     decoded: plan.decoded,
     tokens: used.size,
   }

@@ -6,7 +6,7 @@ import { growingWork, type Work } from '../expressions/work.ts'
 import type { UsedToken } from '../sdk/index.ts'
 import type { Accepted } from './accept.ts'
 import type { Part, PartReader } from './body/parts.ts'
-import type { Replacement } from './body/plan.ts'
+import { parseAll, type Replacement } from './body/plan.ts'
 import { resolver } from './detokenize.ts'
 import type { Flow } from './types.ts'
 
@@ -100,7 +100,7 @@ function* batchesOf(replacements: readonly Replacement[]): Generator<{
 
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
 async function* piecesOf(
-  { bytes, replacements }: Part,
+  { bytes, found }: Part,
   { reader: { encoding }, limits, use }: Pick<UploadDeps, 'reader' | 'limits' | 'use'>,
   work: Work,
 ): AsyncGenerator<Buffer> {
@@ -117,7 +117,7 @@ async function* piecesOf(
     size = 0
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
-  for (const { ids, batch } of batchesOf(replacements)) {
+  for (const { ids, batch } of batchesOf(await parseAll(found))) {
     const resolve: Resolve = resolver(await use(ids))
     for (const replacement of batch) {
       add(bytes.subarray(from, replacement.start))
@@ -165,7 +165,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
     came += portion.bytes.length
     work.came(portion.bytes.length)
     const part = reader.push(portion.bytes, portion.isLast)
-    expressions += part.replacements.length
+    expressions += part.found.length
     if (came > limits.bytes) throw tooLarge(limits.bytes)
     if (expressions > limits.expressions)
       throw new AppError(

@@ -119,7 +119,7 @@ export const startTestVault = async ({
       const plan = await planBody(text, 'application/json', undefined, kernel.expressions)
       if (plan.kind === 'pass') return body
       const used = await kernel.vault.use(plan.ids, { caller, traceId: 'test', now: systemClock.now() })
-      return JSON.parse(plan.apply(resolver(used)).toString())
+      return JSON.parse((await plan.apply(resolver(used))).toString())
     },
     close: async () => {
       await admin.close()

@@ -43,7 +43,7 @@ export const detokenizeBody = async (
     throw invalid({ '': [`must not nest deeper than ${parts.limits.depth}`] })
   const counts = await countTexts(body)
   if (counts.size === 0) return body
-  const work = bodyWork()
+  const { work = bodyWork() } = context
   const texts = await mapInTurns([...counts], ([text, count]) => {
     const template = parts.expressions.parse(text)
     return { text, count, template }

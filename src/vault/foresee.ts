@@ -1,4 +1,4 @@
-import { yieldIfDue } from '../common/event-loop.ts'
+import { mapInTurns } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { ForeseenUse, UseContext } from '../sdk/index.ts'
@@ -49,12 +49,7 @@ export const foreseeUse = async (
     return { kind: 'used', id, disclosure, rule: decidingRule(grants, 'token:use', row), token }
   }
 
-  const foreseen: ForeseenUse[] = []
-  for (const id of wanted) {
-    const pause = yieldIfDue()
-    if (pause) await pause
-    foreseen.push(foresee(id))
-  }
+  const foreseen = await mapInTurns(wanted, foresee)
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
   return foreseen

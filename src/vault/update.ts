@@ -183,7 +183,7 @@ export const updateToken = async (
 ): Promise<Token> => {
   if (deeperThan(patch, parts.limits.depth))
     throw invalid({ data: [`must not nest deeper than ${parts.limits.depth}`] })
-  const work = bodyWork()
+  const { work = bodyWork() } = context
   for (let tries = 0; tries < ATTEMPTS; tries++) {
     const token = await attempt(parts, id, patch, context, work)
     if (token) return token

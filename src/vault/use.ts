@@ -62,7 +62,7 @@ export const resolveTokens = async (
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
   for (const row of rows) {
-    const pause = yieldIfDue()
+    const pause = resolved.size > 0 ? yieldIfDue() : undefined
     if (pause) await pause
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') return refuse(parts, row, purpose, context)

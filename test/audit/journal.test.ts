@@ -12,6 +12,7 @@ import fs, {
 } from 'node:fs'
 import { syncBuiltinESMExports } from 'node:module'
 import { join } from 'node:path'
+import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
 import { recordOf } from '../../src/audit/line.ts'
@@ -84,6 +85,28 @@ t.test('appends at once keep their order and share one write a turn', async (t) 
   await journal.append([])
   t.equal(writes, 2, 'nothing to write is no write')
   await journal.close()
+})
+
+t.test('the records of a large call are written over several turns, in order', async (t) => {
+  const directory = t.testdir()
+  const journal = await open(directory)
+  const names = Array.from({ length: 2_000 }, (_, i) => `r${i}`)
+  const done = journal.append(names.map((name) => record(name)))
+  const lines = () => readFileSync(join(directory, FILE), 'utf8').split('\n').length - 1
+  let most = 0
+  for (let before = 0; before < names.length; ) {
+    await turn()
+    most = Math.max(most, lines() - before)
+    before = lines()
+  }
+  await done
+  t.equal(most, 500)
+  await journal.close()
+  const written = readFileSync(join(directory, FILE), 'utf8').split('\n').slice(0, -1)
+  t.same(
+    written.map((line) => recordOf(JSON.parse(line).record).entity_id),
+    names.map((name) => record(name).entity_id),
+  )
 })
 
 t.test('a journal goes on where it ended, over files too', async (t) => {

@@ -1,10 +1,9 @@
 import { isUtf8 } from 'node:buffer'
 import { AppError } from '../../common/errors.ts'
-import { tooMany } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { BodyLimits } from './limits.ts'
-import { type Plan, planOf, type Replacement } from './plan.ts'
+import { type Found, findInSlices, type Plan, planOf } from './plan.ts'
 
 const PAIR = /(?:\{|%7[bB])(?:\{|%7[bB])/
 
@@ -35,15 +34,11 @@ const encodeField = (text: string): string =>
 /** Whether a field's value may hold `{{` once decoded; `latin1` holds the bytes. */
 export const mayHoldPair = (latin1: string): boolean => PAIR.test(latin1)
 
-/** The values of whole fields that hold `{{` once decoded. At most `most`; throws `bad_expression`, `malformed` and `too_large`. */
-export const replaceFields = (
-  body: Buffer,
-  expressions: Expressions,
-  most: number,
-): readonly Replacement[] => {
+/** The values of whole fields that hold `{{` once decoded. */
+export const replaceFields = (body: Buffer, expressions: Expressions): readonly Found[] => {
   const fields = body.toString('latin1')
-  const replacements: Replacement[] = []
-  if (!mayHoldPair(fields)) return replacements
+  const found: Found[] = []
+  if (!mayHoldPair(fields)) return found
   for (let from = 0; from < fields.length; ) {
     const next = fields.indexOf('&', from)
     const end = next === -1 ? fields.length : next
@@ -51,25 +46,27 @@ export const replaceFields = (
     const equals = field.indexOf('=')
     const value = equals === -1 ? '' : field.slice(equals + 1)
     if (mayHoldPair(value)) {
-      if (replacements.length >= most) throw tooMany()
-      const text = decodeField(value)
-      const template = expressions.parse(text)
-      replacements.push({
-        start: from + equals + 1,
-        end,
-        ids: template.ids,
-        text,
-        print: (resolve: Resolve, work: Work) => encodeField(template.render(resolve, work)),
-      })
+      const parse = () => {
+        const text = decodeField(value)
+        const template = expressions.parse(text)
+        const print = (resolve: Resolve, work: Work) => encodeField(template.render(resolve, work))
+        return { ids: template.ids, text, print }
+      }
+      found.push({ start: from + equals + 1, end, parse })
     }
     from = end + 1
   }
-  return replacements
+  return found
 }
 
 /**
  * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
- * separators keep their bytes. Throws `bad_expression` and `malformed`.
+ * separators keep their bytes. Rejects with `bad_expression`, `malformed` and `too_large`.
  */
-export const planForm = (body: Buffer, expressions: Expressions, limits: BodyLimits): Plan =>
-  planOf(body, replaceFields(body, expressions, limits.expressions), limits.rewrittenBytes, 'latin1')
+export const planForm = async (body: Buffer, expressions: Expressions, limits: BodyLimits): Promise<Plan> => {
+  const found = await findInSlices(body, limits.expressions, (slice, isLast) => {
+    const end = isLast ? slice.length : slice.lastIndexOf('&') + 1
+    return { end, found: replaceFields(slice.subarray(0, end), expressions) }
+  })
+  return planOf(body, found, limits.rewrittenBytes, 'latin1')
+}

@@ -175,7 +175,3 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
     },
   }
 }
-
-/** The strings of a whole body. Throws `malformed`, also for nesting deeper than `depth`. */
-export const scanJson = (body: Buffer, depth: number): readonly FoundString[] =>
-  createJsonScanner({ depth, literal: Number.POSITIVE_INFINITY }).scan(body, true).found

@@ -8,19 +8,19 @@ import * as form from './form.ts'
 import * as json from './json.ts'
 import { createJsonScanner } from './json-scan.ts'
 import type { BodyLimits } from './limits.ts'
-import type { Replacement } from './plan.ts'
+import type { Found } from './plan.ts'
 import { encodingOf, replacePieces } from './text.ts'
 
 /** A stretch of a body, and what of it is to be replaced. */
 export interface Part {
   readonly bytes: Buffer
-  readonly replacements: readonly Replacement[]
+  readonly found: readonly Found[]
 }
 
 /** What is decided of the bytes there are: `[0, end)`. The rest is seen again, with more behind it. */
 interface Decided {
   readonly end: number
-  readonly replacements: readonly Replacement[]
+  readonly found: readonly Found[]
 }
 
 type Decide = (bytes: Buffer, isLast: boolean) => Decided
@@ -33,8 +33,8 @@ export interface PartReader {
   push(bytes: Buffer, isLast: boolean): Part
 }
 
-const NOTHING: Decided = { end: 0, replacements: [] }
-const passes: Decide = ({ length }) => ({ end: length, replacements: [] })
+const NOTHING: Decided = { end: 0, found: [] }
+const passes: Decide = ({ length }) => ({ end: length, found: [] })
 
 const fieldTooLong = (limit: number) =>
   new AppError(
@@ -74,15 +74,15 @@ const formDecider = (expressions: Expressions, { heldBytes }: BodyLimits): Decid
     const from = long === undefined ? 0 : passLong(bytes.toString('latin1'))
     const cut = isLast ? bytes.length : Math.max(from, bytes.lastIndexOf('&') + 1)
     const whole = bytes.subarray(from, cut)
-    const replacements = form
-      .replaceFields(whole, expressions, Number.POSITIVE_INFINITY)
+    const found = form
+      .replaceFields(whole, expressions)
       .map((one) => ({ ...one, start: one.start + from, end: one.end + from }))
-    for (const { start, end } of replacements)
+    for (const { start, end } of found)
       if (end - bytes.lastIndexOf('&', start - 1) - 1 > heldBytes) throw fieldTooLong(heldBytes)
-    if (long !== undefined || bytes.length - cut <= heldBytes) return { end: cut, replacements }
+    if (long !== undefined || bytes.length - cut <= heldBytes) return { end: cut, found }
     long = 'name'
     overlap = ''
-    return { end: cut + passLong(bytes.toString('latin1', cut)), replacements }
+    return { end: cut + passLong(bytes.toString('latin1', cut)), found }
   }
 }
 
@@ -109,18 +109,18 @@ const jsonDecider = (expressions: Expressions, limits: BodyLimits): Decide => {
     look(bytes.subarray(looked))
     if (fault !== undefined && mayHoldPair) throw fault
     let end = bytes.length
-    let replacements: readonly Replacement[] = []
+    let found: readonly Found[] = []
     if (fault === undefined)
       try {
         const scanned = scanner.scan(bytes, isLast)
-        replacements = json.replaceStrings(scanned.found, expressions)
+        found = json.replaceStrings(scanned.found, expressions)
         end = scanned.end
       } catch (thrown) {
         if (mayHoldPair || AppError.from(thrown).code !== 'malformed') throw thrown
         fault = thrown
       }
     looked = bytes.length - end
-    return { end, replacements }
+    return { end, found }
   }
 }
 
@@ -128,7 +128,7 @@ const textDecider = (charset: Charset, expressions: Expressions): Decide => {
   const scanner = createTextScanner()
   return (bytes, isLast) => {
     const scanned = scanner.scan(bytes.toString('latin1'), isLast)
-    return { end: scanned.end, replacements: replacePieces(bytes, scanned, charset, expressions) }
+    return { end: scanned.end, found: replacePieces(bytes, scanned, charset, expressions) }
   }
 }
 
@@ -144,13 +144,13 @@ const holding = (encoding: PartReader['encoding'], decide: Decide): PartReader =
       size += bytes.length
       const isEnough = isLast || size >= enough
       const all = isEnough && held.length > 1 ? Buffer.concat(held, size) : bytes
-      const { end, replacements } = isEnough ? decide(all, isLast) : NOTHING
+      const { end, found } = isEnough ? decide(all, isLast) : NOTHING
       if (isEnough) {
         held = end === all.length ? [] : [all.subarray(end)]
         size = all.length - end
         enough = 2 * size
       }
-      return { bytes: all.subarray(0, end), replacements }
+      return { bytes: all.subarray(0, end), found }
     },
   }
 }

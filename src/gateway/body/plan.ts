@@ -1,4 +1,6 @@
 import { AppError } from '../../common/errors.ts'
+import { mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
+import { tooMany } from '../../expressions/scan.ts'
 import type { Resolve } from '../../expressions/types.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
 
@@ -15,21 +17,63 @@ export type Plan =
       readonly decoded: boolean
       /** The strings that hold expressions, decoded. */
       texts(): readonly string[]
-      /** Pure. Throws `bad_expression` and `too_large`. */
-      apply(resolve: Resolve): Buffer
+      /** Pure. `work`: what the call has left, if not all of a body's. Rejects with `bad_expression` and `too_large`. */
+      apply(resolve: Resolve, work?: Work): Promise<Buffer>
     }
 
 export const PASS: Plan = { kind: 'pass' }
 
-/** A stretch `[start, end)` of the body and what takes its place. */
-export interface Replacement {
-  readonly start: number
-  readonly end: number
+/** What takes the place of a stretch of the body. */
+interface Parsed {
   readonly ids: readonly string[]
   /** What stood there, decoded. */
   readonly text: string
   /** The new bytes as text in the plan's encoding. */
   print(resolve: Resolve, work: Work): string
+}
+
+/** A stretch `[start, end)` of the body and what takes its place. */
+export interface Replacement extends Parsed {
+  readonly start: number
+  readonly end: number
+}
+
+/** The same, not parsed yet: a body may hold very many. */
+export interface Found {
+  readonly start: number
+  readonly end: number
+  /** Throws `bad_expression` and `malformed`. */
+  parse(): Parsed
+}
+
+export const parseAll = (found: readonly Found[]): Promise<readonly Replacement[]> =>
+  mapInTurns(found, ({ start, end, parse }) => ({ start, end, ...parse() }))
+
+const SLICE = 65_536
+
+/**
+ * A whole body as long work. `find` tells how far it came in a slice, and what it found there; the rest comes again,
+ * with more behind it. At most `most` are found; else `too_large`.
+ */
+export const findInSlices = async (
+  body: Buffer,
+  most: number,
+  find: (slice: Buffer, isLast: boolean) => { readonly end: number; readonly found: readonly Found[] },
+): Promise<readonly Found[]> => {
+  const all: Found[] = []
+  let size = SLICE
+  for (let from = 0; ; ) {
+    const pause = from > 0 ? yieldIfDue() : undefined
+    if (pause) await pause
+    const isLast = from + size >= body.length
+    const { end, found } = find(isLast ? body.subarray(from) : body.subarray(from, from + size), isLast)
+    for (const one of found) all.push({ ...one, start: one.start + from, end: one.end + from })
+    if (all.length > most) throw tooMany()
+    if (isLast) return all
+    // What is longer than a slice is looked at again once there is twice as much.
+    size = end === 0 ? 2 * size : SLICE
+    from += end
+  }
 }
 
 const tooLarge = (limit: number) =>
@@ -39,19 +83,19 @@ const tooLarge = (limit: number) =>
   )
 
 /** The plan that replaces stretches in ascending order and keeps every other byte. */
-export const planOf = (
+export const planOf = async (
   body: Buffer,
-  replacements: readonly Replacement[],
+  found: readonly Found[],
   limit: number,
   encoding: 'utf8' | 'latin1' = 'utf8',
-): Plan => {
-  if (replacements.length === 0) return PASS
+): Promise<Plan> => {
+  if (found.length === 0) return PASS
+  const replacements = await parseAll(found)
   const ids = new Set<string>()
   for (const replacement of replacements) for (const id of replacement.ids) ids.add(id)
-  const apply = (resolve: Resolve): Buffer => {
+  const apply = async (resolve: Resolve, work = bodyWork()): Promise<Buffer> => {
     let length = body.length
-    const work = bodyWork()
-    const printed = replacements.map((replacement) => {
+    const printed = await mapInTurns(replacements, (replacement) => {
       const text = replacement.print(resolve, work)
       length += Buffer.byteLength(text, encoding) - (replacement.end - replacement.start)
       if (length > limit) throw tooLarge(limit)

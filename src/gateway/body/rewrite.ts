@@ -14,12 +14,12 @@ export type { Plan } from './plan.ts'
 
 const UNTYPED: Content = { kind: 'text', charset: 'utf8' }
 
-const planContent = (
+const planContent = async (
   body: Buffer,
   contentType: string | undefined,
   expressions: Expressions,
   limits: BodyLimits,
-): Plan => {
+): Promise<Plan> => {
   const untyped = contentType === undefined || contentType.trim() === ''
   const { kind, charset } = untyped ? UNTYPED : contentOf(contentType)
   if (kind === 'json') return planJson(body, expressions, limits)
@@ -30,25 +30,24 @@ const planContent = (
 
 /**
  * Reads a request body and tells which tokens it names and how to put their values in (completions §6, §12). Pure: no
- * token is looked up here. At once for plain bodies, a promise for compressed ones. Headers are given as sent.
+ * token is looked up here. Headers are given as sent.
  *
- * Throws, or rejects with, `bad_expression`, `malformed` (not the JSON or coding it claims to be) and `too_large`.
+ * Rejects with `bad_expression`, `malformed` (not the JSON or coding it claims to be) and `too_large`.
  */
-export const planBody = (
+export const planBody = async (
   body: Buffer,
   contentType: string | undefined,
   contentEncoding: string | undefined,
   expressions: Expressions,
   limits: BodyLimits = BODY_LIMITS,
-): Plan | Promise<Plan> => {
+): Promise<Plan> => {
   if (body.length === 0) return PASS
   const codings = codingsOf(contentEncoding)
   if (codings === undefined) return PASS
   if (codings.length === 0) return planContent(body, contentType, expressions, limits)
   if (contentType !== undefined && contentType.trim() !== '' && contentOf(contentType).kind === 'binary')
     return PASS
-  return decode(body, codings, limits.decodedBytes).then((plain) => {
-    const plan = planContent(plain, contentType, expressions, limits)
-    return plan.kind === 'rewrite' ? { ...plan, decoded: true } : plan
-  })
+  const plain = await decode(body, codings, limits.decodedBytes)
+  const plan = await planContent(plain, contentType, expressions, limits)
+  return plan.kind === 'rewrite' ? { ...plan, decoded: true } : plan
 }

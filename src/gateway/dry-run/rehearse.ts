@@ -4,6 +4,7 @@ import type { Json } from '../../common/json.ts'
 import { brandHeaders } from '../../control-plane/agreement.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
+import { bodyWork, type Work } from '../../expressions/work.ts'
 import type { StoredProxy, UsedToken, Vault } from '../../sdk/index.ts'
 import type { Accepted } from '../accept.ts'
 import { type ActingDeps, actingInDryRun } from '../acting.ts'
@@ -102,12 +103,13 @@ const expressionsIn = (texts: readonly string[]): readonly string[] =>
     .slice(0, MOST)
 
 /** The body with masked values; undefined when an expression cannot be evaluated on them. */
-const applied = (
+const applied = async (
   plan: Extract<Plan, { kind: 'rewrite' }>,
   tokens: ReadonlyMap<string, UsedToken>,
-): Buffer | undefined => {
+  work: Work,
+): Promise<Buffer | undefined> => {
   try {
-    return plan.apply(resolver(tokens))
+    return await plan.apply(resolver(tokens), work)
   } catch (thrown) {
     if (thrown instanceof AppError && thrown.code === 'bad_expression') return undefined
     throw thrown
@@ -126,13 +128,14 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
   )
   const acting = await actingInDryRun(deps, accepted)
   const ids = plan.kind === 'pass' ? [] : plan.ids
-  const context = { traceId: run.traceId, now, caller: acting }
+  const work = bodyWork()
+  const context = { traceId: run.traceId, now, caller: acting, work }
   const { plans, used } = await timed('use', () => foreseeTokens(deps.vault, ids, context))
   const refusal = plan.kind === 'pass' ? undefined : refusalOf(plans, acting)
 
   let { bytes } = sent
   if (plan.kind === 'rewrite' && used !== undefined) {
-    const masked = await timed('apply', () => applied(plan, used))
+    const masked = await timed('apply', () => applied(plan, used, work))
     if (masked === undefined) notes.push(NOTES.expressions)
     else bytes = masked
   }

@@ -114,7 +114,9 @@ t.test('faulty expressions are refused', async (t) => {
   for (const body of ['"{{"', '"{{}}"', '"{{ }}"', '"{{ pan"', '"{{ pan | nope }}"', '["{{pan}}","{{"]'])
     await t.rejects(plan(body, TYPE), { code: 'bad_expression' }, body)
   const unknown = await plan('"{{ nobody }}"', TYPE)
-  t.throws(() => unknown.kind === 'rewrite' && unknown.apply(resolve), { code: 'bad_expression' })
+  await t.rejects(async () => unknown.kind === 'rewrite' && unknown.apply(resolve), {
+    code: 'bad_expression',
+  })
 })
 
 t.test('nesting is allowed to its limit and not past it', async (t) => {
@@ -274,7 +276,7 @@ t.test(
           const result = await plan(body, TYPE)
           if (result.kind === 'rewrite') {
             assert.ok(valid)
-            assert.doesNotThrow(() => JSON.parse(result.apply(resolve).toString()))
+            JSON.parse((await result.apply(resolve)).toString())
           } else if (!valid) assert.doesNotMatch(body, /\{\{|\\u007b\\u007b|\{\\u007b|\\u007b\{/)
         } catch (error) {
           assert.ok(error instanceof AppError)

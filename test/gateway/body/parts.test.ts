@@ -17,10 +17,10 @@ const inParts = (parts: readonly Buffer[], type: string, limits: BodyLimits = BO
   const reader = createPartReader(type, undefined, expressions, limits)
   const sent: Buffer[] = []
   for (const [at, part] of parts.entries()) {
-    const { bytes, replacements } = reader.push(part, at === parts.length - 1)
+    const { bytes, found } = reader.push(part, at === parts.length - 1)
     let from = 0
-    for (const { start, end, print } of replacements) {
-      sent.push(bytes.subarray(from, start), Buffer.from(print(resolve, bodyWork()), reader.encoding))
+    for (const { start, end, parse } of found) {
+      sent.push(bytes.subarray(from, start), Buffer.from(parse().print(resolve, bodyWork()), reader.encoding))
       from = end
     }
     sent.push(bytes.subarray(from))
@@ -294,7 +294,7 @@ t.test('single bytes of one long string cost no more than the string', (t) => {
   for (let at = 0; at < 500_000; at++) reader.push(Buffer.of(0x78), false)
   const { user, system } = process.cpuUsage(began)
   t.ok(user + system < 3_000_000)
-  t.equal(reader.push(Buffer.from('"]'), true).replacements.length, 1)
+  t.equal(reader.push(Buffer.from('"]'), true).found.length, 1)
   t.end()
 })
 
