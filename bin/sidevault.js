@@ -4,6 +4,7 @@ import { constants } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { ensureDependencies } from './bootstrap/dependencies.js'
+import { closeInherited } from './bootstrap/descriptors.js'
 import { ensureEnvoy } from './bootstrap/envoy.js'
 import { keepMemoryOutOfCores } from './bootstrap/memory.js'
 import { ensureNode } from './bootstrap/node.js'
@@ -44,6 +45,7 @@ const continueWith = (node) => {
 
 const main = async () => {
   keepMemoryOutOfCores()
+  if (command === 'start') closeInherited()
   const node = await ensureNode(root)
   if (node !== process.execPath) return continueWith(node)
   const [envoy] = await Promise.all([

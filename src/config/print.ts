@@ -34,6 +34,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     insecure_listen: !loopback && tls === undefined,
     workers: config.workers,
     sandbox_memory: config.sandboxMemoryMb,
+    sandbox_require: config.sandboxRequire,
     warm_contexts: config.warmContexts,
     log_level: config.logLevel,
     access_log: config.accessLog,

@@ -14,9 +14,9 @@ export const settingsSchema = Type.Partial(
     listen: Type.String({ description: 'Address of the edge, e.g. 127.0.0.1:8080 or [::1]:8080.' }),
     data_dir: Type.String({ minLength: 1, description: 'Database, key file, audit journal, sockets.' }),
     bootstrap_key: Type.String({
-      pattern: '^[!-~]{8,200}$',
+      pattern: '^[!-~]{24,200}$',
       secret: true,
-      description: 'Key of the first management application: 8–200 printable characters without spaces.',
+      description: 'Key of the first management application: 24–200 printable characters without spaces.',
     }),
     header_prefixes: list('Header brands, the first one canonical, e.g. SVC.'),
     store: Type.String({
@@ -79,6 +79,10 @@ export const settingsSchema = Type.Partial(
       minimum: 700,
       maximum: 65_536,
       description: 'MiB that all processes of one sandbox may hold, 350 for each of them, 700 to 65536.',
+    }),
+    sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files)$' }), {
+      description:
+        'Confinement of the processes that run transforms and formulas without which nothing starts: uid, network, syscalls, files.',
     }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',

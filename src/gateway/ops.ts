@@ -5,8 +5,8 @@ export interface OpsDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
   readonly health: () => Promise<void>
-  /** Parts that are asked by themselves. */
-  readonly parts?: Readonly<Record<string, () => Promise<void>>>
+  /** Parts that are asked by themselves; what they resolve with is added to the answer. */
+  readonly parts?: Readonly<Record<string, () => Promise<object>>>
 }
 
 /**
@@ -21,7 +21,7 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
     const check = url === '/healthz' ? deps.health : parts.get(url ?? '')
     if (check === undefined) return [404, { status: 'unknown' }]
     return check().then(
-      () => [200, { status: 'ok' }] as const,
+      (more) => [200, { status: 'ok', ...more }] as const,
       () => [503, { status: 'failing' }] as const,
     )
   }

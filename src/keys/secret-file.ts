@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import type { Stats } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError } from '../common/errors.ts'
@@ -19,23 +20,34 @@ const failure = (what: string, path: string, thrown: unknown): AppError =>
   )
 
 /**
- * The text of a file that only its owner may read, or undefined when there is none. `invalid` (AppError) when group or
- * others may read or write it, or it is no small regular file. The text is never part of an error.
+ * Only its owner may read it; or its owner is another (root, of a secret that Kubernetes mounts with `fsGroup`) and it is
+ * given to us by one of our groups, to read.
+ */
+const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
+  if (process.getuid === undefined || (mode & 0o077) === 0) return true
+  const groups = [process.getegid?.(), ...(process.getgroups?.() ?? [])]
+  return (mode & 0o037) === 0 && uid !== process.getuid() && groups.includes(gid)
+}
+
+/**
+ * The text of a file that is private, or undefined when there is none. `invalid` (AppError) when others may read or
+ * write it, or it is no small regular file. The text is never part of an error.
  */
 export const readSecretFile = async (path: string): Promise<string | undefined> => {
   try {
     const file = await open(path, 'r')
     try {
-      const { mode, size } = await file.stat()
+      const stats = await file.stat()
+      const { mode, size } = stats
       if ((mode & 0o170000) !== 0o100000 || size > LARGEST)
         throw new AppError(
           'invalid',
           `"${path}" is not a key file: it must be a regular file of at most ${LARGEST} bytes.`,
         )
-      if (process.platform !== 'win32' && (mode & 0o077) !== 0)
+      if (!isPrivate(stats))
         throw new AppError(
           'invalid',
-          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (for a mounted secret, set its mode to 0400).`,
+          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (a mounted secret: mode 0400, or 0440 with another owner and a group of ours).`,
         )
       return await file.readFile('utf8')
     } finally {

@@ -143,15 +143,17 @@ export const openFoundation = async (
     const codeHost = createCodeHost({
       startSandbox: async () => {
         const { createSandbox } = await import('../sandbox/sandbox.ts')
-        const { warmContexts, sandboxMemoryMb: memoryMb } = config
+        const { warmContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
         return createSandbox(
           { log, metrics },
-          { warmContexts, memoryMb, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
+          { warmContexts, memoryMb, require, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
         )
       },
       fetch: egress.fetch,
     })
     closers.push(() => codeHost.close())
+    // what is required and missing is found out now, and not at the first use
+    if (config.sandboxRequire.length > 0) await codeHost.sandbox.warm([])
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
     const kernel = await startKernel(
       {

@@ -60,8 +60,9 @@ export const machineOf = (foundation: Foundation, config: Config, start: Process
       [`${name}-sandbox`, '/healthz/sandbox'],
     ] as const)
       checks[part] = async (signal) => {
-        const { status } = await callSocket(socket, 'GET', path, { signal })
+        const { status, body } = await callSocket(socket, 'GET', path, { signal })
         if (status !== 200) throw new Error(`${part} answered ${status}`)
+        return JSON.parse(body)
       }
     sources.push({
       name,

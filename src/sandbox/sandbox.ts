@@ -5,13 +5,14 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { CHECK_MS, childrenWithin, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
 import { type Checked, createCheckJob } from './parent/check.ts'
+import { checkConfinement, probeConfinement } from './parent/confinement.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
 import { createPool } from './parent/pool.ts'
 import { createReputation } from './parent/reputation.ts'
 import { limitSentence } from './parent/sentences.ts'
 import { startText } from './parent/sources.ts'
-import { probeConfinement, spawnChild } from './parent/spawn.ts'
+import { spawnChild } from './parent/spawn.ts'
 import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
 export interface SandboxOptions {
@@ -24,6 +25,8 @@ export interface SandboxOptions {
   readonly packages?: readonly string[]
   /** Calls of a tenant's same code may share a context, and so what it keeps in variables; by default each has its own. */
   readonly warmContexts?: boolean
+  /** Confinement without which none is made. */
+  readonly require?: readonly string[]
   /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
 }
@@ -49,7 +52,8 @@ export const createSandbox = async (
 ): Promise<Sandbox> => {
   const defaults: SandboxLimits = { ...DEFAULT_LIMITS, ...defined(options.limits) }
   const metrics = deps.metrics.sandbox
-  const confinement = await probeConfinement(deps.log)
+  const confinement = await probeConfinement()
+  checkConfinement(confinement, options.require ?? [], deps.log)
   const start = startText({
     packages: options.packages ?? [],
     warm: options.warmContexts ?? false,
@@ -132,6 +136,7 @@ export const createSandbox = async (
           'unavailable',
           'No process that runs transforms and formulas is ready. Retry in a moment.',
         )
+      return { missing: confinement.missing }
     },
     close: pool.close,
   }

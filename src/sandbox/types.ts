@@ -5,6 +5,13 @@
 import type { Json } from '../common/json.ts'
 import type { CodeFault } from '../sdk/index.ts'
 
+/**
+ * What stands around the processes that run code, beside isolated-vm: their own user, no network, a list of system calls, a
+ * list of files.
+ */
+export const CONFINEMENTS = ['uid', 'network', 'syscalls', 'files'] as const
+export type ConfinementName = (typeof CONFINEMENTS)[number]
+
 /** Code as saved: CommonJS (`module.exports`, `exports.default`) or an ES module with a default export. */
 export interface Program {
   readonly tenantId: string
@@ -110,7 +117,7 @@ export interface Sandbox {
   ): Promise<{ readonly faults: readonly CodeFault[]; readonly exportsFunction: boolean }>
   /** Makes isolates and spare contexts ready; failures are passed over, and what failed is not made ready again. */
   warm(programs: readonly Program[]): Promise<void>
-  /** Rejects when no child answers. */
-  health(): Promise<void>
+  /** Rejects when no child answers; `missing`: confinement that this system does not give. */
+  health(): Promise<{ readonly missing: readonly ConfinementName[] }>
   close(): Promise<void>
 }

@@ -1,5 +1,14 @@
 import { spawnSync } from 'node:child_process'
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
@@ -164,6 +173,42 @@ t.test('a Redis for tests: the one that is named, one on the PATH, or the cached
   t.match(ensureRedis({ PATH: path, SIDEVAULT_TEST_REDIS: join(path, 'broken') }), /not a Redis server/)
   t.equal(ensureRedis({ PATH: path }), join(path, 'redis-server'))
   t.equal(ensureRedis({ PATH: '' }), join(dir, '.cache/valkey/9.1.2.post2/valkey-server'))
+})
+
+t.test('programs that install get no secret of ours, and what they need of the environment', async (t) => {
+  const env = {
+    PATH: process.env.PATH ?? '',
+    https_proxy: 'http://proxy.example.com',
+    NPM_CONFIG_REGISTRY: 'https://registry.example.com',
+    SIDEVAULT_MASTER_KEY: 'passphrase:marker',
+    DATABASE_PASSWORD: 'marker',
+  }
+  const script = `import { run, toolEnvironment } from '${bootstrap('run')}'
+    console.log(JSON.stringify([toolEnvironment(process.cwd()), JSON.parse((await run('node', ['-p', 'JSON.stringify(process.env)'])).output)]))`
+  const got: readonly Record<string, string>[] = JSON.parse(isolated(script, env, t.testdir()).stdout)
+  t.equal(got.length, 2)
+  for (const given of got) {
+    t.match(given, { https_proxy: env.https_proxy, NPM_CONFIG_REGISTRY: env.NPM_CONFIG_REGISTRY })
+    t.notMatch(JSON.stringify(given), 'marker')
+  }
+})
+
+t.test('a descriptor that a service is started with is closed before it starts anything', async (t) => {
+  const leaked = openSync(join(t.testdir({ leaked: '' }), 'leaked'), 'r')
+  t.teardown(() => closeSync(leaked))
+  const FD = 30 // those up to 15 Node closes at exec(2) itself
+  const script = `import { closeInherited } from '${bootstrap('descriptors')}'
+    import { spawnSync } from 'node:child_process'
+    const below = () => spawnSync('/bin/sh', ['-c', 'test -e /proc/self/fd/${FD}']).status === 0
+    const before = below()
+    closeInherited()
+    console.log(before, below())`
+  const { stdout } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    env: {},
+    encoding: 'utf8',
+    stdio: Object.assign(Array(FD + 1).fill('ignore'), { 1: 'pipe', [FD]: leaked }),
+  })
+  t.equal(stdout, process.platform === 'linux' ? 'true false\n' : 'false false\n')
 })
 
 t.test('the command line answers with its exit codes', async (t) => {

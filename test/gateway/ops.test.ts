@@ -23,7 +23,7 @@ t.test('metrics and health are answered on a private socket', async (t) => {
       health: async () => {
         if (!healthy) throw new Error('the key file is at /secret')
       },
-      parts: { well: async () => {}, ill: () => Promise.reject(new Error('no child')) },
+      parts: { well: async () => ({ missing: ['uid'] }), ill: () => Promise.reject(new Error('no child')) },
     },
     socket,
   )
@@ -38,7 +38,7 @@ t.test('metrics and health are answered on a private socket', async (t) => {
   t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
   healthy = false
   t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })
-  t.same(await ask(socket, '/healthz/well'), { status: 200, json: { status: 'ok' } })
+  t.same(await ask(socket, '/healthz/well'), { status: 200, json: { status: 'ok', missing: ['uid'] } })
   t.same(await ask(socket, '/healthz/ill'), { status: 503, json: { status: 'failing' } })
   for (const path of ['/other', '/healthz/other', '/healthz/toString'])
     t.equal((await ask(socket, path)).status, 404)

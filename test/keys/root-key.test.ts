@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process'
 import { randomBytes, scryptSync } from 'node:crypto'
-import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
@@ -55,6 +55,19 @@ t.test('a key file that others may read is refused with the command that mends i
     const problem = await problemOf(loadRootKey(undefined, { dataDir, create: true, env: {} }))
     t.match(problem, /open to other users/)
     t.ok(problem.includes(`chmod 600 '${path}'`))
+  }
+  if (process.getuid?.() === 0) {
+    chmodSync(path, 0o440)
+    const problem = () => problemOf(loadRootKey(undefined, { dataDir, create: true, env: {} }))
+    const groups = process.getgroups?.() ?? []
+    const theirs = Math.max(...groups) + 1
+    chownSync(path, 12_345, theirs)
+    t.match(await problem(), /open to other users/, 'a group that is not ours')
+    chownSync(path, 12_345, process.getgid?.() ?? 0)
+    await loadRootKey(undefined, { dataDir, create: true, env: {} }) // given to us by a group, as a mounted secret is
+    chmodSync(path, 0o444)
+    t.match(await problem(), /open to other users/, 'and to everybody')
+    chownSync(path, 0, 0)
   }
   chmodSync(path, 0o400)
   t.equal((await loadRootKey(undefined, { dataDir, create: true, env: {} })).reveal().length, 32)

@@ -2,12 +2,13 @@ import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { createFrameReader } from '../../src/sandbox/frames.ts'
 import { DEFAULT_LIMITS } from '../../src/sandbox/limits.ts'
+import { probeConfinement } from '../../src/sandbox/parent/confinement.ts'
 import { createInvocationJob } from '../../src/sandbox/parent/invocation.ts'
 import type { Source } from '../../src/sandbox/parent/job.ts'
 import { createPool } from '../../src/sandbox/parent/pool.ts'
 import { createReputation } from '../../src/sandbox/parent/reputation.ts'
 import { startText } from '../../src/sandbox/parent/sources.ts'
-import { probeConfinement, spawnChild } from '../../src/sandbox/parent/spawn.ts'
+import { spawnChild } from '../../src/sandbox/parent/spawn.ts'
 import type { Outcome } from '../../src/sandbox/types.ts'
 import { NO_HOST } from './kit.ts'
 
@@ -20,7 +21,7 @@ const source = (key: string, code: string): Source => {
 
 t.test('of each call of a busy program that has behaved, its child says one thing', async (t) => {
   const log = createLog('test', 'silent')
-  const confinement = await probeConfinement(log)
+  const confinement = await probeConfinement()
   const start = startText({ packages: [], warm: false, argumentBytes: 1_000, aheadMs: 1_000 })
   const now = () => performance.now()
   const reputation = createReputation({ now })

@@ -5,7 +5,7 @@ import { within } from '../../common/within.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 
-/** Resolves when a part can do its work; with `degraded` when it does so in a lesser way. */
+/** Resolves when a part can do its work; with `degraded`, or with what is `missing`, when it does so in a lesser way. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
 type Status = 'ok' | 'degraded' | 'failed'
@@ -13,6 +13,8 @@ type Status = 'ok' | 'degraded' | 'failed'
 interface PartStatus {
   readonly name: string
   readonly status: Status
+  /** What it does without. */
+  readonly missing?: readonly string[]
   /** When it was first found to be so; for a part that is not `ok`. */
   readonly since?: string
 }
@@ -20,9 +22,12 @@ interface PartStatus {
 const look = async (
   check: Check,
   timeout: number,
-): Promise<{ readonly status: Status; readonly err?: unknown }> => {
+): Promise<Pick<PartStatus, 'status' | 'missing'> & { readonly err?: unknown }> => {
   try {
-    return { status: (await within(timeout, check)) === 'degraded' ? 'degraded' : 'ok' }
+    const result = await within(timeout, check)
+    const { missing = [] } = (result ?? {}) as { readonly missing?: readonly string[] }
+    if (missing.length > 0) return { status: 'degraded', missing }
+    return { status: result === 'degraded' ? 'degraded' : 'ok' }
   } catch (err) {
     return { status: 'failed', err }
   }
@@ -35,7 +40,7 @@ const createParts = (
 ): (() => Promise<readonly PartStatus[]>) => {
   const ill = new Map<string, { readonly status: Status; readonly at: number }>()
   const ask = async (part: string, check: Check): Promise<PartStatus> => {
-    const { status, err } = await look(check, timeout)
+    const { status, missing, err } = await look(check, timeout)
     const before = ill.get(part)
     const now = clock.now()
     if (status === 'ok') {
@@ -46,10 +51,10 @@ const createParts = (
     const at = before?.status === status ? before.at : now
     if (before?.status !== status) {
       if (status === 'failed') log.warn({ err, part }, 'a part is not ready')
-      else log.warn({ part }, 'a part does its work in a lesser way')
+      else log.warn({ part, missing }, 'a part does its work in a lesser way')
     }
     ill.set(part, { status, at })
-    return { name: part, status, since: isoTime(at) }
+    return { name: part, status, ...(missing ? { missing } : {}), since: isoTime(at) }
   }
   return () => Promise.all(Object.entries(checks).map(([part, check]) => ask(part, check)))
 }

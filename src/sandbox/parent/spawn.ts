@@ -1,16 +1,12 @@
-import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
-import type { Log } from '../../common/log.ts'
 import { CHILD_DATA_KB } from '../limits.ts'
+import type { Confinement } from './confinement.ts'
 import { modulesFolder } from './sources.ts'
 
 const BOOT = readFileSync(new URL('../child/boot.js', import.meta.url), 'utf8')
 const FD = 3
-const NOBODY = '65534'
-const PROBE_MS = 5_000
 
 /** A core file would hold card data; no file may be written; the child is the first to go when memory is short. */
 const SHELL = [
@@ -52,52 +48,6 @@ const FLAGS = [
   BOOT,
 ]
 
-const DIES_WITH_US = ['setpriv', '--no-new-privs', '--pdeathsig=KILL']
-
-/** Commands that the rest of the line is given to: of each row the first that works here. */
-const WRAPPERS: readonly (readonly (readonly string[])[])[] = [
-  [
-    ['unshare', '--net'],
-    ['unshare', '--user', '--net'],
-  ],
-  [
-    [...DIES_WITH_US, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
-    // not root, or nobody else may read the installation
-    DIES_WITH_US,
-  ],
-]
-
-export interface Confinement {
-  /** The beginning of a child's command line. */
-  readonly wrapper: readonly string[]
-}
-
-/** A child has to run Node, and to read what is installed. */
-const NEEDS = 'test -r "$1" && exec "$0" --version'
-
-const run = promisify(execFile)
-
-/** Which of the wrappers work here, found out by doing what a child needs inside each. */
-export const probeConfinement = async (log: Log): Promise<Confinement> => {
-  const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
-  const works = (wrapper: readonly string[]): Promise<boolean> => {
-    const [command, ...rest] = [...wrapper, '/bin/sh', '-c', NEEDS, process.execPath, addon]
-    return run(command as string, rest, { env: {}, cwd: '/', timeout: PROBE_MS }).then(
-      () => true,
-      () => false,
-    )
-  }
-  const found = await Promise.all(
-    WRAPPERS.map(async (row) => {
-      const working = await Promise.all(row.map(works))
-      return row.find((_, index) => working[index])
-    }),
-  )
-  const missing = WRAPPERS.filter((_, index) => found[index] === undefined).map(([first]) => first?.[0])
-  if (missing.length > 0) log.info({ missing }, 'sandbox children run without some of the confinement')
-  return { wrapper: found.flatMap((wrapper) => wrapper ?? []) }
-}
-
 export interface Spawned {
   readonly process: ChildProcess
   readonly stream: Duplex
@@ -107,7 +57,7 @@ export interface Spawned {
  * Starts a child; `start` is what boot.js reads first. It has no standard streams and an empty environment. Throws when the
  * system gives no process or no handle for one.
  */
-export const spawnChild = ({ wrapper }: Confinement, start: string): Spawned => {
+export const spawnChild = ({ wrapper }: Pick<Confinement, 'wrapper'>, start: string): Spawned => {
   const [command, ...rest] = [...wrapper, process.execPath, ...FLAGS] as [string, ...string[]]
   const child = spawn('/bin/sh', ['-c', SHELL, 'sh', command, ...rest], {
     cwd: '/',

@@ -61,10 +61,20 @@ t.test(
 )
 
 t.test('a part that does its work in a lesser way is named, and leaves the service ready', async (t) => {
-  const { call } = await startTestService(t, { plugins: [], checks: { redis: async () => 'degraded' } })
+  const sandbox = async () => ({ missing: ['uid'] })
+  const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }) }
+  const { call } = await startTestService(t, { plugins: [], checks })
   const answer = await call('GET', '/readyz', { key: null })
   t.equal(answer.status, 200)
-  t.match(answer.json, { status: 'degraded', parts: [{}, { name: 'redis', status: 'degraded' }] })
+  t.match(answer.json, {
+    status: 'degraded',
+    parts: [
+      {},
+      { name: 'redis', status: 'degraded' },
+      { name: 'sandbox', status: 'degraded', missing: ['uid'] },
+      { name: 'well', status: 'ok' },
+    ],
+  })
 })
 
 t.test(

@@ -2,16 +2,17 @@ import { spawn } from 'node:child_process'
 import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { probeConfinement } from '../../../src/sandbox/parent/confinement.ts'
 import { createPool } from '../../../src/sandbox/parent/pool.ts'
 import { createReputation } from '../../../src/sandbox/parent/reputation.ts'
 import { startText } from '../../../src/sandbox/parent/sources.ts'
-import { probeConfinement, spawnChild } from '../../../src/sandbox/parent/spawn.ts'
+import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
 import { silentLog } from '../../kit/egress.ts'
 
 /** Takes every file handle of this process, once one child has gone, until one that cannot be started was heard of. */
 const starve = async (): Promise<void> => {
   const handles: number[] = []
-  const confinement = await probeConfinement(silentLog())
+  const confinement = await probeConfinement()
   const start = startText({ packages: [], warm: false, argumentBytes: 1_000, aheadMs: 50 })
   const { promise: back, resolve } = Promise.withResolvers<void>()
   let born = 0

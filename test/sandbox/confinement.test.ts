@@ -1,0 +1,83 @@
+import { execFile } from 'node:child_process'
+import { statSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import t from 'tap'
+import type { Log } from '../../src/common/log.ts'
+import { checkConfinement, probeConfinement } from '../../src/sandbox/parent/confinement.ts'
+import { CONFINEMENTS } from '../../src/sandbox/types.ts'
+import { silentLog } from '../kit/egress.ts'
+import { listenFor } from '../kit/listen.ts'
+
+const confinement = await probeConfinement()
+/** Tests what this system gives. */
+const given = (name: (typeof CONFINEMENTS)[number]) =>
+  confinement.missing.includes(name) ? () => {} : t.test.bind(t)
+
+/** Whose text comes out of Node where the sandbox's children live, without isolated-vm and without Node's own permissions. */
+const escaped = async (code: string): Promise<unknown> => {
+  const program = `const tried = async (what) => { try { return await what() } catch (error) { return error.code } }
+    const fs = require('node:fs'), net = require('node:net'), { spawnSync } = require('node:child_process')
+    ;(async () => console.log(JSON.stringify(await (${code})())))()`
+  const [file = '', ...args] = [...confinement.wrapper, process.execPath, '--jitless', '--eval', program]
+  const { stdout } = await promisify(execFile)(file, args, { cwd: '/', env: {} })
+  return JSON.parse(stdout)
+}
+
+given('files')('who breaks out of V8 reads no file of the service and writes none', async (t) => {
+  const secret = join(t.testdir({}), 'root.key')
+  writeFileSync(secret, 'key', { mode: 0o644 })
+  const result = await escaped(`async () => [
+    await tried(() => fs.readFileSync(${JSON.stringify(secret)}, 'utf8')),
+    await tried(() => fs.readFileSync('/proc/${process.pid}/environ', 'utf8')),
+    await tried(() => fs.readFileSync('/proc/self/root/etc/passwd', 'utf8')),
+    await tried(() => fs.readdirSync('/')),
+    await tried(() => fs.writeFileSync('/tmp/sandbox-was-here', '')),
+    await tried(() => fs.readFileSync('/proc/self/stat', 'utf8').length > 0),
+  ]`)
+  t.same(result, ['EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', true])
+})
+
+given('syscalls')('… reaches no network and no socket, starts no process, ends no other', async (t) => {
+  const server = createServer((socket) => socket.end('reached'))
+  const port = await listenFor(t, server)
+  const reach = (where: string) =>
+    `await tried(() => new Promise((resolve, reject) => net.connect(${where}).on('error', reject).on('data', (data) => resolve(String(data)))))`
+  const result = await escaped(`async () => [
+    ${reach(`${port}, "127.0.0.1"`)},
+    ${reach('"/var/run/postgresql/.s.PGSQL.5432"')},
+    spawnSync(process.execPath, ['--version']).error.code,
+    await tried(() => process.kill(${process.pid}, 0)),
+    await tried(() => require('node:os').setPriority(${process.pid}, 19)),
+  ]`)
+  t.same(result, ['EPERM', 'EPERM', 'EPERM', 'EPERM', 'ERR_SYSTEM_ERROR'])
+})
+
+given('files')('a descriptor that the service was started with is closed', async (t) => {
+  const path = join(t.testdir({}), 'leaked')
+  writeFileSync(path, 'leaked')
+  const [file = '', ...args] = [...confinement.wrapper, process.execPath, '--eval']
+  const list = `let found = 0
+    for (let fd = 3; fd < 64; fd++) try { if (require('node:fs').fstatSync(fd).ino === ${statSync(path).ino}) found++ } catch {}
+    console.log(found)`
+  // descriptor 9 stays open for whoever is started from here
+  const leaking = ['-c', `exec 9<"${path}"; exec "$@"`, 'sh']
+  const plain = await promisify(execFile)('/bin/sh', [...leaking, process.execPath, '--eval', list])
+  t.equal(plain.stdout, '1\n', 'as it is without')
+  t.equal((await promisify(execFile)('/bin/sh', [...leaking, file, ...args, list])).stdout, '0\n')
+})
+
+t.test('what is missing is a warning, and a refusal with the remedy where it is required', async (t) => {
+  const warnings: unknown[] = []
+  const log = { ...silentLog(), warn: (line: unknown) => warnings.push(line) } as unknown as Log
+  const missing = ['uid'] as const
+  checkConfinement({ wrapper: [], missing }, ['network'], log)
+  t.same(warnings, [{ missing }])
+  t.throws(() => checkConfinement({ wrapper: [], missing }, ['files', 'uid'], log), {
+    code: 'invalid',
+    message: /SIDEVAULT_SANDBOX_REQUIRE .*: uid \(it takes: start as root/,
+  })
+  checkConfinement({ wrapper: [], missing: [] }, CONFINEMENTS, log)
+  t.equal(warnings.length, 2, 'and nothing where all is there')
+})
