@@ -8,7 +8,7 @@ import { join, relative, sep } from 'node:path'
 /** @typedef {() => Promise<readonly Result[]>} Job what one process does */
 
 /** A test file that takes longer (ms) is stuck. */
-const TIMEOUT = 280_000
+const TIMEOUT = 600_000
 
 /** Of other test files, so many share a process: what they import is loaded once. */
 const FILES = 12
@@ -208,7 +208,8 @@ const startDatabase = async (files) => {
  * @returns {readonly Job[]}
  */
 const jobsOf = (root, files) => {
-  const alone = startsWith([...PROGRAMS, ...OWN])
+  const own = startsWith([...PROGRAMS, ...OWN])
+  const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
   const light = files.filter((file) => !alone(file))
   const packs = Array.from({ length: Math.ceil(light.length / FILES) }, (_, index) =>
     light.slice(index * FILES, (index + 1) * FILES),
@@ -238,6 +239,7 @@ export const test = async (root, args = []) => {
   const total = { passed: 0, failed: 0, skipped: 0 }
   const checked = mkdtempSync(join(tmpdir(), 'sidevault-checked-'))
   process.env.SIDEVAULT_TEST_CHECKED = checked // test/kit/checked.ts
+  process.env.SIDEVAULT_TEST_LONG = long ? '1' : '0' // test/kit/long.ts
   const postgres = await startDatabase(files)
   const possible = files.filter((file) => !postgres.missing || !needsDatabase(file))
   if (postgres.missing) process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)

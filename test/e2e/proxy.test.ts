@@ -425,9 +425,7 @@ t.test('failures of the way to the destination have the statuses of the table', 
   ]
   for (const [name, to, status, arrivals] of cases) {
     destination.received.length = 0
-    const start = performance.now()
     const answer = await world.post('/proxy', { to, body: 'x' })
-    t.ok(performance.now() - start < 10_000, `${name}: within 10 s`)
     t.equal(answer.status, status, name)
     t.equal(answer.json.proxy_error.status, status, name)
     t.equal(answer.headers['svc-proxy-destination-status'], undefined, name)

@@ -10,6 +10,7 @@ import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { KEYS, startWorld, TOKENS, type World } from '../kit/egress.ts'
+import { LONG } from '../kit/long.ts'
 
 const one = await startWorld()
 const two = await startWorld({ protocol: 'h2' })
@@ -115,17 +116,16 @@ t.test('many requests share connections, and none is lost to stream resets', asy
 })
 
 t.test('server-sent events arrive as they are sent', async (t) => {
-  const times: number[] = []
   const request = get({
     host: '127.0.0.1',
     port: one.port,
-    path: '/proxy/sse?n=4&ms=120',
+    path: `/proxy/sse?n=2&ms=${24 * 3_600_000}`,
     headers: { 'svc-api-key': KEYS.private, 'svc-proxy-url': one.url() },
   })
   const [response] = await once(request, 'response')
-  for await (const _ of response) times.push(performance.now())
-  t.equal(times.length, 4)
-  t.ok((times.at(-1) ?? 0) - (times[0] ?? 0) > 240, 'spread over the time that they were sent in')
+  const [event] = await once(response, 'data')
+  t.equal(String(event), 'data: 0\n\n', 'a day before the next one is sent')
+  response.destroy()
 })
 
 t.test('200 MB stream through without being held', async (t) => {
@@ -141,7 +141,7 @@ t.test('200 MB stream through without being held', async (t) => {
     let length = 0
     for await (const chunk of response) length += chunk.length
     t.equal(length, bytes)
-    if (process.platform !== 'linux') continue
+    if (!LONG) continue
     const peak = /VmHWM:\s+(\d+) kB/.exec(
       readFileSync(`/proc/${world.envoy.process.pid}/status`, 'utf8'),
     )?.[1]
@@ -224,7 +224,7 @@ const raw = async (port: number, text: string): Promise<string> => {
   await once(socket, 'connect')
   socket.write(text)
   let answer = ''
-  socket.setTimeout(5000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)))
+  socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)))
   for await (const chunk of socket) {
     answer += chunk
     if (/\r\n\r\n.*\}/s.test(answer)) break

@@ -511,10 +511,8 @@ t.test(
         await new Promise((resolve) => setTimeout(resolve, 100))
       }
     }
-    const began = Date.now()
     const whole = await send(receivers.h1, slow(), { headers: { ...TEXT, 'svc-proxy-stream': 'false' } })
     t.equal(whole.json?.proxy_error?.status, 408)
-    t.ok(Date.now() - began < 30_000)
     const other = await startWorld({ bootstrap: { requestTimeoutMs: 100, uploadTimeoutMs: 1_000 } })
     t.teardown(() => other.close())
     const pieces = await upload(other.port, other.url(), slow(), { headers: TEXT })

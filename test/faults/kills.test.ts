@@ -51,11 +51,9 @@ t.test(
     const { replicas, postgres, redis, destination } = world
     const load = await startLoad(world)
     const recovered = async (name: string, watched: readonly Sidevault[]) => {
-      const began = performance.now()
       await Promise.all(
         watched.map((replica) => until(`${name} works again`, () => load.works(replica), PATIENCE)),
       )
-      t.comment(`${name}: ${Math.round(performance.now() - began)} ms until every kind of call works`)
     }
     await recovered('at the beginning', replicas)
 

@@ -85,19 +85,15 @@ t.test(
     const { id } = (await create('kept')).json
 
     line.silence(true)
-    const began = performance.now()
     const answers = await Promise.all([
       create('refused'),
       sidevault.call('GET', `/tokens/${id}`, { key }),
       disclose(id),
     ])
-    const took = performance.now() - began
-    t.comment(`refused after ${Math.round(took)} ms`)
     for (const answer of answers) {
       t.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
       t.notMatch(answer.text, /kept/)
     }
-    t.ok(took < 65_000, 'within the deadline')
 
     line.silence(false)
     await until('writes work again', async () => (await create('again')).status === 201, PATIENCE)

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { LONG } from '../kit/long.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 
 interface Request {
@@ -13,7 +14,7 @@ interface Request {
 const ALLOWED = new Set([
   200, 201, 202, 204, 400, 401, 403, 404, 405, 408, 409, 411, 413, 414, 415, 422, 429, 431, 502, 503, 504,
 ])
-const TOTAL = 10_000
+const TOTAL = LONG ? 10_000 : 200
 const CONCURRENCY = 24
 
 const nasty = [
@@ -249,7 +250,7 @@ t.test(
           method: request.method,
           headers: request.headers,
           ...(request.body === undefined ? {} : { body: request.body }),
-          signal: AbortSignal.timeout(20_000),
+          signal: AbortSignal.timeout(60_000),
           redirect: 'manual',
         })
       } catch (error) {
@@ -332,11 +333,8 @@ t.test(
     const lane = async () => {
       while (next < requests.length) await send(requests[next++]!)
     }
-    const started = Date.now()
     await Promise.all(Array.from({ length: CONCURRENCY }, lane))
-    t.comment(
-      `answers by status: ${JSON.stringify(Object.fromEntries([...answered].sort()))} in ${Date.now() - started} ms`,
-    )
+    t.comment(`answers by status: ${JSON.stringify(Object.fromEntries([...answered].sort()))}`)
     for (const line of wrong.slice(0, 20)) t.fail(line)
     t.equal(wrong.length, 0, 'every answer was of the table and had the error shape')
     t.equal((await vault.call('GET', '/readyz')).status, 200, 'the service is as ready as before')

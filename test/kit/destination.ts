@@ -52,7 +52,7 @@ const behave = async (request: Request, response: Response, record: Received): P
     ;(response as ServerResponse).writeHead(200, { 'content-type': 'text/event-stream' })
     for (let index = 0; index < number('n', 3); index++) {
       write(response, `data: ${index}\n\n`)
-      await new Promise((resolve) => setTimeout(resolve, number('ms', 50)))
+      await new Promise((resolve) => setTimeout(resolve, number('ms', 50)).unref())
     }
     response.end()
   } else if (url.pathname === '/large') {

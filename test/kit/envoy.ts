@@ -105,7 +105,7 @@ const runEnvoy = async (directory: string, config: object, port: number): Promis
     if (process.env.ENVOY_LOG) process.stderr.write(chunk)
   })
   const socket = join(directory, 'envoy.sock')
-  const deadline = Date.now() + 20_000
+  const deadline = Date.now() + 60_000
   for (;;) {
     if (child.exitCode !== null) throw new Error(`Envoy ended with ${child.exitCode}: ${stderr}`)
     const ready = await administration(socket, '/ready').catch(() => undefined)

@@ -121,7 +121,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     return { status: answer.status, headers: answer.headers, text, json }
   }
 
-  const deadline = Date.now() + 60_000
+  const deadline = Date.now() + 120_000
   for (;;) {
     if (child.exitCode !== null)
       throw new Error(`sidevault ended with ${child.exitCode}:\n${stdout}\n${stderr}`)

@@ -59,17 +59,16 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
   superuser.pathname = new URL(address).pathname
   const ask = <R extends object>(text: string) => queryPostgres<R>(superuser.href, text)
 
-  /** Asks until it answers, for 20 s. */
+  /** Asks until it answers, for a minute. */
   const works = async (t: Test, what: string, work: () => Promise<unknown>): Promise<void> => {
-    const began = performance.now()
-    for (let left = 400; left > 0; left--) {
+    for (let left = 1_200; left > 0; left--) {
       if (
         await work().then(
           () => true,
           () => false,
         )
       ) {
-        t.comment(`${what} after ${Math.round(performance.now() - began)} ms`)
+        t.pass(what)
         return
       }
       await delay(50)

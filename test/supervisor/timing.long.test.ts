@@ -1,4 +1,4 @@
-/** How long starts and restarts take. The runner runs this file alone. */
+/** How long starts and restarts take. */
 import t, { type Test } from 'tap'
 import { startSidevault } from '../kit/sidevault.ts'
 import { contention, descendants, isAlive, until } from './processes.ts'

@@ -1,0 +1,1 @@
+import './replicas.test.ts'

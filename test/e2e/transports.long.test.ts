@@ -1,0 +1,1 @@
+import './transports.test.ts'

@@ -1,0 +1,1 @@
+import './mutations.test.ts'

@@ -1,0 +1,7 @@
+import './borders.test.ts'
+import './escapes.test.ts'
+import './exotic.test.ts'
+import './loops.test.ts'
+import './memory.test.ts'
+import './native.test.ts'
+import './output.test.ts'
