@@ -7,6 +7,8 @@ import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 const PATIENCE = 15_000
 /** Milliseconds within which whoever began an attempt has written down how it went. */
 const CLAIM = 30_000
+/** Characters of a record's message (completions §10). */
+const MESSAGE_LENGTH = 250
 /** Deliveries that are taken up again when a process starts. */
 const RESUMED = 1_000
 
@@ -20,20 +22,36 @@ export interface Waiting {
   readonly id: string
 }
 
+/** What a receiver is to get, and on whose behalf. */
+export interface Pending {
+  readonly body: Json
+  readonly actor_id: string
+  readonly actor_type: string
+  readonly trace_id: string
+}
+
+/** Results of requests, as callbacks need them. */
+export interface Results {
+  /** Undefined when there is nothing any more. */
+  of(waiting: Waiting): Promise<Pending | undefined>
+  /** A receiver has it. */
+  drop(waiting: Waiting): Promise<unknown>
+}
+
 /**
  * Posts results to where callers asked for them, at least once, until a receiver answers 2xx or `delays` (milliseconds
  * before each attempt) are used up. What waits lies in the store: another process, or a later one, takes it up; whoever
- * moves its time ahead has the attempt. `body` gives the text to post, undefined when there is nothing any more.
+ * moves its time ahead has the attempt. Each attempt is in the audit journal, with its host, before a byte leaves.
  */
 export const createCallbacks = (
   kernel: Kernel,
   {
     delays,
-    body,
+    results,
     signal,
   }: {
     readonly delays: readonly number[]
-    readonly body: (waiting: Waiting) => Promise<Json | undefined>
+    readonly results: Results
     readonly signal: AbortSignal
   },
 ) => {
@@ -41,14 +59,23 @@ export const createCallbacks = (
   const running = new Set<Promise<void>>()
 
   const post = async (
-    tenantId: string,
     { reactor_id, url }: CallbackRecord,
-    key: string,
-    result: Json,
+    { tenantId, key }: { readonly tenantId: string; readonly key: string },
+    { body, ...by }: Pending,
   ): Promise<boolean> => {
-    const text = JSON.stringify(result)
-    const seconds = Math.floor(kernel.clock.now() / 1000)
+    const text = JSON.stringify(body)
+    const now = kernel.clock.now()
+    const seconds = Math.floor(now / 1000)
     try {
+      await kernel.audit({
+        ...by,
+        tenant_id: tenantId,
+        entity_type: 'reactor',
+        entity_id: reactor_id,
+        operation: 'use',
+        message: `Reactor result sent to ${new URL(url).host}`.slice(0, MESSAGE_LENGTH),
+        created_at: now,
+      })
       const { status } = await kernel.fetch(
         {
           url,
@@ -86,9 +113,11 @@ export const createCallbacks = (
       throw thrown
     }
     const reactor = await kernel.records(Reactors).get(tenantId, record.reactor_id)
-    const result = await body({ tenantId, id })
+    const result = await results.of({ tenantId, id })
     const over = reactor === undefined || result === undefined
-    if (over || (await post(tenantId, record, reactor.callback_key, result)) || attempts >= delays.length) {
+    const sent = !over && (await post(record, { tenantId, key: reactor.callback_key }, result))
+    if (sent) await results.drop({ tenantId, id })
+    if (over || sent || attempts >= delays.length) {
       await callbacks().delete(tenantId, id)
       return undefined
     }

@@ -46,6 +46,10 @@ export const Requests = {
     reactor_id: Type.String(),
     /** Who asked, and who alone is answered. */
     actor_id: Type.String(),
+    actor_type: Type.String(),
+    trace_id: Type.String(),
+    /** What its arguments were made of. */
+    tokens: Type.Array(Type.String()),
     /** Absent while it runs, as its process says by moving `due`. One that is absent past `due` will not come. */
     outcome: Type.Optional(
       Type.Object({
@@ -60,6 +64,7 @@ export const Requests = {
     expires_at: Type.Integer(),
   }),
   sealed: ['outcome'],
+  tokens: 'tokens',
   expires: 'expires_at',
 } as const
 
@@ -82,6 +87,6 @@ export const Callbacks = {
 
 export type FormulaRecord = Static<(typeof Formulas)['schema']>
 export type ReactorRecord = Static<(typeof Reactors)['schema']>
-type RequestRecord = Static<(typeof Requests)['schema']>
+export type RequestRecord = Static<(typeof Requests)['schema']>
 export type Outcome = NonNullable<RequestRecord['outcome']>
 export type CallbackRecord = Static<(typeof Callbacks)['schema']>

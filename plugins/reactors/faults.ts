@@ -7,5 +7,5 @@ export const noFormula = (id: string) => noSuch('Reactor formula', id)
 export const noResult = () =>
   new AppError(
     'not_found',
-    'There is no result of this request: it is not ready yet, was kept for its 24 hours, or never was.',
+    'There is no result of this request: it is not ready yet, was handed out, was kept for its 15 minutes, went with a token that it used, or never was.',
   )

@@ -14,7 +14,7 @@ const permission = (type: string, description: string): PermissionInfo => ({
 })
 
 /** Seconds before each attempt to deliver a callback. */
-const DELAYS = [0, 1, 5, 30, 120, 600, 1_800, 7_200]
+const DELAYS = [0, 1, 5, 30, 120, 600]
 
 /**
  * Reactor formulas and the reactors made of them (interface, "Reactor formulas"; completions §8). One plugin, so that a
@@ -51,7 +51,7 @@ export const plugin = definePlugin({
     })
     const callbacks = createCallbacks(kernel, {
       delays: kernel.config.callback_delays.map((seconds) => seconds * 1_000),
-      body: requests.body,
+      results: { of: requests.pending, drop: requests.drop },
       signal,
     })
     return {

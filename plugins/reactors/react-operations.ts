@@ -65,7 +65,8 @@ export const reactOperations = (kernel: Kernel, react: React, requests: Backgrou
       rpc: 'Reactors.GetResult',
       http: 'GET /reactors/{id}/results/{request_id}',
       summary: 'Get the result of an invocation in the background',
-      description: '404 until there is one. Kept 24 hours, for the application that asked.',
+      description:
+        '404 until there is one. Kept 15 minutes for the application that asked, and handed out once.',
       permission: 'token:use',
       audit: 'none',
       input: ResultInput,

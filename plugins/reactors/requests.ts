@@ -1,11 +1,11 @@
 import { AppError, type Call, type Json, type Kernel, newId } from '#sdk'
-import type { Waiting } from './callbacks.ts'
-import { Callbacks, type Outcome, Requests } from './collections.ts'
+import type { Pending, Waiting } from './callbacks.ts'
+import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
 import { noResult } from './faults.ts'
 import type { Prepared, React } from './react.ts'
 
-/** How long a result is kept, ms. */
-const KEPT = 24 * 60 * 60_000
+/** How long a result is kept (completions §8), ms. */
+const KEPT = 15 * 60_000
 /** Invocations that nobody waits for, in this process and of one tenant. */
 const MOST = 1_000
 const MOST_OF_TENANT = 100
@@ -36,7 +36,7 @@ const overloaded = () =>
 
 /**
  * Invocations that are answered later (completions §8). Arguments are held in memory only; results lie in the store,
- * sealed, for 24 h. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
+ * sealed, until they are handed out, for 15 minutes at most, and go with a token of the arguments. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
  * the invocation is a failed result, wherever it is asked for.
  */
 export const createRequests = (
@@ -93,19 +93,15 @@ export const createRequests = (
     if (waits !== undefined) deliver({ tenantId, id }, due)
   }
 
-  /** What became of a request: undefined while it runs. */
-  const outcome = async (
+  /** A request that is kept still, and what became of it: undefined while it runs. */
+  const find = async (
     tenantId: string,
     id: string,
-    asked?: { readonly actorId: string; readonly reactorId: string },
-  ): Promise<Outcome | undefined> => {
+  ): Promise<{ readonly request: RequestRecord; readonly outcome: Outcome | undefined } | undefined> => {
     const request = await requests().get(tenantId, id)
-    const theirs =
-      request !== undefined &&
-      request.expires_at > kernel.clock.now() &&
-      (asked === undefined || (asked.actorId === request.actor_id && asked.reactorId === request.reactor_id))
-    if (!theirs) throw noResult()
-    return request.outcome ?? (kernel.clock.now() > request.due ? failed(INTERRUPTED) : undefined)
+    if (request === undefined || request.expires_at <= kernel.clock.now()) return undefined
+    const lost = kernel.clock.now() > request.due ? failed(INTERRUPTED) : undefined
+    return { request, outcome: request.outcome ?? lost }
   }
 
   return {
@@ -118,14 +114,17 @@ export const createRequests = (
         callbackUrl,
       }: { readonly wallMs: number | undefined; readonly callbackUrl: string | undefined },
     ): Promise<string> => {
-      const { tenantId, actorId } = call.caller
+      const { tenantId, actorId, actorType } = call.caller
       const ofTenant = [...running.values()].filter((each) => each.tenantId === tenantId).length
       if (running.size >= MOST || ofTenant >= MOST_OF_TENANT || signal.aborted) throw overloaded()
       const id = newId()
-      const times = { due: call.now + leaseMs, expires_at: call.now + KEPT }
+      const ends = call.used.flatMap(({ until }) => (until === null ? [] : [until]))
+      const times = { due: call.now + leaseMs, expires_at: Math.min(call.now + KEPT, ...ends) }
       const reactor_id = prepared.reactor.id
+      const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
+      const tokens = [...new Set(call.used.map((token) => token.id))]
       await kernel.commit([
-        requests().inserting(tenantId, { id, reactor_id, actor_id: actorId, ...times }),
+        requests().inserting(tenantId, { id, reactor_id, ...by, tokens, ...times }),
         ...(callbackUrl === undefined
           ? []
           : [callbacks().inserting(tenantId, { id, reactor_id, url: callbackUrl, attempts: 0, ...times })]),
@@ -141,23 +140,37 @@ export const createRequests = (
       return id
     },
 
-    /** `not_found` until there is one, and for everybody but the actor that asked. */
-    result: async ({ caller }: Call, reactorId: string, id: string): Promise<Outcome> => {
-      const found = await outcome(caller.tenantId, id, { actorId: caller.actorId, reactorId })
-      if (found === undefined) throw noResult()
-      return found
+    /** Hands it out, once, its record written. `not_found` until there is one, and for everybody but the actor that asked. */
+    result: async ({ caller, traceId }: Call, reactorId: string, id: string): Promise<Outcome> => {
+      const { tenantId, actorId, actorType } = caller
+      const { request, outcome } = (await find(tenantId, id)) ?? {}
+      if (outcome === undefined || request?.actor_id !== actorId || request.reactor_id !== reactorId)
+        throw noResult()
+      await kernel.audit({
+        tenant_id: tenantId,
+        actor_id: actorId,
+        actor_type: actorType,
+        entity_type: 'reactor',
+        entity_id: reactorId,
+        operation: 'read',
+        message: 'Reactor result retrieved',
+        trace_id: traceId,
+        created_at: kernel.clock.now(),
+      })
+      // Of several who ask at once, one gets it.
+      if (!(await requests().delete(tenantId, id))) throw noResult()
+      return outcome
     },
 
-    /** The body of a callback; undefined when the result is gone. */
-    body: async ({ tenantId, id }: Waiting): Promise<Json | undefined> => {
-      try {
-        const found = await outcome(tenantId, id)
-        return found && shown(id, found)
-      } catch (thrown) {
-        if (thrown instanceof AppError && thrown.code === 'not_found') return undefined
-        throw thrown
-      }
+    /** What a callback is to carry. */
+    pending: async ({ tenantId, id }: Waiting): Promise<Pending | undefined> => {
+      const { request, outcome } = (await find(tenantId, id)) ?? {}
+      if (request === undefined || outcome === undefined) return undefined
+      const { actor_id, actor_type, trace_id } = request
+      return { body: shown(id, outcome), actor_id, actor_type, trace_id }
     },
+
+    drop: ({ tenantId, id }: Waiting) => requests().delete(tenantId, id),
 
     settled: async (): Promise<void> => {
       await Promise.allSettled(running.keys())

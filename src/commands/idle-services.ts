@@ -14,6 +14,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel 
     tenants: {} as never,
     logs: {} as never,
     usage: {} as never,
+    audit: nothing,
     ingested: nothing,
     checkDestination: nothing,
     entityTypes: nothing,

@@ -30,7 +30,9 @@ export const checkCollection = (collection: Collection, faults: Faults): void =>
     if (found.includes(member) || member === collection.expires)
       faults.at('sealed').add(`records are found by "${member}".`, 'Seal other members only.')
   }
-  const { expires } = collection
+  const { expires, tokens } = collection
+  if (tokens !== undefined && !allows(schema.properties?.[tokens] ?? {}, 'array'))
+    faults.at('tokens').add(`"${tokens}" is no list of the schema.`, 'Name one: Type.Array(Type.String()).')
   if (expires !== undefined && !allows(schema.properties?.[expires] ?? {}, 'integer'))
     faults.at('expires').add(`"${expires}" is no integer member of the schema.`, 'Name one.')
   for (const kind of ['indexes', 'lookups'] as const) {

@@ -6,7 +6,7 @@ import { newId } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
-import type { Call, Operation, TokenType } from '../sdk/index.ts'
+import type { Call, Operation, TokenState, TokenType } from '../sdk/index.ts'
 import type { AnswerStore, Begun } from '../store/types.ts'
 import { methodOf, pathParams } from './check-operation.ts'
 import { withoutData } from './without-data.ts'
@@ -88,6 +88,8 @@ const lost = () =>
 /** Whatever failed on our side may have failed after a write; what runs code is begun as if it had written. */
 const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
   !uncertain && (status < 500 || runsCode)
+
+const endOf = ({ until }: TokenState): readonly number[] => (until === null ? [] : [until])
 
 interface Shown {
   readonly id: string
@@ -210,14 +212,16 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const passing = lasting !== output
         const outline = withoutData(lasting, tokenTypes)
         const done = clock.now()
-        const until = passing ? { until: done + TRANSIENT } : {}
+        // What code made of tokens goes with them.
+        const tokens = passing ? [...outline.tokens, ...call.used] : outline.tokens
+        const until = passing ? { until: Math.min(done + TRANSIENT, ...call.used.flatMap(endOf)) } : {}
         const answer = {
           ...right,
           expiresAt: done + KEPT,
           sealed: sealed({ output: outline.output }, 'outline'),
           ...(outline.tokens.length === 0 && !passing
             ? {}
-            : { shown: { sealed: sealed({ output }, 'whole'), tokens: outline.tokens, ...until } }),
+            : { shown: { sealed: sealed({ output }, 'whole'), tokens, ...until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await tell(() => answers.finish(answer, done), call)

@@ -4,7 +4,7 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { createSparing } from '../common/sparing.ts'
-import type { ApplicationRef, Call, Caller, Operation } from '../sdk/index.ts'
+import type { ApplicationRef, Call, Caller, Operation, TokenState } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
@@ -62,12 +62,13 @@ class OperationCall implements Call {
   readonly signal: AbortSignal
   readonly now: number
   readonly depth: number
+  readonly used: TokenState[] = []
   readonly #operation: string
   #log: Log
   #isChild = false
 
   constructor(
-    { caller, traceId, signal, now, depth }: Omit<Call, 'log'>,
+    { caller, traceId, signal, now, depth }: Omit<Call, 'log' | 'used'>,
     { operation, log }: { readonly operation: string; readonly log: Log },
   ) {
     this.caller = caller

@@ -4,7 +4,7 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
-import type { Code, Filter, Kernel, Operation, Tenants, TokenType, Vault } from '../sdk/index.ts'
+import type { AuditEntry, Code, Filter, Kernel, Operation, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
 import { createAuthenticator, createIdentify } from './authenticate.ts'
 import { checkConfigNames, placeOf } from './check-plugin.ts'
@@ -72,6 +72,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     tenants: store.tenants,
     logs: store.logs,
     usage: store.usage,
+    audit: (entry: AuditEntry) => deps.journal.append([entry]),
     ingested: deps.ingested,
     checkDestination: deps.checkDestination,
     keys: deps.keys,

@@ -21,6 +21,7 @@ export const shapeOf = (collection: Collection): CollectionShape => ({
   name: collection.name,
   indexes: collection.indexes ?? [],
   lookups: collection.lookups ?? [],
+  ...(collection.tokens === undefined ? {} : { tokens: collection.tokens }),
   ...(collection.expires === undefined ? {} : { expires: collection.expires }),
 })
 

@@ -32,6 +32,7 @@ export interface Foundation {
   readonly tenants: TenantStore
   readonly logs: LogStore
   readonly usage: UsageStore
+  readonly audit: Kernel['audit']
   /** Resolves when everything that was recorded before the call is in the store. */
   readonly ingested: () => Promise<unknown>
   readonly checkDestination: (url: string) => void
@@ -167,6 +168,7 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
     vault: lazily<Vault>(VAULT_METHODS, () => ready('vault', foundation.vault)),
     tenants: lazily<TenantRecords>(['get', 'update', 'delete'], () => ready('tenants', () => tenants)),
     logs: lazily<Logs>(['list'], () => ready('logs', () => logs)),
+    audit: (entry) => ready('audit', () => foundation.audit(entry)),
     usage: (tenantId) =>
       ready('usage', async () => {
         await foundation.ingested()

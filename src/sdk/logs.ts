@@ -12,6 +12,9 @@ export interface LogEntry {
   readonly created_at: number
 }
 
+/** A record of the audit journal. */
+export type AuditEntry = LogEntry & { readonly trace_id: string }
+
 export interface LogFilter {
   readonly entityType?: string
   readonly entityId?: string

@@ -2,6 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
+import type { TokenState } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -15,6 +16,8 @@ export interface Call {
   readonly log: Log
   /** Runs of tenants' code that this call came through; 0 for a caller's own. */
   readonly depth: number
+  /** What expressions of the call were given so far: what is kept of its output goes with these tokens. */
+  readonly used: TokenState[]
 }
 
 /** The audit record of an operation: which kind of entity, what was done. `entity_id` is the output's or input's `id`. */

@@ -6,7 +6,7 @@ import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
-import type { EntityType, Logs, Usage } from './logs.ts'
+import type { AuditEntry, EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
 import type { OutboundAnswer, OutboundRequest } from './outbound.ts'
 import type { TokenType } from './token-type.ts'
@@ -163,6 +163,11 @@ export interface Kernel<Config = unknown> {
   readonly vault: Vault
   readonly tenants: TenantRecords
   readonly logs: Logs
+  /**
+   * Writes to the audit journal what no operation's declaration says, and resolves when it is there. Rejects with
+   * `unavailable` when it cannot be: then nothing may be disclosed.
+   */
+  audit(entry: AuditEntry): Promise<void>
   /** Counts everything that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
   /** What other plugins offer; undefined when none provides it. */

@@ -77,6 +77,15 @@ export interface TokenPage {
   readonly next?: string
 }
 
+/** A token whose data a call was given, as it was then; times in ms since the epoch. */
+export interface TokenState {
+  readonly id: string
+  readonly created_at: number
+  readonly modified_at: number | null
+  /** When it, or a short-lived member of it, ends. */
+  readonly until: number | null
+}
+
 /** Where a disclosure happens and on whose behalf; written to the audit journal. */
 export interface UseContext {
   readonly caller: Caller
@@ -84,6 +93,8 @@ export interface UseContext {
   readonly now: number
   /** What all expressions of the call may cost together; absent: the vault makes one for its part. */
   readonly work?: Work
+  /** Gets the tokens that expressions of the call were given the data of. */
+  readonly used?: TokenState[]
 }
 
 /** Units of work that one call has left. */

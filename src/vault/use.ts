@@ -2,7 +2,7 @@ import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { Disclosure, TokenPermission, UseContext, UsedToken } from '../sdk/index.ts'
+import type { Disclosure, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { doneRecord } from './audit-records.ts'
@@ -30,6 +30,11 @@ const unknownToken = (): AppError =>
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
 export const wholeToken = (parts: Parts, row: TokenRow, opened: Opened, data: Json): Json =>
   present(parts, row, opened, data) as unknown as Json
+
+const stateOf = ({ id, created_at, modified_at, expires_at, ephemeral_until }: TokenRow): TokenState => {
+  const ends = [expires_at, ephemeral_until].filter((end) => end !== null)
+  return { id, created_at, modified_at, until: ends.length === 0 ? null : Math.min(...ends) }
+}
 
 /** Throws `bad_expression` for more tokens than one body may name. */
 export const checkCount = ({ limits }: Parts, ids: readonly string[]): void => {
@@ -77,6 +82,7 @@ export const resolveTokens = async (
   await parts.journal.append(rows.map((row) => doneRecord(parts, row, purpose, context, now)))
   for (const { row, disclosure } of resolved.values())
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
+  context.used?.push(...rows.map(stateOf))
   return resolved
 }
 

@@ -24,8 +24,12 @@ t.test('a reactor whose process is killed under it is a failed result, and is no
     return () => sidevault.call('GET', `/reactors/${id}/results/${begun.json.asyncReactorRequestId}`, { key })
   }
   const ended = async (result: () => Promise<Answer>) => {
-    await until('the result is there', async () => (await result()).status === 200)
-    return (await result()).json
+    let answer: Answer | undefined
+    await until('the result is there', async () => {
+      answer = await result()
+      return answer.status === 200
+    })
+    return answer?.json
   }
   const lasting = (ms: number) =>
     `module.exports = () => new Promise((resolve) => setTimeout(() => resolve({ raw: 1 }), ${ms}))`

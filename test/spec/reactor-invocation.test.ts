@@ -280,17 +280,103 @@ t.test('"react-async → 202 … results → 200 or 404 until ready"', async (t)
   const { status, body: result } = await resultOf(id, request)
   t.equal(status, 200)
   t.match(result, { raw: { card: '4242' }, tokens: { a: /^[0-9a-f-]{36}$/ } })
-  const { key: other } = await api.application('private', ['token:use'])
-  const get = (path: string, as = key) => api.call('GET', path, { key: as })
-  t.equal((await get(`/reactors/${id}/results/${request}`, other)).status, 404, 'only for who asked')
-  t.equal((await get(`/reactors/${await reactorOf(ECHO)}/results/${request}`)).status, 404)
-  clock.advance(25 * 60 * 60_000)
-  t.equal((await get(`/reactors/${id}/results/${request}`)).status, 404, 'kept for 24 hours')
+  t.equal((await resultNow(id, request)).status, 404, 'handed out once')
   t.equal(
     (await api.call('POST', `/reactors/${id}/react-async`, { key, body: { args: '{{ nothing }}' } })).status,
     400,
     'what is wrong with the request is told at once',
   )
+})
+
+const ARGS = 'module.exports = ({ args }) => ({ raw: args })'
+
+/** Begins an invocation with these arguments, and resolves when its result is there to be fetched. */
+const finished = async (reactor: string, args: object, as = key): Promise<string> => {
+  const path = `/reactors/${reactor}/react-async`
+  const request: string = (await api.call('POST', path, { key: as, body: { args } })).body
+    .asyncReactorRequestId
+  const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+  while (!('$sealed' in Object((await row())?.record))) await setImmediate()
+  return request
+}
+const resultNow = (reactor: string, request: string, as = key) =>
+  api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
+
+t.test(
+  'a result is for who asked, goes after 15 minutes, and is on record when it is handed out',
+  async (t) => {
+    const id = await reactorOf(ARGS)
+    const { key: other } = await api.application('private', ['token:use'])
+    const request = await finished(id, { card: `{{ ${await cardOf()} }}` })
+    t.equal((await resultNow(id, request, other)).status, 404, 'only for who asked')
+    t.equal((await resultNow(await reactorOf(ARGS), request)).status, 404)
+    const records = async () =>
+      (await manage('GET', `/logs?entity_type=reactor&entity_id=${id}`)).body.data.map(
+        ({ operation, message }: { operation: string; message: string }) => `${operation} ${message}`,
+      )
+    const before = await records()
+    t.notOk(before.includes('read Reactor result retrieved'), 'what hands out nothing leaves no record')
+    const answers = await Promise.all(Array.from({ length: 8 }, () => resultNow(id, request)))
+    t.equal(answers.filter(({ status }) => status === 200).length, 1, 'of 8 at once one gets it')
+    t.ok((await records()).includes('read Reactor result retrieved'))
+
+    const late = await finished(id, {})
+    clock.advance(15 * 60_000)
+    t.equal((await resultNow(id, late)).status, 404)
+  },
+)
+
+t.test(
+  '"go with a token that they used": a deleted or expired token takes the results made of it along',
+  async (t) => {
+    const id = await reactorOf(ARGS)
+    const { key: owner } = await api.application('private', ['token:create', 'token:use', 'token:delete'])
+    const make = async (more: object = {}) =>
+      (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-77f1', ...more } })).body.id
+    const row = (request: string) =>
+      api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+
+    const [gone, stays] = [await make(), await make()]
+    const used = await finished(id, { a: `{{ ${gone} }}`, b: `{{ ${stays} }}` }, owner)
+    const beside = await finished(id, { b: `{{ ${stays} }}` }, owner)
+    const idempotent = () =>
+      api.call('POST', `/reactors/${id}/react`, {
+        key: owner,
+        body: { args: { a: `{{ ${gone} }}` } },
+        headers: { 'svc-idempotency-key': 'with a token' },
+        once: true,
+      })
+    t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
+    t.strictSame((await idempotent()).body, { raw: { a: 'plain-77f1' } })
+    t.equal((await api.call('DELETE', `/tokens/${gone}`, { key: owner })).status, 204)
+    t.equal(await row(used), undefined, 'nothing of it is kept')
+    t.equal((await resultNow(id, used, owner)).status, 404)
+    t.strictSame((await idempotent()).body, {}, 'nor is a repeated answer')
+    t.equal((await resultNow(id, beside, owner)).body.raw.b, 'plain-77f1')
+
+    const expires_at = new Date(clock.now() + 60_000).toISOString()
+    const expiring = await finished(id, { a: `{{ ${await make({ expires_at })} }}` }, owner)
+    clock.advance(60_000)
+    t.equal((await resultNow(id, expiring, owner)).status, 404)
+  },
+)
+
+t.test('a token that is deleted while the reactor runs leaves no result behind', async (t) => {
+  const { id: application, key: owner } = await api.application('private', [
+    'token:create',
+    'token:use',
+    'token:delete',
+  ])
+  const code =
+    'module.exports = async ({ args, bt }) => { await bt.tokens.delete(args.id); return { raw: args } }'
+  const id = await reactorOf(code, { application: { id: application } })
+  const token = (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-88a2' } })).body.id
+  const body = { args: { id: token, value: `{{ ${token} }}` } }
+  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key: owner, body })
+  const request: string = begun.body.asyncReactorRequestId
+  const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+  while ((await row()) !== undefined) await setImmediate()
+  t.equal((await resultNow(id, request, owner)).status, 404)
 })
 
 t.test('a failure in the background is a result', async (t) => {
@@ -307,7 +393,9 @@ t.test('one that its process did not live to end is a failed result', async (t) 
   const path = `/reactors/${id}/results/${begun.body.asyncReactorRequestId}`
   t.equal((await api.call('GET', path, { key })).status, 404)
   clock.advance(61_000)
-  t.match((await api.call('GET', path, { key })).body, { error: { status: 504, detail: /stopped while/ } })
+  t.match((await api.call('GET', path, { key, once: true })).body, {
+    error: { status: 504, detail: /stopped while/ },
+  })
 })
 
 t.test('"With callback_url → 202", if the gateway goes there', async (t) => {

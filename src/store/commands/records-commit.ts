@@ -11,8 +11,10 @@ import {
   insertRecord,
   replaceRecord,
   takenRecordById,
+  tokenEntry,
 } from '../records/statements.ts'
 import type { Session } from '../session.ts'
+import { heldTokenById } from '../tokens/statements.ts'
 import type { CollectionShape } from '../types.ts'
 import { requireKeys, sealedIn } from './key-fence.ts'
 
@@ -53,6 +55,21 @@ const writeMembers = async (session: Session, seq: number, mutation: ShapedMutat
   }
 }
 
+/** Binds a new record to the tokens that it goes with; one that is gone already refuses it. */
+const writeTokens = async (
+  session: Session,
+  seq: number,
+  { tenantId: tenant_id, record, shape }: ShapedMutation,
+  now: number,
+): Promise<void> => {
+  const ids: unknown = shape.tokens !== undefined && isObject(record) ? record[shape.tokens] : undefined
+  for (const id of new Set(Array.isArray(ids) ? ids.map(String) : [])) {
+    if ((await session.get(heldTokenById, { tenant_id, id, now })) === undefined)
+      throw new AppError('conflict', 'A token was deleted while it was used. Repeat the call.')
+    await session.run(insertIndex, tokenEntry({ tenant_id, token_id: id }, seq))
+  }
+}
+
 const apply = async (session: Session, mutation: ShapedMutation, now: number): Promise<void> => {
   const { kind, collection, tenantId, id, record } = mutation
   const key = { collection, tenant_id: tenantId, id }
@@ -67,6 +84,7 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
     const seq = await session.insert(insertRecord, values)
     if (seq === undefined) throw taken()
     await writeMembers(session, seq, mutation)
+    await writeTokens(session, seq, mutation, now)
     return
   }
   const current = await session.get(takenRecordById, key)
@@ -85,7 +103,7 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
     expires_at: endOf(record, mutation.shape),
   }
   if ((await session.run(replaceRecord, values)) === 0) throw notCurrent()
-  await session.run(deleteIndexes, { seq })
+  await session.run(deleteIndexes, { seq, collection })
   await session.run(deleteLookups, { seq })
   await writeMembers(session, seq, mutation)
 }

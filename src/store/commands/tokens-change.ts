@@ -1,4 +1,5 @@
 import { forgetShown } from '../answers/statements.ts'
+import { deleteRecordsOfToken } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import { countedToken } from '../tokens/counted.ts'
 import { createCounts } from '../tokens/counts.ts'
@@ -60,6 +61,7 @@ export const deleteOneToken = async (
   const removed = await session.get(deleteToken, key)
   if (!removed) return false
   await session.run(forgetShown, { tenant_id: tenantId, token_id: id })
+  await session.run(deleteRecordsOfToken, { tenant_id: tenantId, token_id: id })
   const counts = createCounts()
   counts.removed(countedToken(removed, terms))
   await counts.write(session)

@@ -125,8 +125,42 @@ export const insertIndex = statement<Schema['record_indexes']>(({ builder }, slo
   }),
 )
 
-export const deleteIndexes = statement<{ seq: number }>(({ builder }, slot) =>
-  builder.deleteFrom('record_indexes').where('seq', '=', slot('seq')),
+export const deleteIndexes = statement<{ seq: number; collection: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('record_indexes')
+    .where('seq', '=', slot('seq'))
+    .where('collection', '=', slot('collection')),
+)
+
+/** In the place of a collection: what leads from a token to the records, of any collection, that go with it. */
+const TOKENS = '$tokens'
+
+/** The index entry of a record that goes with a token. */
+export const tokenEntry = (
+  token: { readonly tenant_id: string; readonly token_id: string },
+  seq: number,
+) => ({
+  collection: TOKENS,
+  tenant_id: token.tenant_id,
+  member: '',
+  value: token.token_id,
+  seq,
+})
+
+/** Of all collections: their change counters stand still, so nothing that may be cached goes with a token. */
+export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('records')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('seq', 'in', (eb) =>
+      eb
+        .selectFrom('record_indexes')
+        .where('record_indexes.collection', '=', TOKENS)
+        .where('record_indexes.tenant_id', '=', slot('tenant_id'))
+        .where('record_indexes.member', '=', '')
+        .where('record_indexes.value', '=', slot('token_id'))
+        .select('record_indexes.seq'),
+    ),
 )
 
 /** Writes no row when the value is taken. */

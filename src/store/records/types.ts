@@ -16,6 +16,8 @@ export interface CollectionShape {
   readonly name: string
   readonly indexes: readonly string[]
   readonly lookups: readonly string[]
+  /** The member that lists the tokens whose deletion removes the record. */
+  readonly tokens?: string
   /** The member that holds when a record is removed, ms since the epoch. */
   readonly expires?: string
 }

@@ -6,11 +6,13 @@ import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCallbacks } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
+import type { Journal } from '../../../src/audit/types.ts'
+import { AppError } from '../../../src/common/errors.ts'
 import { definePlugin, type Kernel } from '../../../src/sdk/index.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
 import { listenFor } from '../../kit/listen.ts'
-import { startTestService, testClock } from '../../kit/service.ts'
+import { type ServiceOptions, startTestService, testClock } from '../../kit/service.ts'
 
 interface Post {
   readonly headers: IncomingHttpHeaders
@@ -54,8 +56,9 @@ const outbound = {
   trust: authority.pem,
 } as const
 
-const serviceOf = async (t: Test) => {
+const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   const service = await startTestService(t, {
+    ...more,
     outbound,
     configs: { reactors: { callback_delays: [0, 0, 0] } },
   })
@@ -86,6 +89,41 @@ t.test('a result is posted to where the caller asked for it, signed, until it is
     t.match(headers, { 'content-type': 'application/json', 'sidevault-reactor': id })
   }
 })
+
+t.test(
+  'each attempt is on record with its host before it leaves; what a receiver has, nobody gets again',
+  async (t) => {
+    const receiver = await startReceiver(t, [500])
+    let failing = 0
+    const journal = (real: Journal): Journal => ({
+      health: () => real.health(),
+      close: () => real.close(),
+      append: (records) =>
+        records.some(({ message }) => message.startsWith('Reactor result sent')) && failing-- > 0
+          ? Promise.reject(new AppError('unavailable', 'the disk is full'))
+          : real.append(records),
+    })
+    const { reactorOf, react, call, key } = await serviceOf(t, { journal })
+    const { id } = await reactorOf('module.exports = () => ({ raw: "made of values" })')
+    const resultOf = (request: string) => call('GET', `/reactors/${id}/results/${request}`, { key })
+    const sent = async () => {
+      const { json } = await call('GET', `/logs?entity_type=reactor&entity_id=${id}`)
+      return json.data.filter(({ message }: { message: string }) => message.startsWith('Reactor result sent'))
+    }
+    const begun = await react(id, { callback_url: receiver.url })
+    await receiver.arrived(2)
+    const { host } = new URL(receiver.url)
+    const record = { operation: 'use', actor_type: 'application', message: `Reactor result sent to ${host}` }
+    t.match(await sent(), [record, record])
+    while ((await resultOf(begun.json.asyncReactorRequestId)).status !== 404) await setImmediate()
+
+    failing = 2
+    await react(id, { callback_url: receiver.url })
+    await receiver.arrived(3)
+    t.equal(receiver.posts.length, 3, 'an attempt that cannot be recorded sends nothing')
+    t.equal((await sent()).length, 3)
+  },
+)
 
 t.test('a failure is posted too', async (t) => {
   const receiver = await startReceiver(t, [])
@@ -138,8 +176,9 @@ const kernelOf = async (t: Test) => {
   const waiting = () => kernel!.records(Callbacks).get(tenantId, 'request')
   const process = (delays = [0, 0, 0]) => {
     const stop = new AbortController()
-    const body = async () => ({ raw: 1 })
-    return { stop, ...createCallbacks(kernel!, { delays, body, signal: stop.signal }) }
+    const pending = { body: { raw: 1 }, actor_id: 'a', actor_type: 'application', trace_id: 't' }
+    const results = { of: async () => pending, drop: async () => true }
+    return { stop, ...createCallbacks(kernel!, { delays, results, signal: stop.signal }) }
   }
   return { clock, store: service.store, tenantId, waits, waiting, process }
 }
