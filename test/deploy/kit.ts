@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
 import { parseAllDocuments } from 'yaml'
@@ -56,3 +56,38 @@ export const roleOf = (t: Test, command: readonly string[]): string => {
   t.ok((ROLES as readonly string[]).includes(role), `${role} is a role`)
   return role
 }
+
+const FOLDER = 'examples/kubernetes'
+
+/** What the example's manifests hold. */
+export const kubernetes = () => {
+  const manifests = readdirSync(join(root, FOLDER))
+    .filter((name) => name.endsWith('.yaml'))
+    .flatMap((name) => manifestsOf(join(FOLDER, name)))
+  const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
+  const secrets: ReadonlyMap<string, Manifest> = new Map(
+    ofKind('Secret').map(({ metadata, stringData }) => [metadata.name, stringData]),
+  )
+  const pods: readonly Manifest[] = ofKind('Deployment').map(({ spec }) => spec.template)
+  const containersOf = ({ spec }: Manifest): readonly Manifest[] => [
+    ...(spec.initContainers ?? []),
+    ...spec.containers,
+  ]
+  /** Our containers with their pods. */
+  const ours = pods.flatMap((pod) =>
+    containersOf(pod).flatMap((container) => (container.name === 'sidevault' ? [{ pod, container }] : [])),
+  )
+  return { manifests, ofKind, secrets, pods, containersOf, ours }
+}
+
+/** A container's variables, with those of secrets put in. */
+export const environmentOf = (
+  { env }: Manifest,
+  secrets: ReadonlyMap<string, Manifest>,
+): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    env.map(({ name, value, valueFrom }: Manifest) => {
+      const ref = valueFrom?.secretKeyRef
+      return [name, value ?? secrets.get(ref.name)?.[ref.key]]
+    }),
+  )

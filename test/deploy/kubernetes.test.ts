@@ -1,33 +1,10 @@
-import { existsSync, readdirSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { root } from '../kit/sources.ts'
-import { configOf, type Manifest, manifestsOf, roleOf, textOf } from './kit.ts'
+import { configOf, environmentOf, kubernetes, type Manifest, roleOf, textOf } from './kit.ts'
 
-const FOLDER = 'examples/kubernetes'
-const manifests = readdirSync(join(root, FOLDER))
-  .filter((name) => name.endsWith('.yaml'))
-  .flatMap((name) => manifestsOf(join(FOLDER, name)))
-
-const ofKind = (kind: string) => manifests.filter((manifest) => manifest.kind === kind)
-const secrets = new Map(ofKind('Secret').map(({ metadata, stringData }) => [metadata.name, stringData]))
-const pods: readonly Manifest[] = ofKind('Deployment').map(({ spec }) => spec.template)
-const containersOf = ({ spec }: Manifest): readonly Manifest[] => [
-  ...(spec.initContainers ?? []),
-  ...spec.containers,
-]
-/** Our containers with their pods. */
-const ours = pods.flatMap((pod) =>
-  containersOf(pod).flatMap((container) => (container.name === 'sidevault' ? [{ pod, container }] : [])),
-)
-
-const environmentOf = ({ env }: Manifest): Readonly<Record<string, string>> =>
-  Object.fromEntries(
-    env.map(({ name, value, valueFrom }: Manifest) => {
-      const ref = valueFrom?.secretKeyRef
-      return [name, value ?? secrets.get(ref.name)?.[ref.key]]
-    }),
-  )
+const { manifests, ofKind, secrets, pods, containersOf, ours } = kubernetes()
 
 t.test('the kinds, names and versions of API are those of the example', async (t) => {
   t.strictSame(manifests.map(({ apiVersion, kind }) => `${apiVersion} ${kind}`).sort(), [
@@ -59,7 +36,7 @@ t.test(
     t.strictSame(ours.map(({ container }) => roleOf(t, container.args)).sort(), ['admin', 'gateway'])
     for (const { pod, container } of ours) {
       t.equal(container.image, `sidevault:${version}`)
-      const environment = environmentOf(container)
+      const environment = environmentOf(container, secrets)
       const config = configOf(t, environment)
       t.ok(config.postgres && config.redisUrl)
       t.match(new URL(config.postgres!.reveal()).search, /sslmode=verify-full/)
@@ -88,7 +65,7 @@ t.test(
 
 t.test('only what must be reached listens beyond loopback, and only with TLS', async (t) => {
   for (const { container } of ours) {
-    const config = configOf(t, environmentOf(container))
+    const config = configOf(t, environmentOf(container, secrets))
     t.equal(config.tls === undefined, config.loopback)
     const ports = (container.ports ?? []).map(({ containerPort }: Manifest) => containerPort)
     t.strictSame(ports, config.loopback ? [] : [config.listen.port])
@@ -100,7 +77,7 @@ t.test('only what must be reached listens beyond loopback, and only with TLS', a
 
 t.test('probes ask what is served, from where it is heard', async (t) => {
   for (const { container } of ours) {
-    const { loopback } = configOf(t, environmentOf(container))
+    const { loopback } = configOf(t, environmentOf(container, secrets))
     for (const [probe, path] of [
       ['startupProbe', '/healthz'],
       ['livenessProbe', '/healthz'],

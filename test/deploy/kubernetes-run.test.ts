@@ -1,0 +1,143 @@
+import { randomBytes } from 'node:crypto'
+import {
+  chmodSync,
+  closeSync,
+  fstatSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { get as getPlain, type IncomingMessage } from 'node:http'
+import { get as getTls } from 'node:https'
+import { join } from 'node:path'
+import { json } from 'node:stream/consumers'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { createAuthority } from '../kit/authority.ts'
+import { directoryFor } from '../kit/directory.ts'
+import { startPostgres } from '../kit/postgres.ts'
+import { freePort } from '../kit/sidevault.ts'
+import { startContainer } from './container.ts'
+import { environmentOf, kubernetes } from './kit.ts'
+
+const { ours, secrets } = kubernetes()
+const BOOTSTRAP_KEY = `key_${randomBytes(20).toString('hex')}`
+
+/** By parent, each process of this machine. */
+const parents = (): ReadonlyMap<number, number> =>
+  new Map(
+    readdirSync('/proc').flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8')
+        return [[Number(name), Number(stat.slice(stat.lastIndexOf(')')).split(' ')[2])] as const]
+      } catch {
+        return []
+      }
+    }),
+  )
+
+const below = (pid: number, all = parents()): readonly number[] => [
+  pid,
+  ...[...all].filter(([, parent]) => parent === pid).flatMap(([child]) => below(child, all)),
+]
+
+const statusOf = (pid: number): Readonly<Record<string, string>> =>
+  Object.fromEntries(
+    readFileSync(`/proc/${pid}/status`, 'utf8')
+      .split('\n')
+      .map((line) => line.split(/:\s*/, 2) as [string, string]),
+  )
+
+/** Whether a process has this file open. */
+const opens = (pid: number, inode: number): boolean =>
+  readdirSync(`/proc/${pid}/fd`).some((fd) => {
+    try {
+      return statSync(`/proc/${pid}/fd/${fd}`).ino === inode
+    } catch {
+      return false // it has been closed
+    }
+  })
+
+interface Readiness {
+  readonly parts: readonly { readonly name: string; readonly missing?: readonly string[] }[]
+}
+
+/** What `/readyz` answers when it says yes. */
+const readiness = (tls: boolean, listen: string) =>
+  new Promise<Readiness | undefined>((resolve) => {
+    const options = { rejectUnauthorized: false, agent: false }
+    const read = async (response: IncomingMessage) => {
+      const body: unknown = await json(response)
+      resolve(response.statusCode === 200 ? (body as Readiness) : undefined)
+    }
+    const asked = tls
+      ? getTls(`https://${listen}/readyz`, options, read)
+      : getPlain(`http://${listen}/readyz`, options, read)
+    asked.on('error', () => resolve(undefined))
+  })
+
+if (process.getuid?.() === 0 && process.platform === 'linux')
+  t.test('the manifests start as written: user, groups, modes, read-only root, no capability', async (t) => {
+    const postgres = await startPostgres({ own: true })
+    t.teardown(() => postgres.close())
+    const shared = postgres.socketDirectory ?? ''
+    chmodSync(shared, 0o755)
+    const folder = directoryFor(t)
+    const { cert, key } = await (await createAuthority()).issue(['sidevault-admin'])
+    const filled = new Map(secrets)
+    filled.set('sidevault-root-key', { 'root.key': randomBytes(32).toString('base64') })
+    filled.set('sidevault-admin-tls', { 'tls.crt': cert, 'tls.key': key })
+    filled.set('sidevault-connections', {
+      store: await postgres.database(),
+      redis: 'redis://127.0.0.1:1',
+    })
+    writeFileSync(join(folder, 'leaked'), '')
+    const leaked = openSync(join(folder, 'leaked'), 'r')
+    t.teardown(() => closeSync(leaked))
+
+    for (const { pod, container } of ours) {
+      const listen = `127.0.0.1:${await freePort()}`
+      const env = {
+        ...environmentOf(container, filled),
+        SIDEVAULT_LISTEN: listen,
+        SIDEVAULT_BOOTSTRAP_KEY: BOOTSTRAP_KEY,
+      }
+      const home = join(folder, pod.metadata.labels['app.kubernetes.io/name'])
+      const child = startContainer(pod, container, {
+        folder: home,
+        secrets: filled,
+        env,
+        shared,
+        leaked: [leaked],
+      })
+      let said = ''
+      for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (said += chunk))
+      const ended = new Promise((resolve) => child.once('exit', resolve))
+      t.teardown(async () => {
+        child.kill('SIGTERM')
+        await ended
+      })
+      const ask = () => readiness('SIDEVAULT_TLS_CERT' in env, listen)
+      let ready = await ask()
+      while (ready === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
+      t.ok(ready, `${container.args.join(' ')} is ready ${ready ? '' : said}`)
+      if (ready === undefined) continue
+
+      const pids = below(child.pid as number)
+      t.ok(pids.length > 2, 'Envoy and our processes')
+      const user = container.securityContext.runAsUser ?? pod.spec.securityContext.runAsUser
+      for (const pid of pids) {
+        const status = statusOf(pid)
+        t.match(status, { Uid: new RegExp(`^${user}\\s${user}\\s`) })
+        t.match(status, { CapEff: '0000000000000000', CapBnd: '0000000000000000', NoNewPrivs: '1' })
+        t.notOk(opens(pid, fstatSync(leaked).ino), `${status.Name} has nothing that its starter left open`)
+      }
+      if (container.args.includes('admin')) continue
+      // its sandbox starts once it answers
+      const missing = (of: Readiness | undefined) => of?.parts.find(({ name }) => name === 'sandbox')?.missing
+      while (missing(ready) === undefined && child.exitCode === null) ready = await setTimeout(100).then(ask)
+      t.same(missing(ready), ['uid'], 'all confinement but a user of their own')
+    }
+  })
