@@ -1,6 +1,7 @@
 import { isObject, type Json } from '../common/json.ts'
+import { LIMITS } from './limits.ts'
 import type { StoredExpression } from './types.ts'
-import { checkWeight } from './values.ts'
+import { weigh } from './values.ts'
 import type { Work } from './work.ts'
 
 /** A mask made ready: every string inside is an expression; the shape stays. Throws `bad_expression`. */
@@ -12,7 +13,7 @@ export const compileMask = (mask: Json, parse: (text: string) => StoredExpressio
     const expression = parse(mask)
     return (variables, work) => {
       const masked = expression.evaluate(variables, work)
-      work.use(checkWeight(masked))
+      weigh(masked, (characters) => work.use(characters * LIMITS.printed))
       return masked
     }
   }

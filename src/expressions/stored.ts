@@ -1,29 +1,73 @@
 import type { Json } from '../common/json.ts'
-import type { Engine } from './engine.ts'
+import { compileFilters, type Filters, operandValue } from './chain.ts'
 import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
+import { parseOutput } from './syntax.ts'
 import type { StoredExpression } from './types.ts'
-import { toJson, toText } from './values.ts'
-import { storedWork } from './work.ts'
+import { inText, resultOf } from './values.ts'
+import { storedWork, type Work } from './work.ts'
 
 type Variables = Readonly<Record<string, Json>>
+type Output = (variables: Variables, work: Work) => Json
+
+const OPEN = '{{'
+/** What an output is made of, up to its end: strings whole, so that braces in them count for nothing. */
+const OUTPUT = /\{\{(-?)((?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"])*?)(-?)\}\}/sy
+
+const outputOf = (content: string, filters: Filters): Output => {
+  if (content.trim() === '')
+    throw badExpression('An expression is empty. Name a variable between "{{" and "}}".')
+  const { head, filters: calls } = parseOutput(content)
+  const chain = compileFilters(calls, filters)
+  return (variables, work) => {
+    work.use(LIMITS.call)
+    return resultOf(chain(operandValue(head, variables, work), variables, work))
+  }
+}
+
+/** Literal texts and outputs in order. White space before a `{{-` and behind a `-}}` is left out. */
+const partsOf = (text: string, filters: Filters): readonly (string | Output)[] => {
+  const parts: (string | Output)[] = []
+  let from = 0
+  let isTrimmed = false
+  const literal = (end: number, trimsEnd: boolean) => {
+    let piece = text.slice(from, end)
+    if (isTrimmed) piece = piece.trimStart()
+    if (trimsEnd) piece = piece.trimEnd()
+    if (piece !== '') parts.push(piece)
+  }
+  for (let open = text.indexOf(OPEN); open !== -1; open = text.indexOf(OPEN, from)) {
+    OUTPUT.lastIndex = open
+    const found = OUTPUT.exec(text)
+    if (found === null)
+      throw badExpression('An expression is opened by "{{" but not closed by "}}". Check its quotes too.')
+    const [whole, before, content = '', after] = found
+    literal(open, before === '-')
+    parts.push(outputOf(content, filters))
+    from = open + whole.length
+    isTrimmed = after === '-'
+  }
+  literal(text.length, false)
+  return parts
+}
 
 /**
- * Parses an expression that is stored with a token: any Liquid. A text that is nothing but one output keeps its
- * value's type. Throws `bad_expression`.
+ * Parses an expression that is stored with a token: text with outputs; tags are text. A text that is nothing but one
+ * output keeps its value's type. Throws `bad_expression`.
  */
-export const parseStoredText = (text: string, engine: Engine): StoredExpression => {
+export const parseStoredText = (text: string, filters: Filters): StoredExpression => {
   if (text.length > LIMITS.stored)
     throw badExpression(`An expression may have at most ${LIMITS.stored} characters.`)
-  if (!text.includes('{{') && !text.includes('{%')) return { evaluate: () => text, render: () => text }
-  const output = engine.onlyOutput(text)
-  if (output === undefined) {
-    const page = engine.page(text)
-    const render = (variables: Variables, work = storedWork()) => page(variables, work)
-    return { evaluate: render, render }
+  const parts = partsOf(text, filters)
+  const [only] = parts
+  if (parts.length === 1 && typeof only === 'function') {
+    const evaluate = (variables: Variables, work = storedWork()) => only(variables, work)
+    return { evaluate, render: (variables, work = storedWork()) => inText(evaluate(variables, work), work) }
   }
-  if (output === '') throw badExpression('An expression is empty. Name a variable between "{{" and "}}".')
-  const chain = engine.chain(output, true)
-  const evaluate = (variables: Variables, work = storedWork()) => toJson(chain(variables, work))
-  return { evaluate, render: (variables, work) => toText(evaluate(variables, work)) }
+  const render = (variables: Variables, work = storedWork()): string => {
+    let result = ''
+    for (const part of parts) result += typeof part === 'string' ? part : inText(part(variables, work), work)
+    return result
+  }
+  return { evaluate: render, render }
 }

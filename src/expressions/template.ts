@@ -1,14 +1,14 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { Chain } from './engine.ts'
+import type { Chain } from './chain.ts'
 import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import type { Resolve, Template } from './types.ts'
-import { toJson, toText } from './values.ts'
-import { bodyWork, type Work } from './work.ts'
+import { inText, resultOf } from './values.ts'
+import { storedWork, type Work } from './work.ts'
 
-/** Compiles the filters of an expression over the variable `v`; cached by its caller. */
+/** Compiles the filters of an expression, `| filter: …`. */
 export type ChainOf = (filters: string) => Chain
 
 type Head =
@@ -27,6 +27,8 @@ const LONGEST_ID = 400
 const NUMBER = /^-?\d+(\.\d+)?$/
 /** Aliases of card and account numbers are ids of digits only; from this length on, digits are taken for one. */
 const SHORTEST_DIGIT_ID = 9
+
+const NO_VARIABLES = {}
 
 const unquote = (text: string): string => text.slice(1, -1).replace(/\\(['"\\])/g, '$1')
 
@@ -52,6 +54,7 @@ const compile = (piece: ExpressionPiece, chainOf: ChainOf): Compiled => ({
 })
 
 const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): Json => {
+  work.use(LIMITS.call)
   let value: Json
   if (head.kind === 'constant') value = head.value
   else {
@@ -59,11 +62,14 @@ const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): J
     if (token === undefined) throw badExpression(`There is no token "${head.id}".`)
     value = head.whole ? token.token : token.data
   }
-  return chain === undefined ? value : toJson(chain({ v: value }, work))
+  return chain === undefined ? value : resultOf(chain(value, NO_VARIABLES, work))
 }
 
-/** Parses a text of a detokenization by the head rule of completions §6. Throws `bad_expression`. */
-export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
+/**
+ * Parses a text of a detokenization by the head rule of completions §6. Reading it and evaluating it may each take what
+ * a single expression may, and count in `reading` and in the work that is handed in. Throws `bad_expression`.
+ */
+export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Template => {
   const parts: (string | Compiled)[] = []
   const ids = new Set<string>()
   for (const piece of scanText(text)) {
@@ -71,6 +77,7 @@ export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
       parts.push(text.slice(piece.start, piece.end))
       continue
     }
+    reading.use(LIMITS.call + piece.head.length * LIMITS.syntax)
     const expression = compile(piece, chainOf)
     if (expression.head.kind === 'token') ids.add(expression.head.id)
     parts.push(expression)
@@ -78,10 +85,11 @@ export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
   const [first] = parts
   const only = parts.length === 1 && typeof first === 'object' ? first : undefined
 
-  const render = (resolve: Resolve, work = bodyWork()): string => {
+  const render = (resolve: Resolve, whole?: Work): string => {
+    const work = storedWork(whole)
     let result = ''
     for (const part of parts) {
-      result += typeof part === 'string' ? part : toText(evaluateOne(part, resolve, work))
+      result += typeof part === 'string' ? part : inText(evaluateOne(part, resolve, work), work)
       if (result.length > LIMITS.result)
         throw new AppError('too_large', 'The values of the tokens named make the text too large. Name fewer.')
     }
@@ -91,8 +99,8 @@ export const parseTemplate = (text: string, chainOf: ChainOf): Template => {
   return {
     ids: [...ids],
     single: only !== undefined,
-    evaluate: (resolve, work = bodyWork()) =>
-      only === undefined ? render(resolve, work) : evaluateOne(only, resolve, work),
+    evaluate: (resolve, whole) =>
+      only === undefined ? render(resolve, whole) : evaluateOne(only, resolve, storedWork(whole)),
     render,
   }
 }

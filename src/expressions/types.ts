@@ -24,11 +24,16 @@ export interface StoredExpression {
   render(variables: Readonly<Record<string, Json>>, work?: Work): string
 }
 
-/** The `{{ }}` language (completions §6). Pure; compiled texts are cached, bounded. */
+/** The `{{ }}` language (completions §6). Pure; of compiled texts only stored expressions are kept. */
 export interface Expressions {
-  /** Throws `bad_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault. */
-  parse(text: string): Template
-  /** Lenient about argument commas, as completions §6 says of masks. */
+  /**
+   * Throws `bad_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault, and when `work` is used
+   * up: reading an expression counts as evaluating it does. What is compiled is shared by texts of the same `work`.
+   */
+  parse(text: string, work?: Work): Template
+  /** The same language, whose `parse` counts in `work` where none is given. */
+  within(work: Work): Expressions
+  /** Any text with `{{ }}`, tags included as text. Lenient about argument commas, as completions §6 says of masks. */
   parseStored(text: string): StoredExpression
   /** Every string inside is an expression; the shape stays. `whole`: what several masks may cost together. */
   evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, whole?: Pick<Work, 'use'>): Json

@@ -1,6 +1,7 @@
 import type { Json } from '../common/json.ts'
 import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
+import type { Work } from './work.ts'
 
 /** Bytes on their way through a filter chain, e.g. from `hmac`. As a result, or in a filter that wants text: base64. */
 export class Bytes {
@@ -18,30 +19,39 @@ export class Bytes {
 const tooLarge = () =>
   badExpression('An expression yields more than may be sent. Select a smaller part of the token.')
 
+/** Nodes that are looked at before they are counted. */
+const STRETCH = 1_024
+
 /**
- * Throws when a value has more nodes or text than may be handled; stops counting there. Values that filters build may
- * hold one part many times, so this comes before anything that walks or prints them whole. Returns nodes and characters.
+ * The size of a value in characters, some for each element and member (limits.ts), given to `count` while it is walked.
+ * Throws when it is larger than may be handled, and what `count` throws.
  */
-export const checkWeight = (value: unknown): number => {
-  if (typeof value === 'string') {
-    if (value.length > LIMITS.result) throw tooLarge()
-    return value.length
+export const weigh = (value: unknown, count: (characters: number) => void): void => {
+  if (typeof value === 'string' && value.length > LIMITS.result) throw tooLarge()
+  if (typeof value !== 'object' || value === null || value instanceof Bytes) {
+    count(typeof value === 'string' ? value.length : value instanceof Bytes ? value.buffer.length : 1)
+    return
   }
-  if (typeof value !== 'object' || value === null || value instanceof Bytes) return 1
   let nodes = 1
-  let characters = 0
+  let uncounted: number = LIMITS.member
+  let stretch = STRETCH
   const open: object[] = [value]
   for (let item = open.pop(); item !== undefined; item = open.pop()) {
-    const children: unknown[] = Array.isArray(item) ? item : Object.values(item)
+    const isList = Array.isArray(item)
+    const children: readonly unknown[] = Array.isArray(item) ? item : Object.values(item)
+    const each = isList ? LIMITS.element : children.length > LIMITS.many ? LIMITS.memberOfMany : LIMITS.member
     nodes += children.length
     if (nodes > LIMITS.nodes) throw tooLarge()
     for (const child of children) {
-      if (typeof child === 'string') characters += child.length
-      else if (typeof child === 'object' && child !== null) open.push(child)
+      uncounted += typeof child === 'string' ? each + child.length : each
+      if (typeof child === 'object' && child !== null) open.push(child)
+      if (--stretch > 0) continue
+      count(uncounted)
+      uncounted = 0
+      stretch = STRETCH
     }
-    if (characters > LIMITS.result) throw tooLarge()
   }
-  return nodes + characters
+  count(uncounted)
 }
 
 const jsonOf = (value: unknown): Json => {
@@ -56,26 +66,32 @@ const jsonOf = (value: unknown): Json => {
       if (value === null) return null
       if (value instanceof Bytes || value instanceof Date) return String(value)
       if (Array.isArray(value)) return value.map(jsonOf)
-      if (Object.getPrototypeOf(value) !== null && Object.getPrototypeOf(value) !== Object.prototype) {
-        const plain: unknown = value.valueOf()
-        return plain === value ? String(value) : jsonOf(plain)
-      }
       return Object.fromEntries(Object.entries(value).map(([key, child]) => [key, jsonOf(child)]))
     default:
       return null
   }
 }
 
-/** What a filter chain or a plugin's filter yielded, as JSON: undefined is null, bytes are base64. */
+/** What a plugin's filter yielded, as JSON: undefined is null, bytes are base64. */
 export const toJson = (value: unknown): Json => {
-  checkWeight(value)
+  weigh(value, () => {})
   return jsonOf(value)
 }
+
+/** What a chain of filters yielded. Lists and objects in it are JSON already: no filter makes anything else. */
+export const resultOf = (value: unknown): Json =>
+  typeof value === 'object' && value !== null && !(value instanceof Bytes) ? (value as Json) : jsonOf(value)
 
 /** A value inside other text: objects and arrays as JSON, null as empty (completions §6). */
 export const toText = (value: unknown): string => {
   if (typeof value === 'string') return value
-  const json = toJson(value)
+  const json = resultOf(value)
   if (json === null) return ''
   return typeof json === 'object' ? JSON.stringify(json) : String(json)
+}
+
+/** The same, counted: printing a large value costs as much as a filter over it. */
+export const inText = (value: unknown, work: Work): string => {
+  if (typeof value === 'object') weigh(value, (characters) => work.use(characters * LIMITS.printed))
+  return toText(value)
 }

@@ -2,39 +2,43 @@ import { badExpression } from './faults.ts'
 import { LIMITS } from './limits.ts'
 
 /**
- * What the expressions of one answer may cost together: each is small, but a body or a mask can hold very many. Counted
- * in characters and elements handled, so that what is refused once is refused always; tags have a time limit besides.
- * In the form that liquidjs wants its limiters in.
+ * What the expressions of one call may cost together: each is small, but a body or a mask can hold very many. Counted in
+ * units of up to 0.1 µs for what filters read and make, so that what is refused once is refused always.
  */
 export interface Work {
-  /** Throws `bad_expression` when more is used than there is. */
+  /** Throws `bad_expression` when more is used than there is, or when the call takes too long. */
   use(units: number): void
-  /** Called for each template and each turn of a loop. */
-  check(): void
 }
 
 const exhausted = () =>
   badExpression('The expressions take more time or memory than they may. Make them simpler or fewer.')
 
-export const createWork = (units: number, whole?: Pick<Work, 'use'>): Work => {
-  const deadline = performance.now() + LIMITS.milliseconds
+/** `units`, counted in `whole` as well. With `milliseconds` it ends then too, by the clock `now`. */
+export const createWork = (
+  units: number,
+  whole?: Work,
+  milliseconds = Number.POSITIVE_INFINITY,
+  now: () => number = () => performance.now(),
+): Work => {
+  const deadline = milliseconds === Number.POSITIVE_INFINITY ? milliseconds : now() + milliseconds
   let left = units
-  const use = (wanted: number): void => {
-    if (wanted > 0) left -= wanted
-    if (left < 0) throw exhausted()
-    whole?.use(wanted)
-  }
+  let unchecked = 0
   return {
-    use,
-    check: () => {
-      use(LIMITS.step)
-      if (performance.now() > deadline) throw exhausted()
+    use: (wanted) => {
+      if (wanted > 0) left -= wanted
+      if (left < 0) throw exhausted()
+      unchecked += wanted
+      if (unchecked >= LIMITS.between && deadline !== Number.POSITIVE_INFINITY) {
+        unchecked = 0
+        if (now() > deadline) throw exhausted()
+      }
+      whole?.use(wanted)
     },
   }
 }
 
-/** For all expressions of a body, or of all tokens made by one call. */
-export const bodyWork = (): Work => createWork(LIMITS.bodyWork)
+/** For all that one call evaluates: the expressions of its body, the masks of the tokens that it reads, makes or uses. */
+export const bodyWork = (): Work => createWork(LIMITS.bodyWork, undefined, LIMITS.milliseconds)
 
 /** For all expressions of a body that comes in parts. */
 export interface GrowingWork extends Work {
@@ -45,18 +49,16 @@ export interface GrowingWork extends Work {
 /** It grows with the body, so that a large one may hold as many expressions for its size as a whole one. */
 export const growingWork = (): GrowingWork => {
   let left: number = LIMITS.bodyWork
-  const use = (wanted: number): void => {
-    if (wanted > 0) left -= wanted
-    if (left < 0) throw exhausted()
-  }
   return {
-    use,
-    check: () => use(LIMITS.step),
+    use: (wanted) => {
+      if (wanted > 0) left -= wanted
+      if (left < 0) throw exhausted()
+    },
     came: (bytes) => {
       left += bytes * LIMITS.byteWork
     },
   }
 }
 
-/** For one stored expression, or all of one mask; counted in `whole` as well. */
-export const storedWork = (whole?: Pick<Work, 'use'>): Work => createWork(LIMITS.storedWork, whole)
+/** For what is evaluated without a pause: one stored expression, all of one mask, or one text; counted in `whole` as well. */
+export const storedWork = (whole?: Work): Work => createWork(LIMITS.expressionWork, whole)

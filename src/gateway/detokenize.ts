@@ -1,7 +1,7 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
 import { AppError } from '../common/errors.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
-import { bodyWork } from '../expressions/work.ts'
+import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
 import { codingsOf, decode } from './body/decode.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
@@ -45,14 +45,31 @@ export interface DetokenizeDeps {
   readonly timed: Timed
 }
 
+const mayNotUse = () =>
+  new AppError(
+    'forbidden',
+    'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
+  )
+
 /** Throws `forbidden` for a caller who may put no token's value into a body. */
 export const checkUse = (caller: Caller): void => {
-  if (!mayUse(caller))
-    throw new AppError(
-      'forbidden',
-      'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
-    )
+  if (!mayUse(caller)) throw mayNotUse()
 }
+
+/** The expressions that a caller may write, counted in `work`; none is compiled for one who may use no token. */
+export const languageOf = (expressions: Expressions, caller: Caller, work: Work): Expressions =>
+  mayUse(caller)
+    ? expressions.within(work)
+    : {
+        ...expressions,
+        parse: () => {
+          throw mayNotUse()
+        },
+      }
+
+/** Whether a body is worth a look: as it is, as JSON or as a form it may hold `{{`. */
+const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
+  codingsOf(contentEncoding)?.length !== 0 || ['{{', '%7', '\\u007'].some((braces) => bytes.includes(braces))
 
 /**
  * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those
@@ -64,11 +81,13 @@ export const detokenize = async (
   acting: () => Caller | Promise<Caller>,
   context: { readonly traceId: string; readonly now: number },
 ): Promise<Detokenized> => {
-  const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, expressions, limits))
-  if (plan.kind === 'pass') return { body: undefined, decoded: false, tokens: 0 }
+  const unchanged: Detokenized = { body: undefined, decoded: false, tokens: 0 }
+  if (!mayHoldBraces(bytes, contentEncoding)) return unchanged
   const caller = await acting()
   const work = bodyWork()
-  checkUse(caller)
+  const language = languageOf(expressions, caller, work)
+  const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, language, limits))
+  if (plan.kind === 'pass') return unchanged
   const used = await timed('use', async () =>
     plan.ids.length === 0
       ? new Map<string, UsedToken>()

@@ -2,7 +2,7 @@
 import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
 import type { Resolve } from '../expressions/types.ts'
-import { growingWork, type Work } from '../expressions/work.ts'
+import { type GrowingWork, growingWork, type Work } from '../expressions/work.ts'
 import type { UsedToken } from '../sdk/index.ts'
 import type { Accepted } from './accept.ts'
 import type { Part, PartReader } from './body/parts.ts'
@@ -35,6 +35,8 @@ export interface UploadDeps {
   readonly flow: Flow
   readonly reader: PartReader
   readonly limits: UploadLimits
+  /** What its expressions may cost; it grows here. Absent: one of its own. */
+  readonly work?: GrowingWork
   /** Milliseconds until a request goes whose body does not come: less than Envoy waits for an answer to its headers. */
   readonly patienceMs: number
   /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
@@ -139,12 +141,11 @@ async function* piecesOf(
  * goes: the request must then be broken off.
  */
 export const passOn = async (deps: UploadDeps): Promise<void> => {
-  const { flow, reader, limits, patienceMs, release } = deps
+  const { flow, reader, limits, patienceMs, release, work = growingWork() } = deps
   let came = 0
   let went = 0
   let expressions = 0
   let released = false
-  const work = growingWork()
   const end = performance.now() + limits.ms
   const left = (): number => {
     const ms = end - performance.now()

@@ -1,6 +1,7 @@
 /** One request whose body goes on as it comes (README.md, "Uploads"), from its headers to the last piece. */
 import { AppError } from '../common/errors.ts'
 import type { Expressions } from '../expressions/types.ts'
+import { growingWork } from '../expressions/work.ts'
 import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
 import type { Accepted } from './accept.ts'
 import type { Account, AccountDeps } from './account.ts'
@@ -8,7 +9,7 @@ import { type ActingDeps, actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
 import { createPartReader } from './body/parts.ts'
 import type { BodyLimits } from './body/rewrite.ts'
-import { checkUse } from './detokenize.ts'
+import { checkUse, languageOf } from './detokenize.ts'
 import { type BrandRules, type Edits, type Head, strippedNames } from './headers.ts'
 import { type IdentifyDeps, identifyAgain } from './identify.ts'
 import type { Patience } from './patience.ts'
@@ -76,7 +77,9 @@ export const uploadThrough = async (
     return accepted
   }
 
-  const pass = (accepted: Accepted): Promise<void> => {
+  const pass = async (accepted: Accepted): Promise<void> => {
+    const work = growingWork()
+    const language = languageOf(deps.expressions, await actingIn(deps, accepted), work)
     const { contentType, contentEncoding } = accepted
     const actingNow = async (): Promise<Caller> =>
       actingIn(deps, await identifyAgain(deps, brands, accepted.request))
@@ -91,7 +94,8 @@ export const uploadThrough = async (
     }
     return passOn({
       flow,
-      reader: createPartReader(contentType, contentEncoding, deps.expressions, options.body),
+      reader: createPartReader(contentType, contentEncoding, language, options.body),
+      work,
       limits: options.upload,
       patienceMs: options.stepMs / 2,
       use: (ids) =>

@@ -101,8 +101,6 @@ export interface UseContext {
 export interface Work {
   /** Throws `bad_expression` when more is used than there is. */
   use(units: number): void
-  /** The same, for a step of unknown cost. */
-  check(): void
 }
 
 /**

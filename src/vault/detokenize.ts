@@ -45,7 +45,7 @@ export const detokenizeBody = async (
   if (counts.size === 0) return body
   const { work = bodyWork() } = context
   const texts = await mapInTurns([...counts], ([text, count]) => {
-    const template = parts.expressions.parse(text)
+    const template = parts.expressions.parse(text, work)
     return { text, count, template }
   })
   const ids = new Set(texts.flatMap(({ template }) => template.ids))

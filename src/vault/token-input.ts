@@ -59,7 +59,7 @@ const expressionFault = (expressions: Expressions, text: unknown): string | unde
     expressions.parseStored(text)
     return undefined
   } catch (error) {
-    if (error instanceof AppError) return 'must be a valid expression'
+    if (error instanceof AppError) return `must be a valid expression. ${error.message}`
     throw error
   }
 }

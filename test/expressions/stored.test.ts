@@ -43,19 +43,23 @@ const VALUES: readonly (readonly [text: string, value: Json])[] = [
   ['x{{ data.holder }}', 'x{"name":"John Doe"}'],
   ['no expression', 'no expression'],
   ['', ''],
-  // tags
-  ['{% if data.cvc %}has cvc{% else %}no cvc{% endif %}', 'has cvc'],
-  ['{% for tag in data.tags %}{{ tag | upcase }};{% endfor %}', 'A;B;'],
-  ['{% assign last = data.number | last4 %}{{ last }}', '4242'],
-  ['{% comment %}{{ data.number }}{% endcomment %}', ''],
-  ['{% raw %}{{ x }}{% endraw %}', '{{ x }}'],
-  ['{% increment data %}{{ data.cvc }}', '0'],
+  // tags are text
+  [
+    '{% if data.cvc %}has cvc{% else %}no cvc{% endif %}',
+    '{% if data.cvc %}has cvc{% else %}no cvc{% endif %}',
+  ],
+  ['{% for tag in data.tags %}{{ tag | upcase }};{% endfor %}', '{% for tag in data.tags %};{% endfor %}'],
+  ['{% raw %}{{ data.cvc }}{% endraw %}', '{% raw %}123{% endraw %}'],
+  ['{% include "x" %}', '{% include "x" %}'],
+  // white space is eaten on the side of the dash
+  ['a {{- data.cvc }} b', 'a123 b'],
+  ['a {{ data.cvc -}} b', 'a 123b'],
+  ["{{ 'a }} b' | append: \"'\" }}", "a }} b'"],
   // a comma where a pipe belongs is read as one, so that the number stays masked
   ['{{ data.number, reveal_last: 4 }}', 'XXXXXXXXXXXX4242'],
   ['{{ data.number , reveal_last: 4, "#" }}', '############4242'],
   ['{{ data.number, last4, upcase }}', '4242'],
   ['card {{ data.number, reveal_last: 4 }}', 'card XXXXXXXXXXXX4242'],
-  ['{% if true %}{{ data.number, reveal_last: 4 }}{% endif %}', 'XXXXXXXXXXXX4242'],
 ]
 
 for (const [text, value] of VALUES)
@@ -76,13 +80,27 @@ const REFUSED_TEXTS = [
   '{{ data.number reveal_last: 4 }}',
   'x {{ data.number ) | reveal_last: 4 }}',
   '{{ data.number | }}',
-  '{% if data.number %}',
-  '{% nope %}',
-  "{% include 'x' %}",
-  "{% render 'x' %}",
-  "{% layout 'x' %}",
-  '{% block x %}{% endblock %}',
-  '{% for i in (1..60) %}{% assign a = a | push: a %}{% endfor %}{{ a }}',
+  '{{ data.number | last4',
+  "{{ data.number | append: 'x }}",
+  ...[
+    'where',
+    'map',
+    'sum',
+    'find',
+    'find_index',
+    'has',
+    'reject',
+    'sort',
+    'sort_natural',
+    'uniq',
+    'group_by',
+  ].map((name) => `{{ data.tags | ${name}: "a" }}`),
+  ...['concat', 'compact', 'reverse', 'push', 'raw', 'truncatewords', 'strip_html', 'newline_to_br'].map(
+    (name) => `{{ data.tags | ${name} }}`,
+  ),
+  '{{ data.number | pad_left: 999999999, "x" }}',
+  '{{ "now" | date: "%1000000000d" }}',
+  '{{ "now" | date: "%Y", "Europe/Berlin" }}',
   'x'.repeat(5_000),
 ]
 
@@ -91,31 +109,10 @@ for (const text of REFUSED_TEXTS)
     t.throws(() => parseStored(text).evaluate(variables), { name: 'AppError', code: 'bad_expression' })
   })
 
-const HOSTILE = [
-  '{% for i in (1..1000000000) %}x{% endfor %}',
-  '{% for i in (1..100000) %}{% for j in (1..100000) %}{% endfor %}{% endfor %}',
-  '{% assign s = data.number %}{% for i in (1..60) %}{% assign s = s | append: s %}{% endfor %}{{ s }}',
-  '{% capture x %}{{ data }}{% endcapture %}{% for i in (1..60) %}{% capture x %}{{x}}{{x}}{% endcapture %}{% endfor %}{{ x }}',
-  '{% assign a = data.tags %}{% for i in (1..60) %}{% assign a = a | concat: a %}{% endfor %}{{ a | join }}',
-  '{{ data.number | pad_left: 999999999, "x" }}',
-  '{{ "now" | date: "%1000000000d" }}',
-]
-
-for (const text of HOSTILE)
-  t.test(`${text.slice(0, 70)} ends, as bad_expression`, async (t) => {
-    t.throws(() => parseStored(text).render(variables), { code: 'bad_expression' })
-  })
-
 t.test('what a value holds is never evaluated', async (t) => {
   const hostile = { data: "{{ metadata.color }}{% assign x = 1 %}{{ 'x' }}", metadata: { color: 'red' } }
   t.equal(parseStored('{{ data }}').evaluate(hostile), hostile.data)
   t.equal(parseStored('a{{ data }}').evaluate(hostile), `a${hostile.data}`)
-})
-
-t.test('the variables handed in are left as they were', async (t) => {
-  const own = { data: { a: ['c', 'b'] } }
-  parseStored('{% increment data %}{% assign data = 1 %}{{ data.a | sort | reverse }}').render(own)
-  t.strictSame(own, { data: { a: ['c', 'b'] } })
 })
 
 t.test('a mask keeps its shape, and each string in it is an expression', async (t) => {

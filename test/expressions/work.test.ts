@@ -1,12 +1,12 @@
 import t from 'tap'
 import type { Json } from '../../src/common/json.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
+import { LIMITS } from '../../src/expressions/limits.ts'
 import type { Resolve } from '../../src/expressions/types.ts'
 import { bodyWork, createWork } from '../../src/expressions/work.ts'
 
 const expressions = createExpressions()
 const code = 'bad_expression'
-const long = 'zyxw'.repeat(225_000)
 
 t.test('work is refused once it is used up', async (t) => {
   const work = createWork(100)
@@ -15,40 +15,54 @@ t.test('work is refused once it is used up', async (t) => {
   t.throws(() => work.use(1), { code })
 })
 
-t.test('loops of a stored expression are counted, empty ones too', async (t) => {
-  const loop = (turns: number) =>
-    `{% for a in (1..${turns}) %}{% for b in (1..${turns}) %}{% endfor %}{% endfor %}`
-  t.equal(expressions.parseStored(loop(100)).render({ data: 'x' }), '')
-  t.throws(() => expressions.parseStored(loop(500)).render({ data: 'x' }), { code })
+t.test('what is used of a part is used of the whole', async (t) => {
+  const whole = createWork(100)
+  createWork(60, whole).use(60)
+  t.throws(() => createWork(60, whole).use(60), { code })
+  t.throws(() => createWork(10, createWork(100)).use(11), { code })
+})
+
+t.test('work ends at its deadline, looked at while units are used', async (t) => {
+  let now = 0
+  const work = createWork(10 * LIMITS.between, undefined, 100, () => now)
+  work.use(LIMITS.between)
+  now = 101
+  work.use(LIMITS.between - 1)
+  t.throws(() => work.use(1), { code })
 })
 
 t.test('all expressions of a mask share their work', async (t) => {
   const mask = (expression: string, members: number): Json =>
     Object.fromEntries(Array.from({ length: members }, (_, i) => [`m${i}`, expression]))
-  const loop = '{% for a in (1..30) %}{% for b in (1..1000) %}{% endfor %}{% endfor %}'
-  const reveal = '{{ data | reveal_last: 4 }}'
-  for (const expression of [loop, reveal, '{{ data }}', '{{ data | upcase }}']) {
+  const long = 'zyxw'.repeat(5_000)
+  for (const filter of ['| reveal_last: 4', '', '| upcase', '| replace: "z", "yy"', '| url_encode']) {
+    const expression = `{{ data ${filter} }}`
     t.doesNotThrow(() => expressions.evaluateMask(mask(expression, 1), { data: long }), expression)
-    t.throws(() => expressions.evaluateMask(mask(expression, 50), { data: long }), { code }, expression)
+    t.throws(() => expressions.evaluateMask(mask(expression, 400), { data: long }), { code }, expression)
   }
-  t.doesNotThrow(() => expressions.evaluateMask(mask(reveal, 250), { data: '4242424242424242' }))
+  t.doesNotThrow(() =>
+    expressions.evaluateMask(mask('{{ data | reveal_last: 4 }}', 250), { data: '4242424242424242' }),
+  )
 })
 
-t.test('sorting counts for what it costs', async (t) => {
-  const sort = expressions.parseStored('{{ data | split: "" | sort_natural | join: "" }}')
-  t.equal(sort.render({ data: 'cab' }), 'abc')
-  t.throws(() => sort.render({ data: long }), { code })
-})
-
-t.test('all texts of a body share their work', async (t) => {
-  const resolve: Resolve = () => ({ data: long, token: null })
-  const template = expressions.parse('{{ big | reveal_last: 4 | last4 }}')
-  t.equal(template.render(resolve), 'zyxw')
-  const work = bodyWork()
+t.test('all texts of a call share their work, and what reading them takes', async (t) => {
+  const work = createWork(1_000)
   t.throws(
     () => {
-      for (let i = 0; i < 100; i++) template.render(resolve, work)
+      for (let i = 0; i < 100; i++) expressions.parse(`{{ id | append: '${i}' }}`, work)
     },
     { code },
   )
+  const of = (units: number) => {
+    const used = createWork(units)
+    for (let i = 0; i < 30; i++) expressions.within(used).parse('{{ id | append: "x" | last4 }}')
+  }
+  t.doesNotThrow(() => of(2_000), 'what was read once in a call is not read again')
+})
+
+t.test('a text is evaluated within what one expression may take, however many it holds', async (t) => {
+  const resolve: Resolve = () => ({ data: 'x'.repeat(1_000), token: null })
+  const text = (count: number) => expressions.parse('{{ big | reveal_last: 4 }}'.repeat(count))
+  t.equal(text(10).render(resolve).length, 10_000)
+  t.throws(() => text(100).render(resolve, bodyWork()), { code })
 })

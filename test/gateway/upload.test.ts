@@ -48,7 +48,7 @@ t.test('what expressions cost is counted for the body, however many parts it com
   const parts = (count: number) => Array.from({ length: count }, (_, at) => costly(at))
   const one = await passed([costly(0)])
   t.match(Buffer.concat(one).toString(), /^99\d{4}\n$/)
-  await t.rejects(passed(parts(200)), { code: 'bad_expression' })
+  await t.rejects(passed(parts(300)), { code: 'bad_expression' })
 })
 
 t.test('a body of literal expressions lets others have their turn', async (t) => {

@@ -33,7 +33,7 @@ const nasty = [
   '}}',
   '{{ }}',
   '{{ x | json: "$[" }}',
-  '{% for i in (1..99999999) %}x{% endfor %}',
+  '{{ x | where: "a.a" }}',
   '__proto__',
   'constructor',
   '../../etc/passwd',

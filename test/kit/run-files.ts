@@ -22,7 +22,7 @@ let current: Test = root
 
 const SYMBOL = 'sidevault.test'
 
-/** What a test file imports as tap. */
+/** What a test file, and what it shares with others, imports as tap. */
 const ofFile = `data:text/javascript,export default globalThis[Symbol.for('${SYMBOL}')]`
 
 Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
@@ -36,7 +36,7 @@ Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
 
 registerHooks({
   resolve: (specifier, context, next) =>
-    specifier === 'tap' && /\.test\.ts(\?|$)/.test(context.parentURL ?? '')
+    specifier === 'tap' && context.parentURL !== import.meta.url
       ? { url: ofFile, format: 'module', shortCircuit: true }
       : next(specifier, context),
 })

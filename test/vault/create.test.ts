@@ -272,7 +272,7 @@ t.test('an alias that would be the data, or no id, gives way to a UUID', async (
     '{{ data.number | to_base64 | remove: "=" }}',
     '{{ data.number | prepend: "a" | to_base64 | remove: "=" }}',
     '{{ data.number | prepend: "ab" | append: "cd" | to_base64 | remove: "=" }}',
-    '{{ data.number | split: "" | reverse | join: "-" }}',
+    '{{ data.number | split: "" | join: "-" }}',
     '{{ data.nothing }}',
     '{{ data.cvc }}/{{ data }}',
   ])
@@ -398,8 +398,8 @@ t.test('too many tokens at once are refused', async (t) => {
 
 t.test('what the expressions of all tokens of a call cost together is bounded', async (t) => {
   const { vault, as } = await openTestVault(t)
-  const mask = '{% for a in (1..100) %}{% for b in (1..200) %}{% endfor %}{% endfor %}'
-  const slow = (count: number) => Array.from({ length: count }, () => ({ data: 'x', mask }))
+  const mask = '{{ data | reveal_last: 4 }}'.repeat(14)
+  const slow = (count: number) => Array.from({ length: count }, () => ({ data: 'x'.repeat(3_000), mask }))
   t.equal((await vault.create(slow(1), as())).length, 1)
   t.equal((await failure(vault.create(slow(500), as()))).code, 'invalid')
 })

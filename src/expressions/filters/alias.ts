@@ -1,7 +1,7 @@
 import { randomInt } from 'node:crypto'
 import { badFilter } from '../faults.ts'
 import { binLength } from './cards.ts'
-import { countArg, flagArg, type InnerFilter, textOf } from './filter.ts'
+import { countArg, type FilterRules, flagArg, type InnerFilter, textOf } from './filter.ts'
 
 const DIGITS = '0123456789'
 const LOWER = 'abcdefghijklmnopqrstuvwxyz'
@@ -19,8 +19,10 @@ const sameKind = (character: string): string => {
 }
 
 const charactersOf = (value: unknown, name: string): string[] => {
-  const characters = [...textOf(value, name)]
-  if (characters.length > LONGEST) throw badFilter(name, `takes at most ${LONGEST} characters.`)
+  const text = textOf(value, name)
+  const characters = text.length > 2 * LONGEST ? undefined : [...text]
+  if (characters === undefined || characters.length > LONGEST)
+    throw badFilter(name, `takes at most ${LONGEST} characters.`)
   return characters
 }
 
@@ -78,9 +80,12 @@ const aliasCard: InnerFilter = (value, args, name) => {
   })
 }
 
+/** Units for each character: the randomness of all that may be drawn before an alias differs. */
+const DRAWN = 50
+
 /** All draw from the system's cryptographic randomness. */
-export const aliasFilters: Readonly<Record<string, InnerFilter>> = {
-  alias_preserve_format: aliasOf(sameKind),
-  alias_preserve_length: aliasOf(() => pick(LOWER + DIGITS)),
-  alias_card: aliasCard,
+export const aliasFilters: FilterRules = {
+  alias_preserve_format: { run: aliasOf(sameKind), rate: DRAWN },
+  alias_preserve_length: { run: aliasOf(() => pick(LOWER + DIGITS)), rate: DRAWN },
+  alias_card: { run: aliasCard, rate: DRAWN },
 }

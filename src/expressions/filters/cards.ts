@@ -1,14 +1,26 @@
 import { isObject } from '../../common/json.ts'
 import { badFilter } from '../faults.ts'
-import { charArg, flagArg, type InnerFilter, stringArg, textOf } from './filter.ts'
+import {
+  charArg,
+  type FilterRules,
+  flagArg,
+  type InnerFilter,
+  patternArg,
+  searching,
+  setArg,
+  stringArg,
+  textOf,
+} from './filter.ts'
 
 /** Digits of a card's BIN: 8 from 16-digit cards on, else 6. */
 export const binLength = (digits: number): number => (digits >= 16 ? 8 : 6)
 
 /** `card_bin: separator=''`: the first digits, separators left out. */
-const cardBin: InnerFilter = (value, args, name) => {
-  const separator = stringArg(args, 0, name, '')
+const cardBin: InnerFilter = (value, args, name, use) => {
+  stringArg(args, 0, name, '')
+  const separator = patternArg(args, 0, name)
   const number = textOf(value, name)
+  use(searching(number, separator))
   const digits = separator === '' ? number : number.replaceAll(separator, '')
   return digits.slice(0, binLength(digits.length))
 }
@@ -22,15 +34,15 @@ const cardMask: InnerFilter = (value, args, name) => {
   const showBin = flagArg(args, 0, name)
   const showLast = flagArg(args, 1, name)
   const char = charArg(args, 2, name, 'X')
-  const keep = stringArg(args, 3, name, '')
-  const digits = characters.filter((character) => !keep.includes(character)).length
+  const keep = setArg(args, 3, name)
+  const digits = characters.filter((character) => !keep.has(character)).length
   const first = showBin ? binLength(digits) : 0
   const last = showLast ? 4 : 0
   const hideAll = first + last >= digits
   let at = 0
   return characters
     .map((character) => {
-      if (keep.includes(character)) return character
+      if (keep.has(character)) return character
       const shown = !hideAll && (at < first || at >= digits - last)
       at++
       return shown ? character : char
@@ -70,8 +82,8 @@ const cardExp: InnerFilter = (value, args, name) => {
   return print(String(month).padStart(2, '0'), String(year))
 }
 
-export const cardFilters: Readonly<Record<string, InnerFilter>> = {
-  card_bin: cardBin,
-  card_mask: cardMask,
-  card_exp: cardExp,
+export const cardFilters: FilterRules = {
+  card_bin: { run: cardBin, rate: 1 / 4 },
+  card_mask: { run: cardMask, rate: 4 },
+  card_exp: { run: cardExp, rate: 1, isShallow: true },
 }

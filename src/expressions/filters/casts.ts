@@ -1,7 +1,7 @@
 import { badFilter } from '../faults.ts'
 import { LIMITS } from '../limits.ts'
 import { toText } from '../values.ts'
-import { charArg, countArg, type InnerFilter, textOf } from './filter.ts'
+import { charArg, countArg, type FilterRules, type InnerFilter, textOf } from './filter.ts'
 
 const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
 
@@ -42,6 +42,7 @@ const toStringFilter: InnerFilter = (value, _args, name) => textOf(value, name)
 /** `stringify`: text as it is, anything else as JSON text. */
 const stringify: InnerFilter = (value) => toText(value)
 
+/** What is made is at most LIMITS.padding characters longer than what was given, and counted afterwards. */
 const padLeft: InnerFilter = (value, args, name) =>
   textOf(value, name).padStart(
     countArg(args, 0, name, undefined, LIMITS.padding),
@@ -51,11 +52,11 @@ const padLeft: InnerFilter = (value, args, name) =>
 const padRight: InnerFilter = (value, args, name) =>
   textOf(value, name).padEnd(countArg(args, 0, name, undefined, LIMITS.padding), charArg(args, 1, name, ' '))
 
-export const castFilters: Readonly<Record<string, InnerFilter>> = {
-  to_number: toNumber,
-  to_boolean: toBoolean,
-  to_string: toStringFilter,
-  stringify,
-  pad_left: padLeft,
-  pad_right: padRight,
+export const castFilters: FilterRules = {
+  to_number: { run: toNumber, rate: 1 / 4, isShallow: true },
+  to_boolean: { run: toBoolean, rate: 1 / 16, isShallow: true },
+  to_string: { run: toStringFilter, rate: 1 / 16, isShallow: true },
+  stringify: { run: stringify, rate: 1 / 8 },
+  pad_left: { run: padLeft, rate: 1 / 16, isShallow: true },
+  pad_right: { run: padRight, rate: 1 / 16, isShallow: true },
 }

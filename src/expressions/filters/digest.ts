@@ -1,7 +1,7 @@
 import { createHmac } from 'node:crypto'
 import { badFilter } from '../faults.ts'
 import { Bytes } from '../values.ts'
-import { type InnerFilter, stringArg, textOf } from './filter.ts'
+import { type FilterRules, type InnerFilter, stringArg, textOf } from './filter.ts'
 
 const ALGORITHMS: Readonly<Record<string, string>> = {
   sha1: 'sha1',
@@ -13,9 +13,13 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 const bytesOf = (value: unknown, name: string): Buffer =>
   value instanceof Bytes ? value.buffer : Buffer.from(textOf(value, name))
 
+/** Units for a hash, whatever its length. */
+const HASH = 100
+
 /** `hmac: algorithm='sha-256', key` (RFC 2104): bytes, for `to_base16` or `to_base64`; as a result, base64. */
-const hmac: InnerFilter = (value, args, name) => {
-  const given = stringArg(args, 0, name, 'sha-256').toLowerCase().replace(/[-_]/g, '')
+const hmac: InnerFilter = (value, args, name, use) => {
+  use(HASH)
+  const given = stringArg(args, 0, name, 'sha-256').slice(0, 20).toLowerCase().replace(/[-_]/g, '')
   const algorithm = Object.hasOwn(ALGORITHMS, given) ? ALGORITHMS[given] : undefined
   if (algorithm === undefined)
     throw badFilter(name, "knows the algorithms 'sha-1', 'sha-256', 'sha-384' and 'sha-512'.")
@@ -24,9 +28,17 @@ const hmac: InnerFilter = (value, args, name) => {
   return new Bytes(createHmac(algorithm, key).update(bytesOf(value, name)).digest())
 }
 
-export const digestFilters: Readonly<Record<string, InnerFilter>> = {
-  hmac,
+export const digestFilters: FilterRules = {
+  hmac: { run: hmac, rate: 1 / 4, takesBytes: true },
   /** Upper-case hexadecimal of bytes, or of a text's UTF-8. */
-  to_base16: (value, _args, name) => bytesOf(value, name).toString('hex').toUpperCase(),
-  to_base64: (value, _args, name) => bytesOf(value, name).toString('base64'),
+  to_base16: {
+    run: (value, _args, name) => bytesOf(value, name).toString('hex').toUpperCase(),
+    rate: 1 / 8,
+    takesBytes: true,
+  },
+  to_base64: {
+    run: (value, _args, name) => bytesOf(value, name).toString('base64'),
+    rate: 1 / 8,
+    takesBytes: true,
+  },
 }

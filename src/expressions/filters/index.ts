@@ -1,13 +1,17 @@
 import { aliasFilters } from './alias.ts'
 import { cardFilters } from './cards.ts'
 import { castFilters } from './casts.ts'
+import { dateFilters } from './date.ts'
 import { digestFilters } from './digest.ts'
-import type { InnerFilter } from './filter.ts'
+import type { FilterRule } from './filter.ts'
 import { jsonPathFilters } from './json-path.ts'
+import { listFilters } from './lists.ts'
+import { numberFilters } from './numbers.ts'
 import { revealFilters } from './reveal.ts'
+import { textFilters } from './text.ts'
 
-/** The filters of completions §6, by name. */
-export const OWN_FILTERS: ReadonlyMap<string, InnerFilter> = new Map(
+/** The filters of completions §6, by name: those of the contract, then the standard ones. There are no others. */
+export const FILTERS: ReadonlyMap<string, FilterRule> = new Map(
   Object.entries({
     ...revealFilters,
     ...cardFilters,
@@ -15,5 +19,9 @@ export const OWN_FILTERS: ReadonlyMap<string, InnerFilter> = new Map(
     ...aliasFilters,
     ...digestFilters,
     ...jsonPathFilters,
+    ...textFilters,
+    ...listFilters,
+    ...numberFilters,
+    ...dateFilters,
   }),
 )

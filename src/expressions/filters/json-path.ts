@@ -1,9 +1,8 @@
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
-import { LRUCache } from 'lru-cache'
 import { badFilter } from '../faults.ts'
 import { LIMITS } from '../limits.ts'
-import { toText } from '../values.ts'
-import { type InnerFilter, stringArg } from './filter.ts'
+import { toText, weigh } from '../values.ts'
+import { type FilterRules, type InnerFilter, stringArg } from './filter.ts'
 
 /** RFC 9535. `match` and `search` are taken out: they run a caller's regular expressions. */
 const environment = new JSONPathEnvironment({ strict: true, maxRecursionDepth: 128 })
@@ -12,65 +11,100 @@ environment.functionRegister.delete('search')
 
 /** Most ways in which the selectors of one path may reach the same node. */
 const MOST_BRANCHES = 16
+/** Units to read a character of a path. */
+const READ = 10
+/** Units for each node that is looked at, and each step of a path, or of one within a filter, that it may take. */
+const VISIT = 10
+/** Times that a node may be compared as a part of others: as deep as data may nest. */
+const NESTED = 64
 
-interface InnerQuery {
+interface Path {
   readonly query: JSONPathQuery
-  /** Begins at the document (`$`), not at the node looked at (`@`). */
-  readonly root: boolean
+  /** Units for each node of a document. Undefined: the path leads to one node, step by step. */
+  readonly visiting: number | undefined
 }
 
-const queriesWithin = (expression: unknown): InnerQuery[] => {
-  if (typeof expression !== 'object' || expression === null) return []
-  const { path, token, expression: inner, left, right, args } = expression as Record<string, unknown>
+const tooCostly = (name: string) =>
+  badFilter(name, 'refuses a JSONPath that costly. Use one descent (..) at most, and "@" alone in filters.')
+
+interface Parts {
+  readonly path?: JSONPathQuery
+  readonly token?: { readonly kind: unknown }
+  readonly expression?: unknown
+  readonly left?: unknown
+  readonly right?: unknown
+  readonly args?: readonly unknown[]
+}
+
+/** Steps that a filter takes for each node. It may neither descend, nor filter again, nor begin at the document. */
+const filterSteps = (expression: unknown, name: string): number => {
+  if (typeof expression !== 'object' || expression === null) return 0
+  const { path, token, expression: inner, left, right, args = [] } = expression as Parts
   if (path !== undefined) {
-    const root = (token as { readonly kind: unknown }).kind === 'TOKEN_ROOT'
-    return [{ query: path as JSONPathQuery, root }]
+    if (String(token?.kind) === 'TOKEN_ROOT') throw tooCostly(name)
+    return stepsOf(path, true, name)
   }
-  return [inner, left, right, ...(Array.isArray(args) ? args : [])].flatMap(queriesWithin)
+  const isPath = (side: unknown) => (side as Parts | undefined)?.path !== undefined
+  const compared = isPath(left) && isPath(right) ? NESTED : 1
+  return (
+    [inner, left, right, ...args].reduce<number>((sum, part) => sum + filterSteps(part, name), 1) * compared
+  )
 }
 
-/**
- * True when the work of a path is linear in the document: at most one descent, few lists of selectors, and filters
- * that look at members without descending or filtering again.
- */
-const isCheap = (query: JSONPathQuery, inFilter: boolean): boolean => {
+/** Steps that a path takes for each node of a document, so that its work is linear in the document. */
+const stepsOf = (query: JSONPathQuery, inFilter: boolean, name: string): number => {
   let descents = 0
   let branches = 1
+  let steps = 1
   for (const segment of query.segments) {
     if (String(segment.token.kind) === 'TOKEN_DDOT') descents++
     branches *= segment.selectors.length
-    if (descents > (inFilter ? 0 : 1) || branches > MOST_BRANCHES) return false
+    if (descents > (inFilter ? 0 : 1) || branches > MOST_BRANCHES) throw tooCostly(name)
     for (const selector of segment.selectors) {
+      steps++
       if (!('expression' in selector)) continue
-      if (inFilter) return false
-      for (const inner of queriesWithin(selector))
-        if (inner.root ? !inner.query.singularQuery() : !isCheap(inner.query, true)) return false
+      if (inFilter) throw tooCostly(name)
+      steps += filterSteps(selector.expression, name)
     }
   }
-  return true
+  return steps * branches
 }
 
-const compiled = new LRUCache<string, JSONPathQuery>({ max: LIMITS.cache })
-
-const compile = (path: string, name: string): JSONPathQuery => {
-  const known = compiled.get(path)
-  if (known !== undefined) return known
+const read = (path: string, name: string): Path => {
   let query: JSONPathQuery
   try {
     query = environment.compile(path)
   } catch {
     throw badFilter(name, "cannot read its argument as a JSONPath such as '$.member'.")
   }
-  if (!isCheap(query, false))
-    throw badFilter(name, 'refuses a JSONPath that costly. Use one descent (..) at most.')
-  compiled.set(path, query)
-  return query
+  const steps = stepsOf(query, false, name)
+  return { query, visiting: query.singularQuery() ? undefined : steps * VISIT }
+}
+
+/** By the arguments of an expression: those of a compiled one are the same list each time. */
+const known = new WeakMap<readonly unknown[], Path>()
+
+const pathOf = (args: readonly unknown[], name: string, use: (units: number) => void): Path => {
+  const ready = known.get(args)
+  if (ready !== undefined) return ready
+  const text = stringArg(args, 0, name)
+  if (text.length > LIMITS.pattern)
+    throw badFilter(name, `takes a JSONPath of at most ${LIMITS.pattern} characters.`)
+  use(text.length * READ)
+  const path = read(text, name)
+  known.set(args, path)
+  return path
 }
 
 /** `json: path`: the one node a JSONPath selects; none → null; several → `bad_expression`. Without a path: JSON text. */
-const json: InnerFilter = (value, args, name) => {
-  if (args.length === 0) return typeof value === 'string' ? JSON.stringify(value) : toText(value)
-  const query = compile(stringArg(args, 0, name), name)
+const json: InnerFilter = (value, args, name, use) => {
+  if (args.length === 0) {
+    weigh(value, (characters) => use(characters / 4))
+    return typeof value === 'string' ? JSON.stringify(value) : toText(value)
+  }
+  const { query, visiting } = pathOf(args, name, use)
+  if (visiting === undefined) use(query.segments.length * VISIT)
+  else weigh(value, (characters) => use((characters / LIMITS.element) * visiting))
   let found: { readonly value: unknown } | undefined
   try {
     for (const node of query.lazyQuery(value as JSONValue)) {
@@ -84,4 +118,4 @@ const json: InnerFilter = (value, args, name) => {
   return found === undefined ? null : found.value
 }
 
-export const jsonPathFilters: Readonly<Record<string, InnerFilter>> = { json }
+export const jsonPathFilters: FilterRules = { json: { run: json, rate: 1 / 16, isShallow: true } }

@@ -123,12 +123,12 @@ export const rehearse = async (rehearsal: Rehearsal, deps: RehearseDeps): Promis
   const notes: string[] = [NOTES.masked]
   const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
   const fixture = answerFixture(head, run.brands)
+  const work = bodyWork()
   const plan = await timed('plan', () =>
-    planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions, run.limits),
+    planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions.within(work), run.limits),
   )
   const acting = await actingInDryRun(deps, accepted)
   const ids = plan.kind === 'pass' ? [] : plan.ids
-  const work = bodyWork()
   const context = { traceId: run.traceId, now, caller: acting, work }
   const { plans, used } = await timed('use', () => foreseeTokens(deps.vault, ids, context))
   const refusal = plan.kind === 'pass' ? undefined : refusalOf(plans, acting)

@@ -1,0 +1,95 @@
+import { AppError } from '../common/errors.ts'
+import { badExpression, badFilter } from './faults.ts'
+import type { FilterRule } from './filters/filter.ts'
+import { LIMITS } from './limits.ts'
+import type { FilterCall, Operand } from './syntax.ts'
+import { Bytes, weigh } from './values.ts'
+import type { Work } from './work.ts'
+
+export type Filters = ReadonlyMap<string, FilterRule>
+
+/** Compiled filters, over a value and what their arguments may name. Its result is what the last filter left. */
+export type Chain = (value: unknown, variables: object, work: Work) => unknown
+
+/** Units for a name of a path, and for a member that is counted. */
+const MEMBER = 1
+
+/** A member as Liquid reads it: `size`, `first` and `last` besides the members that a value has of its own. */
+const memberOf = (value: unknown, part: string | number, work: Work): unknown => {
+  if (value === null || value === undefined) return null
+  const isList = Array.isArray(value)
+  if (isList && typeof part === 'number') return value.at(part)
+  if (Object.hasOwn(value as object, part)) return (value as Record<string, unknown>)[part]
+  if (isList && part === 'first') return value[0]
+  if (isList && part === 'last') return value.at(-1)
+  if (part !== 'size') return null
+  if (isList || typeof value === 'string') return value.length
+  if (typeof value !== 'object') return null
+  const { length } = Object.keys(value)
+  work.use(length * MEMBER)
+  return length
+}
+
+/** What an operand stands for; null for what is not there. */
+export const operandValue = (operand: Operand, variables: object, work: Work): unknown => {
+  if (operand.kind === 'literal') return operand.value
+  work.use(operand.parts.length * MEMBER)
+  let value: unknown = variables
+  for (const part of operand.parts) value = memberOf(value, part, work)
+  return value
+}
+
+type Step = (value: unknown, variables: object, work: Work) => unknown
+
+const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
+  const rule = filters.get(name)
+  if (rule === undefined)
+    throw badExpression(
+      /^[A-Za-z_]\w{0,49}$/.test(name) ? `There is no filter "${name}".` : 'There is no filter of that name.',
+    )
+  for (const given of named.keys())
+    if (given !== rule.named) throw badFilter(name, 'takes no argument of that name.')
+  const operands = [...args, ...named.values()]
+  const literals = operands.every(({ kind }) => kind === 'literal')
+    ? operands.map((operand) => operandValue(operand, {}, { use: () => {} }))
+    : undefined
+  const { run, rate, isShallow, takesNull, countsResult } = rule
+  return (given, variables, work) => {
+    work.use(LIMITS.call)
+    const value = given instanceof Bytes && !rule.takesBytes ? String(given) : given
+    if ((value === null || value === undefined) && !takesNull) return null
+    const count = (characters: number) => work.use(characters * rate)
+    const charge = (of: unknown) =>
+      isShallow && typeof of === 'object' && !(of instanceof Bytes) ? count(1) : weigh(of, count)
+    charge(value)
+    const values = literals ?? operands.map((operand) => operandValue(operand, variables, work))
+    for (const argument of values) charge(argument)
+    const result = run(value, values, name, work.use)
+    if (!countsResult) charge(result)
+    return result
+  }
+}
+
+/** What the native parts of filters throw says nothing outside. */
+const attempt = <T>(run: () => T): T => {
+  try {
+    return run()
+  } catch (thrown) {
+    if (thrown instanceof AppError) throw thrown
+    throw badExpression('An expression cannot be evaluated. Check what its filters are given.')
+  }
+}
+
+/**
+ * Compiles filters; each charges for what it reads and makes, before it makes it or when that is no more than what it
+ * read. Throws `bad_expression` for one that there is not.
+ */
+export const compileFilters = (calls: readonly FilterCall[], filters: Filters): Chain => {
+  const steps = calls.map((call) => stepOf(call, filters))
+  return (value, variables, work) =>
+    attempt(() => {
+      let current = value
+      for (const step of steps) current = step(current, variables, work)
+      return current
+    })
+}

@@ -1,0 +1,172 @@
+/** The grammar of one output: `value | filter: argument, … | …`. Liquid's, without operators, ranges and tags. */
+import { badExpression, badFilter } from './faults.ts'
+import { LIMITS } from './limits.ts'
+
+export type Operand =
+  | { readonly kind: 'literal'; readonly value: string | number | boolean | null }
+  | { readonly kind: 'path'; readonly parts: readonly (string | number)[] }
+
+export interface FilterCall {
+  readonly name: string
+  readonly args: readonly Operand[]
+  readonly named: ReadonlyMap<string, Operand>
+}
+
+const BLANKS = /\s*/y
+const STRING = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"/sy
+const NUMBER = /[+-]?\d+(?:\.\d+)?(?![\w\u0080-\uffff?-])/y
+const WORD = /[\w\u0080-\uffff?-]+/y
+const INDEX = /-?\d{1,9}/y
+
+const CONSTANTS: ReadonlyMap<string, string | boolean | null> = new Map<string, string | boolean | null>([
+  ['true', true],
+  ['false', false],
+  ['nil', null],
+  ['null', null],
+  ['empty', ''],
+  ['blank', ''],
+])
+
+const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
+
+/** The text of a quoted string, escapes as Liquid engines read them. */
+const unquoted = (quoted: string): string =>
+  quoted
+    .slice(1, -1)
+    .replace(/\\(?:u([0-9A-Fa-f]{4})|(.))/gs, (_match, hex?: string, character = '') =>
+      hex === undefined ? (ESCAPES[character] ?? character) : String.fromCharCode(Number.parseInt(hex, 16)),
+    )
+
+const unreadable = () =>
+  badExpression(
+    'An expression cannot be read. Check its quotes, commas and "|"; operators do not exist here.',
+  )
+
+/** Reads one text from its beginning to its end. */
+const createReader = (text: string) => {
+  let at = 0
+  const take = (pattern: RegExp): string | undefined => {
+    pattern.lastIndex = at
+    const found = pattern.exec(text)?.[0]
+    if (found !== undefined) at += found.length
+    return found
+  }
+  const skip = () => void take(BLANKS)
+  const takes = (character: string): boolean => {
+    skip()
+    if (text[at] !== character) return false
+    at++
+    return true
+  }
+
+  const bracket = (): string | number => {
+    skip()
+    const quoted = take(STRING)
+    const part = quoted === undefined ? Number(take(INDEX) ?? Number.NaN) : unquoted(quoted)
+    if (Number.isNaN(part) || !takes(']')) throw unreadable()
+    return part
+  }
+
+  const path = (first: string): Operand => {
+    const parts: (string | number)[] = [first]
+    for (;;) {
+      if (text[at] === '.') {
+        at++
+        const name = take(WORD)
+        if (name === undefined) throw unreadable()
+        parts.push(name)
+      } else if (text[at] === '[') {
+        at++
+        parts.push(bracket())
+      } else break
+      if (parts.length > LIMITS.path) throw badExpression(`A path may have at most ${LIMITS.path} members.`)
+    }
+    return { kind: 'path', parts }
+  }
+
+  /** Undefined where nothing begins that could be one. */
+  const operand = (): Operand | undefined => {
+    skip()
+    const quoted = take(STRING)
+    if (quoted !== undefined) return { kind: 'literal', value: unquoted(quoted) }
+    const number = take(NUMBER)
+    if (number !== undefined) return { kind: 'literal', value: Number(number) }
+    const word = take(WORD)
+    if (word === undefined) return undefined
+    const constant = CONSTANTS.get(word)
+    return constant === undefined ? path(word) : { kind: 'literal', value: constant }
+  }
+
+  const filter = (): FilterCall => {
+    skip()
+    const name = take(WORD)
+    if (name === undefined)
+      throw badExpression('An expression has a "|" without the name of a filter behind it.')
+    const args: Operand[] = []
+    const named = new Map<string, Operand>()
+    if (takes(':'))
+      do {
+        const given = operand()
+        if (given === undefined) {
+          skip()
+          if (args.length > 0 || (at < text.length && text[at] !== '|')) throw unreadable()
+        } else if (given.kind === 'path' && given.parts.length === 1 && takes(':')) {
+          const value = operand()
+          if (value === undefined) throw unreadable()
+          named.set(String(given.parts[0]), value)
+        } else args.push(given)
+      } while (takes(','))
+    return { name, args, named }
+  }
+
+  return {
+    operand,
+    filter,
+    takes,
+    skip,
+    isAtEnd: () => at >= text.length,
+    isWord: () => /^\s*[A-Za-z_]/.test(text.slice(at, at + 40)),
+  }
+}
+
+type Reader = ReturnType<typeof createReader>
+
+/**
+ * Filters to the end. With `slips`, a comma where a `|` belongs is read as one: what the author of
+ * `{{ data.number, reveal_last: 4 }}` meant is a mask, and Liquid's own reading would show the number.
+ */
+const filtersOf = (reader: Reader, slips: boolean): readonly FilterCall[] => {
+  const filters: FilterCall[] = []
+  for (;;) {
+    if (!reader.takes('|')) {
+      if (!slips || !reader.takes(',')) break
+      if (!reader.isWord()) throw unreadable()
+    }
+    filters.push(reader.filter())
+    if (filters.length > LIMITS.filters)
+      throw badExpression(`An expression may have at most ${LIMITS.filters} filters.`)
+  }
+  reader.skip()
+  if (!reader.isAtEnd()) throw unreadable()
+  return filters
+}
+
+/** `| filter: literal, … | …`. Throws `bad_expression`. */
+export const parseFilters = (text: string): readonly FilterCall[] => {
+  const filters = filtersOf(createReader(text), false)
+  for (const { name, args, named } of filters)
+    for (const { kind } of [...args, ...named.values()])
+      if (kind === 'path') throw badFilter(name, 'needs numbers or texts in quotes as arguments.')
+  return filters
+}
+
+/** `value | filter: argument, … | …` of a stored expression; slips are read as meant. Throws `bad_expression`. */
+export const parseOutput = (
+  text: string,
+): { readonly head: Operand; readonly filters: readonly FilterCall[] } => {
+  const reader = createReader(text)
+  const head = reader.operand()
+  if (head === undefined)
+    throw badExpression('An expression has no value. Name a variable between "{{" and "}}".')
+  return { head, filters: filtersOf(reader, true) }
+}

@@ -1,0 +1,88 @@
+/** What every filter counts for, those of plugins too: no less than what it reads and makes. */
+import t from 'tap'
+import { compileFilters } from '../../../src/expressions/chain.ts'
+import { allFilters } from '../../../src/expressions/expressions.ts'
+import { LIMITS } from '../../../src/expressions/limits.ts'
+import { Bytes } from '../../../src/expressions/values.ts'
+import { type Case, casesOf } from './adversarial.ts'
+
+const filters = allFilters({ doubled: (value) => [value, value] })
+
+const SIZE = 8_192
+/** The least that a character counts for: what the engine copies in no more than a few nanoseconds. */
+const LEAST = 1 / 16
+
+const run = (name: string, { value, args }: Case) => {
+  const operands = args.map((argument) => ({ kind: 'literal', value: argument as string }) as const)
+  const chain = compileFilters([{ name, args: operands, named: new Map() }], filters)
+  let units = 0
+  const use = (more: number) => {
+    if (more > 0) units += more
+  }
+  try {
+    return { result: chain(value, {}, { use }), isRefused: false, units }
+  } catch {
+    return { result: null, isRefused: true, units }
+  }
+}
+
+/** Characters and elements, counted by other means than the language's own. */
+const sizeOf = (value: unknown): number => {
+  if (typeof value === 'string') return value.length
+  if (value instanceof Bytes) return value.buffer.length
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, item) => sum + sizeOf(item), 1)
+}
+
+/** Filters that do nothing with a list or an object but look at an element, refuse it, or count it themselves. */
+const SHALLOW: ReadonlySet<string> = new Set(
+  `first last size default slice card_exp to_number to_boolean to_string pad_left pad_right date json
+  plus minus times divided_by modulo round floor ceil abs at_least at_most`.split(/\s+/),
+)
+
+for (const [name, { rate, isShallow = false }] of filters)
+  t.test(`${name} counts what it reads and makes`, async (t) => {
+    t.ok(rate >= LEAST, `at least ${LEAST} units for each character`)
+    t.equal(isShallow, SHALLOW.has(name))
+    for (const one of casesOf(name, SIZE)) {
+      const { result, isRefused, units } = run(name, one)
+      const label = `${JSON.stringify(one.value).slice(0, 20)} ${JSON.stringify(one.args).slice(0, 40)}`
+      t.ok(units >= LIMITS.call, label)
+      const isCounted =
+        !isShallow || typeof one.value !== 'object' || (name === 'json' && one.args.length === 0)
+      if (isRefused || !isCounted) continue
+      const read = sizeOf(one.value)
+      const made = Math.max(0, sizeOf(result) - read)
+      t.ok(units >= (read + made) * LEAST, `${label}: ${units} units for ${read} read and ${made} made`)
+    }
+  })
+
+t.test(
+  'a filter that looks for something counts how long that is, and looks for no more than 256 characters',
+  async (t) => {
+    const value = 'a'.repeat(SIZE)
+    for (const name of ['split', 'replace', 'replace_first', 'remove', 'remove_first', 'card_bin']) {
+      const units = (length: number) => run(name, { value, args: [`${'a'.repeat(length - 1)}b`, 'x'] }).units
+      t.ok(units(256) - units(1) >= (SIZE * 255) / 256, name)
+      t.ok(run(name, { value, args: ['a'.repeat(257), 'x'] }).isRefused, name)
+    }
+    for (const name of ['reveal', 'card_mask']) {
+      const args = name === 'reveal' ? [0, 0, 'X', 'a'.repeat(257)] : ['true', 'true', 'X', 'a'.repeat(257)]
+      t.ok(run(name, { value, args }).isRefused, name)
+    }
+  },
+)
+
+t.test('a JSONPath that looks at all nodes counts each for each of its steps', async (t) => {
+  const value = Array.from({ length: 1_000 }, (_, at) => ({ at }))
+  const units = (path: string) => run('json', { value, args: [path] }).units
+  t.ok(units('$..at') >= 2_000)
+  t.ok(units(`$..[?@${'.a'.repeat(100)}]`) >= 30 * units('$..at'))
+  t.ok(units('$..[?@ == @]') >= 10 * units('$..at'))
+  t.ok(units('$[1].at') < 1_000)
+})
+
+t.test('a part of a list counts for its elements', async (t) => {
+  const value = Array.from({ length: 1_000 }, () => 0)
+  t.ok(run('slice', { value, args: [0, 1_000] }).units >= 1_000 * LEAST)
+})
