@@ -1,9 +1,13 @@
 import { Type } from 'typebox'
 import {
   AppError,
+  beyond,
   type Call,
+  type Caller,
   defineOperation,
   EntityId,
+  type Grants,
+  handingOut,
   invalid,
   type Kernel,
   listOf,
@@ -14,6 +18,7 @@ import {
   texts,
 } from '#sdk'
 import { applicationAnswer } from './answers.ts'
+import type { ApplicationRecord } from './collections.ts'
 import type { Change, Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
@@ -26,6 +31,24 @@ export const changeOf = (call: Call): Change => ({
   actorId: call.caller.actorId,
   now: call.now,
 })
+
+/** Checks that a caller may have a key of an application: that is all the application holds, unless it is the caller's own. */
+export const mayHaveKeyOf = async (kernel: Kernel, caller: Caller) => {
+  const check = await handingOut(kernel, caller)
+  return (application: ApplicationRecord): void => {
+    if (application.id !== caller.applicationId) check(application.type, application)
+  }
+}
+
+const same = (a: Grants, b: Grants): boolean =>
+  JSON.stringify([a.permissions, a.rules]) === JSON.stringify([b.permissions, b.rules])
+
+/** What an update gives an application that it did not hold; undefined: nothing. */
+const added = (current: ApplicationRecord, next: Grants): Pick<Grants, 'permissions'> | undefined => {
+  if (same(current, next)) return undefined
+  if (current.type !== 'management') return beyond(current, next).length === 0 ? undefined : next
+  return { permissions: next.permissions.filter((permission) => !current.permissions.includes(permission)) }
+}
 
 /** Calls on applications (completions §4). */
 export const applicationOperations = (kernel: Kernel, directory: Directory) => [
@@ -43,6 +66,8 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     run: async (input, call) => {
       const change = changeOf(call)
       const grants = checkGrants(input, input.type, kernel.permissions())
+      const check = await handingOut(kernel, call.caller)
+      check(input.type, grants)
       const expiry =
         typeof input.expires_at === 'string' ? { expires_at: parseExpiry(input.expires_at, call.now) } : {}
       const { application, key } = await directory.create(
@@ -111,10 +136,14 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     output: ApplicationOutput,
     examples: examples.update,
     run: async (input, call) => {
+      const check = await handingOut(kernel, call.caller)
       const application = await directory.update(input.id, changeOf(call), (current) => {
         if (typeof input.type === 'string' && input.type !== current.type)
           throw invalid({ type: ['cannot change; create another application instead'] })
-        return { name: input.name, ...checkGrants(input, current.type, kernel.permissions()) }
+        const grants = checkGrants(input, current.type, kernel.permissions())
+        const more = added(current, grants)
+        if (more) check(current.type, more)
+        return { name: input.name, ...grants }
       })
       return applicationAnswer(call.caller.tenantId, application)
     },
@@ -145,7 +174,8 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     errors: ['unprocessable'],
     examples: examples.regenerate,
     run: async ({ id }, call) => {
-      const { application, key } = await directory.regenerate(id, changeOf(call))
+      const check = await mayHaveKeyOf(kernel, call.caller)
+      const { application, key } = await directory.regenerate(id, changeOf(call), check)
       return applicationAnswer(call.caller.tenantId, application, key)
     },
   }),

@@ -166,8 +166,14 @@ export const createDirectory = (kernel: Kernel) => {
         answer: undefined,
       })),
 
-    addKey: (id: string, change: Change): Promise<IssuedKey> =>
+    /** `check` throws unless the application may have one. */
+    addKey: (
+      id: string,
+      change: Change,
+      check: (application: ApplicationRecord) => void,
+    ): Promise<IssuedKey> =>
       alter(change.tenantId, id, (application, held) => {
+        check(application)
         if (held.length >= MAX_KEYS)
           throw new AppError(
             'unprocessable',
@@ -188,8 +194,13 @@ export const createDirectory = (kernel: Kernel) => {
       }),
 
     /** One new key in place of the one there is. */
-    regenerate: (id: string, change: Change): Promise<{ application: ApplicationRecord; key: string }> =>
+    regenerate: (
+      id: string,
+      change: Change,
+      check: (application: ApplicationRecord) => void,
+    ): Promise<{ application: ApplicationRecord; key: string }> =>
       alter(change.tenantId, id, (application, held) => {
+        check(application)
         if (held.length > 1)
           throw new AppError(
             'unprocessable',

@@ -17,7 +17,7 @@ export const plugin = definePlugin({
     return {
       operations: [
         ...applicationOperations(kernel, directory),
-        ...keyOperations(directory),
+        ...keyOperations(kernel, directory),
         ...permissionOperations(kernel),
       ],
       collections: [Applications, ApplicationKeys],
@@ -31,6 +31,10 @@ export const plugin = definePlugin({
           },
           hasKey: async (tenantId, applicationId, keyId) =>
             (await directory.keys().get(tenantId, keyId))?.application_id === applicationId,
+          held: async (tenantId) => {
+            const { items } = await directory.applications().find(tenantId, { where: { type: 'management' } })
+            return new Set(items.flatMap(({ permissions }) => permissions))
+          },
         },
       },
     }

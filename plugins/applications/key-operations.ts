@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
-import { defineOperation, Nothing } from '#sdk'
+import { defineOperation, type Kernel, Nothing } from '#sdk'
 import { keyAnswer } from './answers.ts'
-import { changeOf } from './application-operations.ts'
+import { changeOf, mayHaveKeyOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { KeyOutput, NewKeyOutput } from './schemas.ts'
@@ -12,7 +12,7 @@ const OfApplication = Type.Object({ application_id: Type.String({ field: 1 }) })
 const OneKey = Type.Object({ application_id: Type.String({ field: 1 }), id: Type.String({ field: 2 }) })
 
 /** Calls on the keys of an application: two at once is how a caller rotates without downtime (completions §4). */
-export const keyOperations = (directory: Directory) => [
+export const keyOperations = (kernel: Kernel, directory: Directory) => [
   defineOperation({
     rpc: 'ApplicationKeys.Create',
     http: 'POST /applications/{application_id}/keys',
@@ -26,7 +26,8 @@ export const keyOperations = (directory: Directory) => [
     errors: ['unprocessable'],
     examples: examples.createKey,
     run: async ({ application_id }, call) => {
-      const { record, key } = await directory.addKey(application_id, changeOf(call))
+      const check = await mayHaveKeyOf(kernel, call.caller)
+      const { record, key } = await directory.addKey(application_id, changeOf(call), check)
       return { ...keyAnswer(record), key, application_id }
     },
   }),

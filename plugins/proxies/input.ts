@@ -1,5 +1,12 @@
 import type { Static } from 'typebox'
-import { type CodeWarning, checkApplication, checkDestination, codeWarnings, type Kernel } from '#sdk'
+import {
+  type Caller,
+  type CodeWarning,
+  checkApplication,
+  checkDestination,
+  codeWarnings,
+  type Kernel,
+} from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
 import type { ProxyInput } from './schemas.ts'
@@ -26,10 +33,10 @@ const codeOf = (transform: { readonly code?: string | null } | null | undefined)
 const otherwiseOf = ({ response_transform: transform }: Static<typeof ProxyInput>) =>
   transform?.otherwise ? { otherwise: transform.otherwise } : {}
 
-/** The members of a valid request in stored form, with warnings about their code. Throws `invalid`. */
+/** The members of a valid request in stored form, with warnings about their code. Throws `invalid`, `forbidden`. */
 export const parseProxy = async (
   kernel: Kernel,
-  tenantId: string,
+  caller: Caller,
   input: Static<typeof ProxyInput>,
   { now, before }: { readonly now: number; readonly before?: ProxyRecord },
 ): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
@@ -38,9 +45,9 @@ export const parseProxy = async (
   const destination_tls =
     input.destination_tls &&
     parseDestinationTls(input.destination_tls, { now, url, before: before?.destination_tls })
-  if (input.application) await checkApplication(kernel, tenantId, input.application.id)
+  if (input.application) await checkApplication(kernel, caller, input.application.id)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
-  const warnings = await codeWarnings(kernel, tenantId, {
+  const warnings = await codeWarnings(kernel, caller.tenantId, {
     'request_transform.code': request,
     'response_transform.code': response,
   })

@@ -44,7 +44,7 @@ export const proxyOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)
-        const { members, warnings } = await parseProxy(kernel, tenantId, next(current.record), {
+        const { members, warnings } = await parseProxy(kernel, caller, next(current.record), {
           now,
           before: current.record,
         })
@@ -77,7 +77,7 @@ export const proxyOperations = (kernel: Kernel) => {
       location: ({ id }) => `/proxies/${id}`,
       examples: examples.create,
       run: async (input, { caller, now }) => {
-        const { members, warnings } = await parseProxy(kernel, caller.tenantId, input, { now })
+        const { members, warnings } = await parseProxy(kernel, caller, input, { now })
         const key = randomBase58(KEY_LENGTH)
         const proxy: ProxyRecord = {
           ...members,

@@ -2,6 +2,7 @@ import { type Static, Type } from 'typebox'
 import {
   AppError,
   type CodeWarning,
+  checkActing,
   codeWarnings,
   defineOperation,
   EntityId,
@@ -115,17 +116,28 @@ export const formulaOperations = (kernel: Kernel) => {
       output: FormulaOutput,
       examples: examples.updateFormula,
       run: async ({ id, ...input }, { caller, now }) => {
-        if ((await formulas().get(caller.tenantId, id)) === undefined) throw noFormula(id)
-        const { members, warnings } = await parse(kernel, caller.tenantId, input)
-        const formula = await formulas().update(caller.tenantId, id, ({ created_by, created_at }) => ({
-          ...members,
-          id,
-          created_by,
-          created_at,
-          modified_by: caller.actorId,
-          modified_at: now,
-        }))
-        if (formula === undefined) throw noFormula(id)
+        const { tenantId } = caller
+        if ((await formulas().get(tenantId, id)) === undefined) throw noFormula(id)
+        const { members, warnings } = await parse(kernel, tenantId, input)
+        const formula = await untilSettled(async () => {
+          const current = await formulas().read(tenantId, id)
+          if (current === undefined) throw noFormula(id)
+          // Its code is that of its reactors; one made meanwhile has moved the version.
+          const { items } = await reactors().find(tenantId, { where: { formula_id: id } })
+          for (const acting of new Set(items.flatMap(({ application_id: as }) => (as ? [as] : []))))
+            await checkActing(kernel, caller, acting)
+          const { created_by, created_at } = current.record
+          const next = {
+            ...members,
+            id,
+            created_by,
+            created_at,
+            modified_by: caller.actorId,
+            modified_at: now,
+          }
+          await kernel.commit([formulas().replacing(tenantId, next, current.version)])
+          return next
+        })
         return formulaOutput(formula, warnings)
       },
     }),

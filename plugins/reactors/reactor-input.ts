@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
 import {
+  type Caller,
   type CodeWarning,
   checkApplication,
   codeWarnings,
@@ -34,23 +35,24 @@ const fault = (value: unknown, type: ElementType): string | undefined => {
 
 /**
  * A valid request in stored form, with warnings about its code. `holding` goes into the same commit as the reactor: it
- * fails when the formula was changed or deleted since. Throws `invalid`.
+ * fails when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
  */
 export const parseReactor = async (
   kernel: Kernel,
-  tenantId: string,
+  caller: Caller,
   input: Static<typeof ReactorInput>,
 ): Promise<{
   readonly members: ReactorMembers
   readonly warnings: CodeWarning[]
   readonly holding: readonly Mutation[]
 }> => {
+  const { tenantId } = caller
   const { name, formula, code, application } = input
   const configuration = input.configuration ?? {}
   if (formula && typeof code === 'string')
     throw invalid({ code: ['must not be sent together with a formula: a reactor has one of both'] })
   if (!formula && typeof code !== 'string') throw invalid({ formula: ['is required unless there is code'] })
-  if (application) await checkApplication(kernel, tenantId, application.id)
+  if (application) await checkApplication(kernel, caller, application.id)
   const members = {
     name,
     configuration,

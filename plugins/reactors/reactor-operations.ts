@@ -65,7 +65,7 @@ export const reactorOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const current = await reactors().read(tenantId, id)
         if (current === undefined) throw noReactor(id)
-        const { members, warnings, holding } = await parseReactor(kernel, tenantId, next(current.record))
+        const { members, warnings, holding } = await parseReactor(kernel, caller, next(current.record))
         const { callback_key, created_by, created_at } = current.record
         const kept = { id, callback_key, created_by, created_at }
         const reactor = { ...members, ...kept, modified_by: actorId, modified_at: now }
@@ -90,7 +90,7 @@ export const reactorOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const { reactor, warnings } = await inTurn(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
           untilSettled(async () => {
-            const { members, warnings, holding } = await parseReactor(kernel, tenantId, input)
+            const { members, warnings, holding } = await parseReactor(kernel, caller, input)
             const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
             const reactor = { ...members, id: newId(), ...made }
             await kernel.commit([...holding, reactors().inserting(tenantId, reactor)])

@@ -1,11 +1,31 @@
 import { Type } from 'typebox'
-import { AppError, type Call, defineOperation, type Kernel, Nothing } from '#sdk'
+import {
+  AppError,
+  type Call,
+  type Caller,
+  defineOperation,
+  isAdministrator,
+  type Kernel,
+  Nothing,
+} from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
 const gone = () => new AppError('not_found', 'The tenant of this key does not exist any more.')
 
 const ofCaller = ({ caller }: Call): string => caller.tenantId
+
+/** Throws `forbidden` unless the bound on grants is off already, or the caller could hand out anything within it. */
+const mayLoosen = async (kernel: Kernel, caller: Caller): Promise<void> => {
+  if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
+  const held = await kernel.port('applications')?.held(caller.tenantId)
+  if (isAdministrator(caller) && [...(held ?? [])].every((one) => caller.grants.permissions.includes(one)))
+    return
+  throw new AppError(
+    'forbidden',
+    'The setting "grants_within_own" is turned off by those only who hold every permission that a management application of the tenant holds. Use the key of such an application.',
+  )
+}
 
 /** Calls on the tenant of the calling key. */
 export const tenantOperations = (kernel: Kernel) => [
@@ -35,6 +55,7 @@ export const tenantOperations = (kernel: Kernel) => [
     output: TenantOutput,
     examples: examples.update,
     run: async ({ name, settings }, { caller, now }) => {
+      if (settings?.grants_within_own?.toLowerCase() === 'false') await mayLoosen(kernel, caller)
       const given = Object.entries(settings ?? {}).map(([setting, value]) => [setting, value.toLowerCase()])
       const tenant = await kernel.tenants.update({
         id: caller.tenantId,

@@ -1,5 +1,7 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
+import type { Caller } from './access.ts'
+import { handingOut } from './handing-out.ts'
 import type { Kernel } from './plugin.ts'
 
 /** Times that a change starts again because another came between. */
@@ -37,17 +39,33 @@ export const patchedInput = <T extends { readonly configuration?: object | null 
   return merged
 }
 
-/** Throws `invalid` unless code may work as this application: a public or private one of the tenant. */
-export const checkApplication = async (
-  kernel: Pick<Kernel, 'port'>,
-  tenantId: string,
+/** Throws `forbidden` unless the caller may hand out what an application holds that code of theirs works as. */
+export const checkActing = async (
+  kernel: Pick<Kernel, 'port' | 'tenants'>,
+  caller: Caller,
   id: string,
 ): Promise<void> => {
-  const application = await kernel.port('applications')?.get(tenantId, id)
+  const application = await kernel.port('applications')?.get(caller.tenantId, id)
+  if (application === undefined) return
+  const check = await handingOut(kernel, caller)
+  check(application.type, application)
+}
+
+/**
+ * Throws `invalid` unless code may work as this application, a public or private one of the tenant, and `forbidden` unless
+ * the caller may hand out what it holds: whoever writes the code has that.
+ */
+export const checkApplication = async (
+  kernel: Pick<Kernel, 'port' | 'tenants'>,
+  caller: Caller,
+  id: string,
+): Promise<void> => {
+  const application = await kernel.port('applications')?.get(caller.tenantId, id)
   if (application === undefined)
     throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
   if (application.type === 'management')
     throw invalid({ 'application.id': ['must be the id of a public or private application'] })
+  await checkActing(kernel, caller, id)
 }
 
 /** Throws `invalid` naming `member` unless the gateway would go to this URL. */

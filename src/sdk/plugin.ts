@@ -23,6 +23,8 @@ export interface Tenant {
     readonly fingerprint_tokens?: string
     readonly deduplicate_tokens?: string
     readonly strict_code?: string
+    /** On unless it is `false`. */
+    readonly grants_within_own?: string
   }
   readonly created_by?: string
   /** ms since the epoch, as the other times of this record. */
@@ -132,6 +134,8 @@ export interface Ports {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
     /** Whether the application has this key still. */
     hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
+    /** What the management applications of the tenant hold, all together. */
+    held(tenantId: string): Promise<ReadonlySet<string>>
   }
   readonly proxies: ProxySource
   readonly reactors: {

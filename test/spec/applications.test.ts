@@ -264,3 +264,126 @@ t.test(
     t.notOk(body.permissions.some((permission: string) => permission.startsWith('token:')))
   },
 )
+
+const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']
+const reveal = { ...rule, container: '/', transform: 'reveal' }
+
+t.test('"grants_within_own": nobody hands out more than they hold', async (t) => {
+  const manager = (...permissions: string[]) => api.application('management', permissions)
+  const as = async (key: string, method: string, path: string, body?: object) =>
+    (await api.call(method, path, { key, ...(body ? { body } : {}) })).status
+  const grant = (type: string, permissions: string[], rules: object[] = []) => ({
+    name: 'x',
+    type,
+    permissions,
+    rules,
+  })
+  const bootstrap = (await call('GET', '/applications/key')).body.id
+  const everything = (await call('GET', `/applications/${bootstrap}`)).body.permissions
+
+  const creator = await manager('application:create')
+  t.equal(await as(creator.key, 'POST', '/applications', grant('private', [], [reveal])), 403)
+  t.equal(await as(creator.key, 'POST', '/applications', grant('private', ['token:use'])), 403)
+  t.equal(await as(creator.key, 'POST', '/applications', grant('management', ['log:read'])), 403)
+  t.equal(await as(creator.key, 'POST', '/applications', grant('management', ['application:create'])), 201)
+  const redact = { ...rule, transform: 'redact' }
+  const victim = await api.application('private', ['token:read'], [redact])
+  for (const { id } of [{ id: bootstrap }, victim])
+    t.equal(await as(creator.key, 'POST', `/applications/${id}/keys`), 403)
+  t.equal(await as(creator.key, 'POST', `/applications/${creator.id}/keys`), 201, 'their own')
+
+  const updater = await manager('application:update')
+  const put = (key: string, id: string, body: object) =>
+    as(key, 'PUT', `/applications/${id}`, { name: 'x', ...body })
+  t.equal(await put(updater.key, updater.id, { permissions: everything }), 403)
+  t.equal(await put(updater.key, updater.id, { permissions: ['application:update', 'log:read'] }), 403)
+  for (const { id } of [{ id: bootstrap }, victim])
+    t.equal(await as(updater.key, 'POST', `/applications/${id}/regenerate`), 403)
+  t.equal(await put(updater.key, victim.id, { rules: [reveal] }), 403)
+  t.equal(
+    await put(updater.key, victim.id, { permissions: ['token:read'] }),
+    403,
+    'a rule may have held back',
+  )
+  t.equal(
+    await put(updater.key, victim.id, { permissions: ['token:read'], rules: [redact] }),
+    200,
+    'as it was',
+  )
+  t.equal(await put(updater.key, victim.id, { rules: [redact] }), 200, 'less')
+  const log = await manager('application:read', 'log:read')
+  t.equal(await put(updater.key, log.id, { permissions: ['application:read'] }), 200)
+  t.equal(await put(updater.key, log.id, { permissions: ['application:read', 'log:read'] }), 403)
+  t.ok(await isValid(victim.key))
+
+  const administrator = await manager(...ADMINISTRATOR)
+  t.equal(await as(administrator.key, 'POST', '/applications', grant('private', [], [reveal])), 201)
+  t.equal(await as(administrator.key, 'POST', `/applications/${victim.id}/keys`), 201)
+  t.equal(await as(administrator.key, 'POST', `/applications/${bootstrap}/keys`), 403)
+  t.equal(
+    await put(administrator.key, administrator.id, { permissions: [...ADMINISTRATOR, 'tenant:delete'] }),
+    403,
+  )
+  const refused = await api.call('POST', '/applications', {
+    key: creator.key,
+    body: grant('management', ['log:read']),
+  })
+  t.match(refused.body, { status: 403, detail: /log:read/ })
+  const { body: logs } = await call('GET', '/logs?entity_type=application&size=5')
+  t.match(logs.data[0], { actor_id: creator.id, message: /Denied/ }, 'it is on record')
+})
+
+t.test(
+  '"grants_within_own": code acts as an application only for who could hand out what that holds',
+  async (t) => {
+    const CODE = 'module.exports = ({ args }) => ({ raw: args })'
+    const { id: application } = await api.application('private', [], [reveal])
+    const acting = { application: { id: application } }
+    const { key } = await api.application('management', [
+      'proxy:create',
+      'proxy:update',
+      'reactor:create',
+      'reactor:update',
+      'application:create',
+    ])
+    const both = async (method: string, path: string, body: object) => {
+      t.equal((await api.call(method, path, { key, body })).status, 403, `${method} ${path}`)
+      return (await call(method, path, body)).body
+    }
+    const proxy = { name: 'p', destination_url: 'https://example.com' }
+    const bound = await both('POST', '/proxies', { ...proxy, ...acting })
+    await both('PATCH', `/proxies/${bound.id}`, { destination_url: 'https://elsewhere.example.com' })
+    const free = await api.call('POST', '/proxies', { key, body: proxy })
+    t.equal(free.status, 201)
+    await both('PATCH', `/proxies/${free.body.id}`, acting)
+
+    const formula = (await call('POST', '/reactor-formulas', { name: 'f', type: 'private', code: CODE })).body
+    const formulaBody = { name: 'f', type: 'private', code: CODE }
+    const changed = () => api.call('PUT', `/reactor-formulas/${formula.id}`, { key, body: formulaBody })
+    t.equal((await changed()).status, 200)
+    const reactor = await both('POST', '/reactors', { name: 'r', formula: { id: formula.id }, ...acting })
+    await both('PUT', `/reactors/${reactor.id}`, { name: 'r', code: CODE, ...acting })
+    await call('PUT', `/reactors/${reactor.id}`, { name: 'r', formula: { id: formula.id }, ...acting })
+    t.equal((await changed()).status, 403, 'it is the code of a reactor that acts')
+    t.equal((await api.call('POST', '/reactors', { key, body: { name: 'r', code: CODE } })).status, 201)
+  },
+)
+
+t.test(
+  '"grants_within_own" is on unless it is "false", which is said by those only who hold everything',
+  async (t) => {
+    const set = async (key: string, settings: object) =>
+      (await api.call('PUT', '/tenants/self', { key, body: { name: 'x', settings } })).status
+    const off = { grants_within_own: 'False' }
+    for (const permissions of [['tenant:update'], ['tenant:update', ...ADMINISTRATOR]])
+      t.equal(await set((await api.application('management', permissions)).key, off), 403)
+    const { key: creator } = await api.application('management', ['application:create'])
+    const body = { name: 'x', type: 'private', permissions: [], rules: [reveal] }
+    const made = async () => (await api.call('POST', '/applications', { key: creator, body })).status
+    t.equal(await made(), 403)
+    t.equal(await set(api.management, off), 200)
+    t.equal(await made(), 201)
+    t.equal(await set(api.management, {}), 200)
+    t.equal(await made(), 403, 'left out it is on')
+  },
+)
