@@ -21,6 +21,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel 
     ports: nothing,
     keys: { mac: nothing, tenant: nothing },
     clock: systemClock,
+    onRefused: nothing,
     log: log.child({ plugin: plugin.name }),
     started: () => false,
     vault: nothing,

@@ -46,6 +46,12 @@ export const createMetrics = () => {
       aggregator: 'max',
       registers,
     }),
+    refusedRecords: new Counter({
+      name: 'sidevault_records_refused_total',
+      help: 'Stored records that were refused because they were altered outside the service, by collection.',
+      labelNames: ['collection'] as const,
+      registers,
+    }),
     up: new Gauge({
       name: 'sidevault_process_up',
       help: '1 while a process of the service answers, by process name.',

@@ -11,7 +11,7 @@ export interface OpsDeps {
 
 /**
  * A process's own page on a unix socket, for the admin process to collect: `GET /metrics.json` (prom-client's JSON, an
- * array of metrics), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }`, or 503). Resolves
+ * array of metrics), `GET /healthz` and, for a part, `GET /healthz/<part>` (200 `{ "status": "ok" }` or `"degraded"`, or 503). Resolves
  * when it listens.
  */
 export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {

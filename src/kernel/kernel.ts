@@ -12,9 +12,11 @@ import { firstLine, PluginFaults } from './faults.ts'
 import { createIdempotency } from './idempotency.ts'
 import { createInvoke, type Invoke } from './invoke.ts'
 import { type LoadOptions, loadPlugins } from './load.ts'
+import { createRefusedRecords, type RefusedRecords } from './refused-records.ts'
 import { createRegistry } from './registry.ts'
-import { createServices, createTenants } from './services.ts'
+import { createServices } from './services.ts'
 import { settled } from './settled.ts'
+import { createTenants } from './tenants.ts'
 import type { LoadedPlugin, Registry, RunningKernel } from './types.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
@@ -67,7 +69,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   let registry: Registry | undefined
   let vault: Vault | undefined
   let code: Code | undefined
+  const refused = createRefusedRecords(deps)
   const foundation = {
+    onRefused: refused.onRefused,
     store: store.records,
     tenants: store.tenants,
     logs: store.logs,
@@ -105,7 +109,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   if (faults.length > 0) throw new PluginFaults(faults)
 
   const wired = createRegistry(loaded)
-  const tenants = createTenants(store.tenants)
+  const tenants = createTenants({ ...foundation, store: store.tenants })
   vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
   const authenticator = createAuthenticator({
     keys: deps.keys,
@@ -120,12 +124,13 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
   const services = { registry: wired, vault, tenants, expressions, code, authenticator }
-  return runKernel(deps, { services, calls }, options.onProgress)
+  return runKernel(deps, { services, calls, refused }, options.onProgress)
 }
 
 interface Wired {
-  readonly services: Omit<RunningKernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'stop'>
+  readonly services: Omit<RunningKernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'records' | 'stop'>
   readonly calls: Invoke
+  readonly refused: RefusedRecords
 }
 
 const runKernel = async (
@@ -133,7 +138,7 @@ const runKernel = async (
   wired: Wired,
   onProgress: LoadOptions['onProgress'],
 ): Promise<RunningKernel> => {
-  const { calls, services } = wired
+  const { calls, services, refused } = wired
   const { registry } = services
   const { log, journal } = deps
   const stopping = new AbortController()
@@ -185,6 +190,7 @@ const runKernel = async (
         ...registry.plugins.map(({ contribution }) => contribution.health?.()),
       ])
     },
+    records: async () => refused.health(),
     stop: () => {
       stopped ??= stop()
       return stopped

@@ -4,8 +4,9 @@ import { AppError } from '../common/errors.ts'
 import { createTurns } from '../common/turns.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Collection, Mutation, Records } from '../sdk/index.ts'
-import type { CollectionShape, RecordRow, RecordStore } from '../store/types.ts'
-import { openRecord, sealMutation } from './seal-records.ts'
+import { textMember } from '../store/records/members.ts'
+import type { RecordRow, RecordStore } from '../store/types.ts'
+import { type OnRefused, openRecord, refuseRecord, sealMutation } from './seal-records.ts'
 import { compileValidator } from './validate.ts'
 
 /** Times that an update starts again because another process wrote in between. */
@@ -15,26 +16,18 @@ export interface RecordsDeps {
   readonly store: RecordStore
   readonly keys: Pick<Keys, 'tenant'>
   readonly clock: Clock
+  readonly onRefused: OnRefused
 }
-
-export const shapeOf = (collection: Collection): CollectionShape => ({
-  name: collection.name,
-  indexes: collection.indexes ?? [],
-  lookups: collection.lookups ?? [],
-  ...(collection.tokens === undefined ? {} : { tokens: collection.tokens }),
-  ...(collection.expires === undefined ? {} : { expires: collection.expires }),
-})
 
 const isConflict = (thrown: unknown) => thrown instanceof AppError && thrown.code === 'conflict'
 
 /** Access to the records of one collection; what is written is valid by its schema or is not written. */
 export const createRecords = <T extends { readonly id: string }>(
-  { store, keys, clock }: RecordsDeps,
+  { store, keys, clock, onRefused }: RecordsDeps,
   collection: Collection,
 ): Records<T> => {
-  const shape = shapeOf(collection)
   const inTurn = createTurns()
-  const { name } = shape
+  const { name } = collection
   const validate = compileValidator(collection.schema)
 
   const checked = (record: T): T => {
@@ -48,10 +41,22 @@ export const createRecords = <T extends { readonly id: string }>(
   }
 
   const commit = async (mutation: Mutation) =>
-    store.commit([{ ...(await sealMutation(keys, collection, mutation)), shape }], clock.now())
+    store.commit([await sealMutation(keys, collection, mutation)], clock.now())
 
-  const opened = async (tenantId: string, row: RecordRow) =>
-    (await openRecord(keys, collection, tenantId, row)) as T
+  /** `found`: members by which the row was found, with values of which the record must have one. */
+  const opened = async (
+    tenantId: string,
+    row: RecordRow,
+    found: Readonly<Record<string, string | readonly string[]>> = {},
+  ) => {
+    const record = (await openRecord(keys, collection, tenantId, row, onRefused)) as T
+    for (const [member, values] of Object.entries(found)) {
+      const value = textMember(record, member)
+      if (value === undefined || ![values].flat().includes(value))
+        refuseRecord({ collection: name, tenantId, id: row.id }, onRefused)
+    }
+    return record
+  }
 
   const records: Records<T> = {
     get: async (tenantId, id) => {
@@ -65,7 +70,8 @@ export const createRecords = <T extends { readonly id: string }>(
     },
 
     find: async (tenantId, { start, ...query } = {}) => {
-      const itemsOf = (rows: readonly RecordRow[]) => Promise.all(rows.map((row) => opened(tenantId, row)))
+      const itemsOf = (rows: readonly RecordRow[]) =>
+        Promise.all(rows.map((row) => opened(tenantId, row, query.where)))
       const { page, size } = query
       if (page !== undefined || size === undefined) {
         const { rows, total } = await store.find(name, tenantId, query)
@@ -83,7 +89,7 @@ export const createRecords = <T extends { readonly id: string }>(
 
     lookup: async (member, value) => {
       const row = await store.lookup(name, member, value)
-      return row && { tenantId: row.tenantId, record: await opened(row.tenantId, row) }
+      return row && { tenantId: row.tenantId, record: await opened(row.tenantId, row, { [member]: value }) }
     },
 
     newest: async (limit) =>

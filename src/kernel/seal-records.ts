@@ -3,10 +3,18 @@ import { isObject } from '../common/json.ts'
 import { SEALED_MEMBER as SEALED } from '../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../keys/types.ts'
 import type { Collection, Mutation } from '../sdk/index.ts'
-import type { RecordRow } from '../store/types.ts'
+import { endOf, nameOf } from '../store/records/members.ts'
+import type { RecordRow, StoredMutation } from '../store/types.ts'
+
+/** Which record a row is said to be: what its seal and its MAC are bound to. */
+export interface RecordName {
+  readonly collection: string
+  readonly tenantId: string
+  readonly id: string
+}
 
 /** A record of another collection, tenant or id does not open. No token type has a colon in its name. */
-const bound = (collection: string, tenantId: string, id: string): SealContext => ({
+const bound = ({ collection, tenantId, id }: RecordName): SealContext => ({
   tenantId,
   tokenId: id,
   type: `record:${collection}`,
@@ -14,69 +22,120 @@ const bound = (collection: string, tenantId: string, id: string): SealContext =>
   part: 'sealed',
 })
 
-/** A change as it is stored: members that the collection keeps sealed are one sealed member. */
+/** What a record's MAC is made over; `body` is the text that is stored. */
+const macParts = ({ collection, tenantId, id }: RecordName, version: number, body: string) => [
+  'record',
+  collection,
+  tenantId,
+  id,
+  String(version),
+  body,
+]
+
+/** Told of each row that was refused, by whoever logs and counts them. */
+export type OnRefused = (row: RecordName) => void
+
+/** Throws: a row that is not what this service wrote, or not the latest that it wrote. */
+export const refuseRecord = (name: RecordName, onRefused: OnRefused, cause?: unknown): never => {
+  onRefused(name)
+  throw new AppError(
+    'internal',
+    'A stored record was altered outside the service and is refused. Ask the operator to look up the trace id.',
+    { cause },
+  )
+}
+
+const shapeOf = ({
+  name,
+  indexes = [],
+  lookups = [],
+  tokens,
+  expires,
+}: Collection): StoredMutation['shape'] => ({
+  name,
+  indexes,
+  lookups,
+  ...(tokens === undefined ? {} : { tokens }),
+  ...(expires === undefined ? {} : { expires }),
+})
+
+/** The record as it is stored: members that the collection keeps sealed are one sealed member. */
+const sealedRecord = (ring: TenantKeys, { sealed = [] }: Collection, name: RecordName, record: unknown) => {
+  if (!isObject(record)) return record
+  const [secret, open] = [true, false].map((kept) =>
+    Object.entries(record).filter(([member]) => sealed.includes(member) === kept),
+  ) as [[string, unknown][], [string, unknown][]]
+  if (secret.length === 0) return record
+  const bytes = ring.seal(Buffer.from(JSON.stringify(Object.fromEntries(secret))), bound(name))
+  return { ...Object.fromEntries(open), [SEALED]: bytes.toString('base64') }
+}
+
+/** A change as it is stored, with the MAC of the record that it leaves. */
 export const sealMutation = async (
   keys: Pick<Keys, 'tenant'>,
   collection: Collection,
   mutation: Mutation,
-): Promise<Mutation> => {
-  const { record } = mutation
-  const members = collection.sealed ?? []
-  if (members.length === 0 || !isObject(record)) return mutation
-  const entries = Object.entries(record)
-  const secret = entries.filter(([name]) => members.includes(name))
-  if (secret.length === 0) return mutation
+): Promise<StoredMutation> => {
+  const { kind, version, record } = mutation
+  const shape = shapeOf(collection)
+  if (kind === 'delete') return { ...mutation, shape }
+  if (kind === 'replace' && version === undefined)
+    throw new Error(`a record of "${shape.name}" is replaced without the version that was read`)
   const ring = await keys.tenant(mutation.tenantId)
-  const sealed = ring.seal(
-    Buffer.from(JSON.stringify(Object.fromEntries(secret))),
-    bound(collection.name, mutation.tenantId, mutation.id),
-  )
-  const open = entries.filter(([name]) => !members.includes(name))
-  return { ...mutation, record: { ...Object.fromEntries(open), [SEALED]: sealed.toString('base64') } }
+  const stored = sealedRecord(ring, collection, mutation, record)
+  const next = kind === 'insert' ? 1 : Number(version) + 1
+  const mac = ring.mac(...macParts(mutation, next, JSON.stringify(stored)))
+  return { ...mutation, record: stored, shape, mac }
 }
 
-/** The record of a row, with its sealed members. */
+/**
+ * The record of a row, with its sealed members: what was last written under this name, whole. A row without a valid MAC, or
+ * one whose columns do not say what its body says, is refused with `internal` and reported.
+ */
 export const openRecord = async (
   keys: Pick<Keys, 'tenant'>,
   collection: Collection,
   tenantId: string,
-  { id, record }: Pick<RecordRow, 'id' | 'record'>,
+  row: RecordRow,
+  onRefused: OnRefused,
 ): Promise<unknown> => {
+  const { id, version, body, mac } = row
+  const name = { collection: collection.name, tenantId, id }
+  const ring = await keys.tenant(tenantId, mac === null ? [] : [mac])
+  if (mac === null || !ring.verifies(mac, ...macParts(name, version, body))) refuseRecord(name, onRefused)
+  const record: unknown = JSON.parse(body)
+  if (nameOf(record) !== row.name || endOf(record, collection.expires) !== row.expires_at)
+    refuseRecord(name, onRefused)
   if (!isObject(record) || typeof record[SEALED] !== 'string') return record
   const { [SEALED]: text, ...rest } = record
   const sealed = Buffer.from(String(text), 'base64')
-  const ring = await keys.tenant(tenantId, [sealed])
+  const opening = await keys.tenant(tenantId, [sealed])
   try {
-    const secret = JSON.parse(ring.open(sealed, bound(collection.name, tenantId, id)).toString()) as object
+    const secret = JSON.parse(opening.open(sealed, bound(name)).toString()) as object
     return { ...rest, ...secret }
   } catch (cause) {
-    throw new AppError(
-      'internal',
-      'A stored record could not be opened. Ask the operator to look up the trace id.',
-      { cause },
-    )
+    return refuseRecord(name, onRefused, cause)
   }
 }
 
-/**
- * The stored form of a record (JSON) with its sealed members under the newest key; undefined when it has none or they
- * are. `isCurrent`: what needs no new seal.
- */
+/** A stored record under the newest key, or undefined when it is. Throws when its MAC is not valid. */
 export const resealRecord = (
   ring: TenantKeys,
-  body: string,
-  {
-    collection,
-    tenantId,
-    id,
-  }: { readonly collection: string; readonly tenantId: string; readonly id: string },
-  isCurrent: (sealed: Buffer) => boolean,
-): string | undefined => {
+  name: RecordName,
+  { version, body, mac }: Pick<RecordRow, 'version' | 'body'> & { readonly mac: Buffer | null },
+): { readonly body: string; readonly mac: Buffer } | undefined => {
+  if (mac === null || !ring.verifies(mac, ...macParts(name, version, body)))
+    throw new AppError('internal', 'A stored record has no valid MAC.')
   const record: unknown = JSON.parse(body)
-  if (!isObject(record) || typeof record[SEALED] !== 'string') return undefined
-  const sealed = Buffer.from(record[SEALED], 'base64')
-  if (isCurrent(sealed)) return undefined
-  const context = bound(collection, tenantId, id)
-  const fresh = ring.seal(ring.open(sealed, context), context)
-  return JSON.stringify({ ...record, [SEALED]: fresh.toString('base64') })
+  const text = isObject(record) ? record[SEALED] : undefined
+  const sealed = typeof text === 'string' ? Buffer.from(text, 'base64') : undefined
+  const stale = sealed !== undefined && !ring.isCurrent(sealed)
+  if (!stale && ring.isCurrent(mac)) return undefined
+  const fresh = stale
+    ? JSON.stringify({
+        ...(record as object),
+        [SEALED]: ring.seal(ring.open(sealed, bound(name)), bound(name)).toString('base64'),
+      })
+    : body
+  return { body: fresh, mac: ring.mac(...macParts(name, version, fresh)) }
 }

@@ -12,19 +12,16 @@ import type {
   Plugin,
   Ports,
   Records,
-  Tenant,
   TenantRecords,
-  Tenants,
   TokenType,
   Vault,
 } from '../sdk/index.ts'
-import type { LogStore, RecordStore, TenantRow, TenantStore, UsageStore } from '../store/types.ts'
-import { createCachedLookup } from './cached-lookup.ts'
+import type { LogStore, RecordStore, TenantStore, UsageStore } from '../store/types.ts'
 import { placeOf } from './check-plugin.ts'
-import { deepFreeze } from './freeze.ts'
 import { createLogs } from './logs.ts'
-import { createRecords, shapeOf } from './records.ts'
-import { sealMutation } from './seal-records.ts'
+import { createRecords } from './records.ts'
+import { type OnRefused, sealMutation } from './seal-records.ts'
+import { createTenantRecords } from './tenants.ts'
 
 /** What the services stand on; the vault and the lists exist once all plugins are checked. */
 export interface Foundation {
@@ -38,6 +35,7 @@ export interface Foundation {
   readonly checkDestination: (url: string) => void
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
   readonly clock: Clock
+  readonly onRefused: OnRefused
   readonly log: Log
   readonly started: () => boolean
   readonly vault: () => Vault
@@ -51,9 +49,6 @@ export interface Foundation {
   /** Collections that a plugin declares. */
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
-
-/** Tenants kept in memory; the least recently used one goes first. */
-const KEPT_TENANTS = 1_000
 
 const VAULT_METHODS = [
   'create',
@@ -99,41 +94,6 @@ const lazily = <T extends object>(methods: readonly (keyof T & string)[], target
     ),
   ) as T
 
-/** A tenant as plugins and the vault see it: unset members are absent. */
-const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): Tenant => ({
-  ...tenant,
-  ...(created_by === null ? {} : { created_by }),
-  ...(modified_by === null ? {} : { modified_by }),
-  ...(modified_at === null ? {} : { modified_at }),
-})
-
-/** Tenants, kept while none of them changes: every token that is made looks at its tenant's settings. */
-export const createTenants = (store: TenantStore): Tenants => {
-  const read = async (_: TenantStore, id: string) => {
-    const row = await store.get(id)
-    return row && deepFreeze(shown(row))
-  }
-  const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: KEPT_TENANTS })
-  return { get: lookup.find }
-}
-
-/** Tenants with what only their own plugin does to them. */
-const createTenantRecords = (store: TenantStore, clock: Clock): TenantRecords => ({
-  ...createTenants(store),
-  update: async ({ settings, ...change }) => {
-    const row = await store.update({
-      ...change,
-      settings: settings
-        ? Object.fromEntries(
-            Object.entries(settings).filter((entry): entry is [string, string] => entry[1] !== undefined),
-          )
-        : null,
-    })
-    return row && shown(row)
-  },
-  delete: (id) => store.delete(id, clock.now()),
-})
-
 /** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
 export const createServices = (plugin: Plugin, config: unknown, foundation: Foundation): Kernel => {
   const { store, clock } = foundation
@@ -153,12 +113,12 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
     const collection = own(name)
     let handle = handles.get(name)
     if (handle === undefined) {
-      handle = createRecords({ store, keys: foundation.keys, clock }, collection)
+      handle = createRecords({ ...foundation, clock }, collection)
       handles.set(name, handle)
     }
     return handle as Records<{ readonly id: string }>
   }
-  const tenants = createTenantRecords(foundation.tenants, clock)
+  const tenants = createTenantRecords({ ...foundation, store: foundation.tenants })
   const logs = createLogs(foundation)
 
   return Object.freeze({
@@ -191,11 +151,7 @@ export const createServices = (plugin: Plugin, config: unknown, foundation: Foun
     commit: (mutations: readonly Mutation[]) =>
       ready('commit', async () => {
         const sealed = await Promise.all(
-          mutations.map(async (mutation) => {
-            const collection = own(mutation.collection)
-            const stored = await sealMutation(foundation.keys, collection, mutation)
-            return { ...stored, shape: shapeOf(collection) }
-          }),
+          mutations.map((mutation) => sealMutation(foundation.keys, own(mutation.collection), mutation)),
         )
         return store.commit(sealed, clock.now())
       }),

@@ -93,6 +93,8 @@ export interface RunningKernel {
   ): Promise<unknown>
   /** Rejects when the journal or a plugin cannot do its work. */
   health(): Promise<void>
+  /** `missing`: collections of which records were refused lately, because they were altered outside the service. */
+  records(): Promise<{ readonly missing: readonly string[] }>
   /** Lets running calls end (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
   stop(): Promise<void>
 }

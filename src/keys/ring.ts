@@ -1,37 +1,55 @@
-import { createHmac, createSecretKey, type KeyObject } from 'node:crypto'
+import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'node:crypto'
 import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
 import type { Roots } from './roots.ts'
-import { createSealer, open, versionOf } from './seal.ts'
+import { createSealer, macOf, open, versionOf } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 import { subkey } from './wrap.ts'
 
 const TERM = 16
 
+/** One version of a data key, with what is derived from it. */
+interface DataKey {
+  readonly seal: KeyObject
+  readonly mac: KeyObject
+}
+
 /** The unwrapped keys of one tenant. Key material lives in private KeyObjects, which print nothing. */
 export class Ring implements TenantKeys {
-  readonly #data: ReadonlyMap<number, KeyObject>
+  readonly #data: ReadonlyMap<number, DataKey>
   readonly #newest: number
   readonly seal: TenantKeys['seal']
   readonly #fingerprint: KeyObject
   readonly #term: KeyObject
   #missed = false
 
-  constructor(data: ReadonlyMap<number, KeyObject>, macKey: Buffer) {
+  constructor(data: ReadonlyMap<number, DataKey>, macKey: Buffer) {
     this.#data = data
     this.#newest = Math.max(...data.keys())
-    this.seal = createSealer(data.get(this.#newest)!, this.#newest)
+    this.seal = createSealer(data.get(this.#newest)!.seal, this.#newest)
     this.#fingerprint = createSecretKey(subkey(macKey, 'fingerprint'))
     this.#term = createSecretKey(subkey(macKey, 'search term'))
   }
 
   open(sealed: Buffer, context: SealContext): Buffer {
-    return open((version) => this.#keyOf(version), sealed, context)
+    return open((version) => this.#keyOf(version)?.seal, sealed, context)
   }
 
   isCurrent(sealed: Buffer): boolean {
     return versionOf(sealed) === this.#newest
+  }
+
+  mac(...parts: readonly string[]): Buffer {
+    return macOf(this.#data.get(this.#newest)!.mac, this.#newest, parts)
+  }
+
+  verifies(mac: Buffer, ...parts: readonly string[]): boolean {
+    const version = versionOf(mac)
+    const key = version === undefined ? undefined : this.#keyOf(version)
+    if (version === undefined || key === undefined) return false
+    const made = macOf(key.mac, version, parts)
+    return made.length === mac.length && timingSafeEqual(made, mac)
   }
 
   fingerprint(type: string, value: string): string {
@@ -52,7 +70,7 @@ export class Ring implements TenantKeys {
     return this.#missed
   }
 
-  #keyOf(version: number): KeyObject | undefined {
+  #keyOf(version: number): DataKey | undefined {
     const key = this.#data.get(version)
     if (key === undefined) this.#missed = true
     return key
@@ -64,13 +82,17 @@ export const isKey = ({ purpose }: KeyRow): boolean => purpose === 'data' || pur
 
 /** The ring of a tenant's rows, or undefined when one does not unwrap or the needed purposes are not all there. */
 export const ringOf = (rows: readonly KeyRow[], roots: Pick<Roots, 'unwrap'>): Ring | undefined => {
-  const data = new Map<number, KeyObject>()
+  const data = new Map<number, DataKey>()
   let mac: { readonly version: number; readonly key: Buffer } | undefined
   for (const row of rows) {
     if (!isKey(row)) continue
     const key = roots.unwrap(row)
     if (key === undefined) return undefined
-    if (row.purpose === 'data') data.set(row.version, createSecretKey(key))
+    if (row.purpose === 'data')
+      data.set(row.version, {
+        seal: createSecretKey(key),
+        mac: createSecretKey(subkey(key, 'record mac')),
+      })
     else if (mac === undefined || row.version > mac.version) mac = { version: row.version, key }
   }
   return data.size === 0 || mac === undefined ? undefined : new Ring(data, mac.key)

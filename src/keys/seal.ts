@@ -11,6 +11,8 @@ const SALT_AT = 5
 const NONCE_AT = SALT_AT + SALT
 const TEXT_AT = NONCE_AT + NONCE
 const SMALLEST = TEXT_AT + TAG
+/** Format, version, HMAC-SHA256. */
+const MAC_SIZE = SALT_AT + 32
 
 const LABEL_AND_COUNTER = Buffer.concat([Buffer.of(0, 0, 0, 1), Buffer.from('sidevault seal'), Buffer.of(0)])
 const BITS = Buffer.of(0, 0, 1, 0)
@@ -64,9 +66,11 @@ const cannotOpen = (): AppError =>
     'A stored value could not be opened. Retry; if it persists, ask the operator to check the store and the root key.',
   )
 
-/** The data key version a sealed value names, or undefined when it is not in the format. */
-export const versionOf = (sealed: Buffer): number | undefined =>
-  sealed.length >= SMALLEST && sealed[0] === FORMAT ? sealed.readUInt32BE(1) : undefined
+/** The data key version that a sealed value or a MAC names, or undefined when it has neither's format. */
+export const versionOf = (bytes: Buffer): number | undefined =>
+  (bytes.length >= SMALLEST || bytes.length === MAC_SIZE) && bytes[0] === FORMAT
+    ? bytes.readUInt32BE(1)
+    : undefined
 
 /** Seals of one salt. */
 export const SEALS_OF_A_SALT = 65_536
@@ -118,7 +122,7 @@ export const open = (
   sealed: Buffer,
   context: SealContext,
 ): Buffer => {
-  const version = versionOf(sealed)
+  const version = sealed.length < SMALLEST ? undefined : versionOf(sealed)
   const dataKey = version === undefined ? undefined : dataKeyOf(version)
   if (dataKey === undefined) throw cannotOpen()
   const key = keyOf(dataKey, sealed.subarray(SALT_AT, NONCE_AT))
@@ -135,4 +139,15 @@ export const open = (
     throw cannotOpen()
   }
   return plaintext
+}
+
+/** The MAC of the parts under a key that only makes MACs which names its version as sealed values do. */
+export const macOf = (macKey: KeyObject, version: number, parts: readonly string[]): Buffer => {
+  const head = Buffer.alloc(SALT_AT)
+  head.writeUInt8(FORMAT, 0)
+  head.writeUInt32BE(version, 1)
+  const digest = createHmac('sha256', macKey)
+    .update(lengthPrefixedBehind(head, 'mac', ...parts))
+    .digest()
+  return Buffer.concat([head, digest])
 }

@@ -17,8 +17,12 @@ export interface TenantKeys {
   seal(plaintext: Buffer, context: SealContext): Buffer
   /** Throws one indistinguishable error for every failure. */
   open(sealed: Buffer, context: SealContext): Buffer
-  /** True when a value is sealed under the newest data key. */
+  /** True when a value is sealed, or a MAC made, under the newest data key. */
   isCurrent(sealed: Buffer): boolean
+  /** HMAC-SHA256 over the parts, under a key of its own of the newest data key: format byte, key version, MAC. */
+  mac(...parts: readonly string[]): Buffer
+  /** True when `mac` was made over exactly these parts, under a data key that is still held. */
+  verifies(mac: Buffer, ...parts: readonly string[]): boolean
   /** Base58 of HMAC-SHA256 over type and value: equal values of a type are equal, across tenants nothing is. */
   fingerprint(type: string, value: string): string
   /** 16-byte blind index term of a search index value. */

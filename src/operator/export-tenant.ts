@@ -2,7 +2,7 @@ import { isoTime, systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
 import type { Config } from '../config.ts'
-import { openRecord } from '../kernel/seal-records.ts'
+import { type OnRefused, openRecord } from '../kernel/seal-records.ts'
 import type { Collection } from '../sdk/index.ts'
 import { openToken } from '../vault/seal.ts'
 import { withKernel } from './open-kernel.ts'
@@ -27,10 +27,11 @@ export const runExport = (
   }: { readonly tenantId: string; readonly path: string; readonly passphrase: Secret<string> },
   print: Print,
 ): Promise<void> =>
-  withKernel(config, async ({ store, keys, collections, record }) => {
-    const tenant = await store.tenants.get(tenantId)
+  withKernel(config, async ({ store, keys, kernel, collections, record }) => {
+    const tenant = await kernel.tenants.get(tenantId)
     if (tenant === undefined) throw new AppError('not_found', `There is no tenant "${tenantId}".`)
     const lines = await writeSealed(path, passphrase)
+    const onRefused: OnRefused = ({ collection, id }) => print(`REFUSED ${collection} "${id}"`)
     const counts = { tokens: 0, records: 0, associations: 0 }
     try {
       await record(tenantId, 'tenant', tenantId, 'Tenant exported')
@@ -42,8 +43,8 @@ export const runExport = (
           const rows = await store.sealed.records(collection.name, tenantId, after, BATCH)
           const last = rows.at(-1)
           if (last === undefined) break
-          for (const { id, body } of rows) {
-            const opened = await openRecord(keys, collection, tenantId, { id, record: JSON.parse(body) })
+          for (const row of rows) {
+            const opened = await openRecord(keys, collection, tenantId, row, onRefused)
             await lines.write({ record: opened, collection: collection.name })
             counts.records++
           }

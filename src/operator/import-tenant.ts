@@ -118,17 +118,11 @@ const importInto = (
     const key = new Secret(newKey())
     const now = systemClock.now()
     await record(id, 'tenant', id, `Tenant imported, exported as ${tenant.id}`)
-    await createTenant({ store, keys, credentials }, { id, name: tenant.name, key, now })
+    const { name, settings } = tenant
+    await createTenant({ store, keys, credentials }, { id, name, key, now, settings })
     const proxyKeys: Record<string, string> = {}
     const left: Record<string, number> = {}
     try {
-      await store.tenants.update({
-        id,
-        name: tenant.name,
-        settings: tenant.settings,
-        modified_by: null,
-        modified_at: now,
-      })
       const types = createTokenTypes(() => kernel.registry.tokenTypes)
       let tokens: MovedToken[] = []
 
@@ -164,16 +158,14 @@ const importInto = (
         }
         const recordId = String(moved.record.id)
         if (moved.renewed !== undefined) proxyKeys[recordId] = moved.renewed
-        const { name, indexes = [], lookups = [] } = collection
         const insert = {
           kind: 'insert',
-          collection: name,
+          collection: collection.name,
           tenantId: id,
           id: recordId,
           record: moved.record,
         } as const
-        const sealed = await sealMutation(keys, collection, insert)
-        await store.records.commit([{ ...sealed, shape: { name, indexes, lookups } }], now)
+        await store.records.commit([await sealMutation(keys, collection, insert)], now)
       }
 
       for await (const line of readSealed(path, passphrase) as AsyncIterable<Line>) {

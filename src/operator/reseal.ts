@@ -1,8 +1,9 @@
 import { AppError } from '../common/errors.ts'
 import { answerBinding } from '../kernel/idempotency.ts'
 import { resealRecord } from '../kernel/seal-records.ts'
+import { isTenantValid, macOfTenant } from '../kernel/tenants.ts'
 import type { SealContext, TenantKeys } from '../keys/types.ts'
-import type { Replacement, Reseal, SealedStore } from '../store/types.ts'
+import type { Replacement, Reseal, SealedStore, TenantStore } from '../store/types.ts'
 import { tokenBinding } from '../vault/seal.ts'
 
 /** Rows of one transaction: small, so that the service's own writes do not wait behind it. */
@@ -19,6 +20,7 @@ export interface Resealed {
 
 export interface ResealDeps {
   readonly sealed: SealedStore
+  readonly tenants: Pick<TenantStore, 'get' | 'update'>
   /** The tenant's ring as of now, able to open these values. */
   readonly ring: (opening: readonly Buffer[]) => Promise<TenantKeys>
   /** Lets others work, after each batch; `ms`: how long its write took. */
@@ -65,6 +67,19 @@ export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<
     await rest(performance.now() - began)
   }
 
+  const stored = await deps.tenants.get(tenantId)
+  if (stored !== undefined) {
+    const { mac, ...row } = stored
+    const ring = await deps.ring(mac === null ? [] : [mac])
+    if (mac === null || !isTenantValid(ring, stored)) state.broken++
+    // Whoever changes it meanwhile makes its MAC under the newest key.
+    else if (
+      !ring.isCurrent(mac) &&
+      (await deps.tenants.update(row, { from: mac, to: macOfTenant(ring, row) }))
+    )
+      state.replaced++
+  }
+
   for (let after = 0; ; ) {
     const rows = await store.tokens(tenantId, after, BATCH)
     const last = rows.at(-1)
@@ -86,12 +101,12 @@ export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<
       const rows = await store.records(collection, tenantId, after, BATCH)
       const last = rows.at(-1)
       if (last === undefined) break
-      const ring = await deps.ring([])
-      const records = rows.flatMap(({ seq, id, body }) => {
-        const to = attempt(() =>
-          resealRecord(ring, body, { collection, tenantId, id }, (value) => ring.isCurrent(value)),
-        )
-        return to === undefined ? [] : [{ seq, from: body, to }]
+      const ring = await deps.ring(rows.flatMap(({ mac }) => mac ?? []))
+      const records = rows.flatMap((row) => {
+        const fresh = attempt(() => resealRecord(ring, { collection, tenantId, id: row.id }, row))
+        return fresh === undefined || row.mac === null
+          ? []
+          : [{ seq: row.seq, from: row.mac, to: fresh.mac, body: fresh.body }]
       })
       await write({ records }, rows.length)
       after = last.seq

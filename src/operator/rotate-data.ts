@@ -61,6 +61,7 @@ const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Res
   return resealTenant(
     {
       sealed: vault.store.sealed,
+      tenants: vault.store.tenants,
       ring: (opening) => vault.keys.tenant(tenantId, opening),
       rest: (ms) => setTimeout(REST * ms),
       onProgress: ({ seen, replaced }) => {

@@ -1,12 +1,13 @@
 import { newId } from '../common/ids.ts'
 import type { Secret } from '../common/secret.ts'
+import { macOfTenant } from '../kernel/tenants.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
-import type { Store } from '../store/types.ts'
+import type { Store, TenantRow } from '../store/types.ts'
 
 /**
  * A tenant with its keys and a management application that `key` belongs to; of the key itself only its keyed hash is
- * kept. The application comes before its tenant, so that what was cut short between the two is simply done again.
+ * kept. Keys and application come before their tenant, so that what was cut short between the two is simply done again.
  */
 export const createTenant = async (
   {
@@ -14,7 +15,7 @@ export const createTenant = async (
     keys,
     credentials,
   }: {
-    readonly store: Pick<Store, 'tenants'>
+    readonly store: Pick<Store, 'tenants' | 'keys'>
     readonly keys: Keys
     readonly credentials: Pick<Ports['credentials'], 'install'>
   },
@@ -23,21 +24,22 @@ export const createTenant = async (
     readonly name: string
     readonly key: Secret<string>
     readonly now: number
+    /** Default: none. */
+    readonly settings?: TenantRow['settings']
   },
 ): Promise<void> => {
-  const { id, name, key, now } = tenant
+  const { id, name, key, now, settings = {} } = tenant
+  if ((await store.keys.keys(id)).length === 0) await store.keys.add(await keys.newTenantKeys(id, now))
   await credentials.install(id, keys.mac('api-key', key.reveal()))
-  await store.tenants.create(
-    {
-      id,
-      owner_id: newId(),
-      name,
-      settings: {},
-      created_by: null,
-      created_at: now,
-      modified_by: null,
-      modified_at: null,
-    },
-    await keys.newTenantKeys(id, now),
-  )
+  const row = {
+    id,
+    owner_id: newId(),
+    name,
+    settings,
+    created_by: null,
+    created_at: now,
+    modified_by: null,
+    modified_at: null,
+  }
+  await store.tenants.create({ ...row, mac: macOfTenant(await keys.tenant(id), row) }, [])
 }

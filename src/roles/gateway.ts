@@ -90,7 +90,7 @@ export const startGatewayRole = async (
   const health = async () => {
     await Promise.all([store.health(), kernel.health()])
   }
-  const parts = { sandbox: () => sandbox.health() }
+  const parts = { sandbox: () => sandbox.health(), records: () => kernel.records() }
   const ops = await startOps({ metrics, health, parts }, at(sockets.status))
   const pages =
     start.role === 'gateway' && start.worker === 0

@@ -20,7 +20,7 @@ export interface Machine {
 
 /** The parts that a process stands on. */
 const ownParts = (
-  { store, keys, journal, upkeep, codeHost, state }: Foundation,
+  { store, keys, journal, kernel, upkeep, codeHost, state }: Foundation,
   config: Config,
 ): Record<string, Check> => ({
   store: () => store.health(),
@@ -28,6 +28,7 @@ const ownParts = (
   journal: () => journal.health(),
   audit: () => upkeep.health(),
   disk: () => upkeep.disk(),
+  records: () => kernel.records(),
   sandbox: () => codeHost.sandbox.health(),
   ...(config.redisUrl === undefined
     ? {}
@@ -58,6 +59,7 @@ export const machineOf = (foundation: Foundation, config: Config, start: Process
     for (const [part, path] of [
       [name, '/healthz'],
       [`${name}-sandbox`, '/healthz/sandbox'],
+      [`${name}-records`, '/healthz/records'],
     ] as const)
       checks[part] = async (signal) => {
         const { status, body } = await callSocket(socket, 'GET', path, { signal })

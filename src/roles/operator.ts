@@ -18,7 +18,7 @@ const MAX_NAME = 200
 const MAX_BODY = 16_384
 
 export interface OperatorDeps {
-  readonly store: Pick<Store, 'tenants'>
+  readonly store: Pick<Store, 'tenants' | 'keys'>
   readonly keys: Keys
   readonly credentials: Ports['credentials'] | undefined
   readonly journal: Journal

@@ -16,6 +16,8 @@ export interface Schema {
   records: RecordsTable
   record_indexes: { collection: string; tenant_id: string; member: string; value: string; seq: number }
   record_lookups: { collection: string; member: string; value: string; seq: number }
+  record_macs: { seq: number; tenant_id: string; mac: Uint8Array }
+  tenant_macs: { tenant_id: string; mac: Uint8Array }
   changes: { kind: string; version: number }
   logs: LogsTable
   log_counts: LogCountsTable

@@ -311,7 +311,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     const { tenants, keys, records, tokens, leftovers, usage, logs } = store
     const shape = { name: 'things', indexes: [], lookups: [] }
     for (const id of ['tenant-a', 'tenant-b']) {
-      await tenants.create(tenant(id), [
+      await tenants.create({ ...tenant(id), mac: Buffer.from('one') }, [
         { tenant_id: id, purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW },
       ])
       await records.commit(
@@ -325,20 +325,18 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     }
     await logs.ingest([aLog(1)])
     const changes = await records.changes(['things'])
-    const change = { id: 'tenant-a', name: 'New', modified_by: 'x', modified_at: NOW }
-    const changed = await tenants.update({ ...change, settings: { a: 'true' } })
-    t.match(changed, { ...change, settings: { a: 'true' } })
-    t.strictSame(await tenants.get('tenant-a'), changed)
-    const updates = await tenants.changes()
-    t.ok(updates > 0, 'what is cached of it is stale')
-    const renamed = { ...changed, name: 'Newer' }
-    t.strictSame(await tenants.update({ ...change, name: 'Newer', settings: null }), renamed, 'settings stay')
+    const [one, two] = [Buffer.from('one'), Buffer.from('two')]
+    const changed = { ...tenant('tenant-a'), name: 'New', settings: { a: 'true' }, modified_at: NOW }
+    t.equal(await tenants.update(changed, { from: one, to: two }), true)
+    t.strictSame(await tenants.get('tenant-a'), { ...changed, mac: two })
     const updated = await tenants.changes()
-    t.ok(updated > updates)
+    t.ok(updated > 0, 'what is cached of it is stale')
+    t.equal(await tenants.update(tenant('tenant-a'), { from: one, to: two }), false, 'not as it was read')
+    t.match(await tenants.get('tenant-a'), { name: 'New' })
     t.equal(await tenants.delete('tenant-a', NOW), true)
     t.ok((await tenants.changes()) > updated)
     t.equal(await tenants.delete('tenant-a', NOW), false)
-    t.equal(await tenants.update({ ...change, settings: {} }), undefined)
+    t.equal(await tenants.update(changed, { from: two, to: one }), false)
     t.strictSame(await keys.keys('tenant-a'), [])
     t.equal(await tenants.get('tenant-a'), undefined)
     t.equal(await records.get('things', 'tenant-a', 'x'), undefined)

@@ -124,10 +124,11 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
 
     const shape = { name: 'things', indexes: [], lookups: [] }
     const insert = { kind: 'insert', collection: 'things', tenantId: 'tenant-a', shape } as const
-    await records.commit([{ ...insert, id: 'x', record: { id: 'x' } }], NOW)
+    const mac = Buffer.from('a mac')
+    await records.commit([{ ...insert, id: 'x', record: { id: 'x' }, mac }], NOW)
     t.ok((await sealed.collections()).includes('things'))
     const [record] = await sealed.records('things', 'tenant-a', 0, 10)
-    t.match(record, { id: 'x', body: '{"id":"x"}' })
+    t.match(record, { id: 'x', version: 1, body: '{"id":"x"}', mac })
     t.strictSame(await sealed.records('things', 'tenant-b', 0, 10), [])
 
     const answer = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
@@ -145,7 +146,10 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
         { seq: rows[0]!.seq, sealed: { from: one.sealed, to }, ephemeral: { from: wrong, to } },
         { seq: rows[1]!.seq, sealed: { from: wrong, to } },
       ],
-      records: [{ seq: record!.seq, from: record!.body, to: '{"id":"x","$sealed":"y"}' }],
+      records: [
+        { seq: record!.seq, from: mac, to, body: '{"id":"x","$sealed":"y"}' },
+        { seq: record!.seq, from: wrong, to, body: '{}' },
+      ],
       answers: [{ key: kept!.key, sealed: { from: wrong, to }, shown: { from: shown.sealed, to } }],
     }
     t.equal(await sealed.reseal({ tenantId: 'tenant-b', ...change }), 0, 'of another tenant nothing is')
@@ -155,7 +159,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
       { version: 1, sealed: to, ephemeral: one.ephemeral },
       { version: 1, sealed: two.sealed },
     ])
-    t.match(await records.get('things', 'tenant-a', 'x'), { version: 1, record: { $sealed: 'y' } })
+    t.match(await records.get('things', 'tenant-a', 'x'), { version: 1, body: /"\$sealed":"y"/, mac: to })
     t.match(await sealed.answers('tenant-a', Buffer.alloc(0), 10), [{ sealed: kept!.sealed, shown: to }])
     t.equal(await records.changes(['things']), changesBefore)
     t.equal(await sealed.reseal({ tenantId: 'tenant-a', ...change }), 0)

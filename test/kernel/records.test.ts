@@ -27,7 +27,7 @@ const setUp = async (t: Test) => {
   const service = await startTestService(t, { plugins: [plugin] })
   const { store, keys, clock, tenantId } = service
   return {
-    records: createRecords<Account>({ store: store.records, keys, clock }, Accounts),
+    records: createRecords<Account>({ store: store.records, keys, clock, onRefused: () => {} }, Accounts),
     store,
     tenantId,
     service,

@@ -4,9 +4,9 @@ import { SEALED_MEMBER } from '../../common/sealed-member.ts'
 import type { Session } from '../session.ts'
 import { CLOSED, dataVersions } from '../tenants/statements.ts'
 
-/** A sealed value begins with its format and the version of its data key (keys/seal.ts); no shorter value is one. */
+/** A sealed value or MAC begins with its format and the version of its data key (keys/seal.ts); no shorter value is one. */
 const FORMAT = 1
-const SMALLEST = 49
+const SMALLEST = 37
 
 const versionOf = (sealed: Uint8Array): number | undefined =>
   sealed.length >= SMALLEST && sealed[0] === FORMAT

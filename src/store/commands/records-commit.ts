@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import type { Mutation } from '../../sdk/index.ts'
+import { endOf, nameOf, textMember } from '../records/members.ts'
 import {
   bumpChange,
   deleteIndexes,
@@ -8,6 +8,7 @@ import {
   deleteRecord,
   insertIndex,
   insertLookup,
+  insertMac,
   insertRecord,
   replaceRecord,
   takenRecordById,
@@ -15,10 +16,8 @@ import {
 } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import { heldTokenById } from '../tokens/statements.ts'
-import type { CollectionShape } from '../types.ts'
+import type { StoredMutation } from '../types.ts'
 import { requireKeys, sealedIn } from './key-fence.ts'
-
-export type ShapedMutation = Mutation & { readonly shape: CollectionShape }
 
 const taken = () =>
   new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
@@ -26,23 +25,9 @@ const taken = () =>
 const notCurrent = () =>
   new AppError('conflict', 'The record was changed or deleted in the meantime. Read it again and retry.')
 
-const textMember = (record: unknown, member: string): string | undefined => {
-  const value = isObject(record) && Object.hasOwn(record, member) ? record[member] : undefined
-  return typeof value === 'string' ? value : undefined
-}
-
-/** When the record is to be removed, as its collection says; null: never. */
-const endOf = (record: unknown, { expires }: CollectionShape): number | null => {
-  const value =
-    expires !== undefined && isObject(record) && Object.hasOwn(record, expires) ? record[expires] : undefined
-  return typeof value === 'number' ? value : null
-}
-
-/** What lists match wildcards against. */
-const nameOf = (record: unknown): string | null => textMember(record, 'name')?.toLowerCase() ?? null
-
-const writeMembers = async (session: Session, seq: number, mutation: ShapedMutation): Promise<void> => {
-  const { collection, tenantId, record, shape } = mutation
+const writeMembers = async (session: Session, seq: number, mutation: StoredMutation): Promise<void> => {
+  const { collection, tenantId, record, shape, mac } = mutation
+  if (mac !== undefined) await session.run(insertMac, { seq, tenant_id: tenantId, mac })
   for (const member of new Set(shape.indexes)) {
     const value = textMember(record, member)
     if (value !== undefined)
@@ -59,7 +44,7 @@ const writeMembers = async (session: Session, seq: number, mutation: ShapedMutat
 const writeTokens = async (
   session: Session,
   seq: number,
-  { tenantId: tenant_id, record, shape }: ShapedMutation,
+  { tenantId: tenant_id, record, shape }: StoredMutation,
   now: number,
 ): Promise<void> => {
   const ids: unknown = shape.tokens !== undefined && isObject(record) ? record[shape.tokens] : undefined
@@ -70,7 +55,7 @@ const writeTokens = async (
   }
 }
 
-const apply = async (session: Session, mutation: ShapedMutation, now: number): Promise<void> => {
+const apply = async (session: Session, mutation: StoredMutation, now: number): Promise<void> => {
   const { kind, collection, tenantId, id, record } = mutation
   const key = { collection, tenant_id: tenantId, id }
   if (kind === 'insert') {
@@ -79,7 +64,7 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
       name: nameOf(record),
       body: JSON.stringify(record),
       created_at: now,
-      expires_at: endOf(record, mutation.shape),
+      expires_at: endOf(record, mutation.shape.expires),
     }
     const seq = await session.insert(insertRecord, values)
     if (seq === undefined) throw taken()
@@ -100,7 +85,7 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
     version,
     name: nameOf(record),
     body: JSON.stringify(record),
-    expires_at: endOf(record, mutation.shape),
+    expires_at: endOf(record, mutation.shape.expires),
   }
   if ((await session.run(replaceRecord, values)) === 0) throw notCurrent()
   await session.run(deleteIndexes, { seq, collection })
@@ -111,13 +96,13 @@ const apply = async (session: Session, mutation: ShapedMutation, now: number): P
 /** All or nothing, in order; then each collection's change counter moves by one. */
 export const commitRecords = async (
   session: Session,
-  { mutations, now }: { readonly mutations: readonly ShapedMutation[]; readonly now: number },
+  { mutations, now }: { readonly mutations: readonly StoredMutation[]; readonly now: number },
 ): Promise<void> => {
   for (const [tenantId, own] of Map.groupBy(mutations, (mutation) => mutation.tenantId))
     await requireKeys(
       session,
       tenantId,
-      own.flatMap(({ record }) => sealedIn(record)),
+      own.flatMap(({ record, mac }) => [...sealedIn(record), mac]),
     )
   for (const mutation of mutations) await apply(session, mutation, now)
   // In one order everywhere, so that two transactions never wait for each other.

@@ -1,4 +1,4 @@
-import { resealAnswer, resealRecord, resealToken } from '../sealed/statements.ts'
+import { resealAnswer, resealMac, resealRecord, resealToken } from '../sealed/statements.ts'
 import type { Reseal } from '../sealed/types.ts'
 import type { Session } from '../session.ts'
 import { requireKeys, sealedIn } from './key-fence.ts'
@@ -11,14 +11,16 @@ export const replaceSealed = async (
   const { tenantId: tenant_id, tokens = [], records = [], answers = [] } = change
   await requireKeys(session, tenant_id, [
     ...tokens.flatMap(({ sealed, ephemeral }) => [sealed?.to, ephemeral?.to]),
-    ...records.flatMap(({ to }) => sealedIn(JSON.parse(to))),
+    ...records.flatMap(({ to, body }) => [to, ...sealedIn(JSON.parse(body))]),
     ...answers.flatMap(({ sealed, shown }) => [sealed?.to, shown?.to]),
   ])
   let replaced = 0
   for (const { seq, ...parts } of tokens)
     for (const part of ['sealed', 'ephemeral'] as const)
       if (parts[part]) replaced += await session.run(resealToken[part], { tenant_id, seq, ...parts[part] })
-  for (const record of records) replaced += await session.run(resealRecord, { tenant_id, ...record })
+  for (const { body, ...mac } of records)
+    if ((await session.run(resealMac, { tenant_id, ...mac })) > 0)
+      replaced += await session.run(resealRecord, { tenant_id, seq: mac.seq, body })
   for (const { key, ...parts } of answers)
     for (const part of ['sealed', 'shown'] as const)
       if (parts[part]) replaced += await session.run(resealAnswer[part], { tenant_id, key, ...parts[part] })

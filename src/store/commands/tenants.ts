@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { bumpChange } from '../records/statements.ts'
+import type { Replacement } from '../sealed/types.ts'
 import type { Session } from '../session.ts'
-import { toTenantRow } from '../tenants/row.ts'
 import {
   allKinds,
   deleteRecordsOf,
@@ -9,34 +9,43 @@ import {
   deleteTenantRow,
   insertDeletedTenant,
   insertTenant,
+  insertTenantMac,
   KEY_CHANGES,
+  replaceTenantMac,
   TENANT_CHANGES,
   updateTenant as updateTenantRow,
 } from '../tenants/statements.ts'
-import type { KeyRow, TenantChange, TenantRow } from '../types.ts'
+import type { KeyRow, TenantRow } from '../types.ts'
+import { requireKeys } from './key-fence.ts'
 import { addKeys } from './keys.ts'
 
 /** All or nothing: a tenant never exists without its keys. */
 export const createTenant = async (
   session: Session,
-  { tenant, keys }: { readonly tenant: TenantRow; readonly keys: readonly KeyRow[] },
+  {
+    tenant,
+    keys,
+    mac,
+  }: { readonly tenant: TenantRow; readonly keys: readonly KeyRow[]; readonly mac?: Buffer },
 ): Promise<void> => {
   const values = { ...tenant, settings: JSON.stringify(tenant.settings) }
   if ((await session.run(insertTenant, values)) === 0)
     throw new AppError('conflict', `A tenant with the id "${tenant.id}" exists already.`)
   await addKeys(session, { keys })
+  const { id: tenant_id } = tenant
+  if (mac !== undefined) await session.run(insertTenantMac, { tenant_id, mac })
 }
 
-/** Undefined when there is no such tenant. */
+/** False when it is not as it was read any more. */
 export const updateTenant = async (
   session: Session,
-  { change }: { readonly change: TenantChange },
-): Promise<TenantRow | undefined> => {
-  const settings = change.settings && JSON.stringify(change.settings)
-  const updated = await session.get(updateTenantRow, { ...change, settings })
-  if (updated === undefined) return undefined
+  { tenant, mac }: { readonly tenant: TenantRow; readonly mac: Replacement },
+): Promise<boolean> => {
+  await requireKeys(session, tenant.id, [mac.to])
+  if ((await session.run(replaceTenantMac, { tenant_id: tenant.id, ...mac })) === 0) return false
+  await session.run(updateTenantRow, { ...tenant, settings: JSON.stringify(tenant.settings) })
   await session.run(bumpChange, { kind: TENANT_CHANGES })
-  return toTenantRow(updated)
+  return true
 }
 
 /** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */

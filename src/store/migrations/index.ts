@@ -6,6 +6,7 @@ import { totals } from './0005-totals.ts'
 import { answersRunning } from './0006-answers-running.ts'
 import { bitmaps } from './0007-bitmaps.ts'
 import { logsToken } from './0008-logs-token.ts'
+import { macs } from './0009-macs.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
@@ -18,6 +19,7 @@ export const migrations: readonly Migration[] = [
   answersRunning,
   bitmaps,
   logsToken,
+  macs,
 ]
 
 /** The version of the schema that this program reads and writes. */

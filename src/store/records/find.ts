@@ -1,6 +1,6 @@
 import { type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { StoredRecord } from './statements.ts'
+import { RECORD_COLUMNS, type StoredRecord } from './statements.ts'
 import type { RecordListQuery } from './types.ts'
 import { likePattern } from './wildcard.ts'
 
@@ -39,7 +39,7 @@ export const findRecords = async (
 
   const all = (beforeSeq === undefined ? base : base.where('records.seq', '<', beforeSeq))
     .orderBy('records.seq', 'desc')
-    .select(['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'])
+    .select(RECORD_COLUMNS)
   if (size === undefined) {
     const rows = await session.query(all, tenantId)
     return { rows, total: rows.length }

@@ -1,15 +1,19 @@
 import type { Changes } from '../changes.ts'
 import type { Session } from '../session.ts'
+import { buffer, own } from '../tokens/row.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
 import { newestRecords, recordById, recordByLookup, type StoredRecord } from './statements.ts'
 
-const toRecordRow = ({ seq, id, version, body }: StoredRecord): RecordRow => ({
+const toRecordRow = ({ seq, id, version, body, name, expires_at, mac }: StoredRecord): RecordRow => ({
   seq,
   id,
   version,
-  record: JSON.parse(body) as unknown,
+  body,
+  name,
+  expires_at,
+  mac: mac === null ? null : buffer(mac),
 })
 
 export const createRecordStore = ({
@@ -37,7 +41,8 @@ export const createRecordStore = ({
   },
 
   commit: async (mutations, now) => {
-    if (mutations.length > 0) await writer.write('records.commit', { mutations, now })
+    const owned = mutations.map(({ mac, ...rest }) => (mac ? { ...rest, mac: own(mac) } : rest))
+    if (owned.length > 0) await writer.write('records.commit', { mutations: owned, now })
   },
 
   newest: async (collection, limit) =>

@@ -1,3 +1,4 @@
+import { sql } from 'kysely'
 import type { Schema } from '../schema.ts'
 import { openStatement, serviceStatement, statement } from '../statement.ts'
 
@@ -13,9 +14,22 @@ export interface StoredRecord {
   readonly id: string
   readonly version: number
   readonly body: string
+  readonly name: string | null
+  readonly expires_at: number | null
+  readonly mac: Uint8Array | null
 }
 
-const COLUMNS = ['records.seq', 'records.tenant_id', 'records.id', 'records.version', 'records.body'] as const
+/** What a record is opened from. Its MAC is a subquery: SQLite would prepare a join anew for other values. */
+export const RECORD_COLUMNS = [
+  'records.seq',
+  'records.tenant_id',
+  'records.id',
+  'records.version',
+  'records.body',
+  'records.name',
+  'records.expires_at',
+  sql<Uint8Array | null>`(select mac from record_macs where record_macs.seq = records.seq)`.as('mac'),
+] as const
 
 export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot) =>
   builder
@@ -23,18 +37,18 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
     .where('collection', '=', slot('collection'))
     .where('tenant_id', '=', slot('tenant_id'))
     .where('id', '=', slot('id'))
-    .select(COLUMNS),
+    .select(RECORD_COLUMNS),
 )
 
 /** As it stays to the end of the command that asks: whoever changes it meanwhile has done so before, or waits. */
-export const takenRecordById = statement<RecordKey, StoredRecord>((dialect, slot) =>
+export const takenRecordById = statement<RecordKey, Pick<StoredRecord, 'seq' | 'version'>>((dialect, slot) =>
   dialect.taken(
     dialect.builder
       .selectFrom('records')
       .where('collection', '=', slot('collection'))
       .where('tenant_id', '=', slot('tenant_id'))
       .where('id', '=', slot('id'))
-      .select(COLUMNS),
+      .select(['records.seq', 'records.version']),
   ),
 )
 
@@ -54,7 +68,7 @@ export const recordByLookup = serviceStatement<
         .where('record_lookups.value', '=', slot('value'))
         .select('record_lookups.seq'),
     )
-    .select(COLUMNS),
+    .select(RECORD_COLUMNS),
 )
 
 /** Across tenants, newest first. */
@@ -65,7 +79,7 @@ export const newestRecords = serviceStatement<{ collection: string; limit: numbe
       .where('collection', '=', slot('collection'))
       .orderBy('seq', 'desc')
       .limit(slot('limit'))
-      .select(COLUMNS),
+      .select(RECORD_COLUMNS),
 )
 
 /** Writes no row when the id is taken. */
@@ -113,6 +127,13 @@ export const replaceRecord = statement<{
 /** Its indexes and lookups go with it, by their foreign keys. */
 export const deleteRecord = statement<{ seq: number; version: number }>(({ builder }, slot) =>
   builder.deleteFrom('records').where('seq', '=', slot('seq')).where('version', '=', slot('version')),
+)
+
+export const insertMac = statement<Schema['record_macs']>(({ builder }, slot) =>
+  builder
+    .insertInto('record_macs')
+    .values({ seq: slot('seq'), tenant_id: slot('tenant_id'), mac: slot('mac') })
+    .onConflict((conflict) => conflict.column('seq').doUpdateSet({ mac: slot('mac') })),
 )
 
 export const insertIndex = statement<Schema['record_indexes']>(({ builder }, slot) =>

@@ -8,7 +8,19 @@ export interface RecordRow {
   readonly seq: number
   readonly id: string
   readonly version: number
-  readonly record: unknown
+  /** The record as it is stored, JSON. */
+  readonly body: string
+  /** Copied out of the body for lists by name, in lower case, and for the purge. */
+  readonly name: string | null
+  readonly expires_at: number | null
+  /** Null: it has none. */
+  readonly mac: Buffer | null
+}
+
+/** What is stored of a change; `mac` is that of a record which is written. */
+export interface StoredMutation extends Mutation {
+  readonly shape: CollectionShape
+  readonly mac?: Buffer
 }
 
 /** What a collection declares, as the store needs it. */
@@ -37,7 +49,7 @@ export interface RecordStore {
   /** Of all tenants, newest first. */
   newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
   /** One transaction; moves the change counter of each collection named; `conflict` when something is not free or not current. */
-  commit(mutations: readonly (Mutation & { readonly shape: CollectionShape })[], now: number): Promise<void>
+  commit(mutations: readonly StoredMutation[], now: number): Promise<void>
   /** Sum of the change counters: a number that differs after any commit to these collections, in any process. */
   changes(collections: readonly string[]): Promise<number>
 }

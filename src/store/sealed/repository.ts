@@ -9,13 +9,8 @@ const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? nul
 
 const ownChange = ({ from, to }: Replacement): Replacement => ({ from: own(from), to: own(to) })
 
-const sizeOf = (change: unknown): number => {
-  const { from, to } = (change ?? { from: '', to: '' }) as {
-    from: { length: number }
-    to: { length: number }
-  }
-  return from.length + to.length
-}
+const sizeOf = (change: (Replacement & { readonly body?: string }) | undefined): number =>
+  change === undefined ? 0 : change.from.length + change.to.length + (change.body?.length ?? 0)
 
 export const createSealedStore = ({
   session,
@@ -35,8 +30,11 @@ export const createSealedStore = ({
 
   collections: async () => (await session.all(allKinds, {})).map(({ kind }) => kind),
 
-  records: (collection, tenantId, after, limit) =>
-    session.all(recordsAfter, { collection, tenant_id: tenantId, after, limit }),
+  records: async (collection, tenantId, after, limit) =>
+    (await session.all(recordsAfter, { collection, tenant_id: tenantId, after, limit })).map((row) => ({
+      ...row,
+      mac: maybe(row.mac),
+    })),
 
   answers: async (tenantId, after, limit) =>
     (await session.all(answersAfter, { tenant_id: tenantId, after, limit })).map(
@@ -56,7 +54,7 @@ export const createSealedStore = ({
         ...(sealed ? { sealed: ownChange(sealed) } : {}),
         ...(ephemeral ? { ephemeral: ownChange(ephemeral) } : {}),
       })),
-      records,
+      records: records.map(({ seq, body, ...mac }) => ({ seq, body, ...ownChange(mac) })),
       answers: answers.map(({ key, sealed, shown }) => ({
         key: own(key),
         ...(sealed ? { sealed: ownChange(sealed) } : {}),

@@ -1,4 +1,5 @@
 import { type SqlBool, sql } from 'kysely'
+import { RECORD_COLUMNS, type StoredRecord } from '../records/statements.ts'
 import { statement } from '../statement.ts'
 import { TOKEN_COLUMNS, type TokenRecord } from '../tokens/row.ts'
 import { tenantTokens } from '../tokens/statements.ts'
@@ -36,18 +37,16 @@ export const associationsAfter = statement<Page & SeqPair, AssociatedPair>(({ bu
     .select(['parent_seq', 'child_seq', 'parent.id as parent_id', 'child.id as child_id']),
 )
 
-export const recordsAfter = statement<
-  Page & { collection: string; after: number },
-  { seq: number; id: string; body: string }
->(({ builder }, slot) =>
-  builder
-    .selectFrom('records')
-    .where('collection', '=', slot('collection'))
-    .where('tenant_id', '=', slot('tenant_id'))
-    .where('seq', '>', slot('after'))
-    .orderBy('seq')
-    .limit(slot('limit'))
-    .select(['seq', 'id', 'body']),
+export const recordsAfter = statement<Page & { collection: string; after: number }, StoredRecord>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('records')
+      .where('collection', '=', slot('collection'))
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('seq', '>', slot('after'))
+      .orderBy('seq')
+      .limit(slot('limit'))
+      .select(RECORD_COLUMNS),
 )
 
 export const answersAfter = statement<
@@ -93,12 +92,19 @@ const answerColumn = (column: 'sealed' | 'shown') =>
 export const resealToken = { sealed: tokenColumn('sealed'), ephemeral: tokenColumn('ephemeral') } as const
 export const resealAnswer = { sealed: answerColumn('sealed'), shown: answerColumn('shown') } as const
 
-export const resealRecord = statement<{ tenant_id: string; seq: number; from: string; to: string }>(
-  ({ builder }, slot) =>
-    builder
-      .updateTable('records')
-      .set({ body: slot('to') })
-      .where('seq', '=', slot('seq'))
-      .where('tenant_id', '=', slot('tenant_id'))
-      .where('body', '=', slot('from')),
+export const resealMac = statement<Change & { seq: number }>(({ builder }, slot) =>
+  builder
+    .updateTable('record_macs')
+    .set({ mac: slot('to') })
+    .where('seq', '=', slot('seq'))
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('mac', '=', slot('from')),
+)
+
+export const resealRecord = statement<{ tenant_id: string; seq: number; body: string }>(({ builder }, slot) =>
+  builder
+    .updateTable('records')
+    .set({ body: slot('body') })
+    .where('seq', '=', slot('seq'))
+    .where('tenant_id', '=', slot('tenant_id')),
 )

@@ -9,8 +9,12 @@ export interface Replacement {
 interface SealedRecord {
   readonly seq: number
   readonly id: string
+  readonly version: number
   /** The record as it is stored, JSON. */
   readonly body: string
+  readonly name: string | null
+  readonly expires_at: number | null
+  readonly mac: Buffer | null
 }
 
 interface SealedAnswer {
@@ -27,7 +31,8 @@ export interface Reseal {
     readonly sealed?: Replacement
     readonly ephemeral?: Replacement
   }[]
-  readonly records?: readonly { readonly seq: number; readonly from: string; readonly to: string }[]
+  /** Of a record the MAC is compared: each version has another. */
+  readonly records?: readonly (Replacement & { readonly seq: number; readonly body: string })[]
   readonly answers?: readonly {
     readonly key: Buffer
     readonly sealed?: Replacement

@@ -29,14 +29,18 @@ const ownKey = (key: KeyRow): KeyRow => ({ ...key, wrapped: Uint8Array.from(key.
 export const createTenantStore = ({ session, writer, changes }: Deps): TenantStore => ({
   get: async (id) => {
     const found = await session.get(tenantById, { tenant_id: id })
-    return found && toTenantRow(found)
+    if (found === undefined) return undefined
+    const { mac, ...row } = found
+    return { ...toTenantRow(row), mac: mac === null ? null : buffer(mac) }
   },
   list: async () => (await session.all(allTenants, {})).map(toTenantRow),
   changes: () => changes.sum(TENANT_KINDS),
   isNew: async () => (await session.get(anyTenant, {})) === undefined,
-  update: (change) => writer.write('tenants.update', { change }),
+  update: (tenant, { from, to }) =>
+    writer.write('tenants.update', { tenant, mac: { from: own(from), to: own(to) } }),
   delete: (id, now) => writer.write('tenants.delete', { id, now }),
-  create: (tenant, keys) => writer.write('tenants.create', { tenant, keys: keys.map(ownKey) }),
+  create: ({ mac, ...tenant }, keys) =>
+    writer.write('tenants.create', { tenant, keys: keys.map(ownKey), ...(mac ? { mac: own(mac) } : {}) }),
 })
 
 export const createKeyStore = ({ session, writer, changes }: Deps): KeyStore => ({

@@ -15,8 +15,17 @@ const TENANT_COLUMNS = [
 
 const KEY_COLUMNS = ['tenant_id', 'purpose', 'version', 'wrapped', 'created_at'] as const
 
-export const tenantById = statement<{ tenant_id: string }, Schema['tenants']>(({ builder }, slot) =>
-  builder.selectFrom('tenants').where('id', '=', slot('tenant_id')).select(TENANT_COLUMNS),
+export const tenantById = statement<{ tenant_id: string }, Schema['tenants'] & { mac: Uint8Array | null }>(
+  ({ builder }, slot) =>
+    builder
+      .selectFrom('tenants')
+      .where('id', '=', slot('tenant_id'))
+      .select(TENANT_COLUMNS)
+      .select(
+        sql<Uint8Array | null>`(select mac from tenant_macs where tenant_macs.tenant_id = tenants.id)`.as(
+          'mac',
+        ),
+      ),
 )
 
 export const allTenants = serviceStatement<object, Schema['tenants']>(({ builder }) =>
@@ -49,21 +58,32 @@ export const insertTenant = serviceStatement<Schema['tenants']>(({ builder }, sl
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Answers no row when there is no such tenant. */
-export const updateTenant = serviceStatement<
-  Pick<Schema['tenants'], 'id' | 'name' | 'modified_by' | 'modified_at'> & { settings: string | null },
-  Schema['tenants']
->(({ builder }, slot) =>
-  builder
-    .updateTable('tenants')
-    .set({
-      name: slot('name'),
-      settings: sql`coalesce(${slot('settings')}, settings)`,
-      modified_by: slot('modified_by'),
-      modified_at: slot('modified_at'),
-    })
-    .where('id', '=', slot('id'))
-    .returning(TENANT_COLUMNS),
+export const updateTenant = serviceStatement<Omit<Schema['tenants'], 'created_by' | 'created_at'>>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('tenants')
+      .set({
+        owner_id: slot('owner_id'),
+        name: slot('name'),
+        settings: slot('settings'),
+        modified_by: slot('modified_by'),
+        modified_at: slot('modified_at'),
+      })
+      .where('id', '=', slot('id')),
+)
+
+export const insertTenantMac = statement<Schema['tenant_macs']>(({ builder }, slot) =>
+  builder.insertInto('tenant_macs').values({ tenant_id: slot('tenant_id'), mac: slot('mac') }),
+)
+
+/** Writes only over the MAC that was read. */
+export const replaceTenantMac = statement<{ tenant_id: string; from: Uint8Array; to: Uint8Array }>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('tenant_macs')
+      .set({ mac: slot('to') })
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('mac', '=', slot('from')),
 )
 
 export const deleteTenantRow = serviceStatement<{ id: string }>(({ builder }, slot) =>

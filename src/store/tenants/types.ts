@@ -1,3 +1,5 @@
+import type { Replacement } from '../sealed/types.ts'
+
 export interface TenantRow {
   readonly id: string
   readonly owner_id: string
@@ -34,22 +36,22 @@ export interface RootChangeEnd {
   readonly drop: readonly string[]
 }
 
-export interface TenantChange extends Pick<TenantRow, 'id' | 'name' | 'modified_by' | 'modified_at'> {
-  /** Null: they stay as they are. */
-  readonly settings: TenantRow['settings'] | null
+/** Null: it has none. */
+export interface StoredTenant extends TenantRow {
+  readonly mac: Buffer | null
 }
 
 export interface TenantStore {
-  get(id: string): Promise<TenantRow | undefined>
+  get(id: string): Promise<StoredTenant | undefined>
   list(): Promise<readonly TenantRow[]>
   /** A number that differs after any tenant was changed or deleted, in any process. */
   changes(): Promise<number>
   /** True when the store never had a tenant. */
   isNew(): Promise<boolean>
-  /** Tenant and its keys, all or nothing. */
-  create(tenant: TenantRow, keys: readonly KeyRow[]): Promise<void>
-  /** The tenant as it is then; undefined when there is none. */
-  update(change: TenantChange): Promise<TenantRow | undefined>
+  /** Tenant and keys, all or nothing. Its keys may be there already. */
+  create(tenant: TenantRow & { readonly mac?: Buffer }, keys: readonly KeyRow[]): Promise<void>
+  /** Over the tenant that was read with this MAC; false when it is gone or was changed meanwhile. */
+  update(tenant: TenantRow, mac: Replacement): Promise<boolean>
   /**
    * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
    * go with the purge of leftovers. The bytes of the keys leave the store's files too: before the answer, or as soon as

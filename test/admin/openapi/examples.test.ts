@@ -2,6 +2,7 @@ import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
 import { AppError, ERRORS } from '../../../src/common/errors.ts'
 import { newId } from '../../../src/common/ids.ts'
+import { macOfTenant } from '../../../src/kernel/tenants.ts'
 import { createAnswerCheck } from '../../kit/answers.ts'
 import {
   assertAgrees,
@@ -28,19 +29,18 @@ const startWorld = async () => {
   const { kernel, store, keys } = service
   const tenantId = newId()
   const ownerId = newId()
-  await store.tenants.create(
-    {
-      id: tenantId,
-      owner_id: ownerId,
-      name: 'Ada’s shop',
-      settings: { fingerprint_tokens: 'true', deduplicate_tokens: 'false' },
-      created_by: ownerId,
-      created_at: clock.now(),
-      modified_by: null,
-      modified_at: null,
-    },
-    await keys.newTenantKeys(tenantId, clock.now()),
-  )
+  await store.keys.add(await keys.newTenantKeys(tenantId, clock.now()))
+  const tenant = {
+    id: tenantId,
+    owner_id: ownerId,
+    name: 'Ada’s shop',
+    settings: { fingerprint_tokens: 'true', deduplicate_tokens: 'false' },
+    created_by: ownerId,
+    created_at: clock.now(),
+    modified_by: null,
+    modified_at: null,
+  }
+  await store.tenants.create({ ...tenant, mac: macOfTenant(await keys.tenant(tenantId), tenant) }, [])
   const management = 'key_4mUJvPQ2Xn8sKcTzR6yHdW'
   await kernel.registry.ports.credentials?.install(tenantId, keys.mac('api-key', management))
   const rule = {
