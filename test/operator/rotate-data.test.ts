@@ -36,10 +36,14 @@ const versionsIn = async ({ store, tenantId }: TestService) => {
     count(ephemeral)
   }
   for (const collection of await store.sealed.collections())
-    for (const { body } of await store.sealed.records(collection, tenantId, 0, 1_000)) {
+    for (const { body, mac } of await store.sealed.records(collection, tenantId, 0, 1_000)) {
+      count(mac)
       const sealed: string | undefined = JSON.parse(body).$sealed
-      if (sealed !== undefined) count(Buffer.from(sealed, 'base64'))
+      const version = sealed === undefined ? undefined : Buffer.from(sealed, 'base64').readUInt32BE(1)
+      if (version !== undefined && version !== mac?.readUInt32BE(1))
+        throw new Error('a record is sealed under another version than its MAC was made under')
     }
+  count((await store.tenants.get(tenantId))?.mac ?? null)
   for (const { sealed, shown } of await store.sealed.answers(tenantId, Buffer.alloc(0), 1_000)) {
     count(sealed)
     count(shown)
@@ -194,7 +198,8 @@ t.test('while old versions are destroyed, and after it, nothing is written under
   const [row] = (await store.sealed.tokens(tenantId, 0, 10)).filter(({ id }) => id === ids[1])
   const sealed = stale.seal(Buffer.from('late'), { ...tokenBinding(tenantId, row!), part: 'sealed' })
   const created = { ...row!, id: 'late', sealed, terms: [], deduplicate: false, fallbackIds: [] }
-  const record = { id: 'late', $sealed: sealed.toString('base64') }
+  const record = { id: 'late' }
+  const mac = stale.mac('late')
   const shape = { name: 'proxies', indexes: [], lookups: [] }
   const key = Buffer.alloc(16)
   const answer = { tenantId, key, holder: 'late', expiresAt: now + HOUR }
@@ -207,9 +212,13 @@ t.test('while old versions are destroyed, and after it, nothing is written under
       ),
     record: () =>
       store.records.commit(
-        [{ kind: 'insert', collection: 'proxies', tenantId, id: 'late', record, shape }],
+        [{ kind: 'insert', collection: 'proxies', tenantId, id: 'late', record, shape, mac }],
         now,
       ),
+    tenant: async () => {
+      const { mac: from, ...tenant } = (await store.tenants.get(tenantId))!
+      return store.tenants.update(tenant, { from: from!, to: mac })
+    },
     answer: () => store.answers.finish({ ...answer, sealed }, now),
     reseal: () =>
       store.sealed.reseal({

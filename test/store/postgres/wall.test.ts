@@ -16,14 +16,17 @@ const fill = async (store: Store): Promise<void> => {
   for (const tenant_id of ['tenant-a', 'tenant-b']) {
     const key = { tenant_id, purpose: 'data', version: 1, wrapped: Buffer.from('w'), created_at: NOW }
     const tenant = { id: tenant_id, owner_id: 'o', name: 'n', settings: {}, created_by: null }
-    await store.tenants.create({ ...tenant, created_at: NOW, modified_by: null, modified_at: null }, [key])
+    const mac = Buffer.from('mac')
+    await store.tenants.create({ ...tenant, created_at: NOW, modified_by: null, modified_at: null, mac }, [
+      key,
+    ])
     const more = { tenant_id, metadata: { k: 'v' }, terms: [Buffer.from('term')], fingerprint: 'print' }
     const [one] = await store.tokens.create([aToken({ ...more, id: 'one' })], NOW)
     const parentSeq = one?.kind === 'created' ? one.seq : 0
     await store.tokens.create([aToken({ ...more, id: 'two', parentSeq })], NOW)
     const record = { color: 'red', code: tenant_id }
     await store.records.commit(
-      [{ kind: 'insert', collection: 'things', tenantId: tenant_id, id: '1', record, shape }],
+      [{ kind: 'insert', collection: 'things', tenantId: tenant_id, id: '1', record, shape, mac }],
       NOW,
     )
     const seq = tenant_id === 'tenant-a' ? 1 : 2
