@@ -296,7 +296,7 @@ const finished = async (reactor: string, args: object, as = key): Promise<string
   const request: string = (await api.call('POST', path, { key: as, body: { args } })).body
     .asyncReactorRequestId
   const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
-  while (!('$sealed' in Object((await row())?.record))) await setImmediate()
+  while (!(await row())?.body.includes('$sealed')) await setImmediate()
   return request
 }
 const resultNow = (reactor: string, request: string, as = key) =>
