@@ -1,9 +1,9 @@
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
+import { endOf, nameOf } from '../common/record-members.ts'
 import { SEALED_MEMBER as SEALED } from '../common/sealed-member.ts'
 import type { Keys, SealContext, TenantKeys } from '../keys/types.ts'
 import type { Collection, Mutation } from '../sdk/index.ts'
-import { endOf, nameOf } from '../store/records/members.ts'
 import type { RecordRow, StoredMutation } from '../store/types.ts'
 
 /** Which record a row is said to be: what its seal and its MAC are bound to. */

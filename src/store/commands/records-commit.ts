@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
-import { endOf, nameOf, textMember } from '../records/members.ts'
+import { endOf, nameOf, textMember } from '../../common/record-members.ts'
 import {
   bumpChange,
   deleteIndexes,

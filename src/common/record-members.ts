@@ -1,4 +1,4 @@
-import { isObject } from '../../common/json.ts'
+import { isObject } from './json.ts'
 
 /** What columns hold of a record: when it is read, they must say what it says. */
 export const textMember = (record: unknown, member: string): string | undefined => {
