@@ -256,7 +256,8 @@ export const test = async (root, args = []) => {
         for (const line of skippedPoints(output)) process.stdout.write(`SKIP ${line}\n`)
       }
   }
-  await Promise.all(Array.from({ length: long ? 1 : Math.min(2, availableParallelism()) }, work))
+  // One more than there are cores: many wait for what they have stopped, or for a time limit.
+  await Promise.all(Array.from({ length: long ? 1 : Math.min(2, availableParallelism()) + 1 }, work))
   await postgres.close()
   rmSync(checked, { recursive: true, force: true })
   if (total.skipped > 0) process.stdout.write(`${total.skipped} skipped\n`)

@@ -81,7 +81,13 @@ t.test(
     const line = await startLine(postgres)
     t.teardown(line.close)
     address.host = `127.0.0.1:${line.port}`
-    const { sidevault, key, create, disclose } = await service(t, { env: { SIDEVAULT_STORE: address.href } })
+    const { sidevault, key, create, disclose } = await service(t, {
+      env: {
+        SIDEVAULT_STORE: address.href,
+        SIDEVAULT_STORE_TIMEOUT: '3',
+        SIDEVAULT_STORE_CONNECT_TIMEOUT: '3',
+      },
+    })
     const { id } = (await create('kept')).json
 
     line.silence(true)
