@@ -10,8 +10,8 @@ import { join, relative, sep } from 'node:path'
 /** A test file that takes longer (ms) is stuck. */
 const TIMEOUT = 600_000
 
-/** Of other test files, so many share a process: what they import is loaded once. */
-const FILES = 12
+/** So many test files share a process: what they import is loaded once. Those that start programs take longer. */
+const FILES = { programs: 4, others: 12 }
 
 /** These start whole programs; begun first, they do not leave one job running alone at the end. */
 const PROGRAMS = [
@@ -24,8 +24,14 @@ const PROGRAMS = [
   'test/examples/',
 ]
 
-/** These change, or measure, the process that they run in. */
-const OWN = ['test/gateway/transport/litter.test.ts', 'test/shared-state/']
+/** These change, measure or look below the process that they run in. */
+const OWN = [
+  'test/faults/',
+  'test/supervisor/',
+  'test/bin/',
+  'test/gateway/transport/litter.test.ts',
+  'test/shared-state/',
+]
 
 /** Before a test file is loaded: what makes loading it cheaper. */
 const QUICK = ['--import', new URL('./quick-resolve.js', import.meta.url).href]
@@ -202,19 +208,32 @@ const startDatabase = async (files) => {
 }
 
 /**
- * The jobs of these files: one each for those that start programs, a few files together for the others.
- * @param {string} root
  * @param {readonly TestFile[]} files
- * @returns {readonly Job[]}
+ * @param {number} size
  */
-const jobsOf = (root, files) => {
-  const own = startsWith([...PROGRAMS, ...OWN])
-  const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
-  const light = files.filter((file) => !alone(file))
-  const packs = Array.from({ length: Math.ceil(light.length / FILES) }, (_, index) =>
-    light.slice(index * FILES, (index + 1) * FILES),
+const packs = (files, size) =>
+  Array.from({ length: Math.ceil(files.length / size) }, (_, index) =>
+    files.slice(index * size, (index + 1) * size),
   )
-  return [...files.filter(alone).map((file) => [file]), ...packs].map((pack) => testing(root, pack))
+
+/**
+ * The files of each process.
+ * @param {readonly TestFile[]} files
+ * @returns {readonly (readonly TestFile[])[]}
+ */
+const shared = (files) => {
+  const own = startsWith(OWN)
+  const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
+  const program = startsWith(PROGRAMS)
+  const together = files.filter((file) => !alone(file))
+  return [
+    ...packs(files.filter(alone), 1),
+    ...packs(together.filter(program), FILES.programs),
+    ...packs(
+      together.filter((file) => !program(file)),
+      FILES.others,
+    ),
+  ]
 }
 
 /**
@@ -244,7 +263,7 @@ export const test = async (root, args = []) => {
   const possible = files.filter((file) => !postgres.missing || !needsDatabase(file))
   if (postgres.missing) process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
   total.skipped += files.length - possible.length
-  const jobs = [...checks, ...jobsOf(root, possible)]
+  const jobs = [...checks, ...shared(possible).map((pack) => testing(root, pack))]
   const work = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift())
       for (const { name, passed, failed, skipped, output, seconds } of await job()) {

@@ -31,6 +31,7 @@ Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
       const found = Reflect.get(current, name, current)
       return typeof found === 'function' ? found.bind(current) : found
     },
+    set: (_, name, value) => Reflect.set(current, name, value, current),
   }),
 })
 
