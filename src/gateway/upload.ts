@@ -82,11 +82,18 @@ export const checkStreamable = ({ dryRun, proxy, upstream }: Accepted): void => 
     )
 }
 
-/** Replacements in order, in groups that name few enough tokens. */
-function* batchesOf(replacements: readonly Replacement[]): Generator<{
+interface Batch {
   readonly ids: readonly string[]
   readonly batch: readonly Replacement[]
-}> {
+}
+
+const batchOf = (batch: readonly Replacement[]): Batch => ({
+  ids: [...new Set(batch.flatMap(({ ids }) => ids))],
+  batch,
+})
+
+/** Replacements in order, in groups that name few enough tokens. */
+function* batchesOf(replacements: readonly Replacement[]): Generator<Batch> {
   let ids = new Set<string>()
   let batch: Replacement[] = []
   for (const replacement of replacements) {
@@ -98,6 +105,25 @@ function* batchesOf(replacements: readonly Replacement[]): Generator<{
     batch = []
   }
   if (batch.length > 0) yield { ids: [...ids], batch }
+}
+
+/** Each batch with its tokens in use; one whose tokens are too large together, in halves. */
+async function* usedIn(
+  batches: readonly Batch[],
+  use: UploadDeps['use'],
+): AsyncGenerator<{ readonly used: ReadonlyMap<string, UsedToken>; readonly batch: readonly Replacement[] }> {
+  for (const { ids, batch } of batches) {
+    let used: ReadonlyMap<string, UsedToken>
+    try {
+      used = await use(ids)
+    } catch (thrown) {
+      if (batch.length === 1 || AppError.from(thrown).code !== 'too_large') throw thrown
+      const half = Math.ceil(batch.length / 2)
+      yield* usedIn([batch.slice(0, half), batch.slice(half)].map(batchOf), use)
+      continue
+    }
+    yield { used, batch }
+  }
 }
 
 /** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
@@ -119,8 +145,8 @@ async function* piecesOf(
     size = 0
     for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
   }
-  for (const { ids, batch } of batchesOf(await parseAll(found))) {
-    const resolve: Resolve = resolver(await use(ids))
+  for await (const { used, batch } of usedIn([...batchesOf(await parseAll(found))], use)) {
+    const resolve: Resolve = resolver(used)
     for (const replacement of batch) {
       add(bytes.subarray(from, replacement.start))
       const printed = replacement.print(resolve, work)

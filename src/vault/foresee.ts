@@ -1,13 +1,12 @@
-import { mapInTurns } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { ForeseenUse, UseContext } from '../sdk/index.ts'
-import type { TokenRow } from '../store/types.ts'
 import { decide, decidingRule } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
+import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
-import { type Opened, openToken } from './seal.ts'
+import type { Opened } from './seal.ts'
 import { checkCount, wholeToken } from './use.ts'
 
 /** `Vault.foresee`. */
@@ -21,15 +20,10 @@ export const foreseeUse = async (
   checkCount(parts, wanted)
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
-  const rows = new Map((await parts.tokens.read(tenantId, wanted, now)).map((row) => [row.id, row]))
-  const ring = await parts.keys.tenant(
-    tenantId,
-    [...rows.values()].map(({ sealed }) => sealed),
-  )
   const { work = bodyWork() } = context
-  const shown: TokenRow[] = []
+  const shown: OpenedRow[] = []
 
-  const masked = (row: TokenRow, opened: Opened): Json => {
+  const masked = (row: OpenedRow, opened: Opened): Json => {
     const type = parts.types.get(row.type)
     const data = disclosedData(parts.expressions, type, opened, 'mask', 'show', work)
     if (data === undefined) return null
@@ -37,20 +31,24 @@ export const foreseeUse = async (
     return data
   }
 
-  const foresee = (id: string): ForeseenUse => {
-    const row = rows.get(id)
-    if (row === undefined) return { kind: 'unknown', id }
+  const found = new Map<string, ForeseenUse>()
+  const heads = await headsOf(parts, tenantId, wanted, now)
+  checkBytes(parts, heads)
+  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
+    const { id, type, container } = row
     const disclosure = decide(grants, 'token:use', row)
-    if (disclosure === 'denied') return { kind: 'denied', id }
-    const { type, container } = row
-    const opened = openToken(ring, row, now)
-    const data = disclosure === 'redact' ? null : masked(row, opened)
-    const token = { id, type, data, container, whole: () => wholeToken(parts, row, opened, data) }
-    return { kind: 'used', id, disclosure, rule: decidingRule(grants, 'token:use', row), token }
+    if (disclosure === 'denied') {
+      found.set(id, { kind: 'denied', id })
+      continue
+    }
+    const opened = open()
+    const kept = withoutSeals(row)
+    const data = disclosure === 'redact' ? null : masked(kept, opened)
+    const token = { id, type, data, container, whole: () => wholeToken(parts, kept, opened, data) }
+    const rule = decidingRule(grants, 'token:use', row)
+    found.set(id, { kind: 'used', id, disclosure, rule, token })
   }
-
-  const foreseen = await mapInTurns(wanted, foresee)
   await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
   for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
-  return foreseen
+  return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })
 }

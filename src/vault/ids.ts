@@ -21,7 +21,7 @@ export const idAttempts = async function* (
 ): AsyncGenerator<readonly string[]> {
   const aliases = plans.flatMap((plan) => (plan.kind === 'alias' ? plan.candidates : []))
   for (let attempt = 0; attempt < (aliases.length > 0 ? ALIAS_ATTEMPTS : 0); attempt++) {
-    const rows = await parts.tokens.read(tenantId, aliases, now)
+    const rows = await parts.tokens.heads(tenantId, aliases, now)
     const taken = new Set(rows.map(({ id }) => id))
     const choose = (candidates: readonly string[]): string => {
       const free = candidates.slice(attempt).find((id) => !taken.has(id)) ?? newId()

@@ -1,6 +1,5 @@
 import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError, invalid } from '../common/errors.ts'
-import { yieldIfDue } from '../common/event-loop.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type {
   Disclosure,
@@ -11,12 +10,12 @@ import type {
   TokenPermission,
   UseContext,
 } from '../sdk/index.ts'
-import type { SearchNode, TokenListQuery, TokenRow } from '../store/types.ts'
+import type { SearchNode, TokenListQuery } from '../store/types.ts'
 import { decide, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
+import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, shownData } from './present.ts'
-import { openToken } from './seal.ts'
 import { filterNode } from './search/filter.ts'
 
 const SIZE = 100
@@ -68,32 +67,30 @@ export const listTokens = async (
     ? { ...matching, size: page.size + 1, ...(beforeSeq === undefined ? {} : { beforeSeq }) }
     : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
   const [found, total] = await Promise.all([parts.tokens.list(query), parts.tokens.count(matching)])
-  const rows = found.slice(0, page.size)
+  const heads = found.slice(0, page.size)
+  const { opened: most } = parts.limits
+  if (bytesOf(heads) > most)
+    throw invalid({ size: [`must be smaller here: the tokens of this page are larger than ${most} bytes`] })
 
-  const opening = await parts.keys.tenant(
-    tenantId,
-    rows.map(({ sealed }) => sealed),
-  )
-  const shown: { readonly row: TokenRow; readonly disclosure: Disclosure }[] = []
+  const shown: { readonly row: OpenedRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []
   const { work = bodyWork() } = context
-  for (const row of rows) {
+  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') continue
-    const pause = yieldIfDue()
-    if (pause) await pause
-    const opened = openToken(opening, row, now)
+    const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)
     // A page is refused, rather than shown with data in some of its tokens only.
     work.use(0)
-    if (value !== undefined) shown.push({ row, disclosure })
-    data.push(present(parts, row, opened, value))
+    const kept = withoutSeals(row)
+    if (value !== undefined) shown.push({ row: kept, disclosure })
+    data.push(present(parts, kept, opened, value))
   }
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))
   for (const { row, disclosure } of shown)
     parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
-  const last = rows.at(-1)
+  const last = heads.at(-1)
   const more = cursor && found.length > page.size && last !== undefined
   return { data, total, ...(more ? { next: writeCursor(ring, place, [last.seq]) } : {}) }
 }

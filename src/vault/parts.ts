@@ -27,9 +27,16 @@ export interface VaultLimits {
   readonly depth: number
   /** Characters that one detokenization may insert. */
   readonly detokenized: number
+  /** Bytes of stored tokens that one call opens. */
+  readonly opened: number
 }
 
-export const DEFAULT_LIMITS: VaultLimits = { tokens: 10_000, depth: 64, detokenized: 16 * 1024 * 1024 }
+export const DEFAULT_LIMITS: VaultLimits = {
+  tokens: 10_000,
+  depth: 64,
+  detokenized: 16 * 1024 * 1024,
+  opened: 32 * 1024 * 1024,
+}
 
 /** The dependencies as the vault's own files use them. */
 export interface Parts extends Omit<VaultDeps, 'tokenTypes'> {

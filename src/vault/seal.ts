@@ -1,4 +1,4 @@
-import { AppError } from '../common/errors.ts'
+import { AppError, invalid } from '../common/errors.ts'
 import { type Json, pointerParts, valueAt, without } from '../common/json.ts'
 import type { SealContext, TenantKeys } from '../keys/types.ts'
 import type { TokenRow } from '../store/types.ts'
@@ -14,6 +14,9 @@ export interface Opened {
   readonly searchIndexes?: readonly string[]
   readonly fingerprintExpression?: string
 }
+
+/** Bytes of all that a stored token holds: 1 MiB of data, and its mask and other expressions. */
+const STORED = 1.5 * 1024 * 1024
 
 interface Ephemeral {
   readonly value: Json
@@ -85,7 +88,7 @@ export const splitEphemeral = (
   return { data: rest, ephemeral }
 }
 
-/** Both seals of a token's next version. The ephemeral one is due when the last of its members is. */
+/** Both seals of a token's next version. Throws `invalid` for one that is too large, also to import. The ephemeral one is due when the last of its members is. */
 export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound: Bound): Seals => {
   const body: SealedBody = {
     data: opened.data,
@@ -95,7 +98,10 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
       ? {}
       : { fingerprint_expression: opened.fingerprintExpression }),
   }
-  const sealed = keys.seal(Buffer.from(JSON.stringify(body)), { ...bound, part: 'sealed' })
+  const plain = Buffer.from(JSON.stringify(body))
+  if (plain.length > STORED)
+    throw invalid({ data: [`must not be larger than ${STORED} bytes with its mask and expressions`] })
+  const sealed = keys.seal(plain, { ...bound, part: 'sealed' })
   if (opened.ephemeral.size === 0) return { sealed, ephemeral: null, ephemeral_until: null }
   const members = Buffer.from(JSON.stringify([...opened.ephemeral]))
   return {

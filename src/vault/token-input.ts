@@ -14,6 +14,8 @@ const LIMITS = {
   searchIndexes: 10,
   metadata: { entries: 50, value: 500 },
   maskExpressions: 250,
+  /** Of its JSON text. */
+  dataBytes: 1024 * 1024,
 } as const
 
 const METADATA_KEY = /^[\w.-]{1,200}$/
@@ -115,6 +117,11 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
       return null
     }
     if (!type) return null
+    // However it came: bodies are limited, what code returns and a merged update are not.
+    if (Buffer.byteLength(JSON.stringify(raw.data)) > LIMITS.dataBytes) {
+      fault('data', `must not be larger than ${LIMITS.dataBytes} bytes as JSON`)
+      return null
+    }
     const outcome = type.accept(raw.data as Json)
     if ('data' in outcome) return outcome.data
     for (const { at, message } of outcome.faults) fault(pointerPath('data', at), message)

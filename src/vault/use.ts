@@ -1,20 +1,21 @@
 import { AppError } from '../common/errors.ts'
-import { yieldIfDue } from '../common/event-loop.ts'
+import { mapInTurns } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
-import type { TokenRow } from '../store/types.ts'
+import type { TokenHead, TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
+import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present } from './present.ts'
 import { refuse } from './read.ts'
-import { type Opened, openToken } from './seal.ts'
+import type { Opened } from './seal.ts'
 
 /** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
 export interface Resolved {
-  readonly row: TokenRow
+  readonly row: OpenedRow
   readonly disclosure: Disclosure
   readonly data: Json
   /** The token as the API shows it, with this `data`. */
@@ -28,10 +29,10 @@ const unknownToken = (): AppError =>
   )
 
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
-export const wholeToken = (parts: Parts, row: TokenRow, opened: Opened, data: Json): Json =>
+export const wholeToken = (parts: Parts, row: OpenedRow, opened: Opened, data: Json): Json =>
   present(parts, row, opened, data) as unknown as Json
 
-const stateOf = ({ id, created_at, modified_at, expires_at, ephemeral_until }: TokenRow): TokenState => {
+const stateOf = ({ id, created_at, modified_at, expires_at, ephemeral_until }: OpenedRow): TokenState => {
   const ends = [expires_at, ephemeral_until].filter((end) => end !== null)
   return { id, created_at, modified_at, until: ends.length === 0 ? null : Math.min(...ends) }
 }
@@ -57,32 +58,35 @@ export const resolveTokens = async (
   checkCount(parts, wanted)
   const now = timeOf(parts, context)
   const { tenantId, grants } = context.caller
-  const rows = await parts.tokens.read(tenantId, wanted, now)
-  if (rows.length < wanted.length) throw unknownToken()
-  const ring = await parts.keys.tenant(
-    tenantId,
-    rows.map(({ sealed }) => sealed),
-  )
   const purpose = permission === 'token:use' ? 'use' : 'read'
+  const allowed = (row: TokenHead | TokenRow): Disclosure | Promise<never> => {
+    const decision = decide(grants, permission, row)
+    return decision === 'denied' ? refuse(parts, row, purpose, context) : decision
+  }
+  const heads = await headsOf(parts, tenantId, wanted, now)
+  if (heads.length < wanted.length) throw unknownToken()
+  for (const head of heads) if ('type' in head) await allowed(head)
+  checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
-  for (const row of rows) {
-    const pause = resolved.size > 0 ? yieldIfDue() : undefined
-    if (pause) await pause
-    const disclosure = decide(grants, permission, row)
-    if (disclosure === 'denied') return refuse(parts, row, purpose, context)
+  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
+    const disclosure = await allowed(row)
     const type = parts.types.get(row.type)
     if (!type)
       throw new AppError('unprocessable', "An expression names a token whose type's plugin is not installed.")
-    const opened = openToken(ring, row, now)
+    const opened = open()
     const shown = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
-    resolved.set(row.id, { row, disclosure, data, whole: () => wholeToken(parts, row, opened, data) })
+    const kept = withoutSeals(row)
+    resolved.set(row.id, { row: kept, disclosure, data, whole: () => wholeToken(parts, kept, opened, data) })
   }
-  await parts.journal.append(rows.map((row) => doneRecord(parts, row, purpose, context, now)))
+  if (resolved.size < wanted.length) throw unknownToken()
+  await parts.journal.append(
+    await mapInTurns([...resolved.values()], ({ row }) => doneRecord(parts, row, purpose, context, now)),
+  )
   for (const { row, disclosure } of resolved.values())
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
-  context.used?.push(...rows.map(stateOf))
+  for (const { row } of resolved.values()) context.used?.push(stateOf(row))
   return resolved
 }
 

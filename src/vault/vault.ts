@@ -13,7 +13,7 @@ import { updateToken } from './update.ts'
 import { useTokens } from './use.ts'
 
 /**
- * Pages of one tenant that are made at once; more wait. A page may hold 100 MB, and several times as much while it is read,
+ * Pages of one tenant that are made at once; more wait. A page may hold 32 MiB, and several times as much while it is
  * opened and shown: 60 of 36 MB at once took 3.5 GB, and held everybody up for 18 s.
  */
 const PAGES = 4

@@ -17,6 +17,9 @@ import {
 import type { Created, NewToken, TokenRow } from '../types.ts'
 import { requireKeys } from './key-fence.ts'
 
+/** Bytes of the tokens that one call finds instead of making new ones: one may be found very many times. */
+const DUPLICATES = 32 * 1024 * 1024
+
 /** Blind terms and metadata of a token, as rows of their own. */
 export const writeSearchRows = async (
   session: Session,
@@ -131,7 +134,17 @@ export const createTogether = async (
   const answers: Created[][] = []
   for (const { tokens, now } of calls) {
     const created: Created[] = []
-    for (const token of tokens) created.push(await createOne(session, token, counts, now))
+    let left = DUPLICATES
+    for (const token of tokens) {
+      const one = await createOne(session, token, counts, now)
+      if (one.kind === 'duplicate') left -= one.token.sealed.length
+      if (left < 0)
+        throw new AppError(
+          'too_large',
+          `The tokens that exist already are larger than ${DUPLICATES} bytes together. Send fewer at once.`,
+        )
+      created.push(one)
+    }
     answers.push(created)
   }
   await counts.write(session)

@@ -102,6 +102,9 @@ export const takeBatch = <T extends { readonly args: Create }>(
   return batch
 }
 
+/** Tokens of which each may be found as a duplicate, of 1 MiB, at once. */
+const MOST_DEDUPLICATED = 100
+
 interface Wanted {
   readonly token: NewToken
   readonly now: number
@@ -113,6 +116,8 @@ const findDuplicates = async (
 ): Promise<ReadonlyMap<NewToken, TokenRow>> => {
   const wanted = all.filter(({ token }) => deduplicates(token))
   if (wanted.length === 0) return new Map()
+  // One by one they are summed.
+  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRefused('there may be many large duplicates')
   const [, { rows }] = await Promise.all([
     client.query({ ...LOCK, values: [wanted.map(({ token }) => printOf(token))] }),
     client.query<TokenRecord & { at: number }>({

@@ -1,10 +1,10 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { TokenListQuery } from '../types.ts'
+import type { TokenHead, TokenListQuery } from '../types.ts'
 import { leaderOf, placesIn } from './lead.ts'
 import { type Leader, type ListPlan, planList } from './plan.ts'
 import type { PredicateContext } from './predicate.ts'
-import { TOKEN_COLUMNS, type TokenRecord } from './row.ts'
+import { BYTES, HEAD_COLUMNS } from './row.ts'
 import { candidates, groupPredicate } from './rows.ts'
 
 /** A list of more groups than this walks all tokens of the tenant and passes over those it does not show. */
@@ -50,10 +50,7 @@ const orderOf = (
 }
 
 /** Newest first. */
-export const listTokens = async (
-  session: Session,
-  query: TokenListQuery,
-): Promise<readonly TokenRecord[]> => {
+export const listTokens = async (session: Session, query: TokenListQuery): Promise<readonly TokenHead[]> => {
   if (query.size <= 0) return []
   const plan = planList(query)
   const leader = await leaderOf(session, plan, query)
@@ -65,9 +62,7 @@ export const listTokens = async (
   const orderBy = orderOf(context, plan, leader)
 
   const page = () => {
-    let base = candidates(context, plan, query, leader).select(
-      TOKEN_COLUMNS.map((name) => `tokens.${name}` as const),
-    )
+    let base = candidates(context, plan, query, leader).select([...HEAD_COLUMNS, BYTES.as('bytes')])
     if (query.beforeSeq !== undefined) {
       const before = Math.min(query.beforeSeq, (places?.last ?? Infinity) + 1)
       base = base.where(sql<SqlBool>`${orderBy} < ${before}`)

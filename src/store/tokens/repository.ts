@@ -2,8 +2,8 @@ import type { Session } from '../session.ts'
 import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
-import { own, revive, toTokenRow } from './row.ts'
-import { tokenById, tokensByIds } from './statements.ts'
+import { own, revive, toTokenHead, toTokenRow } from './row.ts'
+import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
 import { countTokens } from './total.ts'
 
 /** Values that one call begins to count at most. */
@@ -61,7 +61,13 @@ export const createTokenStore = ({
     return found.map((record) => toTokenRow(record, now))
   },
 
-  list: async (query) => (await listTokens(session, query)).map((record) => toTokenRow(record, query.now)),
+  heads: async (tenantId, ids, now) => {
+    if (ids.length === 0) return []
+    const list = session.dialect.list(ids)
+    return (await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })).map(toTokenHead)
+  },
+
+  list: async (query) => (await listTokens(session, query)).map(toTokenHead),
 
   count: (query) => countTokens(session, query),
 

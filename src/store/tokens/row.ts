@@ -1,6 +1,6 @@
-import type { Selectable } from 'kysely'
+import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { TokensTable } from '../schema.ts'
-import type { TokenRow } from '../types.ts'
+import type { TokenHead, TokenRow } from '../types.ts'
 
 /** A token as the engine answers it. */
 export type TokenRecord = Selectable<TokensTable>
@@ -23,6 +23,13 @@ export const TOKEN_COLUMNS = [
   'modified_by',
   'modified_at',
 ] as const satisfies readonly (keyof TokenRecord)[]
+
+export const HEAD_COLUMNS = ['tokens.seq', 'tokens.id', 'tokens.type', 'tokens.container'] as const
+
+/** Of seals and metadata, which each engine knows without reading them. */
+export const BYTES: RawBuilder<number> = sql<number>`octet_length(tokens.sealed) + coalesce(octet_length(tokens.ephemeral), 0) + coalesce(octet_length(tokens.metadata), 0)`
+
+export const toTokenHead = ({ bytes, ...head }: TokenHead): TokenHead => ({ ...head, bytes: Number(bytes) })
 
 /** The same bytes as a Buffer: engines and thread borders may answer plain Uint8Arrays. */
 export const buffer = (bytes: Uint8Array): Buffer =>

@@ -2,7 +2,8 @@ import { type ExpressionBuilder, sql } from 'kysely'
 import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { serviceStatement, statement } from '../statement.ts'
-import { TOKEN_COLUMNS, type TokenRecord } from './row.ts'
+import type { TokenHead } from '../types.ts'
+import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './row.ts'
 
 /** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (DESIGN §7.7). */
 export const tenantTokens = ({ builder }: Dialect, tenantId: string) =>
@@ -37,6 +38,14 @@ export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: num
       .where(dialect.memberOf('id', slot('ids')))
       .where(live(slot('now')))
       .select(TOKEN_COLUMNS),
+)
+
+export const tokenHeadsByIds = statement<{ tenant_id: string; ids: unknown; now: number }, TokenHead>(
+  (dialect, slot) =>
+    tenantTokens(dialect, slot('tenant_id'))
+      .where(dialect.memberOf('id', slot('ids')))
+      .where(live(slot('now')))
+      .select([...HEAD_COLUMNS, BYTES.as('bytes')]),
 )
 
 /**

@@ -23,6 +23,12 @@ export interface TokenRow {
   readonly modified_at: number | null
 }
 
+/** What of a token is known before it is read. */
+export interface TokenHead extends Pick<TokenRow, 'seq' | 'id' | 'type' | 'container'> {
+  /** Bytes that reading it takes: seals and metadata. */
+  readonly bytes: number
+}
+
 export interface NewToken extends Omit<TokenRow, 'seq' | 'version' | 'modified_by' | 'modified_at'> {
   /** Blind index terms (keyed hashes of search index values). */
   readonly terms: readonly Buffer[]
@@ -110,7 +116,9 @@ export interface TokenStore {
   create(tokens: readonly NewToken[], now: number): Promise<readonly Created[]>
   /** One batched read; absent ids are absent from the answer. */
   read(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenRow[]>
-  list(query: TokenListQuery): Promise<readonly TokenRow[]>
+  /** The same tokens, without what is sealed. */
+  heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
+  list(query: TokenListQuery): Promise<readonly TokenHead[]>
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>
   update(update: TokenUpdate, now: number): Promise<Updated>
   delete(tenantId: string, id: string, now: number): Promise<boolean>

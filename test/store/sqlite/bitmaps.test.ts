@@ -144,7 +144,9 @@ t.test('a value that nobody has any more leaves no bitmaps', async (t) => {
     db.prepare("select count(*) from token_bits where entry = 'metadata color=red'").pluck().get()
   t.ok(red())
   const all = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }
-  for (const row of await store.tokens.list({ ...all, size: 100, where: metadata('color', 'red')[0] }))
+  const reds = await store.tokens.list({ ...all, size: 100, where: metadata('color', 'red')[0] })
+  const ids = reds.map(({ id }) => id)
+  for (const row of await store.tokens.read('tenant-a', ids, NOW))
     await store.tokens.update(
       { row: { ...row, metadata: null }, version: row.version, terms: [], deduplicate: false },
       NOW,

@@ -1,0 +1,82 @@
+/** Reading the tokens that a call names: summed before, then a few at a time. */
+import { AppError } from '../common/errors.ts'
+import { yieldIfDue } from '../common/event-loop.ts'
+import type { TokenHead, TokenRow } from '../store/types.ts'
+import type { Parts } from './parts.ts'
+import { type Opened, openToken } from './seal.ts'
+
+/** So few tokens are read without a look at their sizes: together they are no larger than a call may open. */
+const FEW = 16
+/** Bytes of stored tokens, and tokens, that are in memory at once. */
+const BATCH = { bytes: 4 * 1024 * 1024, tokens: 1_000 }
+
+type Sized = Pick<TokenHead, 'id' | 'bytes'>
+
+export const bytesOf = (heads: readonly Sized[]): number => heads.reduce((sum, { bytes }) => sum + bytes, 0)
+
+/** What a call names, as far as it is there; of a few tokens only their ids are known. */
+export const headsOf = async (
+  { tokens }: Pick<Parts, 'tokens'>,
+  tenantId: string,
+  ids: readonly string[],
+  now: number,
+): Promise<readonly (Sized | TokenHead)[]> => {
+  if (ids.length <= FEW) return ids.map((id) => ({ id, bytes: 0 }))
+  return tokens.heads(tenantId, ids, now)
+}
+
+/** Throws `too_large` for more than one call may open. */
+export const checkBytes = ({ limits: { opened } }: Pick<Parts, 'limits'>, heads: readonly Sized[]): void => {
+  if (bytesOf(heads) > opened)
+    throw new AppError(
+      'too_large',
+      `The tokens named are larger than ${opened} bytes together. Name fewer at once.`,
+    )
+}
+
+/** A row without what has been opened, for as long as its data is held. */
+export const withoutSeals = ({ sealed: _sealed, ephemeral: _ephemeral, ...row }: TokenRow): OpenedRow => row
+
+export type OpenedRow = Omit<TokenRow, 'sealed' | 'ephemeral'>
+
+function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
+  let ids: string[] = []
+  let left = BATCH.bytes
+  for (const { id, bytes } of heads) {
+    if (ids.length > 0 && (bytes > left || ids.length === BATCH.tokens)) {
+      yield ids
+      ids = []
+      left = BATCH.bytes
+    }
+    ids.push(id)
+    left -= bytes
+  }
+  if (ids.length > 0) yield ids
+}
+
+/**
+ * The tokens in order, read a batch at a time and to be opened one by one; those that are gone meanwhile are left
+ * out. Lets others go on in between.
+ */
+export async function* openInBatches(
+  parts: Pick<Parts, 'tokens' | 'keys'>,
+  tenantId: string,
+  heads: readonly Sized[],
+  now: number,
+): AsyncGenerator<{ readonly row: TokenRow; open(): Opened }> {
+  for (const ids of batchesOf(heads)) {
+    const found = await parts.tokens.read(tenantId, ids, now)
+    const ring = await parts.keys.tenant(
+      tenantId,
+      found.map(({ sealed }) => sealed),
+    )
+    const rows = new Map(found.map((row) => [row.id, row]))
+    for (const [at, id] of ids.entries()) {
+      const pause = at > 0 ? yieldIfDue() : undefined
+      if (pause) await pause
+      const row = rows.get(id)
+      if (row) yield { row, open: () => openToken(ring, row, now) }
+      rows.delete(id)
+    }
+  }
+}

@@ -1,0 +1,99 @@
+import t from 'tap'
+import type { AppError } from '../../src/common/errors.ts'
+import { failure, openTestVault } from './kit.ts'
+
+const MIB = 1024 * 1024
+/** As JSON exactly 1 MiB: two quotes. */
+const LARGEST = 'x'.repeat(MIB - 2)
+
+t.test('a token has at most 1 MiB of data, made or changed, and not much more besides', async (t) => {
+  const { vault, create, reveal } = await openTestVault(t)
+  const { id } = await create({ data: LARGEST })
+  const refused = [
+    vault.create([{ data: `${LARGEST}x` }], reveal()),
+    vault.tokenize({ a: [`${LARGEST}x`] }, reveal()),
+    vault.tokenize(`${'é'.repeat(MIB / 2)}`, reveal()),
+    vault.update(id, { data: `${LARGEST}x` }, reveal()),
+  ]
+  for (const error of await Promise.all(refused.map(failure))) {
+    t.equal(error.code, 'invalid')
+    t.match(JSON.stringify(error.errors), /data.*1048576/)
+  }
+  const { id: object } = await create({ data: { a: 'x'.repeat(600_000) } })
+  const merged = await failure(vault.update(object, { data: { b: 'x'.repeat(600_000) } }, reveal()))
+  t.match(JSON.stringify(merged.errors), /data.*1048576/)
+  const mask = Object.fromEntries(Array.from({ length: 200_000 }, (_, i) => [`m${i}`, i]))
+  t.match(await failure(vault.create([{ data: 1, mask }], reveal())), { code: 'invalid' })
+})
+
+t.test('what a call names is summed before anything of it is read', async (t) => {
+  const { vault, store, create, reveal, as, records } = await openTestVault(t, {
+    limits: { opened: 100_000 },
+  })
+  const data = 'x'.repeat(5_000)
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push((await create({ data, metadata: { of: 'all' } })).id)
+  const texts = ids.map((id) => `{{ ${id} | json: '$.x' }}`)
+  const read = store.tokens.read.bind(store.tokens)
+  let reads = 0
+  Object.assign(store.tokens, {
+    read: (...args: Parameters<typeof read>) => {
+      reads++
+      return read(...args)
+    },
+  })
+  records.splice(0)
+  const calls: Record<string, readonly [AppError['code'], () => Promise<unknown>]> = {
+    use: ['too_large', () => vault.use(ids, reveal())],
+    foresee: ['too_large', () => vault.foresee(ids, reveal())],
+    detokenize: ['too_large', () => vault.detokenize(texts, reveal())],
+    list: ['invalid', () => vault.list({}, { kind: 'offset', page: 1, size: 100 }, reveal())],
+    cursor: ['invalid', () => vault.list({}, { kind: 'cursor', size: 50 }, reveal())],
+    search: [
+      'invalid',
+      () => vault.list({ query: 'metadata.of:all' }, { kind: 'cursor', size: 50 }, reveal()),
+    ],
+  }
+  for (const [name, [code, call]] of Object.entries(calls)) {
+    const error = await failure(call())
+    t.equal(error.code, code, name)
+    if (code === 'invalid') t.match(error.errors, { size: [/smaller/] }, name)
+    t.match(`${error.message} ${JSON.stringify(error.errors)}`, /100000/, name)
+  }
+  t.equal(reads, 0)
+  t.same(records, [])
+  t.equal((await failure(vault.use(ids, as(['token:read'])))).code, 'forbidden', 'their sizes stay unsaid')
+  const few = ids.slice(0, 18)
+  t.equal((await vault.use(few, reveal())).size, 18)
+  t.equal((await vault.list({}, { kind: 'offset', page: 1, size: 18 }, reveal())).data.length, 18)
+})
+
+t.test('tokens are read a few at a time', async (t) => {
+  const { vault, store, create, reveal } = await openTestVault(t)
+  const ids: string[] = []
+  for (let i = 0; i < 20; i++) ids.push((await create({ data: LARGEST.slice(0, MIB / 2) })).id)
+  const read = store.tokens.read.bind(store.tokens)
+  const batches: number[] = []
+  Object.assign(store.tokens, {
+    read: (...args: Parameters<typeof read>) => {
+      batches.push(args[1].length)
+      return read(...args)
+    },
+  })
+  t.equal((await vault.use(ids, reveal())).size, 20)
+  t.ok(Math.max(...batches) <= 8, 'half a MiB each, 4 MiB at once')
+  t.equal(
+    batches.reduce((a, b) => a + b),
+    20,
+  )
+})
+
+t.test('duplicates that are found again and again are summed, too', async (t) => {
+  const { vault, create, reveal } = await openTestVault(t)
+  const fingerprint_expression = "{{ 'one' }}"
+  await create({ data: LARGEST, fingerprint_expression })
+  const again = { data: 1, fingerprint_expression, deduplicate_token: true }
+  const inputs = Array.from({ length: 40 }, () => again)
+  t.equal((await failure(vault.create(inputs, reveal()))).code, 'too_large')
+  t.equal((await vault.create(inputs.slice(0, 20), reveal())).length, 20)
+})
