@@ -1,12 +1,17 @@
 # Envoy, Node and Sidevault for one machine; which parts run is said by "start --role". README.md, "Deploying".
-FROM envoyproxy/envoy:v1.40.0 AS envoy
+# Tags move. For a release give both by digest: docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… (docker buildx
+# imagetools inspect <tag> says which).
+ARG ENVOY_IMAGE=envoyproxy/envoy:v1.40.0
+ARG NODE_IMAGE=node:24-bookworm-slim
 
-FROM node:24-bookworm-slim AS packages
+FROM ${ENVOY_IMAGE} AS envoy
+
+FROM ${NODE_IMAGE} AS packages
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev
 
-FROM node:24-bookworm-slim
+FROM ${NODE_IMAGE}
 # Authorities of destinations. No package manager of Node stays in the image.
 RUN apt-get update \
   && apt-get install --yes --no-install-recommends ca-certificates \

@@ -36,6 +36,7 @@ const start = async (options: { role: Role; config?: string }, early?: Early): P
     early,
     env: process.env,
     print: (text) => process.stdout.write(text),
+    terminal: process.stdout.isTTY === true,
   })
   let last = Number.NEGATIVE_INFINITY
   const stop = () => {

@@ -1,5 +1,6 @@
 import type { Config } from '../config.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
+import { type GeneratedKey, keyInShell, shownKey } from './generated-key.ts'
 import type { Role } from './messages.ts'
 
 export interface Announced {
@@ -10,8 +11,8 @@ export interface Announced {
   readonly firstSteps: boolean
   /** True on the start that made the first tenant. */
   readonly installed: boolean
-  /** The bootstrap key in clear, only when it was generated on this start. */
-  readonly key: string | undefined
+  /** The bootstrap key, only when it was generated on this start. */
+  readonly key: GeneratedKey | undefined
 }
 
 const ANY = new Set(['0.0.0.0', '::'])
@@ -45,7 +46,7 @@ const firstStepLines = (
 }
 
 const keyLine = ({ installed, key }: Announced): string => {
-  if (key !== undefined) return `${key}   (shown this once: keep it)`
+  if (key !== undefined) return shownKey(key)
   return installed ? 'the one in SIDEVAULT_BOOTSTRAP_KEY' : 'the one of the first start'
 }
 
@@ -63,7 +64,7 @@ export const announcement = (announced: Announced): string => {
     '',
   ]
   if (!announced.firstSteps) return `${lines.join('\n')}\n`
-  const key = announced.key ?? '$SIDEVAULT_BOOTSTRAP_KEY'
+  const key = announced.key === undefined ? '$SIDEVAULT_BOOTSTRAP_KEY' : keyInShell(announced.key)
   lines.push(
     'Paste these three lines into a shell: they store a card, send it through /proxy to a demo destination',
     announced.key === undefined

@@ -13,6 +13,7 @@ import { ensureDemoCertificate } from './demo-certificate.ts'
 import type { Early } from './early.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
+import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
 import { createLiveSettings, type LiveSettings, lookAtFiles, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
@@ -38,6 +39,8 @@ export interface SupervisorOptions {
   readonly env: NodeJS.ProcessEnv
   /** Shows text to the person who started the service. */
   readonly print: (text: string) => void
+  /** Whether that is a terminal: what else keeps what is printed, as logs are kept, is shown no key. */
+  readonly terminal: boolean
 }
 
 export interface Supervisor {
@@ -77,7 +80,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   let settings: LiveSettings | undefined
   let envoy: Managed | undefined
   let services: readonly Managed[] = []
-  const first: { installed: boolean; key: string | undefined } = { installed: false, key: undefined }
+  const first: { installed: boolean; key: GeneratedKey | undefined } = { installed: false, key: undefined }
 
   const end = async (one: Managed | undefined, ask: Parameters<Managed['stop']>[0]) => {
     const child = one?.child
@@ -108,7 +111,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     await control?.close()
     release()
     if (!announced && first.key !== undefined)
-      options.print(`The start ended after the management key was made (shown this once): ${first.key}\n`)
+      options.print(`The start ended after the management key was made: ${shownKey(first.key)}\n`)
     log.info('stopped')
   }
   const { promise: done, resolve: finish } = Promise.withResolvers<void>()
@@ -131,7 +134,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       spawn: () => options.early?.take(start.kind) ?? spare.take() ?? forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
-        first.key ??= report.key
+        if (report.key !== undefined) first.key ??= handOver(report.key, config.dataDir, options.terminal)
         tellEnvoy(one)
         if (announced) spare.prepare()
       },

@@ -1,10 +1,12 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync, statSync } from 'node:fs'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
+import { announcement } from '../../src/supervisor/announcement.ts'
+import { handOver } from '../../src/supervisor/generated-key.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { descendants, isAlive, until } from './processes.ts'
 import { start } from './start.ts'
@@ -20,9 +22,16 @@ const allBytes = (directory: string): string =>
 t.test('the three printed lines show the card number at the destination, in sh and in bash', async (t) => {
   const dataDir = join(t.testdir(), 'a path with spaces')
   const first = await start(dataDir)
-  const key = /key_[1-9A-HJ-NP-Za-km-z]{20,}/.exec(first.output.stdout)?.[0] ?? ''
-  t.ok(key, 'the key is printed')
-  t.notMatch(first.output.stderr, key, 'and only there')
+  const file = join(dataDir, 'management.key')
+  const key = readFileSync(file, 'utf8').trim()
+  t.match(key, /^key_[1-9A-HJ-NP-Za-km-z]{20,}$/)
+  t.equal(statSync(file).mode & 0o777, 0o600)
+  t.ok(first.output.stdout.includes(file), 'its file is printed')
+  t.notMatch(
+    first.output.stdout + first.output.stderr,
+    key,
+    'and not the key: nobody sees a pipe, and logs keep it',
+  )
   const lines = pasted(first.output.stdout)
   t.equal(lines.length, 3)
   for (const shell of ['sh', 'bash']) {
@@ -33,7 +42,8 @@ t.test('the three printed lines show the card number at the destination, in sh a
   t.equal(JSON.parse(execFileSync('sh', { input: nowhere, encoding: 'utf8' })).proxy_error.status, 502)
   await until('the failure is told', () => first.output.stderr.includes('"msg":"failed call"'))
   t.equal(statSync(dataDir).mode & 0o777, 0o700)
-  t.notMatch(allBytes(dataDir), key, 'no file holds the key')
+  rmSync(file)
+  t.notMatch(allBytes(dataDir), key, 'no other file holds the key')
   t.equal(await first.stop(), 0)
 
   const second = await start(dataDir)
@@ -49,6 +59,21 @@ t.test('the three printed lines show the card number at the destination, in sh a
   })
   t.equal(JSON.parse(printed).body?.card, '4242424242424242', `the first key still holds: ${printed}`)
   t.equal(await second.stop(), 0)
+})
+
+t.test('a terminal is shown the key itself, and no file holds it', async (t) => {
+  const dataDir = t.testdir({})
+  const announced = {
+    config: { headerPrefixes: ['SVC'], dataDir, tls: undefined, loopback: true },
+    ...{ listen: { host: '127.0.0.1', port: 8080 }, role: 'all' as const, firstSteps: true, installed: true },
+  } as const
+  const key = handOver('key_marker', dataDir, true)
+  t.equal(
+    announcement({ ...announced, key }).split('key_marker').length,
+    3,
+    'once to keep, once in the first line',
+  )
+  t.same(readdirSync(dataDir), [])
 })
 
 t.test('two run on one machine, but not on one data directory or one port', async (t) => {
