@@ -77,7 +77,7 @@ interface Expression extends ExpressionPiece {
 }
 
 /** The head rule of completions §6: ids are never handed to a Liquid parser. */
-const scanExpression = (text: string, start: number): Expression => {
+export const scanExpression = (text: string, start: number): Expression => {
   const limit = Math.min(text.length, start + LIMITS.expression)
   const trimBefore = text.charCodeAt(start + 2) === DASH
   const headStart = skipBlanks(text, start + (trimBefore ? 3 : 2), limit)

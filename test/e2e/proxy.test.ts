@@ -25,7 +25,7 @@ t.test('all five methods arrive, with and without a body', async (t) => {
       method,
       to: world.url(),
       headers: { 'content-type': 'text/plain' },
-      body: 'number {{ name }}',
+      body: 'number {{ name | raw }}',
     })
     t.equal(answer.status, 200)
     t.equal(arrivedBody(), `number ${TOKENS.name?.data}`, method)
@@ -154,7 +154,7 @@ t.test('a body without expressions arrives byte for byte, binary ones included',
 
 t.test('chunked and empty bodies keep their meaning', async (t) => {
   const chunked = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }
-  await world.post('/proxy', { to: world.url(), headers: chunked, body: 'a {{ name }}' })
+  await world.post('/proxy', { to: world.url(), headers: chunked, body: 'a {{ name | raw }}' })
   t.equal(arrivedBody(), `a ${TOKENS.name?.data}`)
   await world.post('/proxy', { to: world.url(), headers: chunked, body: 'nothing here' })
   t.equal(arrivedBody(), 'nothing here')

@@ -81,7 +81,7 @@ for (const [name, world, version] of [
           t.ok(received.body?.equals(body), `${size} bytes`)
         }
       }
-      const replaced = await http2Call(session, proxied(world), Buffer.from('a {{ name }}'))
+      const replaced = await http2Call(session, proxied(world), Buffer.from('a {{ name | raw }}'))
       t.equal(replaced.status, 200)
       t.equal(replaced.headers['svc-proxy-destination-status'], '200')
       t.equal(world.destination.received.at(-1)?.body?.toString(), `a ${TOKENS.name?.data}`)
@@ -107,7 +107,7 @@ t.test('many requests share connections, and none is lost to stream resets', asy
   let failed = 0
   for (let round = 0; round < 30; round++) {
     const answers = await Promise.all(
-      Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name }}'))),
+      Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name | raw }}'))),
     )
     failed += answers.filter(({ status }) => status !== 200).length
   }
@@ -180,7 +180,7 @@ t.test('the listener speaks TLS with HTTP/1.1 and HTTP/2', async (t) => {
     servername: 'edge.test',
   })
   t.teardown(() => session.destroy())
-  const answer = await http2Call(session, proxied(world), Buffer.from('{{ name }}'))
+  const answer = await http2Call(session, proxied(world), Buffer.from('{{ name | raw }}'))
   t.equal(answer.status, 200)
   t.equal(world.destination.received[0]?.headers['x-forwarded-proto'], undefined)
 })
@@ -207,7 +207,7 @@ t.test('the demo destination is reached by its name without DNS, over its own au
   t.teardown(() => world.close())
   const headers = { 'content-type': 'text/plain' }
   const to = 'https://demo.sidevault.test/base'
-  const answer = await world.post('/proxy/x', { to, headers, body: '{{ name }}' })
+  const answer = await world.post('/proxy/x', { to, headers, body: '{{ name | raw }}' })
   t.equal(answer.status, 200, answer.text)
   t.equal(answer.headers['svc-proxy-destination-status'], '200')
   t.equal(demo.received[0]?.body?.toString(), TOKENS.name?.data)

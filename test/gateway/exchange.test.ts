@@ -60,7 +60,7 @@ t.test('headers hold the request, the body releases it', async (t) => {
   const { exchange, far } = setUp()
   const held = await exchange.headers(head({ 'svc-trace-id': 'trace' }), false)
   t.equal(held.kind, 'hold')
-  const released = await exchange.body(Buffer.from('a {{ name }}'))
+  const released = await exchange.body(Buffer.from('a {{ name | raw }}'))
   t.match(released, { kind: 'release', upstream: 'https', brand: 'svc' })
   if (released.kind !== 'release') return
   t.equal(released.body?.toString(), `a ${TOKENS.name?.data}`)
@@ -133,7 +133,7 @@ t.test('log lines name no path, query, host, key, header, token id or value', as
       const { err, ...rest } = fields
       lines.push({ ...rest, err: err === undefined ? undefined : 'an error', message })
     }
-  for (const body of ['{{ name }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
+  for (const body of ['{{ name | raw }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
     const { exchange } = setUp({ log: log as unknown as Log })
     await exchange.headers(head({ 'x-secret': 'secret-header' }), false)
     await exchange.body(Buffer.from(`secret-body ${body}`))
@@ -322,7 +322,7 @@ t.test('a key that is deleted before a slow body is there lets nothing out', asy
     await exchange.headers(head(), false)
     now = ms
     deleted = true
-    const answer = await exchange.body(Buffer.from('{{ name }}'))
+    const answer = await exchange.body(Buffer.from('{{ name | raw }}'))
     t.equal(answer.kind, kind)
     t.equal(far.uses.length, kind === 'release' ? 1 : 0)
     if (kind === 'reply') t.equal(problemOf(answer).status, 401)
@@ -342,7 +342,7 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   const flow: Flow = {
     read: async () => {
       deleted = went.length > 1
-      return { bytes: Buffer.from(`{{ name }}${fill}`), isLast: false }
+      return { bytes: Buffer.from(`{{ name | raw }}${fill}`), isLast: false }
     },
     write: async (answer) => {
       went.push(answer)

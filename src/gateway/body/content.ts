@@ -1,40 +1,59 @@
 import { AppError } from '../../common/errors.ts'
 
-/** How a body is rewritten (completions §6 "Proxy bodies", §12). `binary` passes untouched. */
-type ContentKind = 'json' | 'form' | 'text' | 'binary'
+/** How a body is read (README.md). `binary` passes untouched; of `unread` only that it holds no expression is checked. */
+type ContentKind =
+  | 'json'
+  | 'ndjson'
+  | 'json-seq'
+  | 'form'
+  | 'xml'
+  | 'csv'
+  | 'multipart'
+  | 'text'
+  | 'unread'
+  | 'binary'
 
 /**
  * How text becomes bytes. `ascii`: some encoding that agrees with ASCII where ASCII is used; values must be ASCII then.
+ * `other`: it is not known, or does not agree with ASCII.
  */
-export type Charset = 'utf8' | 'latin1' | 'ascii'
+export type Charset = 'utf8' | 'latin1' | 'ascii' | 'other'
 
 export interface Content {
   readonly kind: ContentKind
   readonly charset: Charset
 }
 
-const TEXT_APPLICATIONS: ReadonlySet<string> = new Set([
-  'application/xml',
-  'application/xml-dtd',
-  'application/xml-external-parsed-entity',
-  'application/csv',
-  'application/graphql',
-  'application/ndjson',
-  'application/x-ndjson',
-  'application/jsonl',
-  'application/x-jsonlines',
-  'application/json-seq',
-  'application/jsonlines',
-  'application/javascript',
-  'application/x-javascript',
-  'application/ecmascript',
-  'application/yaml',
-  'application/x-yaml',
-  'application/toml',
-  'application/sql',
-  'application/edifact',
-  'application/edi-x12',
-])
+const KINDS: Readonly<Record<string, ContentKind>> = {
+  'application/json': 'json',
+  'text/json': 'json',
+  'application/ndjson': 'ndjson',
+  'application/x-ndjson': 'ndjson',
+  'application/jsonl': 'ndjson',
+  'application/x-jsonlines': 'ndjson',
+  'application/jsonlines': 'ndjson',
+  'text/x-ndjson': 'ndjson',
+  'application/json-seq': 'json-seq',
+  'application/x-www-form-urlencoded': 'form',
+  'application/xml': 'xml',
+  'application/xml-dtd': 'xml',
+  'application/xml-external-parsed-entity': 'xml',
+  'text/xml': 'xml',
+  'text/xml-external-parsed-entity': 'xml',
+  'text/csv': 'csv',
+  'application/csv': 'csv',
+  'multipart/form-data': 'multipart',
+  'application/graphql': 'text',
+  'application/javascript': 'text',
+  'application/x-javascript': 'text',
+  'application/ecmascript': 'text',
+  'application/yaml': 'text',
+  'application/x-yaml': 'text',
+  'application/toml': 'text',
+  'application/sql': 'text',
+  'application/edifact': 'text',
+  'application/edi-x12': 'text',
+}
 
 const CHARSETS: Readonly<Record<string, Charset>> = {
   'utf-8': 'utf8',
@@ -48,24 +67,35 @@ const CHARSETS: Readonly<Record<string, Charset>> = {
 const AGREES_WITH_ASCII = /^(iso-8859-\d{1,2}|windows-125\d|koi8-[ru]|euc-(jp|kr)|macintosh)$/
 
 const kindOf = (type: string): ContentKind => {
-  if (type === 'application/json' || type === 'text/json' || type.endsWith('+json')) return 'json'
-  if (type === 'application/x-www-form-urlencoded') return 'form'
-  if (type.startsWith('text/') || type.endsWith('+xml') || type.endsWith('+yaml')) return 'text'
-  return TEXT_APPLICATIONS.has(type) ? 'text' : 'binary'
+  if (Object.hasOwn(KINDS, type)) return KINDS[type] ?? 'binary'
+  if (type.endsWith('+json')) return 'json'
+  if (type.endsWith('+json-seq')) return 'json-seq'
+  if (type.endsWith('+xml')) return 'xml'
+  if (type.startsWith('multipart/')) return 'unread'
+  return type.startsWith('text/') || type.endsWith('+yaml') ? 'text' : 'binary'
+}
+
+/** The value of a parameter of a Content-Type or Content-Disposition (RFC 9110 §5.6.6); quotes are taken off. */
+export const parameterOf = (header: string, name: string): string | undefined => {
+  const parameters = header.matchAll(/;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";,]*))/g)
+  for (const [, found, quoted, token] of parameters)
+    if (found?.toLowerCase() === name) return quoted?.replace(/\\(.)/g, '$1') ?? token
+  return undefined
+}
+
+const charsetOf = (header: string): Charset => {
+  const name = parameterOf(header, 'charset')?.toLowerCase() ?? 'utf-8'
+  if (Object.hasOwn(CHARSETS, name)) return CHARSETS[name] ?? 'other'
+  return AGREES_WITH_ASCII.test(name) ? 'ascii' : 'other'
 }
 
 /**
- * Reads a Content-Type (RFC 9110 §8.3.1). Types and charsets that are not known to be text are `binary`. Throws
- * `malformed` for several types: the destination might choose the one that we did not.
+ * Reads a Content-Type (RFC 9110 §8.3.1). Types that are not known are `binary`. Throws `malformed` for several types:
+ * the destination might choose the one that we did not.
  */
 export const contentOf = (header: string): Content => {
   const type = (header.split(';', 1)[0] ?? '').trim().toLowerCase()
   if (/,\s*[\w.+-]+\/[\w.+-]/.test(header.replace(/"[^"]*"/g, '')))
     throw new AppError('malformed', 'The request has several content types. Send the one that its body has.')
-  const kind = kindOf(type)
-  if (kind !== 'text') return { kind, charset: 'utf8' }
-  const name = /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(header)?.[1]?.toLowerCase() ?? 'utf-8'
-  const charset = Object.hasOwn(CHARSETS, name) ? CHARSETS[name] : undefined
-  if (charset !== undefined) return { kind, charset }
-  return AGREES_WITH_ASCII.test(name) ? { kind, charset: 'ascii' } : { kind: 'binary', charset: 'ascii' }
+  return { kind: kindOf(type), charset: charsetOf(header) }
 }

@@ -2,8 +2,10 @@ import { isUtf8 } from 'node:buffer'
 import { AppError } from '../../common/errors.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
-import type { BodyLimits } from './limits.ts'
-import { type Found, findInSlices, type Plan, planOf } from './plan.ts'
+import type { Charset } from './content.ts'
+import type { Found } from './plan.ts'
+import { type ScanLimits, type Scanner, shifted } from './scanner.ts'
+import { checked } from './text.ts'
 
 const PAIR = /(?:\{|%7[bB])(?:\{|%7[bB])/
 
@@ -35,7 +37,7 @@ const encodeField = (text: string): string =>
 export const mayHoldPair = (latin1: string): boolean => PAIR.test(latin1)
 
 /** The values of whole fields that hold `{{` once decoded. */
-export const replaceFields = (body: Buffer, expressions: Expressions): readonly Found[] => {
+const replaceFields = (body: Buffer, charset: Charset, expressions: Expressions): readonly Found[] => {
   const fields = body.toString('latin1')
   const found: Found[] = []
   if (!mayHoldPair(fields)) return found
@@ -49,8 +51,11 @@ export const replaceFields = (body: Buffer, expressions: Expressions): readonly 
       const parse = () => {
         const text = decodeField(value)
         const template = expressions.parse(text)
-        const print = (resolve: Resolve, work: Work) => encodeField(template.render(resolve, work))
-        return { ids: template.ids, text, print }
+        const print = (resolve: Resolve, work: Work) => {
+          const rendered = template.render(resolve, work)
+          return encodeField(charset === 'utf8' ? rendered : checked(rendered, 'ascii'))
+        }
+        return { ids: template.ids, texts: [text], print }
       }
       found.push({ start: from + equals + 1, end, parse })
     }
@@ -59,14 +64,54 @@ export const replaceFields = (body: Buffer, expressions: Expressions): readonly 
   return found
 }
 
+const fieldTooLong = (limit: number) =>
+  new AppError(
+    'too_large',
+    `A form field with an expression in it is longer than ${limit} bytes. Send the body without streaming.`,
+  )
+
+/** The longest `{{` in a field's value, less one: `%7b%7`. */
+const FORM_OVERLAP = 5
+
 /**
  * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
- * separators keep their bytes. Rejects with `bad_expression`, `malformed` and `too_large`.
+ * separators keep their bytes. Of a field that is too long to be held only that it holds no expression is decided.
  */
-export const planForm = async (body: Buffer, expressions: Expressions, limits: BodyLimits): Promise<Plan> => {
-  const found = await findInSlices(body, limits.expressions, (slice, isLast) => {
-    const end = isLast ? slice.length : slice.lastIndexOf('&') + 1
-    return { end, found: replaceFields(slice.subarray(0, end), expressions) }
-  })
-  return planOf(body, found, limits.rewrittenBytes, 'latin1')
+export const createForm = (charset: Charset, expressions: Expressions, { longest }: ScanLimits): Scanner => {
+  /** Within a field that is too long: behind its `=` or not. */
+  let long: 'name' | 'value' | undefined
+  let overlap = ''
+
+  /** Goes on in a long field to its end. */
+  const passLong = (text: string): number => {
+    const next = text.indexOf('&')
+    const end = next === -1 ? text.length : next
+    let from = 0
+    if (long === 'name') {
+      from = text.indexOf('=') + 1
+      if (from === 0 || from > end) from = end
+      else long = 'value'
+    }
+    if (long === 'value') {
+      const seen = overlap + text.slice(from, end)
+      if (mayHoldPair(seen)) throw fieldTooLong(longest)
+      overlap = seen.slice(-FORM_OVERLAP)
+    }
+    if (next !== -1) long = undefined
+    return end
+  }
+
+  const scan: Scanner['scan'] = (bytes, isLast) => {
+    const from = long === undefined ? 0 : passLong(bytes.toString('latin1'))
+    const cut = isLast ? bytes.length : Math.max(from, bytes.lastIndexOf('&') + 1)
+    const whole = bytes.subarray(from, cut)
+    const found = replaceFields(whole, charset, expressions).map((one) => shifted(one, from))
+    for (const { start, end } of found)
+      if (end - bytes.lastIndexOf('&', start - 1) - 1 > longest) throw fieldTooLong(longest)
+    if (long !== undefined || bytes.length - cut <= longest) return { end: cut, found }
+    long = 'name'
+    overlap = ''
+    return { end: cut + passLong(bytes.toString('latin1', cut)), found }
+  }
+  return { encoding: 'latin1', mayHold: (bytes) => mayHoldPair(bytes.toString('latin1')), scan }
 }

@@ -1,8 +1,10 @@
+import { AppError } from '../../common/errors.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
-import { createJsonScanner, type FoundString } from './json-scan.ts'
-import type { BodyLimits } from './limits.ts'
-import { type Found, findInSlices, PASS, type Plan, planOf } from './plan.ts'
+import type { Charset } from './content.ts'
+import { createJsonScanner } from './json-scan.ts'
+import type { Found } from './plan.ts'
+import { inPlace, lenient, type ScanLimits, type Scanner, shifted } from './scanner.ts'
 
 const ESCAPED_PAIR = /(?:\{|\\u007[bB])(?:\{|\\u007[bB])/
 
@@ -11,31 +13,77 @@ export const mayHoldPair = (json: Buffer): boolean =>
   json.includes('{{') ||
   ((json.includes('\\u007b') || json.includes('\\u007B')) && ESCAPED_PAIR.test(json.toString('latin1')))
 
-/** Strings to JSON: the value itself when a string is exactly one expression, else a string. */
-export const replaceStrings = (found: readonly FoundString[], expressions: Expressions): readonly Found[] =>
-  found.map(({ start, end, text }) => ({
-    start,
-    end,
-    parse: () => {
-      const template = expressions.parse(text)
-      return {
-        ids: template.ids,
-        text,
-        print: (resolve: Resolve, work: Work) => JSON.stringify(template.evaluate(resolve, work)),
-      }
-    },
-  }))
+/** JSON text that reads the same in every charset that agrees with ASCII. */
+export const inAscii = (json: string): string =>
+  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const notAscii = () =>
+  new AppError(
+    'malformed',
+    'A JSON string with an expression has characters outside ASCII, in a charset other than UTF-8. Send the body as UTF-8.',
+  )
 
 /**
- * JSON: string literals in value position that hold `{{` are replaced; nothing else changes. Without `{{`, valid or not,
- * the body passes. Rejects with `malformed` and `bad_expression`.
+ * JSON: string literals in value position that hold `{{` become the value itself when they are exactly one expression,
+ * else a string. Nothing else changes, and all of the body must be valid.
  */
-export const planJson = async (body: Buffer, expressions: Expressions, limits: BodyLimits): Promise<Plan> => {
-  if (!mayHoldPair(body)) return PASS
-  const scanner = createJsonScanner({ depth: limits.jsonDepth, literal: Number.POSITIVE_INFINITY })
-  const found = await findInSlices(body, limits.expressions, (slice, isLast) => {
-    const scanned = scanner.scan(slice, isLast)
-    return { end: scanned.end, found: replaceStrings(scanned.found, expressions) }
-  })
-  return planOf(body, found, limits.rewrittenBytes)
+export const createJson = (charset: Charset, expressions: Expressions, limits: ScanLimits): Scanner => {
+  const scanner = createJsonScanner({ depth: limits.jsonDepth, literal: limits.longest })
+  const print = (value: unknown): string =>
+    charset === 'utf8' ? JSON.stringify(value) : inAscii(JSON.stringify(value))
+  return {
+    encoding: 'utf8',
+    mayHold: mayHoldPair,
+    scan(part, isLast) {
+      const { found, end } = scanner.scan(part, isLast)
+      const all = found.map(({ start, end: to, text }) => {
+        const parse = () => {
+          if (charset !== 'utf8' && part.subarray(start, to).some((byte) => byte > 0x7f)) throw notAscii()
+          const template = expressions.parse(text)
+          return {
+            ids: template.ids,
+            texts: [text],
+            print: (resolve: Resolve, work: Work) => print(template.evaluate(resolve, work)),
+          }
+        }
+        return { start, end: to, parse }
+      })
+      return { end, found: all }
+    },
+  }
+}
+
+/**
+ * JSON texts behind one another, with `separator` between them: each that holds `{{` must be valid, and the others pass
+ * unread (NDJSON, JSON Lines: a line feed; RFC 7464: a record separator).
+ */
+export const createRecords = (separator: number, create: () => Scanner): Scanner => {
+  let record = lenient(create())
+  let begun = false
+  let number = 1
+  return {
+    encoding: record.encoding,
+    mayHold: record.mayHold,
+    scan(part, isLast) {
+      const found: Found[] = []
+      for (let from = 0; ; ) {
+        const next = part.indexOf(separator, from)
+        const ends = next !== -1 || isLast
+        const text = part.subarray(from, next === -1 ? part.length : next)
+        if (begun || !ends || record.mayHold(text)) {
+          const place = `Record ${number}`
+          const scanned = inPlace(place, () => record.scan(text, ends))
+          for (const one of scanned.found)
+            found.push({ ...shifted(one, from), parse: () => inPlace(place, one.parse) })
+          begun = true
+          if (!ends) return { end: from + scanned.end, found }
+        }
+        if (next === -1) return { end: part.length, found }
+        if (begun) record = lenient(create())
+        begun = false
+        number++
+        from = next + 1
+      }
+    },
+  }
 }

@@ -8,8 +8,10 @@ export interface BodyLimits {
   readonly expressions: number
   /** Containers within containers in JSON. */
   readonly jsonDepth: number
-  /** Bytes of one string, number or form field that is waited for in a body that comes in parts. */
+  /** Bytes of what is waited for as a whole: in a body that comes in parts, and in XML, CSV and multipart forms always. */
   readonly heldBytes: number
+  /** Expressions of one XML text, CSV field or part of a form: they are handled in one turn. */
+  readonly together: number
 }
 
 export const BODY_LIMITS: BodyLimits = {
@@ -18,4 +20,5 @@ export const BODY_LIMITS: BodyLimits = {
   expressions: 100_000,
   jsonDepth: 64,
   heldBytes: 1024 * 1024,
+  together: 1_000,
 }

@@ -24,10 +24,10 @@ export type Plan =
 export const PASS: Plan = { kind: 'pass' }
 
 /** What takes the place of a stretch of the body. */
-interface Parsed {
+export interface Parsed {
   readonly ids: readonly string[]
-  /** What stood there, decoded. */
-  readonly text: string
+  /** The strings with expressions that stood there, decoded. */
+  readonly texts: readonly string[]
   /** The new bytes as text in the plan's encoding. */
   print(resolve: Resolve, work: Work): string
 }
@@ -76,11 +76,38 @@ export const findInSlices = async (
   }
 }
 
-const tooLarge = (limit: number) =>
+export const tooLarge = (limit: number) =>
   new AppError(
     'too_large',
     `The body is larger than ${limit} bytes once its expressions are replaced. Name fewer or smaller tokens.`,
   )
+
+/** The bytes, with these texts in the place of stretches; they are `length` together. */
+export const spliced = (
+  body: Buffer,
+  replacements: readonly Replacement[],
+  printed: readonly string[],
+  encoding: 'utf8' | 'latin1',
+  length: number,
+): Buffer => {
+  const result = Buffer.allocUnsafe(length)
+  let from = 0
+  let to = 0
+  for (const [at, { start, end }] of replacements.entries()) {
+    to += body.copy(result, to, from, start)
+    to += result.write(printed[at] ?? '', to, encoding)
+    from = end
+  }
+  to += body.copy(result, to, from)
+  return to === length ? result : result.subarray(0, to)
+}
+
+/** Token ids, each once. */
+export const idsOf = (replacements: readonly Pick<Replacement, 'ids'>[]): readonly string[] => {
+  const ids = new Set<string>()
+  for (const replacement of replacements) for (const id of replacement.ids) ids.add(id)
+  return [...ids]
+}
 
 /** The plan that replaces stretches in ascending order and keeps every other byte. */
 export const planOf = async (
@@ -91,8 +118,6 @@ export const planOf = async (
 ): Promise<Plan> => {
   if (found.length === 0) return PASS
   const replacements = await parseAll(found)
-  const ids = new Set<string>()
-  for (const replacement of replacements) for (const id of replacement.ids) ids.add(id)
   const apply = async (resolve: Resolve, work = bodyWork()): Promise<Buffer> => {
     let length = body.length
     const printed = await mapInTurns(replacements, (replacement) => {
@@ -101,22 +126,13 @@ export const planOf = async (
       if (length > limit) throw tooLarge(limit)
       return text
     })
-    const result = Buffer.allocUnsafe(length)
-    let from = 0
-    let to = 0
-    for (const [at, { start, end }] of replacements.entries()) {
-      to += body.copy(result, to, from, start)
-      to += result.write(printed[at] ?? '', to, encoding)
-      from = end
-    }
-    to += body.copy(result, to, from)
-    return to === length ? result : result.subarray(0, to)
+    return spliced(body, replacements, printed, encoding, length)
   }
   return {
     kind: 'rewrite',
-    ids: [...ids],
+    ids: idsOf(replacements),
     decoded: false,
-    texts: () => replacements.map(({ text }) => text),
+    texts: () => replacements.flatMap(({ texts }) => texts),
     apply,
   }
 }

@@ -1,18 +1,17 @@
 import { isUtf8 } from 'node:buffer'
 import type { Expressions } from '../../expressions/types.ts'
-import { type Content, contentOf } from './content.ts'
+import { contentOf } from './content.ts'
 import { codingsOf, decode } from './decode.ts'
-import { planForm } from './form.ts'
-import { planJson } from './json.ts'
 import { BODY_LIMITS, type BodyLimits } from './limits.ts'
-import { PASS, type Plan } from './plan.ts'
-import { planText } from './text.ts'
+import { findInSlices, PASS, type Plan, planOf } from './plan.ts'
+import { scannerOf } from './scanner-of.ts'
 
 export type { BodyLimits } from './limits.ts'
 export { BODY_LIMITS } from './limits.ts'
 export type { Plan } from './plan.ts'
 
-const UNTYPED: Content = { kind: 'text', charset: 'utf8' }
+/** Of a body without a content type that is UTF-8. */
+const UNTYPED = 'text/plain'
 
 const planContent = async (
   body: Buffer,
@@ -21,18 +20,21 @@ const planContent = async (
   limits: BodyLimits,
 ): Promise<Plan> => {
   const untyped = contentType === undefined || contentType.trim() === ''
-  const { kind, charset } = untyped ? UNTYPED : contentOf(contentType)
-  if (kind === 'json') return planJson(body, expressions, limits)
-  if (kind === 'form') return planForm(body, expressions, limits)
-  if (kind === 'binary' || (untyped && !isUtf8(body))) return PASS
-  return planText(body, charset, expressions, limits)
+  if (untyped && !isUtf8(body)) return PASS
+  const scanner = scannerOf(untyped ? UNTYPED : contentType, expressions, {
+    ...limits,
+    longest: Number.POSITIVE_INFINITY,
+  })
+  if (scanner === undefined || !scanner.mayHold(body)) return PASS
+  const found = await findInSlices(body, limits.expressions, scanner.scan)
+  return planOf(body, found, limits.rewrittenBytes, scanner.encoding)
 }
 
 /**
  * Reads a request body and tells which tokens it names and how to put their values in (completions §6, §12). Pure: no
  * token is looked up here. Headers are given as sent.
  *
- * Rejects with `bad_expression`, `malformed` (not the JSON or coding it claims to be) and `too_large`.
+ * Rejects with `bad_expression`, `malformed` (not what its type or coding says) and `too_large`.
  */
 export const planBody = async (
   body: Buffer,

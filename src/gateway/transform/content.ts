@@ -2,6 +2,7 @@
 import { AppError } from '../../common/errors.ts'
 import { deeperThan, isObject, type Json } from '../../common/json.ts'
 import { contentOf } from '../body/content.ts'
+import { inAscii } from '../body/json.ts'
 import { BODY_LIMITS } from '../body/limits.ts'
 
 /** The content types that transforms apply to. */
@@ -30,10 +31,6 @@ export const asUtf8 = (contentType: string | undefined, bytes: Buffer): Buffer =
     return bytes
   }
 }
-
-/** JSON text that reads the same in every charset that agrees with ASCII. */
-const inAscii = (json: string): string =>
-  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 const malformed = (what: string) =>
   new AppError('malformed', `The body is not the ${what} that its content type says. Send what it says.`)

@@ -287,3 +287,31 @@ t.test(
     )
   },
 )
+
+t.test('each line of NDJSON is a text of its own', async (t) => {
+  const sent = async (body: string, type = 'application/x-ndjson') => (await rewritten(body, type)).toString()
+  t.equal(
+    await sent('{"a":"{{pan}}"}\n\n{"a":"x {{text}}"}\r\n{"a":"{{ten}}","n":1.10}'),
+    `{"a":"4242424242424242"}\n\n{"a":${JSON.stringify(`x ${VALUES.text}`)}}\r\n{"a":10,"n":1.10}`,
+  )
+  t.equal(await sent('not JSON\n{"a":"{{ten}}"}\n[1,\n2]'), 'not JSON\n{"a":10}\n[1,\n2]')
+  const injected = '","amount":1,"x":"'
+  const result = await plan('{"name":"{{v}}"}\n', 'application/jsonl')
+  const body = result.kind === 'rewrite' && (await result.apply(() => ({ data: injected, token: null })))
+  t.same(JSON.parse(String(body)), { name: injected })
+  for (const line of ['{"a":{{pan}}}', '["{{pan}}"] x', '["{{pan}}"', '["\\u007b{pan}}", tru]'])
+    await t.rejects(sent(`{"a":"{{ten}}"}\n${line}\n{}`), { code: 'malformed', message: /^Record 2: / }, line)
+  t.equal(
+    await sent('\x1e{"a":\n"{{ten}}"}\n\x1e"{{pan}}"\n', 'application/json-seq'),
+    '\x1e{"a":\n10}\n\x1e"4242424242424242"\n',
+  )
+})
+
+t.test('JSON in another charset that agrees with ASCII is written in ASCII', async (t) => {
+  const type = 'application/json; charset=iso-8859-1'
+  t.equal(
+    (await rewritten('["{{text}}"]', type)).toString(),
+    '["a \\"quoted\\" \\\\ & <b> = \\u00fc\\u20ac\\ud83d\\udcb3 +%7B%7B \\u2028\\n"]',
+  )
+  await t.rejects(plan(Buffer.from('["\xe9 {{pan}}"]', 'latin1'), type), { code: 'malformed' })
+})

@@ -1,7 +1,9 @@
 import type { Json } from '../../../src/common/json.ts'
 import { createExpressions } from '../../../src/expressions/expressions.ts'
 import type { Resolve } from '../../../src/expressions/types.ts'
-import { type BodyLimits, type Plan, planBody } from '../../../src/gateway/body/rewrite.ts'
+import { bodyWork } from '../../../src/expressions/work.ts'
+import { createPartReader } from '../../../src/gateway/body/parts.ts'
+import { BODY_LIMITS, type BodyLimits, type Plan, planBody } from '../../../src/gateway/body/rewrite.ts'
 
 export const expressions = createExpressions()
 
@@ -45,3 +47,33 @@ export const rewritten = async (
 /** A text for a test's name: one line of ASCII, which is what every reader of TAP agrees on. */
 export const show = (text: string): string =>
   JSON.stringify(text).replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16)}`)
+
+/** What is sent of a body that comes in these parts. */
+export const inParts = (
+  parts: readonly Buffer[],
+  type: string,
+  limits: BodyLimits = BODY_LIMITS,
+  resolved: Resolve = resolve,
+): Buffer => {
+  const reader = createPartReader(type, undefined, expressions, limits)
+  const sent: Buffer[] = []
+  for (const [at, part] of parts.entries()) {
+    const { bytes, found } = reader.push(part, at === parts.length - 1)
+    let from = 0
+    for (const { start, end, parse } of found) {
+      sent.push(
+        bytes.subarray(from, start),
+        Buffer.from(parse().print(resolved, bodyWork()), reader.encoding),
+      )
+      from = end
+    }
+    sent.push(bytes.subarray(from))
+  }
+  return Buffer.concat(sent)
+}
+
+/** `body` cut at these places. */
+export const cut = (body: Buffer, places: readonly number[]): Buffer[] => {
+  const sorted = [...new Set(places.map((place) => place % (body.length + 1)))].sort((a, b) => a - b)
+  return [...sorted, body.length].map((end, at) => body.subarray(sorted[at - 1] ?? 0, end))
+}

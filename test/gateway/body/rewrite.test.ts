@@ -13,15 +13,14 @@ const KINDS: readonly (readonly [type: string, kind: string])[] = [
   ['text/json', '10'],
   ['text/plain', '"10"'],
   ['application/yaml', '"10"'],
-  ['application/atom+xml', '"10"'],
-  ['application/jsonl', '"10"'],
+  ['application/jsonl', '10'],
+  ['application/json-seq', '10'],
   ['application/octet-stream', 'pass'],
   ['application/pdf', 'pass'],
   ['image/svg', 'pass'],
   ['application/zip', 'pass'],
   ['application/grpc', 'pass'],
   ['application/x-protobuf', 'pass'],
-  ['multipart/form-data; boundary=x', 'pass'],
   ['video/mp4', 'pass'],
   ['nonsense', 'pass'],
 ]
@@ -134,6 +133,8 @@ t.test('applying twice gives the same bytes', async (t) => {
   t.strictSame(await result.apply(resolve), await result.apply(resolve))
 })
 
+const MULTIPART = 'multipart/form-data; boundary=b'
+
 const HOSTILE: readonly (readonly [type: string, unit: string])[] = [
   ['text/plain', '{{'],
   ['text/plain', '{{a}}'],
@@ -147,11 +148,25 @@ const HOSTILE: readonly (readonly [type: string, unit: string])[] = [
   ['application/x-www-form-urlencoded', 'a={{b}}&'],
   ['application/x-www-form-urlencoded', '%7B%7B&'],
   ['application/x-www-form-urlencoded', 'a=%7B%7'],
+  ['application/x-ndjson', '"{{'],
+  ['application/x-ndjson', '"{{a}}"\n'],
+  ['text/xml', '<'],
+  ['text/xml', '<a b="{{a}}">'],
+  ['text/xml', '<!--{'],
+  ['text/xml', '{{a}}<![CDATA['],
+  ['text/xml', '&{{a}}'],
+  ['text/csv', '"{{'],
+  ['text/csv', '{{a}},'],
+  ['text/csv', '"a{{b}}"\n'],
+  [MULTIPART, '\r\n--b\r\n\r\n{{a}}'],
+  [MULTIPART, '\r\n--b'],
+  [MULTIPART, '{{'],
+  ['multipart/mixed', '{{ '],
 ]
 
 for (const [type, unit] of HOSTILE)
   t.test(`8 MiB of ${JSON.stringify(unit)} as ${type} are answered`, async (t) => {
-    const wrap = type === 'application/json' && unit.startsWith('\\') ? '"' : ''
+    const wrap = type === 'application/json' && unit.startsWith('\\') ? '"' : type === 'text/xml' ? '<a>' : ''
     const body = wrap + unit.repeat((8 * 1024 * 1024) / unit.length) + wrap
     // More work than in proportion to them would not end within the test's time.
     await plan(body, type).catch((error: unknown) => t.match(error, { name: 'AppError' }))
@@ -176,6 +191,11 @@ t.test('no error of planning tells what the body holds', async (t) => {
     ['application/json', `{"a":${secret}x,"b":"{{ x }}"}`],
     ['text/plain', `${secret} {{ x | append: ${secret}a }}`],
     ['application/x-www-form-urlencoded', `a=${secret}{{`],
+    ['text/xml', `<a>${secret} {{ ${secret}/x }}</a>`],
+    ['text/xml', `<${secret} {{`],
+    ['text/csv', `${secret},"{{ x }}"${secret}`],
+    [MULTIPART, `--b\r\n${secret}\r\n\r\n{{ x }}\r\n--b--`],
+    [MULTIPART, `--b\r\nContent-Type: a/b\r\n\r\n${secret}{{ x }}\r\n--b--`],
   ] as const) {
     const error = await plan(body, type).catch((thrown: unknown) => thrown as Error)
     t.ok(error instanceof Error, body)

@@ -1,0 +1,214 @@
+import { AppError } from '../../common/errors.ts'
+import { badExpression } from '../../expressions/faults.ts'
+import type { Resolve } from '../../expressions/types.ts'
+import type { Work } from '../../expressions/work.ts'
+import { parameterOf } from './content.ts'
+import { mayHoldPair as inForm } from './form.ts'
+import { mayHoldPair as inJson } from './json.ts'
+import { type Found, idsOf, type Parsed, spliced, tooLarge } from './plan.ts'
+import { inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scanner.ts'
+
+/** RFC 2046 §5.1.1. */
+const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
+/** Bytes of the headers of one part. */
+const MOST_HEADERS = 16_384
+/** The longest `{{` that a part of any type may hold. */
+const LONGEST_PAIR = 12
+const NAMEABLE = /^[\w.[\]-]{1,64}$/
+
+/** The boundary of a content type; undefined: there is none that is valid, or several. */
+export const boundaryOf = (contentType: string): string | undefined => {
+  if ((contentType.match(/;\s*boundary\s*=/gi) ?? []).length !== 1) return undefined
+  const boundary = parameterOf(contentType, 'boundary')
+  return boundary !== undefined && BOUNDARY.test(boundary) ? boundary : undefined
+}
+
+const malformed = (what: string) =>
+  new AppError(
+    'malformed',
+    `The body holds "{{" but is not the multipart form that its content type says: ${what}. Send valid multipart/form-data.`,
+  )
+
+type PartHeaders = ReadonlyMap<string, string>
+
+/** Throws `malformed`, also for a header that comes twice: the destination might take the other one. */
+const readHeaders = (text: string): PartHeaders => {
+  const headers = new Map<string, string>()
+  for (const line of text === '' ? [] : text.split('\r\n')) {
+    const [, name, value] = /^([^\s:]+)[ \t]*:[ \t]*([^\r\n]*)$/.exec(line) ?? []
+    if (name === undefined || value === undefined || headers.has(name.toLowerCase()))
+      throw malformed('the headers of a part cannot be read')
+    headers.set(name.toLowerCase(), value.trim())
+  }
+  return headers
+}
+
+/** The part that is being read. */
+interface Current {
+  readonly place: string
+  /** Undefined: a file. */
+  readonly scanner: Scanner | undefined
+  /** Its bytes are only looked at, and pass. */
+  readonly passes: boolean
+  /** It is longer than what is held, and holds no expression so far. */
+  long: boolean
+}
+
+/** Reads a part of this type, `undefined` when it has none; `passes`: it has no place for values. */
+export type PartScanner = (contentType: string | undefined) => {
+  readonly scanner: Scanner
+  readonly passes: boolean
+}
+
+const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
+
+/**
+ * `multipart/form-data` (RFC 7578): each part by the rules of its own type; parts with a filename, names and boundaries keep
+ * their bytes. What comes before the first boundary or behind the last one, other than line breaks, is refused in a body with an
+ * expression.
+ */
+export const createMultipart = (
+  boundary: string,
+  scannerOfPart: PartScanner,
+  unread: () => Scanner,
+  limits: ScanLimits,
+): Scanner => {
+  const dashed = `--${boundary}`
+  const delimiter = `\r\n${dashed}`
+  let state: 'start' | 'delimiter' | 'content' | 'end' = 'start'
+  let current: Current | undefined
+  let number = 0
+
+  const partOf = (headers: PartHeaders): Current => {
+    const disposition = headers.get('content-disposition') ?? ''
+    const name = parameterOf(disposition, 'name') ?? ''
+    const place = NAMEABLE.test(name) ? `Part ${number} ("${name}")` : `Part ${number}`
+    const isFile = ['filename', 'filename*'].some((one) => parameterOf(disposition, one) !== undefined)
+    if (isFile) return { place, scanner: undefined, passes: true, long: false }
+    const coding = headers.get('content-transfer-encoding')?.toLowerCase() ?? 'binary'
+    const read = PLAIN_ENCODINGS.includes(coding)
+      ? inPlace(place, () => scannerOfPart(headers.get('content-type')))
+      : { scanner: unread(), passes: true }
+    return { place, ...read, long: false }
+  }
+
+  /** A value must not be taken for the end of its part, by whatever ends lines. */
+  const checkBoundary = (content: string): string => {
+    if (content.startsWith(dashed) || content.includes(`\n${dashed}`) || content.includes(`\r${dashed}`))
+      throw badExpression('With its values in, the part holds the boundary of the body. Choose another one.')
+    return content
+  }
+
+  const parse = (content: Buffer, { encoding }: Scanner, found: readonly Found[]): Parsed => {
+    const replacements = found.map((one) => ({ ...one, ...one.parse() }))
+    const print = (resolve: Resolve, work: Work): string => {
+      let { length } = content
+      const printed = replacements.map((one) => {
+        const text = one.print(resolve, work)
+        length += Buffer.byteLength(text, encoding) - (one.end - one.start)
+        if (length > limits.rewrittenBytes) throw tooLarge(limits.rewrittenBytes)
+        return text
+      })
+      return checkBoundary(spliced(content, replacements, printed, encoding, length).toString('latin1'))
+    }
+    return { ids: idsOf(replacements), texts: replacements.flatMap(({ texts }) => texts), print }
+  }
+
+  /** A part is replaced as a whole: what several values and the text between them make is checked together. */
+  const findIn = (content: Buffer, start: number, { scanner, place }: Current): readonly Found[] => {
+    if (scanner === undefined || !scanner.mayHold(content)) return []
+    const { found } = inPlace(place, () => scanner.scan(content, true))
+    if (found.length > limits.together) throw tooManyTogether(limits.together)
+    if (found.length === 0) return []
+    const parseAll = () => {
+      const parsed = inPlace(place, () => parse(content, scanner, found))
+      const print = (resolve: Resolve, work: Work) => inPlace(place, () => parsed.print(resolve, work))
+      return { ...parsed, print }
+    }
+    return [{ start, end: start + content.length, parse: parseAll }]
+  }
+
+  /** Where the part's headers begin, behind a boundary at `at`; `end`: it was the last. Undefined: not there yet. */
+  const headersAt = (part: Buffer, at: number, isLast: boolean): number | 'end' | undefined => {
+    const rest = part.toString('latin1', at, at + MOST_HEADERS)
+    if (rest.startsWith('--')) return 'end'
+    const line = /^[ \t]*\r\n/.exec(rest)
+    if (line !== null) return at + line[0].length - 2
+    if (!isLast && /^(-|[ \t]*\r?)$/.test(rest) && rest.length < MOST_HEADERS) return undefined
+    throw malformed('a boundary with something behind it')
+  }
+
+  /** Looks at `[at, end)` of a part whose end is not there yet, or that is too long to be held. */
+  const passOver = (part: Buffer, at: number, end: number, one: Current): void => {
+    if (one.passes) inPlace(one.place, () => one.scanner?.scan(part.subarray(at, end), false))
+    else if (one.scanner?.mayHold(part.subarray(at)))
+      throw new AppError(
+        'too_large',
+        `${one.place}, with an expression in it, is longer than ${limits.heldBytes} bytes. Send it as a file, or divide it.`,
+      )
+  }
+
+  const scan = (part: Buffer, isLast: boolean, found: Found[]): number => {
+    let at = 0
+    for (;;) {
+      if (state === 'start') {
+        const text = part.toString('latin1', 0, delimiter.length)
+        const begins = [dashed, delimiter].find((one) => text.startsWith(one))
+        if (begins === undefined) {
+          if (!isLast && (dashed.startsWith(text) || delimiter.startsWith(text))) return 0
+          throw malformed('it does not begin with its boundary')
+        }
+        at = begins.length
+        state = 'delimiter'
+      } else if (state === 'delimiter') {
+        const begin = headersAt(part, at, isLast)
+        if (begin === undefined) return at
+        if (begin === 'end') {
+          state = 'end'
+          at += 2
+          continue
+        }
+        const end = part.indexOf('\r\n\r\n', begin)
+        if (end === -1 ? isLast || part.length - begin > MOST_HEADERS : end - begin > MOST_HEADERS)
+          throw malformed('a part without an end of its headers')
+        if (end === -1) return at
+        number++
+        current = partOf(readHeaders(part.toString('latin1', begin + 2, Math.max(end, begin + 2))))
+        state = 'content'
+        at = end + 4
+      } else if (state === 'content' && current !== undefined) {
+        if (!current.long && part.toString('latin1', at, at + dashed.length) === dashed)
+          throw malformed('a part without a line break before its boundary')
+        const end = part.indexOf(delimiter, at)
+        if (end === -1) {
+          if (isLast) throw malformed('it ends within a part')
+          if (!current.passes && !current.long && part.length - at <= limits.heldBytes) return at
+          const decided = Math.max(at, part.length - Math.max(delimiter.length, LONGEST_PAIR))
+          passOver(part, at, decided, current)
+          if (decided > at) current.long = true
+          return decided
+        }
+        if (current.passes || current.long || end - at > limits.heldBytes)
+          passOver(part.subarray(0, end), at, end, current)
+        else found.push(...findIn(part.subarray(at, end), at, current))
+        at = end + delimiter.length
+        state = 'delimiter'
+      } else {
+        if (/[^ \t\r\n]/.test(part.toString('latin1', at)))
+          throw malformed('something behind its last boundary')
+        return part.length
+      }
+    }
+  }
+
+  return {
+    encoding: 'latin1',
+    mayHold: (bytes) => inJson(bytes) || inForm(bytes.toString('latin1')),
+    scan(part, isLast) {
+      const found: Found[] = []
+      const end = scan(part, isLast, found)
+      if (isLast && state !== 'end') throw malformed('its last boundary is missing')
+      return { end, found }
+    },
+  }
+}
