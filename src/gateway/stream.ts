@@ -26,6 +26,8 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
   let over = false
   let exchange: Exchange | undefined
   let input: FlowInput | undefined
+  /** The last piece of a body that goes on in pieces has come, or its trailers. */
+  let ended = false
 
   const close = () => {
     over = true
@@ -75,6 +77,7 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
   const upload = ({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void => {
     const begun = createFlow(call)
     input = begun
+    ended = endOfStream
     exchange = start()
     exchange.upload(head, endOfStream, begun.flow).catch((error) => {
       log.error({ err: error }, 'exchange failed')
@@ -83,6 +86,8 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
   }
 
   const takePiece = (message: ProcessingRequest, to: FlowInput): void => {
+    if (ended) return fail('a message behind the end of a body')
+    ended = message.kind === 'request_trailers' || (message.kind === 'request_body' && message.endOfStream)
     if (message.kind === 'request_body') to.take(message.body, message.endOfStream)
     else if (message.kind === 'request_trailers') to.takeTrailers()
     else fail('an unexpected message in a body')

@@ -197,3 +197,40 @@ t.test('a stream that ends while an answer is waited for is broken off, never en
   ])
   t.match(rejecting.seen, { resets: 1, ended: false })
 })
+
+const STREAMED: ProcessingRequest = {
+  request_headers: { end_of_stream: false },
+  protocol_config: { request_body_mode: 'FULL_DUPLEX_STREAMED' },
+}
+const PIECE: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
+const LAST: ProcessingRequest = { request_body: { body: Buffer.from('y'), end_of_stream: true } }
+const TRAILERS: ProcessingRequest = { request_trailers: {} }
+
+t.test('of a body in pieces, whatever comes behind its end breaks the stream off', async (t) => {
+  const taken: string[] = []
+  const upload: Exchange['upload'] = async (_head, _isWhole, flow) => {
+    for (;;) {
+      const portion = await flow.read()
+      if (portion === undefined) continue
+      taken.push(portion.bytes.toString())
+      if (portion.isLast) return new Promise(() => {})
+    }
+  }
+  const resets = async (...messages: readonly ProcessingRequest[]) => {
+    const { seen, say } = serve({ upload })
+    for (const message of messages) {
+      say(message)
+      await settle()
+    }
+    t.equal(seen.abandoned, seen.resets === 1)
+    return seen.resets
+  }
+  t.equal(await resets(STREAMED, PIECE, LAST), 0)
+  t.equal(await resets(STREAMED, PIECE, TRAILERS), 0)
+  taken.length = 0
+  for (const end of [LAST, TRAILERS])
+    for (const more of [PIECE, LAST, TRAILERS]) t.equal(await resets(STREAMED, PIECE, end, more), 1)
+  t.equal(taken.join(''), 'xyxyxyxxx')
+  const whole = { ...STREAMED, request_headers: { end_of_stream: true } }
+  t.equal(await resets(whole, PIECE), 1)
+})
