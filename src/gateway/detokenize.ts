@@ -67,9 +67,10 @@ export const languageOf = (expressions: Expressions, caller: Caller, work: Work)
         },
       }
 
-/** Whether a body is worth a look: as it is, as JSON or as a form it may hold `{{`. */
+/** Whether a body is worth a look: as it is, in UTF-16, as JSON or as a form it may hold `{{`. */
 const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): boolean =>
-  codingsOf(contentEncoding)?.length !== 0 || ['{{', '%7', '\\u007'].some((braces) => bytes.includes(braces))
+  codingsOf(contentEncoding)?.length !== 0 ||
+  ['{{', '{\0', '%7', '\\u007'].some((braces) => bytes.includes(braces))
 
 /**
  * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those

@@ -86,11 +86,14 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
   }
 
   const takePiece = (message: ProcessingRequest, to: FlowInput): void => {
-    if (ended) return fail('a message behind the end of a body')
-    ended = message.kind === 'request_trailers' || (message.kind === 'request_body' && message.endOfStream)
-    if (message.kind === 'request_body') to.take(message.body, message.endOfStream)
-    else if (message.kind === 'request_trailers') to.takeTrailers()
-    else fail('an unexpected message in a body')
+    if (ended) fail('a message behind the end of a body')
+    else if (message.kind === 'request_body') {
+      ended = message.endOfStream
+      to.take(message.body, message.endOfStream)
+    } else if (message.kind === 'request_trailers') {
+      ended = true
+      to.takeTrailers()
+    } else fail('an unexpected message in a body')
   }
 
   const read = (bytes: Buffer): ProcessingRequest | undefined => {
