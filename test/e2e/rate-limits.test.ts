@@ -1,10 +1,14 @@
 import t from 'tap'
 import { noRedis, startRedis } from '../kit/redis.ts'
-import { startSidevault } from '../kit/sidevault.ts'
+import { type Answer, startSidevault } from '../kit/sidevault.ts'
+
+/** A bucket of twenty a minute gains one in three seconds. */
+const refilled = (since: number): number => (performance.now() - since) / 3_000 + 1
 
 t.test(
   'rate limits hold at the edge, for the address that connected and whatever the caller says',
   async (t) => {
+    const began = performance.now()
     const service = await startSidevault({
       env: { SIDEVAULT_RATE_LIMIT_ADDRESS: '20', SIDEVAULT_RATE_LIMIT_KEY: '1000' },
     })
@@ -12,7 +16,7 @@ t.test(
     const key = await service.application({ permissions: ['token:use'] })
     const statuses = async (path: string, headers: Record<string, string>) => {
       const answers = await Promise.all(
-        Array.from({ length: 25 }, (_, i) =>
+        Array.from({ length: 40 }, (_, i) =>
           service.call('GET', path, {
             key,
             headers: {
@@ -25,14 +29,18 @@ t.test(
       )
       return answers
     }
+    const isServed = (answers: readonly Answer[], least: number, what: string) => {
+      const served = answers.filter(({ status }) => status === 200).length
+      t.ok(served >= least && served <= least + refilled(began), `${served} served: ${what}`)
+      t.equal(answers.filter(({ status }) => status === 429).length, answers.length - served)
+    }
     const managed = await statuses('/permissions', {})
-    t.equal(managed.filter(({ status }) => status === 200).length, 19, 'one was the application')
-    t.equal(managed.filter(({ status }) => status === 429).length, 6)
+    isServed(managed, 19, 'one was the application')
     const refused = managed.find(({ status }) => status === 429)
     t.ok(Number(refused?.headers.get('retry-after')) >= 1)
 
     const proxied = await statuses('/proxy', { 'svc-proxy-url': 'https://demo.sidevault.test' })
-    t.equal(proxied.filter(({ status }) => status === 200).length, 20, 'each process counts by itself')
+    isServed(proxied, 20, 'each process counts by itself')
     const limited = proxied.find(({ status }) => status === 429)
     t.match(limited?.json, { proxy_error: { status: 429 } })
     t.ok(Number(limited?.headers.get('retry-after')) >= 1)
@@ -73,8 +81,8 @@ t.test(
       return Number(/^sidevault_rate_limited_calls_total\{counted="own"\} (\d+)/m.exec(metrics)?.[1] ?? 0)
     }
     const together = await served()
-    // A bucket gains one in three seconds; a machine that is too busy to answer within the patience counts by itself.
-    const more = (performance.now() - began) / 3_000 + 1 + (await own())
+    // A machine that is too busy to answer within the patience counts by itself.
+    const more = refilled(began) + (await own())
     t.ok(together >= 20 && together <= 20 + more, `${together} served`)
     await redis.kill()
     t.equal(await served(), 30)

@@ -54,7 +54,7 @@ const findPython = async (): Promise<
     const args = ['-m', 'pip', 'install', '--quiet', '--no-cache-dir', '--only-binary', ':all:']
     const installed = await run(python, [...args, '--target', fresh, '--requirement', requirements], {
       env: toolEnvironment(root),
-      timeout: 100_000,
+      timeout: 300_000,
     })
     if (installed.code === 0) {
       if (!existsSync(packages)) renameSync(fresh, packages)
