@@ -176,7 +176,7 @@ t.test('it is asked for in either brand, in so many words, and in nothing else',
       call(world.port, '/proxy', {
         to: `https://dest.test:${receiver.port}`,
         body: 'a {{ name | raw }}',
-        headers: { ...TEXT, 'content-length': '12', ...headers },
+        headers: { ...TEXT, 'content-length': '18', ...headers },
       }),
     )
     const values = arrival === undefined ? [] : Object.entries(arrival.headers)
@@ -453,7 +453,7 @@ t.test('an answer that comes before the body is over is the answer', async (t) =
 t.test('trailers go on behind the body, where both sides have them', async (t) => {
   const trailers = { 'x-checksum': 'abc' }
   const [answer, arrival] = await arrivalOf(receivers.h2, () =>
-    send(receivers.h2, ['a {{ na', 'me }}'], { protocol: 'h2', headers: TEXT, trailers }),
+    send(receivers.h2, ['a {{ na', 'me | raw }}'], { protocol: 'h2', headers: TEXT, trailers }),
   )
   t.equal(answer.status, 200)
   t.equal(arrival?.head.toString(), `a ${NAME}`)
@@ -472,14 +472,14 @@ t.test(
     })
     socket.write(
       `POST /proxy HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${KEYS.private}\r\nsvc-proxy-url: https://dest.test:${receiver.port}\r\n` +
-        'svc-proxy-stream: true\r\nexpect: 100-continue\r\ncontent-type: text/plain\r\ncontent-length: 12\r\n\r\n',
+        'svc-proxy-stream: true\r\nexpect: 100-continue\r\ncontent-type: text/plain\r\ncontent-length: 18\r\n\r\n',
     )
     while (!text.includes('100 Continue')) await once(socket, 'data')
     // Longer than a body that is wanted whole may take, Envoy waits for the gateway, and for a destination's answer.
     const arrival = await begun(receiver, before, 0)
     socket.write('a {{ n')
     await new Promise((resolve) => setTimeout(resolve, 3_500))
-    socket.write('ame }}')
+    socket.write('ame | raw }}')
     while (!text.includes('"bytes"')) await once(socket, 'data')
     t.match(text, /HTTP\/1\.1 200 /)
     t.equal(arrival.head.toString(), `a ${NAME}`)
