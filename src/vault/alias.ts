@@ -9,6 +9,12 @@ import { isTokenId } from './token-input.ts'
 const CANDIDATES = 8
 /** Leaves of data shorter than this may be part of an id by chance. */
 const SHORTEST_LEAF = 6
+/** Numbers of cards, accounts and persons have at least so many digits. */
+const SHORTEST_NUMBER = 9
+/** Characters of the longest id. */
+const LONGEST_ID = 400
+/** Units of work to compare an id with a leaf. */
+const COMPARED = 5
 
 const bare = (text: string): string => text.replace(/[^\p{L}\p{N}]/gu, '').toLowerCase()
 
@@ -32,10 +38,18 @@ const readingsOf = (id: string): readonly string[] => {
   return [id, [...id].reverse().join(''), ...decoded.map(String)].map(bare)
 }
 
-/** True when a chosen id is the data itself: ids are stored and logged in clear. */
+/** True when a chosen id is a part of the data, or holds a number of it: ids are stored and logged in clear. */
 export const isItsData = (id: string, data: Json): boolean => {
   const readings = readingsOf(id)
-  return leavesOf(data).some((leaf) => leaf.length >= SHORTEST_LEAF && readings.includes(leaf))
+  return leavesOf(data).some(
+    (leaf) =>
+      leaf.length >= SHORTEST_LEAF &&
+      leaf.length <= LONGEST_ID &&
+      (readings.includes(leaf) ||
+        (leaf.length >= SHORTEST_NUMBER &&
+          /^\d+$/.test(leaf) &&
+          readings.some((reading) => reading.includes(leaf)))),
+  )
 }
 
 /** True when an id shows a leaf of the data: is a short one, or holds a longer one. */
@@ -66,6 +80,7 @@ export const aliasCandidates = (
   try {
     for (let i = 0; i < CANDIDATES; i++) {
       const id = expression.render({ data: shown }, work)
+      work.use(leaves.length * COMPARED)
       if (isTokenId(id) && !shows(id, leaves)) candidates.add(id)
     }
   } catch (error) {

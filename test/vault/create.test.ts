@@ -111,6 +111,8 @@ const REFUSED: readonly (readonly [name: string, input: object, path: string])[]
   ['an id with a blank in front', { data: 1, id: ' abcd' }, 'id'],
   ['an id that is the data', { data: '4242 4242', id: '42424242' }, 'id'],
   ['an id that is the data in hex', { data: 'Zanzibar', id: '5a616e7a69626172' }, 'id'],
+  ['an id that holds a card number', { type: 'card', data: CARD, id: `order-${CARD.number}-1` }, 'id'],
+  ['an id that holds a number in parts', { data: { ssn: '123-45-6789' }, id: 'u.123.45.6789' }, 'id'],
   ['an id that is the data backwards', { data: 'Zanzibar', id: 'rabiz-naZ' }, 'id'],
   ['an alias that does not parse', { data: 1, id: '{{ data | nope: }} }}' }, 'id'],
   ['a mask that is a number', { data: 1, mask: 7 }, 'mask'],
@@ -231,6 +233,7 @@ t.test('several tokens are created in order, all or none', async (t) => {
 t.test('a taken id is a conflict within a tenant, and free in another', async (t) => {
   const { create, addTenant, as } = await openTestVault(t)
   await create({ data: 1, id: 'taken' })
+  t.equal((await create({ data: { order: '123456' }, id: 'order-123456' })).id, 'order-123456')
   t.equal((await failure(create({ data: 2, id: 'taken' }))).code, 'conflict')
   t.equal((await create({ data: 2, id: 'taken' }, as(ALL, [], await addTenant()))).id, 'taken')
 })
