@@ -72,6 +72,8 @@ const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): J
 export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Template => {
   const parts: (string | Compiled)[] = []
   const ids = new Set<string>()
+  // Counted before it is looked for what they are: a text of very many is not read at all.
+  for (let at = text.indexOf('{{'); at !== -1; at = text.indexOf('{{', at + 2)) reading.use(LIMITS.call)
   for (const piece of scanText(text)) {
     if (piece.kind === 'literal') {
       parts.push(text.slice(piece.start, piece.end))
