@@ -46,7 +46,8 @@ const planId = (parts: Parts, draft: Draft, opened: Opened, work: Work): IdPlan 
     const shown = withoutNever(draft.type, opened.data)
     return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
   }
-  if (isItsData(id.text, data)) throw invalid({ id: ['must not be, or hold a number of, the data that the token stands for'] })
+  if (isItsData(id.text, data))
+    throw invalid({ id: ['must not be, or hold a number of, the data that the token stands for'] })
   return { kind: 'fixed', id: id.text }
 }
 
