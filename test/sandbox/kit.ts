@@ -27,6 +27,8 @@ export const openSandbox = async (
     { log: createLog('test', 'silent'), metrics },
     {
       ...options,
+      // Time that goes by ends only what a test gives less of it.
+      limits: { wallMs: 120_000, ...options.limits },
       onChild: (pid, what) => {
         if (what === 'started') pids.add(pid)
         else pids.delete(pid)

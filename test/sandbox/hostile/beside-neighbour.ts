@@ -7,7 +7,7 @@ import { openSandbox } from '../kit.ts'
 import { endOf, type Hostile } from './program.ts'
 
 /** The wall is far away: a machine that is busy with other tests is slow to bring children back. */
-const LIMITS = { cpuMs: 250, wallMs: 15_000, resultBytes: 2 ** 20, asyncCalls: 16 }
+const LIMITS = { cpuMs: 250, wallMs: 120_000, resultBytes: 2 ** 20, asyncCalls: 16 }
 const FETCHED = {
   url: 'https://a.test/',
   status: 200,
@@ -43,7 +43,7 @@ export const besideNeighbour = async (
   limits: Partial<SandboxLimits> = {},
 ) => {
   t.setTimeout(600_000)
-  const { run, pids } = await openSandbox(t, { limits: { wallMs: 20_000 } })
+  const { run, pids } = await openSandbox(t, { limits: { wallMs: 120_000 } })
   const before = rssMb(process.pid)
   let largest = 0
   let growth = 0
