@@ -24,6 +24,18 @@ const PROGRAMS = [
   'test/examples/',
 ]
 
+/** These start other processes: sandboxes, servers of databases, parts of the program. */
+const PROCESSES = [
+  ...PROGRAMS,
+  'test/code-host/',
+  'test/deploy/',
+  'test/operator/',
+  'test/sandbox/',
+  'test/shared-state/',
+  'test/store/move/',
+  'test/store/postgres/',
+]
+
 /** These change, measure or look below the process that they run in. */
 const OWN = [
   'test/faults/',
@@ -238,7 +250,8 @@ const shared = (files) => {
 
 /**
  * Lint, types and every test file, a few at a time. The last line on standard output is `N passed, N failed`; the exit
- * code is 1 when anything failed. `--unit`: only files that start no whole program, no lint and no types. `--long`: only
+ * code is 1 when anything failed. `--unit`: only files that start no other process, and the specification over HTTP
+ * and SQLite only; no lint and no types. `--long`: only
  * `*.long.test.ts`, which judge clocks or take long, one at a time.
  * @param {string} root the project
  * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
@@ -246,8 +259,8 @@ const shared = (files) => {
 export const test = async (root, args = []) => {
   const only = args.filter((arg) => !arg.startsWith('--'))
   const [unit, long] = [args.includes('--unit'), args.includes('--long')]
-  const program = startsWith(PROGRAMS)
-  const files = testFiles(root, only, long).filter((file) => !unit || !program(file))
+  const larger = startsWith(PROCESSES)
+  const files = testFiles(root, only, long).filter((file) => !unit || !(file.env || larger(file)))
   const checks =
     only.length > 0 || unit || long
       ? []

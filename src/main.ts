@@ -132,7 +132,7 @@ const program = (early?: Early): Command => {
     .command('test')
     .description('run lint, types and all tests of this project')
     .argument('[part...]', 'parts of file names: only these test files, no lint and no types')
-    .option('--unit', 'only test files that start no whole program, no lint and no types')
+    .option('--unit', 'only test files that start no other process, no lint and no types')
     .option('--long', 'only what judges clocks or takes long (*.long.test.ts)')
   root
     .command('bench')
