@@ -36,7 +36,7 @@ const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, 
 }
 
 const counted = async (session: Session, filter: LogFilter): Promise<number> => {
-  const [row] = await session.query(
+  const [row] = await session.search(
     matching(session, filter).select(sql<number>`count(*)`.as('total')),
     filter.tenantId,
   )
@@ -61,7 +61,7 @@ const before = async (session: Session, filter: LogFilter, at: number): Promise<
   let total = 0
   for (let level = TOP; level >= 0; level--) {
     const since = level === TOP ? 0 : bucketOf(level + 1, at) * FAN_OUT
-    const [row] = await session.query(
+    const [row] = await session.search(
       buckets(session, filter, level)
         .where('bucket', '>=', since)
         .where('bucket', '<', bucketOf(level, at))
@@ -88,7 +88,7 @@ const bucketWith = async (
       level === TOP
         ? all
         : all.where('bucket', '>=', bucket * FAN_OUT).where('bucket', '<', (bucket + 1) * FAN_OUT)
-    const sums = await session.query(
+    const sums = await session.search(
       inside
         .groupBy('bucket')
         .orderBy('bucket')
@@ -141,7 +141,7 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
     .orderBy('seq', 'desc')
     .select([...COLUMNS])
     .limit(query.size)
-  return session.query(start.offset ? rows.offset(start.offset) : rows, query.tenantId)
+  return session.search(start.offset ? rows.offset(start.offset) : rows, query.tenantId)
 }
 
 /** How many logs a list has in all; by the counts, unless an entity is named that has few. */

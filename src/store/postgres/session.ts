@@ -55,6 +55,11 @@ const sessionOver = (
       client.query({ name, text, values: bind(values) }),
     )
   }
+  const query: Session['query'] = async (wanted, tenantId) => {
+    const { sql: text, parameters } = wanted.compile()
+    const values = parameters.map(storable)
+    return (await ask(scopeOf(tenantId), (client) => client.query({ text, values }))).rows
+  }
   return {
     dialect: postgresDialect,
     all: async (statement, values) => (await send(statement, values)).rows,
@@ -71,12 +76,8 @@ const sessionOver = (
       )
       return results.reduce((written, { rowCount }) => written + (rowCount ?? 0), 0)
     },
-    query: async (query, tenantId) => {
-      const { sql: text, parameters } = query.compile()
-      return (
-        await ask(scopeOf(tenantId), (client) => client.query({ text, values: parameters.map(storable) }))
-      ).rows
-    },
+    query,
+    search: query,
     lock,
   }
 }

@@ -44,7 +44,7 @@ export const findRecords = async (
     const rows = await session.query(all, tenantId)
     return { rows, total: rows.length }
   }
-  const rows = await session.query(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)), tenantId)
-  const [count] = await session.query(base.select(sql<number>`count(*)`.as('total')), tenantId)
+  const rows = await session.search(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)), tenantId)
+  const [count] = await session.search(base.select(sql<number>`count(*)`.as('total')), tenantId)
   return { rows, total: Number(count?.total ?? 0) }
 }

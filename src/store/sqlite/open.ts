@@ -11,6 +11,7 @@ import type { Store } from '../types.ts'
 import { type Connection, connect, makePrivateFile } from './connection.ts'
 import { fromSqlite } from './errors.ts'
 import { migrate, schemaVersion } from './migrate.ts'
+import { createReader } from './reader.ts'
 import { createSqliteSession } from './session.ts'
 import { onFirstWrite, readOnlyWriter, startWriter, type WriterLimits } from './writer.ts'
 
@@ -128,14 +129,16 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
       await writer.close()
       throw thrown
     }
+    const reader = createReader({ path })
     let closing: Promise<void> | undefined
     const close = async () => {
       // The reader first: the last connection to leave folds the log into the database, and only a writer can.
+      reader.close()
       db.close()
       await writer.close()
     }
     return assembleStore(
-      { session: createSqliteSession(db), writer },
+      { session: createSqliteSession(db, reader), writer },
       { writable: owner, close: () => (closing ??= close()) },
     )
   } catch (thrown) {

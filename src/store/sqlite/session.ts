@@ -6,6 +6,7 @@ import { storable } from '../text.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { fromSqlite } from './errors.ts'
+import type { Reader } from './reader.ts'
 
 /**
  * Queries put together from what a caller asks for are prepared once for each text. What SQLite keeps for one lies outside
@@ -18,8 +19,8 @@ interface Prepared {
   readonly run: ReturnType<Connection['prepare']>
 }
 
-/** Statements run on the calling thread, at once: the promises are for engines that need them. */
-export const createSqliteSession = (db: Connection): Session => {
+/** Statements run on the calling thread, at once, but for searches that a reader runs. */
+export const createSqliteSession = (db: Connection, reader?: Reader): Session => {
   const prepared = new Map<object, Prepared>()
   const queries = new LRUCache<string, Prepared['run']>({
     max: MAX_QUERIES,
@@ -42,6 +43,12 @@ export const createSqliteSession = (db: Connection): Session => {
       throw fromSqlite(thrown)
     }
   }
+
+  const query = async <R>(wanted: Compilable<R>) =>
+    guarded(() => {
+      const { sql, parameters } = wanted.compile()
+      return queries.memo(sql).all(parameters.map(storable)) as R[]
+    })
 
   return {
     dialect: sqliteDialect,
@@ -71,11 +78,12 @@ export const createSqliteSession = (db: Connection): Session => {
         const { compiled, run } = prepare(statement)
         return rows.reduce((written, row) => written + run.run(compiled.bind(row)).changes, 0)
       }),
-    query: async <R>(query: Compilable<R>) =>
-      guarded(() => {
-        const { sql, parameters } = query.compile()
-        return queries.memo(sql).all(parameters.map(storable)) as R[]
-      }),
+    query,
+    search: async <R>(wanted: Compilable<R>, tenantId: string) => {
+      if (reader === undefined) return query(wanted)
+      const { sql, parameters } = wanted.compile()
+      return (await reader.query(sql, parameters.map(storable), tenantId)) as R[]
+    },
     lock: async () => {},
   }
 }

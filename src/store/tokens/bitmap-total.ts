@@ -212,7 +212,7 @@ export const countByBitmaps = async (
   const { tenantId } = query
   const { builder } = session.dialect
   const placed = throughOf(tenantId, asked.leaves)
-  const [before] = await session.query(builder.selectNoFrom(placed.as('through')), tenantId)
+  const [before] = await session.search(builder.selectNoFrom(placed.as('through')), tenantId)
   const through = Number(before?.through ?? 0)
   if (through === 0) return undefined
   // One statement: of one moment.
@@ -221,7 +221,7 @@ export const countByBitmaps = async (
   const parts = asked.leaves.map((leaf, name) => rowsOf(tenantId, through, leaf, name))
   const places = rowsOf(tenantId, through, { kind: 'entry', entry: EVERY }, PLACES)
   const all = sql<Row>`(${sql.join([numbers, places, ...parts], sql` union all `)})`
-  const rows = await session.query(
+  const rows = await session.search(
     builder.selectFrom(all.as('rows')).select(['leaf', 'segment', 'bits', 'total']),
     tenantId,
   )

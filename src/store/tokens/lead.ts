@@ -17,7 +17,7 @@ const leadsToMany = async (session: Session, tenantId: string, { entries }: Lead
     const counted = { dialect: session.dialect, tenantId, groups: every }
     if (range === undefined) return true
     const total = countInRange(counted, range, every)
-    const [row] = await session.query(session.dialect.builder.selectNoFrom(total.as('total')), tenantId)
+    const [row] = await session.search(session.dialect.builder.selectNoFrom(total.as('total')), tenantId)
     if (Number(row?.total ?? 0) > FEW) return true
   }
   return (await common(session, tenantId, entries)).size > 0
@@ -62,7 +62,7 @@ export const placesIn = async (
   const { tenantId } = query
   if (plan.created.from >= plan.created.to) return 'nowhere'
   const groups = groupPredicate({ dialect, tenantId, ordered: false }, plan, query)
-  const [row] = await session.query(placesOf({ dialect, tenantId, groups }, plan.created), tenantId)
+  const [row] = await session.search(placesOf({ dialect, tenantId, groups }, plan.created), tenantId)
   if (row === undefined || row.first === null || row.last === null) return 'nowhere'
   return { first: Number(row.first), last: Number(row.last) }
 }

@@ -26,7 +26,7 @@ const groupsOf = async (
   if (!narrowed || plan.selective || leader) return undefined
   const { dialect } = session
   const context = { dialect, tenantId: query.tenantId, ordered: false }
-  const groups = await session.query(
+  const groups = await session.search(
     dialect.builder
       .selectFrom('token_counts')
       .where('tenant_id', '=', query.tenantId)
@@ -77,7 +77,7 @@ export const listTokens = async (session: Session, query: TokenListQuery): Promi
       .where(groupPredicate(context, plan, query))
       .orderBy(orderBy, 'desc')
       .limit(query.size)
-    return session.query(query.offset ? walk.offset(query.offset) : walk, query.tenantId)
+    return session.search(query.offset ? walk.offset(query.offset) : walk, query.tenantId)
   }
   const streams = groups.map(({ container, type }) =>
     session.dialect.stream(
@@ -90,5 +90,5 @@ export const listTokens = async (session: Session, query: TokenListQuery): Promi
     .reduce((union, stream) => union.unionAll(stream), streams[0] as ReturnType<typeof page>)
     .orderBy('seq', 'desc')
     .limit(query.size)
-  return session.query(query.offset ? merged.offset(query.offset) : merged, query.tenantId)
+  return session.search(query.offset ? merged.offset(query.offset) : merged, query.tenantId)
 }

@@ -91,7 +91,7 @@ export const isShared = async (
   tokens: number,
 ): Promise<boolean> => {
   const some = sql`${matches(tenantId, node)} limit ${tokens}`
-  const [row] = await session.query(
+  const [row] = await session.search(
     session.dialect.builder
       .selectFrom(sql<{ seq: number }>`(${some})`.as('found'))
       .select(sql<number>`count(*)`.as('count')),
@@ -111,7 +111,7 @@ export const TALLIES_LOCK = 'tallies'
 /** Counts the tokens that have the value, once for all: under the whole of `TALLIES_LOCK`. */
 export const startTally = async (session: Session, tenantId: string, node: ValueNode): Promise<void> => {
   const entry = entryOf(node)
-  await session.query(
+  await session.search(
     session.dialect.builder
       .insertInto('token_tallies')
       .columns(['tenant_id', 'entry', 'container', 'type', 'count'])

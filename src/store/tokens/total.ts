@@ -77,7 +77,10 @@ export const countTokens = async (session: Session, query: CountQuery): Promise<
   const sum = plan.visibilityIsGrouped ? await summed(session, plan, query, plan.rest) : undefined
   if (sum) {
     const total = sql<number>`${sum} - ${expired(session, plan, query)}`
-    const [row] = await session.query(session.dialect.builder.selectNoFrom(total.as('total')), query.tenantId)
+    const [row] = await session.search(
+      session.dialect.builder.selectNoFrom(total.as('total')),
+      query.tenantId,
+    )
     return Number(row?.total ?? 0)
   }
   const short = await shortLeaderOf(session, plan, query)
@@ -89,6 +92,6 @@ export const countTokens = async (session: Session, query: CountQuery): Promise<
   const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: false }
   let rows = candidates(context, plan, query, leader).where(groupPredicate(context, plan, query))
   if (places) rows = rows.where('tokens.seq', '>=', places.first).where('tokens.seq', '<=', places.last)
-  const [row] = await session.query(rows.select(sql<number>`count(*)`.as('total')), query.tenantId)
+  const [row] = await session.search(rows.select(sql<number>`count(*)`.as('total')), query.tenantId)
   return Number(row?.total ?? 0)
 }

@@ -1,0 +1,120 @@
+import { type ChildProcess, fork } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { AppError } from '../../common/errors.ts'
+import { THREAD_OPTIONS } from '../../common/quick-resolve.ts'
+import { createPlaces } from '../../common/turns.ts'
+import { fromWire, type WireError } from './errors.ts'
+
+export interface ToReader {
+  readonly sql: string
+  readonly values: readonly unknown[]
+}
+
+export type FromReader = { readonly rows: readonly unknown[] } | { readonly error: WireError }
+
+/** Queries that may take long, run where they can be interrupted. */
+export interface Reader {
+  /** Rejects with `invalid` when it takes longer than it may. Those of one owner run one after the other. */
+  query(sql: string, values: readonly unknown[], owner: string): Promise<readonly unknown[]>
+  close(): void
+}
+
+export interface ReaderOptions {
+  readonly path: string
+  /** Milliseconds of one query. */
+  readonly ms?: number
+  /** Processes, and so owners whose queries run at once. */
+  readonly most?: number
+}
+
+const ENTRY = fileURLToPath(new URL('./reader-process.ts', import.meta.url))
+/** Milliseconds that a process without work is kept. */
+const IDLE = 30_000
+
+const tooSlow = (ms: number) =>
+  new AppError(
+    'invalid',
+    `Finding or counting the entries takes longer than ${ms / 1000} s. Narrow the list, or walk it by a cursor list ("start").`,
+  )
+
+const gone = () => new AppError('unavailable', 'A process that reads the store ended. Retry.')
+
+interface Helper {
+  readonly child: ChildProcess
+  idle?: NodeJS.Timeout
+}
+
+/**
+ * SQLite runs a query in its caller's thread, and better-sqlite3 has no way to interrupt one: so those that may take long run
+ * in processes of their own, which are killed after `ms` and started again by the next query.
+ */
+export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Reader => {
+  const free: Helper[] = []
+  const all = new Set<Helper>()
+  const inTurn = createPlaces(1)
+  const inPlace = createPlaces(most)
+  let isClosed = false
+
+  const end = (helper: Helper): void => {
+    clearTimeout(helper.idle)
+    all.delete(helper)
+    if (free.includes(helper)) free.splice(free.indexOf(helper), 1)
+    helper.child.kill('SIGKILL')
+  }
+
+  const start = (): Helper => {
+    const child = fork(ENTRY, [path], {
+      ...THREAD_OPTIONS,
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+      serialization: 'advanced',
+    })
+    const helper: Helper = { child }
+    all.add(helper)
+    child.on('error', () => end(helper))
+    child.once('exit', () => end(helper))
+    return helper
+  }
+
+  const run = async (message: ToReader): Promise<readonly unknown[]> => {
+    if (isClosed) throw gone()
+    const helper = free.pop() ?? start()
+    const { child } = helper
+    clearTimeout(helper.idle)
+    child.ref()
+    child.channel?.ref()
+    let deadline: NodeJS.Timeout | undefined
+    const ended = Promise.withResolvers<FromReader>()
+    const lost = () => ended.reject(gone())
+    try {
+      child.once('message', (answer: FromReader) => ended.resolve(answer))
+      child.once('exit', lost)
+      child.once('error', lost)
+      deadline = setTimeout(() => {
+        ended.reject(tooSlow(ms))
+        end(helper)
+      }, ms)
+      child.send(message, (failure) => failure && lost())
+      const answer = await ended.promise
+      if ('error' in answer) throw fromWire(answer.error)
+      return answer.rows
+    } finally {
+      clearTimeout(deadline)
+      child.off('exit', lost)
+      child.off('error', lost)
+      child.unref()
+      child.channel?.unref()
+      if (all.has(helper) && !isClosed) {
+        helper.idle = setTimeout(() => end(helper), IDLE).unref()
+        free.push(helper)
+      }
+    }
+  }
+
+  return {
+    query: (sql, values, owner) => inTurn(owner, () => inPlace('', () => run({ sql, values }))),
+    close: () => {
+      isClosed = true
+      for (const helper of [...all]) end(helper)
+    },
+  }
+}
