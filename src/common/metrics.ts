@@ -79,7 +79,7 @@ export const createMetrics = () => {
       }),
       ends: new Counter({
         name: 'sidevault_sandbox_child_ends_total',
-        help: 'Child processes that ended, by why: silent, memory, crash.',
+        help: 'Child processes that ended, by why: silent, memory, crash, wiped (it rested, and another tenant needed its place).',
         labelNames: ['why'] as const,
         registers,
       }),

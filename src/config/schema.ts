@@ -80,9 +80,9 @@ export const settingsSchema = Type.Partial(
       maximum: 65_536,
       description: 'MiB that all processes of one sandbox may hold, 350 for each of them, 700 to 65536.',
     }),
-    sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files)$' }), {
+    sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files|tenant)$' }), {
       description:
-        'Confinement of the processes that run transforms and formulas without which nothing starts: uid, network, syscalls, files.',
+        'Confinement of the processes that run transforms and formulas without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
     }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',

@@ -25,7 +25,7 @@ export interface SandboxOptions {
   readonly packages?: readonly string[]
   /** Calls of a tenant's same code may share a context, and so what it keeps in variables; by default each has its own. */
   readonly warmContexts?: boolean
-  /** Confinement without which none is made. */
+  /** Confinement without which none is made; `tenant`: no child ever runs code of two tenants. */
   readonly require?: readonly string[]
   /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
@@ -66,6 +66,7 @@ export const createSandbox = async (
     now: () => performance.now(),
     spawn: () => spawnChild(confinement, start),
     maxBytes: defaults.resultBytes + MESSAGE_MARGIN,
+    apart: options.require?.includes('tenant') ?? false,
     reputation,
     onChild: (pid, what, why) => {
       if (why !== undefined && why !== 'closed') metrics.ends.inc({ why })

@@ -9,6 +9,7 @@ import { checkConfinement, probeConfinement } from '../../src/sandbox/parent/con
 import { CONFINEMENTS } from '../../src/sandbox/types.ts'
 import { silentLog } from '../kit/egress.ts'
 import { listenFor } from '../kit/listen.ts'
+import { openSandbox, returned } from './kit.ts'
 
 const confinement = await probeConfinement()
 /** Tests what this system gives. */
@@ -20,7 +21,10 @@ const escaped = async (code: string): Promise<unknown> => {
   const program = `const tried = async (what) => { try { return await what() } catch (error) { return error.code } }
     const fs = require('node:fs'), net = require('node:net'), { spawnSync } = require('node:child_process')
     ;(async () => console.log(JSON.stringify(await (${code})())))()`
-  const [file = '', ...args] = [...confinement.wrapper, process.execPath, '--jitless', '--eval', program]
+  // as the same user: what another one keeps it from is kept from it all the same
+  const alone = confinement.wrapper.slice(confinement.wrapper.indexOf('perl'))
+  const plain = process.getuid?.() === 0 ? ['setpriv', '--bounding-set=-all', '--inh-caps=-all'] : []
+  const [file = '', ...args] = [...plain, ...alone, process.execPath, '--jitless', '--eval', program]
   const { stdout } = await promisify(execFile)(file, args, { cwd: '/', env: {} })
   return JSON.parse(stdout)
 }
@@ -31,12 +35,13 @@ given('files')('who breaks out of V8 reads no file of the service and writes non
   const result = await escaped(`async () => [
     await tried(() => fs.readFileSync(${JSON.stringify(secret)}, 'utf8')),
     await tried(() => fs.readFileSync('/proc/${process.pid}/environ', 'utf8')),
-    await tried(() => fs.readFileSync('/proc/self/root/etc/passwd', 'utf8')),
+    await tried(() => fs.readFileSync('/proc/${process.pid}/root/etc/passwd', 'utf8')),
+    await tried(() => fs.openSync('/proc/self/mem', 'r+')),
     await tried(() => fs.readdirSync('/')),
     await tried(() => fs.writeFileSync('/tmp/sandbox-was-here', '')),
     await tried(() => fs.readFileSync('/proc/self/stat', 'utf8').length > 0),
   ]`)
-  t.same(result, ['EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', true])
+  t.same(result, ['EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', 'EACCES', true])
 })
 
 given('syscalls')('… reaches no network and no socket, starts no process, ends no other', async (t) => {
@@ -81,3 +86,32 @@ t.test('what is missing is a warning, and a refusal with the remedy where it is 
   checkConfinement({ wrapper: [], missing: [] }, CONFINEMENTS, log)
   t.equal(warnings.length, 2, 'and nothing where all is there')
 })
+
+t.test(
+  'where tenants are kept apart, a child that rests is ended for the next one, and none has all',
+  async (t) => {
+    const { run, pids } = await openSandbox(t, { children: 2, require: ['tenant'] })
+    const born = new Set(pids)
+    const tenants = ['a', 'b', 'c', 'a', 'b', 'c']
+    for (const tenantId of tenants) {
+      t.equal(returned(await run('module.exports = () => 1', { tenantId })), 1)
+      for (const pid of pids) born.add(pid)
+    }
+    t.ok(
+      born.size >= 4,
+      `${born.size} processes for ${tenants.length} changes between three tenants in two places`,
+    )
+    const slow = 'module.exports = () => new Promise((done) => setTimeout(done, 60_000))'
+    const end = new AbortController()
+    const flood = Array.from({ length: 8 }, () =>
+      run(slow, { tenantId: 'a', signal: end.signal, limits: { wallMs: 60_000 } }),
+    )
+    t.equal(
+      returned(await run('module.exports = () => 2', { tenantId: 'd' })),
+      2,
+      'while one waits in all that it may have',
+    )
+    end.abort()
+    await Promise.all(flood)
+  },
+)

@@ -30,6 +30,7 @@ t.test('of each call of a busy program that has behaved, its child says one thin
     log,
     now,
     reputation,
+    apart: false,
     maxBytes: 2 ** 24,
     onChild: () => {},
     spawn: () => {

@@ -15,7 +15,8 @@ const START_MS = 20_000
 const QUIET_MS = 1_000
 const ANSWER_MS = 3_000
 
-export type Death = 'silent' | 'memory' | 'crash' | 'closed'
+/** `wiped`: it rested, and another tenant needs a place. */
+export type Death = 'silent' | 'memory' | 'crash' | 'closed' | 'wiped'
 
 /** The program that a child was in, and its invocation (0: none). */
 export interface Entered {
@@ -52,6 +53,8 @@ export interface Child {
   /** The program for whose next invocation it makes a context ready, when it does nothing else. */
   readonly preparing: string | undefined
   readonly jobs: ReadonlyMap<number, Job>
+  /** Whose invocations it was given first. */
+  readonly tenantId: string | undefined
   /** Whether it is believed to have the program's isolate; and how many it is believed to have. */
   knows(key: string): boolean
   readonly programs: number
@@ -70,6 +73,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   /** Jobs given that it has not begun; and the one of them whose beginning is not told. */
   const given = new Set<number>()
   let quiet: { readonly id: number; readonly key: string; readonly budgetMs: number } | undefined
+  let owner: string | undefined
   let ready = false
   let why: Death = 'crash'
   let gone = false
@@ -85,6 +89,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   const kill = (reason: Death) => {
     if (gone) return
     why = reason
+    ready = false
     process.kill('SIGKILL')
   }
 
@@ -213,6 +218,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     get preparing() {
       return entered?.id === 0 && given.size === 0 ? entered.key : undefined
     },
+    get tenantId() {
+      return owner
+    },
     knows: (key) => known.has(key),
     get programs() {
       return known.size
@@ -220,6 +228,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     give: (job, trusted) => {
       const { tenantId, code, ...program } = job.source
       const { id, budgetMs } = job
+      owner ??= tenantId
       const isKnown = known.has(program.key)
       if (!isKnown) send({ kind: 'program', ...program }, code)
       known.set(program.key, tenantId)

@@ -64,7 +64,8 @@ const rows = (): readonly (readonly Wrapper[])[] => {
         command: [...DIES_WITH_US, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
         gives: ['uid'],
       },
-      // not root, or nobody else may read the installation
+      // root, and nobody else may read the installation: as root without its capabilities
+      { command: [...DIES_WITH_US, '--bounding-set=-all', '--inh-caps=-all'], gives: [] },
       { command: DIES_WITH_US, gives: [] },
     ],
     known

@@ -37,6 +37,7 @@ const FAILURE: Readonly<Record<Death, LimitName>> = {
   memory: 'memory',
   crash: 'crash',
   closed: 'cancelled',
+  wiped: 'crash',
 }
 
 interface Deps {
@@ -44,6 +45,8 @@ interface Deps {
   readonly now: () => number
   readonly spawn: () => Spawned
   readonly maxBytes: number
+  /** No child is ever given invocations of two tenants. */
+  readonly apart: boolean
   readonly reputation: Reputation
   readonly onChild: (pid: number, what: 'started' | 'ended', why?: Death) => void
 }
@@ -74,9 +77,24 @@ export const createPool = (size: number, deps: Deps) => {
 
   const trusted = (key: string): boolean => deps.reputation.standing(key) === 'trusted'
 
+  /** Where tenants are kept apart: one whose invocations wait for long may not keep all others out. */
+  const mayOwn = (tenantId: string): boolean =>
+    slots.filter((child) => child?.tenantId === tenantId).length < Math.max(1, size * TENANT_SHARE)
+
   /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
-  const mayTake = (child: Child, { source: { key } }: Job): boolean =>
-    (size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
+  const mayTake = (child: Child, { source: { key, tenantId } }: Job): boolean =>
+    (deps.apart
+      ? child.ready && (child.tenantId === tenantId || (child.tenantId === undefined && mayOwn(tenantId)))
+      : size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
+
+  const rests = (child: Child | undefined): child is Child =>
+    child?.ready === true && child.jobs.size === 0 && (!child.busy || nearlyFree(child))
+
+  /** Where tenants are kept apart: who has none gets the place of the child that rests; one that has one waits for it. */
+  const wipeFor = ({ source: { tenantId } }: Job): void => {
+    const served = slots.some((child) => !child?.ready || (child.tenantId ?? tenantId) === tenantId)
+    if (deps.apart && !served) slots.find(rests)?.kill('wiped')
+  }
 
   /** The child that has its isolate takes it in a moment: to make another takes longer, and the place of a third. */
   const soon = (job: Job): boolean =>
@@ -109,11 +127,13 @@ export const createPool = (size: number, deps: Deps) => {
       const running = slots.filter((child) => child?.busy && child.preparing === undefined).length
       const free = slots.filter(isFree).filter(({ busy }) => busy || running < AT_ONCE)
       if (free.length === 0) return
-      const job = queue.next(
-        (candidate) =>
+      const job = queue.next((candidate) => {
+        wipeFor(candidate)
+        return (
           free.some((child) => admits(child, candidate)) &&
-          placesOf(candidate.source.tenantId) < size * MAX_GUESTS * TENANT_SHARE,
-      )
+          placesOf(candidate.source.tenantId) < size * MAX_GUESTS * TENANT_SHARE
+        )
+      })
       if (job === undefined) return
       const able = free.filter((child) => admits(child, job))
       give(chooseChild(able, job.source.key), job)
@@ -142,9 +162,11 @@ export const createPool = (size: number, deps: Deps) => {
       if (slots.every((other) => other === undefined)) closing.resolve()
       return
     }
-    if (entered?.assumed) deps.reputation.exceeded(entered.key)
-    else if (entered !== undefined) deps.reputation.killed(entered.key)
-    deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
+    if (why !== 'wiped') {
+      if (entered?.assumed) deps.reputation.exceeded(entered.key)
+      else if (entered !== undefined) deps.reputation.killed(entered.key)
+      deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
+    }
     for (const job of jobs) {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
       else again(job)

@@ -21,6 +21,7 @@ const starve = async (): Promise<void> => {
     log: silentLog(),
     now: () => performance.now(),
     maxBytes: 1_000_000,
+    apart: false,
     reputation: createReputation({ now: () => 0 }),
     onChild: (pid, what) => {
       if (what === 'ended') {
