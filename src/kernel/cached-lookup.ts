@@ -8,6 +8,12 @@ export interface CachedLookup<T> {
 }
 
 /**
+ * ms after which an entry is read again although the counter stands still: whoever writes the database could put the
+ * counter back, and a revoked key would live on in memory.
+ */
+const MAX_AGE = 60_000
+
+/**
  * Asks a port and keeps what it finds while `changes`, the counter of whatever its answers depend on, stands still, so
  * that what an answer has acknowledged holds for the next request. Unknown keys are never kept. `max`: answers kept; the
  * least recently used one goes first.
@@ -18,7 +24,7 @@ export const createCachedLookup = <S, T extends object>(
   options: { readonly changes: (port: S) => Promise<number>; readonly max: number },
 ): CachedLookup<T> => {
   const { max } = options
-  const cache = new LRUCache<string, T>({ max })
+  const cache = new LRUCache<string, T>({ max, ttl: MAX_AGE })
   let cachedAt: number | undefined
   return {
     async find(key) {

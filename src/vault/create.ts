@@ -207,7 +207,9 @@ export const storeDrafts = async (
     parts.tenants.get(tenantId),
     parts.journal.health(),
   ])
-  const settings = tenant?.settings ?? {}
+  // Without them a rule of the tenant's would be passed over.
+  if (tenant === undefined) throw new AppError('not_found', 'The tenant of this key does not exist any more.')
+  const { settings } = tenant
   const prepared = await mapInTurns(drafts, (draft, i) =>
     prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work),
   )
