@@ -140,7 +140,7 @@ const importInto = (
           }
           const type = types.get(row.type)!
           const { fingerprint, terms } = derive(kernel, ring, type, opened, row.metadata, fingerprinted)
-          const bound = tokenBinding(id, { ...row, version: 1 })
+          const bound = tokenBinding(id, { ...row, fingerprint, version: 1 })
           const rest = { fingerprint, terms, deduplicate: false, fallbackIds: [] }
           return { ...row, ...sealToken(ring, opened, bound), ...rest, tenant_id: id }
         })

@@ -110,21 +110,20 @@ const newToken = (
   now: number,
   parentSeq: number | undefined,
 ): NewToken => {
-  const type = draft.type.name
-  const { container } = draft
-  const expires_at = draft.expiresAt ?? null
-  const bound = tokenBinding(caller.tenantId, { id, type, version: 1, container, expires_at })
-  return {
+  const row = {
     tenant_id: caller.tenantId,
     id,
-    type,
-    container,
-    ...sealToken(ring, opened, bound),
+    type: draft.type.name,
+    container: draft.container,
     metadata: draft.metadata ?? null,
     fingerprint: derived.fingerprint,
-    expires_at,
+    expires_at: draft.expiresAt ?? null,
     created_by: caller.actorId,
     created_at: now,
+  }
+  return {
+    ...row,
+    ...sealToken(ring, opened, tokenBinding(caller.tenantId, { ...row, version: 1 })),
     terms: derived.terms,
     deduplicate: deduplicate && derived.fingerprint !== null,
     fallbackIds: [],

@@ -33,7 +33,18 @@ interface SealedBody {
 
 type Bound = Omit<SealContext, 'part'>
 
-type Located = Pick<TokenRow, 'id' | 'type' | 'version' | 'container' | 'expires_at'>
+type BoundColumns = Pick<
+  TokenRow,
+  | 'id'
+  | 'type'
+  | 'version'
+  | 'container'
+  | 'expires_at'
+  | 'fingerprint'
+  | 'metadata'
+  | 'created_by'
+  | 'created_at'
+>
 
 export interface Seals {
   readonly sealed: Buffer
@@ -112,18 +123,22 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
 }
 
 /**
- * What the seals of a stored token are bound to: what it is, and what says who may read it and how long. A row in which any
- * of this was edited does not open.
+ * What the seals of a stored token are bound to: what it is, who may read it and how long, what it is found as and who made
+ * it. A row in which any of this was edited does not open.
  */
-export const tokenBinding = (
-  tenantId: string,
-  { id, type, version, container, expires_at }: Located,
-): Bound => ({
+export const tokenBinding = (tenantId: string, { id, type, version, ...row }: BoundColumns): Bound => ({
   tenantId,
   tokenId: id,
   type,
   version,
-  also: [container, expires_at === null ? '' : String(expires_at)],
+  also: [
+    row.container,
+    row.expires_at === null ? '' : String(row.expires_at),
+    row.fingerprint ?? '',
+    row.metadata === null ? '' : JSON.stringify(row.metadata),
+    row.created_by,
+    String(row.created_at),
+  ],
 })
 
 /** Opens a row as of `now`: ephemeral members that are due are left out, also when the purge is late. */

@@ -146,7 +146,14 @@ const attempt = async (
   const { version, ...unversioned } = row
   const { container } = draft
   const expires_at = patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null)
-  const bound = tokenBinding(row.tenant_id, { ...row, container, expires_at, version: version + 1 })
+  const bound = tokenBinding(row.tenant_id, {
+    ...row,
+    container,
+    expires_at,
+    fingerprint,
+    metadata,
+    version: version + 1,
+  })
   const next = {
     ...unversioned,
     ...sealToken(ring, opened, bound),

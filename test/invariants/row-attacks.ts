@@ -78,14 +78,13 @@ const texts = (text: string): readonly string[] => [
   text.replaceAll('"public"', '"private"').replace('"permissions":[', '"permissions":["token:use",'),
   text.replace(/"\$sealed":"[^"]*"/, '"destination_url":"https://attacker.example/"'),
   text.replace(/"expires_at":\d+/, '"expires_at":9000000000000'),
-  '',
   `${text}x`,
 ]
 
 const editsOf = (value: unknown): readonly unknown[] => {
   if (typeof value === 'string') return texts(value)
-  if (typeof value === 'number') return [value + 1, Math.max(0, value - 1), 9_000_000_000_000]
-  if (!Buffer.isBuffer(value)) return ['x', 1, 9_000_000_000_000]
+  if (typeof value === 'number') return [value + 1, 9_000_000_000_000]
+  if (!Buffer.isBuffer(value)) return ['x', 9_000_000_000_000]
   const flipped = Buffer.from(value)
   if (flipped.length > 0) flipped[flipped.length - 1]! ^= 1
   return [flipped, Buffer.alloc(0)]

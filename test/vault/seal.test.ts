@@ -45,7 +45,10 @@ t.test('a token comes back from its seals, each member until its own time', asyn
     searchIndexes: ['i'],
     fingerprintExpression: 'f',
   }
-  const place = { id: 'abc', type: 'x', version: 3, container: '/a/', expires_at: null }
+  const place = {
+    ...{ id: 'abc', type: 'x', version: 3, container: '/a/', expires_at: null },
+    ...{ metadata: null, fingerprint: null, created_by: 'me', created_at: START },
+  }
   const seals = sealToken(ring, opened, tokenBinding(tenant, place))
   t.equal(seals.ephemeral_until, START + 20_000, 'removed when the last of them is due')
   const row = {
@@ -53,10 +56,6 @@ t.test('a token comes back from its seals, each member until its own time', asyn
     seq: 1,
     tenant_id: tenant,
     ...place,
-    metadata: null,
-    fingerprint: null,
-    created_by: 'me',
-    created_at: START,
     modified_by: null,
     modified_at: null,
   }
@@ -70,6 +69,12 @@ t.test('a token comes back from its seals, each member until its own time', asyn
     { ...row, id: 'other' },
     { ...row, type: 'y' },
     { ...row, version: 4 },
+    { ...row, container: '/b/' },
+    { ...row, expires_at: START },
+    { ...row, metadata: { a: 'b' } },
+    { ...row, fingerprint: 'f' },
+    { ...row, created_by: 'other' },
+    { ...row, created_at: START + 1 },
     { ...row, tenant_id: 'other' },
     { ...row, sealed: seals.ephemeral as Buffer },
     { ...row, ephemeral: seals.sealed },
