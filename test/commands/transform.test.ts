@@ -7,7 +7,6 @@ import { brandRules } from '../../src/gateway/headers.ts'
 import { root } from '../kit/sources.ts'
 
 // Each run starts the whole command, and its sandbox.
-t.setTimeout(120_000)
 
 const bin = join(root, 'bin/sidevault.js')
 

@@ -8,7 +8,7 @@ import { startLine } from './line.ts'
 import { startLoad } from './load.ts'
 import { startFaultWorld } from './world.ts'
 
-const PATIENCE = 45_000
+const PATIENCE = 120_000
 
 const processesOf = ({ pid }: Sidevault) =>
   descendants(pid)
@@ -18,7 +18,7 @@ const processesOf = ({ pid }: Sidevault) =>
 
 t.test(
   'a primary that dies and the standby that takes its place, under load',
-  { timeout: 240_000, skip: postgresMissing({ own: true }) || (await noRedis()) },
+  { skip: postgresMissing({ own: true }) || (await noRedis()) },
   async (t) => {
     let line: Awaited<ReturnType<typeof startLine>> | undefined
     const world = await startFaultWorld(t, {

@@ -8,7 +8,7 @@ const disk = smallDisk(48)
 
 t.test(
   'a read-only data directory is refused at the start with the remedy, and nothing in it is changed or lost',
-  { timeout: 240_000, skip: typeof disk === 'string' && disk },
+  { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return
     t.teardown(disk.unmount)

@@ -11,7 +11,7 @@ import { until } from '../supervisor/processes.ts'
 import { smallDisk } from './disk.ts'
 import { startLine } from './line.ts'
 
-const PATIENCE = 45_000
+const PATIENCE = 120_000
 
 const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) => {
   const sidevault = await startSidevault(options)
@@ -31,7 +31,7 @@ const disk = smallDisk(48)
 
 t.test(
   'on a full disk calls are refused with a reason, nothing is disclosed or lost, and room is enough to go on',
-  { timeout: 240_000, skip: typeof disk === 'string' && disk },
+  { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return
     t.teardown(disk.unmount)
@@ -73,7 +73,7 @@ t.test(
 
 t.test(
   'a store that says nothing makes calls fail within their deadline, and the service goes on when it speaks again',
-  { timeout: 240_000, skip: postgresMissing({ own: true }) },
+  { skip: postgresMissing({ own: true }) },
   async (t) => {
     const postgres = await startPostgres({ own: true })
     t.teardown(() => postgres.close())
@@ -109,7 +109,6 @@ t.test(
 
 t.test(
   'with few file handles more calls than there is room for are refused, and nothing else happens',
-  { timeout: 240_000 },
   async (t) => {
     const { sidevault, key, create } = await service(t, { handles: 160 })
     const { id } = (await create('kept')).json

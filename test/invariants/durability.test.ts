@@ -24,7 +24,6 @@ const descendants = (pid: number): number[] => {
 
 t.test(
   'after kill -9 of every process each acknowledged write is there, none is half there, and every disclosure has its record',
-  { timeout: 180_000 },
   async (t) => {
     const first = await startSidevault()
     const { dataDir, port } = first

@@ -115,7 +115,6 @@ const mutateValue = (body: string, at: number, pick: number): string => {
 
 t.test(
   `${TOTAL} mutations of valid requests give no 500, no crash, and only statuses of the table`,
-  { timeout: 300_000 },
   async (t) => {
     const vault = await startSidevault()
     t.teardown(() => vault.stop())

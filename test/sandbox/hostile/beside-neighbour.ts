@@ -42,7 +42,6 @@ export const besideNeighbour = async (
   groups: Readonly<Record<string, readonly Hostile[]>>,
   limits: Partial<SandboxLimits> = {},
 ) => {
-  t.setTimeout(600_000)
   const { run, pids } = await openSandbox(t, { limits: { wallMs: 120_000 } })
   const before = rssMb(process.pid)
   let largest = 0
