@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
@@ -6,10 +7,10 @@ import { newId } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
-import type { Call, Operation, TokenState, TokenType } from '../sdk/index.ts'
+import type { Call, Grants, Operation, TokenState, TokenType } from '../sdk/index.ts'
 import type { AnswerStore, Begun } from '../store/types.ts'
 import { methodOf, pathParams } from './check-operation.ts'
-import { withoutData } from './without-data.ts'
+import { GUARDED, withoutData } from './without-data.ts'
 
 /** Characters of an idempotency key (completions §1). */
 const MAX_KEY = 200
@@ -72,6 +73,15 @@ export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | '
   part: 'sealed',
 })
 
+/** Tells grants apart. A token that is as it was, seen with the grants of then, is shown as it was then. */
+const digestOf = (grants: Grants): string =>
+  createHash('sha256').update(JSON.stringify(grants)).digest('base64')
+
+interface Kept {
+  readonly output?: unknown
+  readonly grants: string
+}
+
 const running = () =>
   new AppError(
     'conflict',
@@ -116,7 +126,8 @@ const without = (answer: unknown, names: readonly string[]): unknown =>
  * Idempotency keys (completions §1), per tenant, actor, operation with what its path names, and key. The right to run lies in the store, so it holds across
  * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
  * there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
- * when one of them is changed, deleted or expired: from then on it is repeated without. Keys are kept as keyed hashes.
+ * when one of them is changed, deleted or expired: from then on it is repeated without. So it is to a caller whose grants are not
+ * those of then, and without metadata and fingerprints, too. Keys are kept as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { answers, keys, journal, clock, log, tokenTypes } = deps
@@ -127,10 +138,16 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     { sealed, shown }: Extract<Begun, { kind: 'done' }>,
   ): Promise<unknown> => {
     const { tenantId, actorId, actorType } = call.caller
-    const kept = shown ?? sealed
-    const ring = await keys.tenant(tenantId, [kept])
-    const context = answerBinding(tenantId, key, shown ? 'whole' : 'outline')
-    const { output }: { readonly output?: unknown } = JSON.parse(ring.open(kept, context).toString())
+    const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
+    const opened = (kept: Buffer, part: 'outline' | 'whole'): Kept =>
+      JSON.parse(ring.open(kept, answerBinding(tenantId, key, part)).toString())
+    const outline = opened(sealed, 'outline')
+    const output =
+      outline.grants !== digestOf(call.caller.grants)
+        ? withoutData(outline.output, tokenTypes, GUARDED).output
+        : shown
+          ? opened(shown, 'whole').output
+          : outline.output
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
         tenant_id: tenantId,
@@ -206,8 +223,12 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         throw thrown
       }
       try {
-        const sealed = (value: unknown, part: 'outline' | 'whole') =>
-          ring.seal(Buffer.from(JSON.stringify(value)), answerBinding(tenantId, key, part))
+        const grants = digestOf(call.caller.grants)
+        const sealed = (kept: unknown, part: 'outline' | 'whole') =>
+          ring.seal(
+            Buffer.from(JSON.stringify({ output: kept, grants } satisfies Kept)),
+            answerBinding(tenantId, key, part),
+          )
         const lasting = without(output, operation.transient ?? [])
         const passing = lasting !== output
         const outline = withoutData(lasting, tokenTypes)
@@ -218,10 +239,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const answer = {
           ...right,
           expiresAt: done + KEPT,
-          sealed: sealed({ output: outline.output }, 'outline'),
+          sealed: sealed(outline.output, 'outline'),
           ...(outline.tokens.length === 0 && !passing
             ? {}
-            : { shown: { sealed: sealed({ output }, 'whole'), tokens, ...until } }),
+            : { shown: { sealed: sealed(output, 'whole'), tokens, ...until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await tell(() => answers.finish(answer, done), call)

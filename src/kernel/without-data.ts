@@ -5,6 +5,9 @@ import type { ShownToken } from '../store/types.ts'
 /** What of a token lies sealed in the store: an expression may be a literal card number. */
 const SEALED: ReadonlySet<string> = new Set(['data', 'mask', 'search_indexes', 'fingerprint_expression'])
 
+/** What is shown to those only who may read a token. */
+export const GUARDED: ReadonlySet<string> = new Set([...SEALED, 'metadata', 'fingerprint'])
+
 export interface WithoutData {
   readonly output: unknown
   /** The tokens of which something was left out, as they are shown. */
@@ -13,10 +16,11 @@ export interface WithoutData {
 
 const timeIn = (value: unknown): number | null => (typeof value === 'string' ? Date.parse(value) : null)
 
-/** An operation's answer as it may outlive the tokens in it: these keep only what every holder of their id may see. */
+/** An operation's answer as it may outlive the tokens in it, and the right to them: these go without the members of `hidden`. */
 export const withoutData = (
   answer: unknown,
   types: ReadonlyMap<string, Pick<TokenType, 'ephemeral'>>,
+  hidden: ReadonlySet<string> = SEALED,
 ): WithoutData => {
   const tokens = new Map<string, ShownToken>()
   const outline = (value: unknown): unknown => {
@@ -26,7 +30,7 @@ export const withoutData = (
     const { id, type, created_at, modified_at } = value
     if (typeof id !== 'string' || typeof type !== 'string' || !types.has(type))
       return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
-    const rest = entries.filter(([name]) => !SEALED.has(name))
+    const rest = entries.filter(([name]) => !hidden.has(name))
     if (rest.length < entries.length) {
       // One without a time of creation is no state of a token: it matches none.
       const times = { created_at: timeIn(created_at) ?? -1, modified_at: timeIn(modified_at) }

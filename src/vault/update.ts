@@ -1,9 +1,9 @@
 import { AppError, invalid } from '../common/errors.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
+import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import { decide, type Located } from './access.ts'
+import { type Decision, decide, type Located } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { checkMask, derive } from './derive.ts'
@@ -89,9 +89,27 @@ const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): b
 /** Permissions by which a caller gets to see data. */
 const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use'] as const
 
-/** True when the caller may see the token's data in plain anyway. */
-const seesData = (grants: Grants, token: Located): boolean =>
-  SHOWING.some((permission) => decide(grants, permission, token) === 'reveal')
+/** From the least to the most. */
+const DECISIONS: readonly Decision[] = ['denied', 'redact', 'mask', 'reveal']
+
+const levelOf = (decision: Decision): number => DECISIONS.indexOf(decision)
+
+const weaker = (a: Disclosure, b: Disclosure): Disclosure => (levelOf(a) < levelOf(b) ? a : b)
+
+/** The most that a caller gets to see of the token's data there. */
+const seen = (grants: Grants, token: Located): number =>
+  Math.max(...SHOWING.map((permission) => levelOf(decide(grants, permission, token))))
+
+const forbidden = async (
+  parts: Parts,
+  row: TokenRow,
+  context: UseContext,
+  now: number,
+  detail: string,
+): Promise<never> => {
+  await parts.journal.append([deniedRecord(parts, row, 'update', context, now)])
+  throw new AppError('forbidden', detail)
+}
 
 /** One try; undefined when another writer was faster. */
 const attempt = async (
@@ -114,17 +132,26 @@ const attempt = async (
   const before = openToken(ring, row, now)
   const draft = merge(parts, type, row, before, patch, now)
   const moved = { id, container: draft.container }
-  const answered =
-    draft.container === row.container ? disclosure : decide(caller.grants, 'token:update', moved)
-  if (answered === 'denied') return refuse(parts, row, 'update', context)
-
-  if (changesExpressions(type, before, draft) && !seesData(caller.grants, moved)) {
-    await parts.journal.append([deniedRecord(parts, row, 'update', context, now)])
-    throw new AppError(
-      'forbidden',
+  const there = decide(caller.grants, 'token:update', moved)
+  if (there === 'denied') return refuse(parts, row, 'update', context)
+  const answered = weaker(disclosure, there)
+  const seenHere = seen(caller.grants, row)
+  if (seen(caller.grants, moved) > seenHere)
+    return forbidden(
+      parts,
+      row,
+      context,
+      now,
+      'A token is moved to where you see more of its data by those only who see as much where it is. Use a key with an access rule that reveals it there.',
+    )
+  if (changesExpressions(type, before, draft) && seenHere < levelOf('reveal'))
+    return forbidden(
+      parts,
+      row,
+      context,
+      now,
       'The "mask", "fingerprint_expression" and "search_indexes" of a token are changed by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
     )
-  }
 
   const opened: Opened = {
     ...resplit(draft, before, patch, now),

@@ -35,7 +35,11 @@ const { once } = createIdempotency({
   tokenTypes: new Map(),
   processName: 'one',
 })
-const call = { caller: { tenantId, actorId: 'a', actorType: 'application' }, now: clock.now() } as Call
+const grants = { permissions: [], rules: [] }
+const call = {
+  caller: { tenantId, actorId: 'a', actorType: 'application', grants },
+  now: clock.now(),
+} as unknown as Call
 const failing = (uncertain: boolean) => async () => {
   throw new AppError('unavailable', 'Lost.', { uncertain })
 }

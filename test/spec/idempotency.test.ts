@@ -239,3 +239,53 @@ t.test('answers lie sealed, and a replayed one that shows data leaves its record
       text,
     )
 })
+
+t.test('a repeated answer shows what the grants of now show, not those of then', async (t) => {
+  const { id, key } = await api.application('private', [], [revealAll])
+  const card = {
+    type: 'card',
+    data: { number: '4242424242424242' },
+    metadata: { n: '1' },
+    deduplicate_token: true,
+  }
+  const token = (await api.call('POST', '/tokens', { key, body: card })).body
+  const requests: readonly (readonly [string, string, object])[] = [
+    ['POST', '/tokens', { type: 'token', data: 'plain-6a10', metadata: { n: '1' } }],
+    ['PATCH', `/tokens/${token.id}`, { metadata: { n: '2' } }],
+    ['POST', '/tokenize', { a: { type: 'token', data: 'plain-6a10', metadata: { n: '3' } } }],
+  ]
+  const repeat = () =>
+    Promise.all(requests.map(([method, path, body]) => send(method, path, body, 'rules', key)))
+  const first = await repeat()
+  t.match(JSON.stringify(first), /plain-6a10.*4242424242424242.*plain-6a10/)
+  t.strictSame(
+    (await repeat()).map(({ body }) => body),
+    first.map(({ body }) => body),
+  )
+  const regrant = async (rules: readonly object[]) =>
+    t.equal(
+      (await api.call('PUT', `/applications/${id}`, { key: api.management, body: { name: 'spec', rules } }))
+        .status,
+      200,
+    )
+  for (const rule of [
+    { ...revealAll, transform: 'redact' },
+    { ...revealAll, transform: 'mask' },
+    { ...revealAll, container: '/elsewhere/' },
+  ]) {
+    await regrant([rule])
+    const before = (await api.call('GET', `/logs?entity_id=${token.id}`, { key: api.management })).body
+    const again = await repeat()
+    for (const [index, { status, body }] of again.entries()) {
+      t.equal(status, first[index]!.status)
+      const shown = body.a ?? body
+      t.equal(shown.id, (first[index]!.body.a ?? first[index]!.body).id)
+      for (const member of ['data', 'mask', 'metadata', 'fingerprint', 'fingerprint_expression'])
+        t.notOk(member in shown, `${member} by ${rule.transform} for ${rule.container}`)
+    }
+    const after = (await api.call('GET', `/logs?entity_id=${token.id}`, { key: api.management })).body
+    t.equal(after.pagination.total_items, before.pagination.total_items, 'it is no disclosure')
+  }
+  await regrant([revealAll])
+  t.strictSame((await repeat())[1]?.body, first[1]?.body, 'nor is it forgotten')
+})
