@@ -5,7 +5,7 @@ import type { Resolve } from '../expressions/types.ts'
 import { type GrowingWork, growingWork, type Work } from '../expressions/work.ts'
 import type { UsedToken } from '../sdk/index.ts'
 import type { Accepted } from './accept.ts'
-import type { Part, PartReader } from './body/parts.ts'
+import { type Part, type PartReader, readPart } from './body/parts.ts'
 import { parseAll, type Replacement } from './body/plan.ts'
 import { resolver } from './detokenize.ts'
 import type { Flow } from './types.ts'
@@ -191,7 +191,7 @@ export const passOn = async (deps: UploadDeps): Promise<void> => {
     }
     came += portion.bytes.length
     work.came(portion.bytes.length)
-    const part = reader.push(portion.bytes, portion.isLast)
+    const part = await readPart(reader, portion.bytes, portion.isLast)
     expressions += part.found.length
     if (came > limits.bytes) throw tooLarge(limits.bytes)
     if (expressions > limits.expressions)

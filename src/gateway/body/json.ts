@@ -66,11 +66,17 @@ export const createRecords = (separator: number, create: () => Scanner): Scanner
     mayHold: record.mayHold,
     scan(part, isLast) {
       const found: Found[] = []
+      let braces = part.indexOf('{{')
+      let escaped = part.indexOf('\\u007')
       for (let from = 0; ; ) {
+        if (braces !== -1 && braces < from) braces = part.indexOf('{{', from)
+        if (escaped !== -1 && escaped < from) escaped = part.indexOf('\\u007', from)
         const next = part.indexOf(separator, from)
         const ends = next !== -1 || isLast
-        const text = part.subarray(from, next === -1 ? part.length : next)
-        if (begun || !ends || record.mayHold(text)) {
+        const to = next === -1 ? part.length : next
+        const mayHold = (braces !== -1 && braces < to) || (escaped !== -1 && escaped < to)
+        if (begun || !ends || mayHold) {
+          const text = part.subarray(from, to)
           const place = `Record ${number}`
           const scanned = inPlace(place, () => record.scan(text, ends))
           for (const one of scanned.found)

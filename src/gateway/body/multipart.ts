@@ -12,6 +12,7 @@ import { inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scann
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
 /** Bytes of the headers of one part. */
 const MOST_HEADERS = 16_384
+const MOST_PARTS = 10_000
 /** The longest `{{` that a part of any type may hold. */
 const LONGEST_PAIR = 12
 const NAMEABLE = /^[\w.[\]-]{1,64}$/
@@ -172,7 +173,7 @@ export const createMultipart = (
         if (end === -1 ? isLast || part.length - begin > MOST_HEADERS : end - begin > MOST_HEADERS)
           throw malformed('a part without an end of its headers')
         if (end === -1) return at
-        number++
+        if (++number > MOST_PARTS) throw malformed(`more than ${MOST_PARTS} parts`)
         current = partOf(readHeaders(part.toString('latin1', begin + 2, Math.max(end, begin + 2))))
         state = 'content'
         at = end + 4

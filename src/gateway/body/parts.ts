@@ -1,10 +1,11 @@
 /** Bodies that come in parts: what of them can be decided so far. Pure, as rewrite.ts is for whole bodies. */
 import { AppError } from '../../common/errors.ts'
+import { yieldIfDue } from '../../common/event-loop.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { codingsOf } from './decode.ts'
 import type { BodyLimits } from './limits.ts'
-import type { Found } from './plan.ts'
-import { lenient, type Scanned, type Scanner } from './scanner.ts'
+import { type Found, SLICE } from './plan.ts'
+import { lenient, type Scanned, type Scanner, shifted } from './scanner.ts'
 import { scannerOf } from './scanner-of.ts'
 
 /** A stretch of a body, and what of it is to be replaced. */
@@ -73,4 +74,20 @@ export const createPartReader = (
   if (scanner === undefined) return holding(PASSES)
   if (codings.length > 0) throw unreadable('A compressed body that may hold expressions')
   return holding(lenient(scanner))
+}
+
+/** One part after another, with turns for others in between. */
+export const readPart = async (reader: PartReader, bytes: Buffer, isLast: boolean): Promise<Part> => {
+  const read: Buffer[] = []
+  const found: Found[] = []
+  let size = 0
+  for (let at = 0; at === 0 || at < bytes.length; at += SLICE) {
+    const pause = at > 0 ? yieldIfDue() : undefined
+    if (pause) await pause
+    const part = reader.push(bytes.subarray(at, at + SLICE), isLast && at + SLICE >= bytes.length)
+    for (const one of part.found) found.push(shifted(one, size))
+    read.push(part.bytes)
+    size += part.bytes.length
+  }
+  return { bytes: read.length === 1 ? (read[0] as Buffer) : Buffer.concat(read, size), found }
 }

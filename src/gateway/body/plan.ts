@@ -49,7 +49,8 @@ export interface Found {
 export const parseAll = (found: readonly Found[]): Promise<readonly Replacement[]> =>
   mapInTurns(found, ({ start, end, parse }) => ({ start, end, ...parse() }))
 
-const SLICE = 65_536
+/** Bytes that are scanned in one turn, unless what is in them is longer. */
+export const SLICE = 16_384
 
 /**
  * A whole body as long work. `find` tells how far it came in a slice, and what it found there; the rest comes again,

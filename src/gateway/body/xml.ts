@@ -75,6 +75,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
       TAG.lastIndex = from
       if (!TAG.test(text)) return incomplete(from, from, 'a "<" without a name behind it')
       const found: Run[] = []
+      let attributes = 0
       let at = TAG.lastIndex
       for (;;) {
         ATTRIBUTE.lastIndex = at
@@ -84,6 +85,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         const end = text.indexOf(quote, begin)
         if (end === -1) return incomplete(from, begin, 'an attribute value without an end')
         if (text.slice(begin, end).includes('<')) throw fault(begin, 'an attribute value with a "<"')
+        if (++attributes > limits.together) throw fault(from, 'a tag with too many attributes')
         found.push({ place: 'attribute', from: begin, to: end })
         at = end + 1
       }
