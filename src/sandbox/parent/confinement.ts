@@ -1,8 +1,7 @@
-import { execFile } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { CONFINEMENTS, type ConfinementName } from '../types.ts'
@@ -55,10 +54,7 @@ const rows = (): readonly (readonly Wrapper[])[] => {
   const confine = (allowed: string, files: string) => ['perl', '-e', CONFINE, '--', abi ?? '', allowed, files]
   const known = abi !== undefined && calls !== undefined
   return [
-    [
-      { command: ['unshare', '--net'], gives: ['network'] },
-      { command: ['unshare', '--user', '--net'], gives: ['network'] },
-    ],
+    [{ command: ['unshare', '--net'], gives: ['network'] }],
     [
       {
         command: [...DIES_WITH_US, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
@@ -85,18 +81,26 @@ export interface Confinement {
   readonly missing: readonly ConfinementName[]
 }
 
-const run = promisify(execFile)
+const PROBE = `require(process.argv[1])
+setTimeout(() => process.exit(1), ${PROBE_MS})
+process.stdout.write('.')`
 
-/** A child has to run Node, and to load what is installed. */
-const works = async ({ command }: Wrapper): Promise<boolean> => {
-  const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
-  const needs = ['--eval', 'require(process.argv[1])', addon]
-  const [file, ...rest] = [...command, process.execPath, '--jitless', '--no-node-snapshot', ...needs]
-  return run(file as string, rest, { env: {}, cwd: '/', timeout: PROBE_MS }).then(
-    () => true,
-    () => false,
-  )
-}
+/** A child has to run Node, to load what is installed, and to be ended by us: one of another user takes CAP_KILL. */
+const works = ({ command }: Wrapper): Promise<boolean> =>
+  new Promise((resolve) => {
+    const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
+    const node = [process.execPath, '--jitless', '--no-node-snapshot', '--eval', PROBE, addon]
+    const [file, ...args] = [...command, ...node] as [string, ...string[]]
+    const child = spawn(file, args, {
+      env: {},
+      cwd: '/',
+      stdio: ['ignore', 'pipe', 'ignore'],
+      timeout: 2 * PROBE_MS,
+    })
+    child.stdout.once('data', () => child.kill('SIGKILL'))
+    child.once('error', () => resolve(false))
+    child.once('exit', (_code, signal) => resolve(signal === 'SIGKILL'))
+  })
 
 const firstThatWorks = async (row: readonly Wrapper[]): Promise<Wrapper | undefined> => {
   for (const wrapper of row) if (await works(wrapper)) return wrapper
@@ -106,6 +110,16 @@ const firstThatWorks = async (row: readonly Wrapper[]): Promise<Wrapper | undefi
 /** Which of the wrappers work here, found out by doing what a child needs inside each. */
 export const probeConfinement = async (): Promise<Confinement> => {
   const found = (await Promise.all(rows().map(firstThatWorks))).filter((wrapper) => wrapper !== undefined)
+  // within a user namespace there is no other user to be: only where neither this nor the filter could be had
+  const withoutNetwork: Wrapper = {
+    command: ['unshare', '--user', '--net', ...found.flatMap(({ command }) => command)],
+    gives: ['network'],
+  }
+  if (
+    !found.some(({ gives }) => gives.includes('network') || gives.includes('uid')) &&
+    (await works(withoutNetwork))
+  )
+    found.unshift({ command: ['unshare', '--user', '--net'], gives: ['network'] })
   const given = new Set(found.flatMap(({ gives }) => gives))
   return {
     wrapper: found.flatMap(({ command }) => command),
@@ -114,7 +128,7 @@ export const probeConfinement = async (): Promise<Confinement> => {
 }
 
 const REMEDIES: Readonly<Record<ConfinementName, string>> = {
-  uid: 'start as root, or with the capabilities SETUID and SETGID, and let others read the installation',
+  uid: 'start as root, with the capabilities SETUID, SETGID and KILL at least, and let others read the installation',
   network: 'see "syscalls", or allow user namespaces',
   syscalls: 'Linux on x86-64 or arm64 with Perl, where seccomp(2) may be called',
   files:
