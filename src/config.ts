@@ -14,7 +14,7 @@ import {
   SettingError,
 } from './config/parse.ts'
 import { type FileContent, readSettings } from './config/read.ts'
-import { type SettingName, settingNames, settingOf, variableOf } from './config/schema.ts'
+import { type SettingName, type Settings, settingNames, settingOf, variableOf } from './config/schema.ts'
 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
 export type { FileContent } from './config/read.ts'
@@ -61,13 +61,19 @@ export interface Config {
     readonly resolvers: readonly { readonly address: string; readonly port: number }[]
   }
   /** Calls a minute; undefined: any number. */
-  readonly rateLimits: { readonly perKey: number | undefined; readonly perAddress: number | undefined }
+  readonly rateLimits: {
+    readonly perKey: number | undefined
+    readonly perAddress: number | undefined
+    /** Nobody asked for others: each process counts by itself. */
+    readonly areDefault: boolean
+  }
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
   readonly warmContexts: boolean
   readonly sandboxMemoryMb: number
   /** Confinement of the processes that run tenants' code without which nothing starts. */
   readonly sandboxRequire: readonly string[]
+  readonly envoyMemoryBytes: number
   readonly logLevel: string
   readonly accessLog: 'failures' | 'all'
   readonly bodyLimit: number
@@ -103,6 +109,19 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
   if (file === undefined) return [cwd]
   const folder = dirname(resolve(cwd, file))
   return [...new Set(variable ? [cwd, folder] : [folder, cwd])]
+}
+
+/** Calls a minute: five and ten thousand a second, more than services call and less than a flood. */
+const RATE_LIMITS = { rate_limit_key: '300000', rate_limit_address: '600000' } as const
+
+const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
+  const { rate_limit_key: key, rate_limit_address: address } = { ...RATE_LIMITS, ...settings }
+  const perMinute = (text: string) => (text === 'none' || text === '0' ? undefined : Number(text))
+  return {
+    perKey: perMinute(key),
+    perAddress: perMinute(address),
+    areDefault: key === RATE_LIMITS.rate_limit_key && address === RATE_LIMITS.rate_limit_address,
+  }
 }
 
 /** Environment and file, merged and checked. Throws ConfigError with every fault at once. */
@@ -210,12 +229,13 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     pluginBases: pluginBases(cwd, path, env.SIDEVAULT_PLUGINS),
     pluginConfig: settings.plugin_config ?? {},
     egress,
-    rateLimits: { perKey: settings.rate_limit_key, perAddress: settings.rate_limit_address },
+    rateLimits: rateLimitsOf(settings),
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
     warmContexts: settings.warm_contexts ?? false,
     sandboxMemoryMb: settings.sandbox_memory ?? 700,
     sandboxRequire: settings.sandbox_require ?? [],
+    envoyMemoryBytes: (settings.envoy_memory ?? Math.max(1024, 256 * (settings.workers ?? 1))) * 1024 ** 2,
     logLevel: settings.log_level ?? 'info',
     accessLog: settings.access_log === 'all' ? 'all' : 'failures',
     bodyLimit: settings.body_limit ?? 1024 * 1024,

@@ -4,6 +4,8 @@ interface Visitor {
   readonly key: string | undefined
   /** The address that the request came from. */
   readonly address: string | undefined
+  /** Only a page of the service's own is wanted, which has a limit of its own. */
+  readonly page?: true
 }
 
 /** Rejects with `rate_limited` and a time to wait when a visitor has been served too often; counts the call otherwise. */

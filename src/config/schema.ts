@@ -2,6 +2,8 @@ import { type Static, Type } from 'typebox'
 
 const list = (description: string) => Type.Array(Type.String({ minLength: 1 }), { description })
 
+const RATE_LIMIT = '^(none|0|[1-9][0-9]{0,7})$'
+
 /** Stands for a secret where a configuration is printed, and is refused where one is read. */
 export const HIDDEN = '[secret]'
 
@@ -84,6 +86,11 @@ export const settingsSchema = Type.Partial(
       description:
         'Confinement of the processes that run transforms and formulas without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
     }),
+    envoy_memory: Type.Integer({
+      minimum: 256,
+      maximum: 16_384,
+      description: 'MiB that Envoy may hold, three quarters of them for calls, 256 to 16384.',
+    }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',
       description: 'trace, debug, info, warn, error or fatal.',
@@ -112,15 +119,13 @@ export const settingsSchema = Type.Partial(
       maximum: 86_400,
       description: "Seconds a card's cvc is kept, 1 to 86400.",
     }),
-    rate_limit_key: Type.Integer({
-      minimum: 1,
-      maximum: 10_000_000,
-      description: 'Calls a minute with one API key, 1 to 10000000; unset: any number.',
+    rate_limit_key: Type.String({
+      pattern: RATE_LIMIT,
+      description: 'Calls a minute with one API key, up to 99999999; 0 or none: any number.',
     }),
-    rate_limit_address: Type.Integer({
-      minimum: 1,
-      maximum: 10_000_000,
-      description: 'Calls a minute from one address, 1 to 10000000; unset: any number.',
+    rate_limit_address: Type.String({
+      pattern: RATE_LIMIT,
+      description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: any number.',
     }),
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',

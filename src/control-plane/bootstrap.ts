@@ -1,21 +1,21 @@
 /** The file that Envoy starts with. */
+import { DEFAULT_MEMORY_BYTES } from './limits.ts'
 import type { BootstrapOptions } from './options.ts'
 import { createSnapshot } from './snapshot.ts'
 import { sockets } from './sockets.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
 
-const HEAP_BYTES = 1024 * 1024 * 1024
 const FIXED_HEAP = 'type.googleapis.com/envoy.extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig'
 const CONNECTIONS =
   'type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig'
 
 /** Under memory pressure Envoy gives memory back first, and then refuses new requests with 503. */
-const overload = {
+const overload = (memoryBytes: number) => ({
   refresh_interval: '0.25s',
   resource_monitors: [
     {
       name: 'envoy.resource_monitors.fixed_heap',
-      typed_config: { '@type': FIXED_HEAP, max_heap_size_bytes: HEAP_BYTES },
+      typed_config: { '@type': FIXED_HEAP, max_heap_size_bytes: memoryBytes },
     },
     {
       name: 'envoy.resource_monitors.global_downstream_max_connections',
@@ -32,20 +32,19 @@ const overload = {
       triggers: [{ name: 'envoy.resource_monitors.fixed_heap', threshold: { value: 0.97 } }],
     },
   ],
-}
+})
 
-const common = (adminSocket: string) => ({
+type Common = Pick<BootstrapOptions, 'envoyAdminSocket' | 'memoryBytes'>
+
+const common = ({ envoyAdminSocket: adminSocket, memoryBytes = DEFAULT_MEMORY_BYTES }: Common) => ({
   node: { id: 'sidevault', cluster: 'sidevault' },
   admin: { address: { pipe: { path: adminSocket, mode: 0o600 } } },
-  overload_manager: overload,
+  overload_manager: overload(memoryBytes),
 })
 
 /** What Envoy starts with: how to reach the control plane, which says the rest. A `Bootstrap` message in its JSON form. */
-export const renderBootstrap = (options: {
-  readonly envoyAdminSocket: string
-  readonly controlSocket: string
-}): object => ({
-  ...common(options.envoyAdminSocket),
+export const renderBootstrap = (options: Common & { readonly controlSocket: string }): object => ({
+  ...common(options),
   dynamic_resources: { cds_config: fromControlPlane, lds_config: fromControlPlane },
   static_resources: {
     clusters: [
@@ -65,7 +64,7 @@ export const renderStatic = (options: BootstrapOptions): object => {
   const [route] = routes
   return JSON.parse(
     JSON.stringify({
-      ...common(options.envoyAdminSocket),
+      ...common(options),
       static_resources: { listeners, clusters, secrets },
     }),
     (_, value) => {

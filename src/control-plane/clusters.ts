@@ -1,5 +1,6 @@
 /** The far ends of Envoy: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
+import { UNREACHED } from './limits.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 import { sockets } from './sockets.ts'
@@ -25,7 +26,9 @@ const gateway = ({ gatewaySockets }: Settings) => ({
     },
   },
   circuit_breakers: {
-    thresholds: [{ max_connections: 256, max_pending_requests: 8192, max_requests: 8192, max_retries: 8192 }],
+    thresholds: [
+      { max_connections: 256, max_pending_requests: UNREACHED, max_requests: UNREACHED, max_retries: 8192 },
+    ],
   },
   load_assignment: sockets(CLUSTERS.gateway, gatewaySockets),
 })

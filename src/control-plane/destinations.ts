@@ -3,6 +3,14 @@ import { createHash } from 'node:crypto'
 import { brandHeaders, IDENTITY_PREFIX, METADATA } from './agreement.ts'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
 import { restoreForwardedProto } from './header-copies.ts'
+import {
+  BUFFER_BYTES,
+  CACHED_HOSTS,
+  CONNECTION_WINDOW_BYTES,
+  DESTINATION_STREAMS,
+  STREAM_WINDOW_BYTES,
+  UNREACHED,
+} from './limits.ts'
 import type { DestinationIdentity, Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 import { sockets } from './sockets.ts'
@@ -26,8 +34,8 @@ const dnsCacheConfig = ({ egress }: Settings) => ({
   dns_refresh_rate: '60s',
   dns_failure_refresh_rate: { base_interval: '1s', max_interval: '5s' },
   host_ttl: '60s',
-  max_hosts: 16384,
-  dns_cache_circuit_breaker: { max_pending_requests: 1024 },
+  max_hosts: CACHED_HOSTS,
+  dns_cache_circuit_breaker: { max_pending_requests: UNREACHED },
   typed_dns_resolver_config: {
     name: 'envoy.network.dns_resolver.cares',
     typed_config: {
@@ -111,8 +119,14 @@ const tls = ({ authorities, serverName, client }: TlsOptions) => ({
   },
 })
 
+const HTTP2 = {
+  max_concurrent_streams: DESTINATION_STREAMS,
+  initial_stream_window_size: STREAM_WINDOW_BYTES,
+  initial_connection_window_size: CONNECTION_WINDOW_BYTES,
+}
+
 const LIMITS = {
-  thresholds: [{ max_connections: 8192, max_pending_requests: 8192, max_requests: 16384 }],
+  thresholds: [{ max_connections: UNREACHED, max_pending_requests: UNREACHED, max_requests: UNREACHED }],
 }
 
 const trusted = (
@@ -127,7 +141,7 @@ const trusted = (
 const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
-  per_connection_buffer_limit_bytes: 1_048_576,
+  per_connection_buffer_limit_bytes: BUFFER_BYTES,
   circuit_breakers: LIMITS,
   typed_extension_protocol_options: {
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
@@ -136,7 +150,7 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
       ...(scheme === 'https'
         ? {
             upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },
-            auto_config: { http_protocol_options: {}, http2_protocol_options: {} },
+            auto_config: { http_protocol_options: {}, http2_protocol_options: HTTP2 },
           }
         : { explicit_http_config: { http_protocol_options: {} } }),
       http_filters: [

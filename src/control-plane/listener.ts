@@ -2,6 +2,7 @@
 import { brandHeaders, HEADER_KIB, HEADER_LINES, METADATA } from './agreement.ts'
 import { finalAnswers } from './final-answers.ts'
 import { headerCopies } from './header-copies.ts'
+import { BUFFER_BYTES } from './limits.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
@@ -187,7 +188,7 @@ export const listener = (settings: Settings) => ({
     socket_address: { address: settings.listen.host, port_value: settings.listen.port },
   },
   enable_reuse_port: false,
-  per_connection_buffer_limit_bytes: 1_048_576,
+  per_connection_buffer_limit_bytes: BUFFER_BYTES,
   filter_chains: [
     {
       ...(settings.tls ? { transport_socket: transportSocket } : {}),

@@ -25,6 +25,8 @@ export interface BootstrapOptions {
   readonly grpcSocket?: string
   /** Unix socket of Envoy's own administration interface. */
   readonly envoyAdminSocket: string
+  /** Bytes that Envoy may hold before it refuses requests. Default 1 GiB. */
+  readonly memoryBytes?: number
   /** Header brands, first canonical, any letter case. */
   readonly brands: readonly string[]
   readonly egress: {

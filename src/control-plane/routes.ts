@@ -3,6 +3,7 @@ import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
 import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
 import { destinationClusters } from './destinations.ts'
 import { COPIES } from './header-copies.ts'
+import { PIECES_BYTES } from './limits.ts'
 import { duration, type Settings } from './options.ts'
 import { RECONNECT } from './reconnect.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
@@ -36,9 +37,6 @@ const inPieces = {
 
 /** A stream that stands still this long, in both directions, is given up; server-sent events may be quiet for minutes. */
 const QUIET_MS = 300_000
-
-/** Bytes of a body that goes on in pieces which wait for a destination that does not read. */
-const PIECES_BYTES = 1_048_576
 
 /** `cluster`: undefined where a header names it. */
 const released = (

@@ -4,6 +4,8 @@
  * carries its answers to Envoy.
  */
 import { AppError } from '../common/errors.ts'
+import type { Share, Shares } from '../common/shares.ts'
+import { CALL_BYTES, PIECES_BYTES } from '../control-plane/limits.ts'
 import type { Code, StoredProxy, Vault } from '../sdk/index.ts'
 import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
 import { type AccountDeps, createAccount } from './account.ts'
@@ -19,12 +21,14 @@ import {
   type Edits,
   type Head,
   merged,
+  single,
   strippedNames,
   traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
-import { callerStill, identify } from './identify.ts'
+import { callerStill, identify, ownerOf } from './identify.ts'
 import { createPatience } from './patience.ts'
+import type { RecentHosts } from './recent-hosts.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { createTimed, noting, type Stage, type Timed } from './stages.ts'
 import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
@@ -39,6 +43,9 @@ export interface ExchangeDeps
     Pick<RehearseDeps, 'runIdle'>,
     Pick<Acceptance, 'clusterOf'> {
   readonly vault: Vault
+  /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
+  readonly held: Shares
+  readonly hosts: RecentHosts
   /** Of transforms; the owners are the tenant and the proxy. */
   readonly codeRoom: Admission
   /** Runs transforms; absent: proxies that have one fail. */
@@ -55,8 +62,11 @@ export interface ExchangeOptions extends UploadingOptions {
   readonly bodyLimit: number
 }
 
+/** Makes an exchange; `refuse` is told of a reply in the place of a body that is waited for, and not wanted any more. */
+export type StartExchange = (refuse: (reply: Answer) => void) => Exchange
+
 /** What makes an exchange for each request; what they have in common is prepared here. */
-export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): (() => Exchange) => {
+export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): StartExchange => {
   const shared: Shared = {
     deps,
     options,
@@ -66,7 +76,7 @@ export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): (
     clusterOf: deps.clusterOf,
     timed: createTimed(deps.metrics),
   }
-  return () => createExchange(shared)
+  return (refuse) => createExchange(shared, refuse)
 }
 
 interface Shared extends Acceptance {
@@ -88,13 +98,22 @@ interface Held {
 
 const NO_BODY = Buffer.alloc(0)
 
-const createExchange = (shared: Shared): Exchange => {
+/**
+ * Bytes that a body of unknown length counts for as it begins, and ms after which it counts for twice as much, up to the
+ * limit. Most have few and come at once: counting each for the limit would refuse a hundred small ones.
+ */
+const UNKNOWN_BYTES = 1024 * 1024
+const GROWS_MS = 500
+
+const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchange => {
   const { deps, options, brands } = shared
   const account = createAccount(deps)
   const patience = createPatience()
   let brand: string = brands.brands[0]
   let traceHeader = ''
   let held: Held | undefined
+  let share: Share | undefined
+  let growing: NodeJS.Timeout | undefined
   let answer: CollectedAnswer | undefined
   let destinationStatus: string | undefined
   let watching = false
@@ -105,7 +124,8 @@ const createExchange = (shared: Shared): Exchange => {
   /** Bounded work for one message; what it rejects with becomes the answer. */
   const step = async (ms: number, bytes: number, work: () => Promise<Answer>): Promise<Answer> => {
     try {
-      return await patience.within(ms, deps.admission.run(bytes, work))
+      const owner = held === undefined ? [] : [ownerOf(held.accepted.caller)]
+      return await patience.within(ms, deps.admission.run(bytes, work, ...owner))
     } catch (thrown) {
       return await replyTo(thrown)
     }
@@ -120,6 +140,27 @@ const createExchange = (shared: Shared): Exchange => {
         }),
       )
     })
+
+  /** Throws `rate_limited` when its tenant has its share of calls, of bytes that they hold, or of hosts. */
+  const takeShare = ({ caller, destination: { upstream, host, port } }: Accepted, bytes: number): void => {
+    if (gone) return
+    const owner = ownerOf(caller)
+    share = deps.held.take(CALL_BYTES + bytes, owner)
+    if (upstream !== 'demo') deps.hosts.use(owner, `${host}:${port}`)
+  }
+  const holds = (bytes: number): void => share?.resize(CALL_BYTES + bytes)
+  const growWhileWaiting = (bytes: number): void => {
+    if (bytes >= options.bodyLimit) return
+    growing = setTimeout(() => {
+      const more = Math.min(2 * bytes, options.bodyLimit)
+      try {
+        holds(more)
+        growWhileWaiting(more)
+      } catch (thrown) {
+        void replyTo(thrown).then(refuse)
+      }
+    }, GROWS_MS)
+  }
 
   const runFor = (): Omit<TransformRun, 'code' | 'proxy'> => ({
     brands,
@@ -151,11 +192,13 @@ const createExchange = (shared: Shared): Exchange => {
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
     const message = { head, stripped, shape, body, args }
     const run = () => runTransform('request_transform', message, runOf(proxy))
-    return timed('transform', () => deps.codeRoom.run(body.length, run, proxy.tenantId, proxy.id))
+    const owner = ownerOf(accepted.caller)
+    return timed('transform', () => deps.codeRoom.run(body.length, run, owner, proxy.id))
   }
 
   /** The request with its body as it goes out. */
   const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch: boolean): Answer => {
+    if (body !== undefined) holds(body.length)
     if (watch) watching = true
     else account.finish('forwarded')
     const { upstream, cluster } = accepted
@@ -177,13 +220,18 @@ const createExchange = (shared: Shared): Exchange => {
     if (asks(head, brands, 'stream')) throw new Error('a body that should come in pieces comes whole')
     const since = deps.clock.now()
     const accepted = await accept(head)
+    const length = single(head, 'content-length')
+    takeShare(accepted, endOfStream ? 0 : Number(length ?? UNKNOWN_BYTES))
     const { proxy, contentType, dryRun } = accepted
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, since, head, stripped: strippedNames(head, brands), shape }
     const edits = editsOf(accepted, request.stripped)
     const watch = proxy?.responseTransform !== undefined && !dryRun
     held = request
-    if (!endOfStream) return { kind: 'hold', brand, edits, watch }
+    if (!endOfStream) {
+      if (length === undefined && !gone) growWhileWaiting(UNKNOWN_BYTES)
+      return { kind: 'hold', brand, edits, watch }
+    }
     await account.called(accepted)
     if (dryRun) return rehearsed(request, NO_BODY)
     if (shape === undefined) return released(request, edits, undefined, watch)
@@ -197,6 +245,8 @@ const createExchange = (shared: Shared): Exchange => {
   const takeBody = async (bytes: Buffer): Promise<Answer> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
     const { shape } = held
+    clearTimeout(growing)
+    holds(bytes.length)
     const caller = await callerStill(deps, brands, held.accepted, deps.clock.now() - held.since)
     const accepted = { ...held.accepted, caller }
     const { contentType, contentEncoding } = accepted
@@ -228,20 +278,28 @@ const createExchange = (shared: Shared): Exchange => {
     destinationStatus = answerStatus(head, brand)
     const otherwise = held?.accepted.proxy?.responseOtherwise
     answer = endOfStream ? undefined : collectible(head, destinationStatus, otherwise, options.bodyLimit)
-    if (answer !== undefined && destinationStatus !== undefined) return { kind: 'collect', destinationStatus }
+    if (answer !== undefined && destinationStatus !== undefined) {
+      const length = head.get('content-length')?.[0]
+      holds(Number(length ?? UNKNOWN_BYTES))
+      if (length === undefined && !gone) growWhileWaiting(UNKNOWN_BYTES)
+      return { kind: 'collect', destinationStatus }
+    }
     account.finish('forwarded')
     return { kind: 'pass' }
   }
 
   const takeAnswerBody = async (bytes: Buffer): Promise<Answer> => {
-    const proxy = held?.accepted.proxy
-    if (proxy === undefined || answer === undefined) throw new Error('an answer came that was not asked for')
+    const { proxy, caller } = held?.accepted ?? {}
+    if (proxy === undefined || caller === undefined || answer === undefined)
+      throw new Error('an answer came that was not asked for')
+    clearTimeout(growing)
+    holds(bytes.length)
     const collected = answer
     const run = () => transformAnswer(collected, bytes, runOf(proxy))
     const result =
       bytes.length === 0
         ? undefined
-        : await timed('transform', () => deps.codeRoom.run(bytes.length, run, proxy.tenantId, proxy.id))
+        : await timed('transform', () => deps.codeRoom.run(bytes.length, run, ownerOf(caller), proxy.id))
     account.finish('forwarded')
     return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
   }
@@ -266,8 +324,12 @@ const createExchange = (shared: Shared): Exchange => {
     async upload(head, endOfStream, flow) {
       begin(head)
       const streamed = { ...shared, bodyLimit: options.upload.bytes }
-      const accepted = (of: Head) => accept(of, streamed)
-      const uploading = { brands, brand, account, patience, timed, accept: accepted, edits: editsOf }
+      const acceptStreamed = async (of: Head) => {
+        const accepted = await accept(of, streamed)
+        takeShare(accepted, PIECES_BYTES)
+        return accepted
+      }
+      const uploading = { brands, brand, account, patience, timed, accept: acceptStreamed, edits: editsOf }
       try {
         await uploadThrough(head, endOfStream, flow, uploading, deps, options)
         account.finish('forwarded')
@@ -291,6 +353,8 @@ const createExchange = (shared: Shared): Exchange => {
     answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
     abandon() {
       gone = true
+      clearTimeout(growing)
+      share?.release()
       patience.giveUp()
       // The request is out, and nobody waits for its answer.
       if (watching) account.finish('forwarded')

@@ -60,6 +60,10 @@ const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
   grants: { permissions: [], rules: [] },
 })
 
+/** Who shares what is limited (common/shares.ts): a tenant's anonymous callers leave room for those that it knows. */
+export const ownerOf = ({ tenantId, actorType }: Caller): string =>
+  actorType === 'anonymous' ? `${tenantId} anonymous` : tenantId
+
 /** What of a request tells who calls. */
 export interface CallHead {
   readonly head: Head

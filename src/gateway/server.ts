@@ -1,13 +1,16 @@
+import { createShares } from '../common/shares.ts'
+import { DEFAULT_MEMORY_BYTES, HOSTS, heldBytes } from '../control-plane/limits.ts'
 import { parseCidr } from '../control-plane/ranges.ts'
 import { type AdmissionLimits, createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchanges, type ExchangeDeps } from './exchange.ts'
 import { brandRules } from './headers.ts'
+import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
 import { listen } from './transport/listen.ts'
 import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
 
-export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads'>
+export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads' | 'held' | 'hosts'>
 
 /** What may change while it runs. */
 interface GatewaySettings {
@@ -37,6 +40,10 @@ export interface GatewayOptions {
     readonly upload?: Partial<UploadLimits>
     /** Requests worked on at once, those whose code runs apart. Default 512. */
     readonly running?: number
+    /** Bytes of Envoy's memory that calls through this process may hold. Default 768 MiB. */
+    readonly heldBytes?: number
+    /** Hosts that Envoy's cache of names holds for this process. Default 16,384. */
+    readonly hosts?: number
     /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
     readonly stepMs?: number
     /** The same for a step that runs a transform. Default 14,000. */
@@ -72,9 +79,14 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
   })
   const codeRoom = createAdmission(CODE_ROOM)
   const uploads = createAdmission({ running: upload.running, bytes: 0 })
+  const held = createShares(
+    limits.heldBytes ?? heldBytes(DEFAULT_MEMORY_BYTES),
+    'The tenant has as many calls open, or bodies on their way, as it may. Retry when some of them are over.',
+  )
+  const hosts = createRecentHosts(limits.hosts ?? HOSTS, () => performance.now())
   const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
     createExchanges(
-      { ...deps, admission, codeRoom, uploads },
+      { ...deps, admission, codeRoom, uploads, held, hosts },
       {
         brands: brandRules(options.prefixes),
         destinations: {

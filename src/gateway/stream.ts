@@ -6,6 +6,7 @@
  * answer, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
 import type { Log } from '../common/log.ts'
+import type { StartExchange } from './exchange.ts'
 import { createFlow, type FlowInput } from './flow.ts'
 import type { Head } from './headers.ts'
 import { decodeRequest, encodeAnswer, type Phase, type ProcessingRequest } from './messages.ts'
@@ -20,7 +21,7 @@ const phaseAfter = (answer: Answer, phase: Phase): Phase | 'done' => {
 }
 
 /** Serves one call to its end; `start` makes the exchange when headers come. */
-export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHandler => {
+export const serveStream = (call: Call, start: StartExchange, log: Log): CallHandler => {
   let phase: Phase | 'done' = 'request_headers'
   let busy = false
   let over = false
@@ -42,10 +43,16 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     call.reset()
   }
 
+  const refuse = (reply: Answer) => {
+    if (over || busy || (phase !== 'request_body' && phase !== 'response_body')) return
+    call.send(...encodeAnswer(reply, phase))
+    phase = 'done'
+  }
+
   const decide = (message: ProcessingRequest): Promise<Answer> | undefined => {
     if (message.kind !== phase) return undefined
     if (message.kind === 'request_headers') {
-      exchange = start()
+      exchange = start(refuse)
       return exchange.headers(message.head, message.endOfStream)
     }
     if (message.kind === 'request_body') return exchange?.body(message.body)
@@ -78,7 +85,7 @@ export const serveStream = (call: Call, start: () => Exchange, log: Log): CallHa
     const begun = createFlow(call)
     input = begun
     ended = endOfStream
-    exchange = start()
+    exchange = start(refuse)
     exchange.upload(head, endOfStream, begun.flow).catch((error) => {
       log.error({ err: error }, 'exchange failed')
       fail('the exchange failed')

@@ -11,7 +11,7 @@ import { createPartReader } from './body/parts.ts'
 import type { BodyLimits } from './body/rewrite.ts'
 import { checkUse, languageOf } from './detokenize.ts'
 import { type BrandRules, type Edits, type Head, strippedNames } from './headers.ts'
-import { type IdentifyDeps, identifyAgain } from './identify.ts'
+import { type IdentifyDeps, identifyAgain, ownerOf } from './identify.ts'
 import type { Patience } from './patience.ts'
 import type { Timed } from './stages.ts'
 import type { Answer, Flow } from './types.ts'
@@ -111,5 +111,5 @@ export const uploadThrough = async (
 
   const accepted = await patience.within(options.stepMs, deps.admission.run(0, takeHead))
   if (endOfStream) await flow.write(await released(accepted, strippedNames(head, brands)))
-  else await deps.uploads.run(0, () => pass(accepted), accepted.caller.tenantId)
+  else await deps.uploads.run(0, () => pass(accepted), ownerOf(accepted.caller))
 }

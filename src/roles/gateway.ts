@@ -2,6 +2,7 @@ import { createRunIdle } from '../code-host/run-idle.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
+import { HOSTS, heldBytes } from '../control-plane/limits.ts'
 import { startOps } from '../gateway/ops.ts'
 import { startGateway } from '../gateway/server.ts'
 import { startWarmer } from '../gateway/warm.ts'
@@ -26,6 +27,7 @@ const startPages = async (foundation: Foundation, config: Config, start: Process
       listen: { socketPath: socketsIn(start.runDir, config.workers).api },
       prefixes: config.headerPrefixes,
       management: false,
+      admit: foundation.admit,
       processName: `gateway-${start.worker}`,
     },
   )
@@ -84,7 +86,11 @@ export const startGatewayRole = async (
       prefixes: config.headerPrefixes,
       egress: config.egress,
       ...(start.demo ? { demoHost: DEMO_HOST } : {}),
-      limits: { bodyBytes: config.proxyBodyLimit },
+      limits: {
+        bodyBytes: config.proxyBodyLimit,
+        heldBytes: heldBytes(config.envoyMemoryBytes) / config.workers,
+        hosts: HOSTS / config.workers,
+      },
     },
   )
   const health = async () => {

@@ -1,3 +1,4 @@
+import ipaddr from 'ipaddr.js'
 import type { Admit } from '../common/admit.ts'
 import { AppError } from '../common/errors.ts'
 import type { Claim, SharedState } from './types.ts'
@@ -11,6 +12,16 @@ export interface RateLimits {
 /** Characters of a key beyond which it is nobody's, and needs no bucket. */
 const MAX_KEY_LENGTH = 200
 
+/** Pages of the service's own for one address, where addresses are limited: probes and scrapers ask for a few. */
+const PAGES_PER_MINUTE = 1_200
+
+/** Who has an address of IPv6 has all of its /64 (RFC 4291 §2.5.4). */
+const networkOf = (address: string): string => {
+  if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address.slice(0, 64)
+  const parsed = ipaddr.process(address)
+  return parsed instanceof ipaddr.IPv6 ? parsed.parts.slice(0, 4).join(':') : parsed.toString()
+}
+
 /**
  * Rate limits per address and per key (completions §11); undefined when none is set. `hash`: the keyed hash that stands
  * for an address or a key in the shared state, where it is no other than for this.
@@ -20,15 +31,15 @@ export const createRateLimits = (
   { perKey, perAddress }: RateLimits,
 ): Admit | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
-  return async ({ key, address }) => {
+  return async ({ key, address, page }) => {
     const claims: (Claim & { readonly what: string })[] = []
     if (perAddress !== undefined && address !== undefined)
       claims.push({
         what: 'from this address',
-        bucket: hash(`calls from ${address.slice(0, 64)}`),
-        perMinute: perAddress,
+        bucket: hash(`${page ? 'pages for' : 'calls from'} ${networkOf(address)}`),
+        perMinute: page ? PAGES_PER_MINUTE : perAddress,
       })
-    if (perKey !== undefined && key !== undefined && key.length <= MAX_KEY_LENGTH)
+    if (perKey !== undefined && key !== undefined && !page && key.length <= MAX_KEY_LENGTH)
       claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (claims.length === 0) return
     const wait = await state.take(claims)

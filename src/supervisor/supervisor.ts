@@ -173,9 +173,15 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     settings = live
     const bootstrap = `${runDir}/envoy.json`
     const { envoyAdmin: envoyAdminSocket, control: controlSocket } = sockets
-    await writeFile(bootstrap, JSON.stringify(renderBootstrap({ envoyAdminSocket, controlSocket })), {
-      mode: 0o600,
-    })
+    await writeFile(
+      bootstrap,
+      JSON.stringify(
+        renderBootstrap({ envoyAdminSocket, controlSocket, memoryBytes: config.envoyMemoryBytes }),
+      ),
+      {
+        mode: 0o600,
+      },
+    )
     halt.signal.throwIfAborted()
 
     const url = baseUrl(listen, config.tls !== undefined)

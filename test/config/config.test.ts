@@ -270,6 +270,8 @@ t.test('what is printed is a configuration file of the same', async (t) => {
       SIDEVAULT_TLS_KEY: 'b.pem',
       SIDEVAULT_CVC_SECONDS: '7',
       SIDEVAULT_RATE_LIMIT_KEY: '70',
+      SIDEVAULT_RATE_LIMIT_ADDRESS: 'none',
+      SIDEVAULT_ENVOY_MEMORY: '512',
       SIDEVAULT_HEADER_PREFIXES: 'SVC,BT',
     },
     { SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true', SIDEVAULT_EGRESS_PORTS: '*' },
@@ -300,4 +302,14 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
   for (const printed of [printConfig(config), JSON.stringify(rest), inspect(rest, { depth: 9 })])
     t.notMatch(printed, /marker/)
   t.match(printConfig(config), /kms/)
+})
+
+t.test('rate limits have defaults, and none or 0 turns them off', async (t) => {
+  const limits = (key: string | undefined) =>
+    loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_KEY: key }) }).rateLimits
+  t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, areDefault: true })
+  for (const off of ['none', '0'])
+    t.same(limits(off), { perKey: undefined, perAddress: 600_000, areDefault: false })
+  t.equal(limits('70').perKey, 70)
+  t.throws(() => limits('-1'), /SIDEVAULT_RATE_LIMIT_KEY/)
 })

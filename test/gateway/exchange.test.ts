@@ -2,10 +2,12 @@ import t from 'tap'
 import type { AuditRecord } from '../../src/audit/types.ts'
 import { AppError } from '../../src/common/errors.ts'
 import type { Log } from '../../src/common/log.ts'
+import { createShares } from '../../src/common/shares.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import { createExchanges, type ExchangeDeps, type ExchangeOptions } from '../../src/gateway/exchange.ts'
 import { brandRules, type Head } from '../../src/gateway/headers.ts'
+import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
 import type { Answer, Flow } from '../../src/gateway/types.ts'
 import { UPLOAD_LIMITS } from '../../src/gateway/upload.ts'
 import type { StoredProxy } from '../../src/sdk/index.ts'
@@ -43,10 +45,12 @@ const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOption
       admission: createAdmission({ running: 10, bytes: 10_000 }),
       codeRoom: createAdmission({ running: 10, bytes: 10_000 }),
       uploads: createAdmission({ running: 10, bytes: 0 }),
+      held: createShares(2 ** 30, ''),
+      hosts: createRecentHosts(10, () => 0),
       ...deps,
     },
     { ...OPTIONS, ...options },
-  )()
+  )(() => {})
   return { far, exchange }
 }
 

@@ -18,7 +18,7 @@ const outcome = (promise: Promise<void> | undefined) =>
     (thrown: unknown) => (thrown instanceof AppError ? `${thrown.code} ${thrown.retryAfter}` : thrown),
   )
 
-t.test('nothing is limited by default', async (t) => {
+t.test('without limits there is nothing to ask', async (t) => {
   t.equal(setUp({}).admit, undefined)
 })
 
@@ -34,6 +34,19 @@ t.test('keys and addresses are counted apart, known keys or not', async (t) => {
   t.equal(await from(undefined, undefined), 'served', 'calls inside the machine')
   clock.advance(30_000)
   t.equal(await from('a', '1.1.1.1'), 'served')
+})
+
+t.test('an address of IPv6 counts with its /64, a mapped one as what it stands for', async (t) => {
+  const { admit } = setUp({ perAddress: 2 })
+  const from = (address: string) => outcome(admit?.({ key: undefined, address }))
+  t.same(await Promise.all(['2001:db8::1', '2001:db8:0:0:ffff::2'].map(from)), ['served', 'served'])
+  t.equal(await from('2001:0db8::3'), 'rate_limited 30')
+  t.equal(await from('2001:db8:0:1::1'), 'served')
+  t.same(await Promise.all(['::ffff:192.0.2.1', '192.0.2.1', '192.0.2.1'].map(from)), [
+    'served',
+    'served',
+    'rate_limited 30',
+  ])
 })
 
 t.test('what is shared names neither keys nor addresses', async (t) => {
@@ -66,7 +79,24 @@ t.test('the API answers 429 with Retry-After, and not for its own pages', async 
   t.match(refused.json, { title: 'Too many requests', status: 429 })
   t.equal((await service.call('POST', '/applications', { body: {} })).status, 429)
   t.equal((await service.call('GET', '/healthz')).status, 200)
+  t.equal((await service.call('GET', '/readyz')).status, 200, 'nor for calls inside the machine')
   t.equal((await service.call('GET', '/permissions', { key: 'another' })).status, 401)
   clock.advance(20_000)
   t.equal((await service.call('GET', '/permissions')).status, 200)
+})
+
+t.test('pages of the service have a limit of their own for each address', async (t) => {
+  const clock = testClock()
+  const state = createInProcessState({ clock })
+  const admit = createRateLimits({ state, hash: (key) => key }, { perAddress: 5 })
+  const service = await startTestService(t, { clock, admin: { admit } })
+  const statusOf = async (path: string, address = '192.0.2.1') =>
+    (await service.call('GET', path, { headers: { 'x-sidevault-client-address': address } })).status
+  for (let left = 1_197; left > 0; left--) await admit?.({ key: undefined, address: '192.0.2.1', page: true })
+  for (const path of ['/metrics', '/readyz', '/docs']) t.equal(await statusOf(path), 200, path)
+  for (const path of ['/metrics', '/readyz', '/docs', '/openapi.json'])
+    t.equal(await statusOf(path), 429, path)
+  t.equal(await statusOf('/metrics', '192.0.2.2'), 200)
+  t.equal(await statusOf('/healthz'), 200)
+  t.equal(await statusOf('/permissions'), 200, 'calls count apart')
 })

@@ -4,7 +4,7 @@ import { createAllowed } from './allowed.ts'
 import { createBrands } from './brands.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
 import { fromFramework, sendProblem } from './problem.ts'
-import { addOperations } from './routes.ts'
+import { addOperations, clientAddress } from './routes.ts'
 import type { AppDeps, AppOptions, RequestState } from './types.ts'
 
 /** Longer than Envoy keeps an idle connection (1 h), so that it never sends into one that is being closed. */
@@ -18,6 +18,7 @@ const UNMATCHED = 'unmatched'
  */
 export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance => {
   const { kernel, log, metrics } = deps
+  const { admit } = options
   const brands = createBrands(options.prefixes)
   const allowed = createAllowed(
     kernel.registry.operations,
@@ -124,7 +125,16 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   })
 
   for (const { path, name, handler } of deps.own)
-    app.route({ method: 'GET', url: path, config: { operation: name }, handler })
+    app.route({
+      method: 'GET',
+      url: path,
+      config: { operation: name },
+      // Whether this process is alive is asked by whoever restarts it.
+      ...(admit === undefined || name === 'healthz'
+        ? {}
+        : { onRequest: (request) => admit({ key: undefined, address: clientAddress(request), page: true }) }),
+      handler,
+    })
   addOperations(app, kernel, options)
   return app
 }

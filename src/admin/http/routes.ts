@@ -17,7 +17,8 @@ const hasBody = (request: FastifyRequest): boolean => {
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
-const clientAddress = (request: FastifyRequest): string | undefined => {
+/** Who connected to Envoy; undefined for calls inside the machine. */
+export const clientAddress = (request: FastifyRequest): string | undefined => {
   const value = request.raw.headers[CLIENT_ADDRESS_HEADER]
   return typeof value === 'string' ? value : undefined
 }

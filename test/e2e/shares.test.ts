@@ -1,0 +1,80 @@
+import { setImmediate } from 'node:timers/promises'
+import t from 'tap'
+import { call, KEYS, startWorld } from '../kit/egress.ts'
+import { startFlood } from '../kit/flood.ts'
+import { upload } from '../kit/upload.ts'
+
+const MIB = 1024 * 1024
+const HELD = 64 * MIB
+/** Calls of each kind; a tenant's share has room for none of these alone. */
+const EACH = 150
+
+const world = await startWorld({
+  bootstrap: { egress: { timeoutMs: 60_000 } },
+  gateway: { limits: { heldBytes: HELD, hosts: 64, upload: { running: 8 } } },
+})
+t.teardown(() => world.close())
+const open = () => world.envoy.stat('cluster.gateway.upstream_rq_active')
+
+t.test('a flood of one tenant is refused beyond its share, and no call of another fails', async (t) => {
+  const flood = startFlood(world, EACH)
+  const kinds = Object.keys(flood.calls)
+  const key = KEYS.stranger
+  const text = { 'content-type': 'text/plain' }
+  let rounds = 0
+  do {
+    rounds++
+    world.dns.set(`${rounds}.dest.test`, { a: ['127.0.0.1'] })
+    const body = 'x'.repeat(2 * MIB)
+    const statuses = [
+      call(world.port, '/proxy', { key, method: 'GET', to: world.url() }),
+      call(world.port, '/proxy', {
+        key,
+        to: world.url(),
+        body: "a {{ card | json: '$.number' }}",
+        headers: text,
+      }),
+      call(world.port, '/proxy', {
+        key,
+        to: world.url(),
+        body,
+        headers: { 'transfer-encoding': 'chunked', ...text },
+      }),
+      call(world.port, '/proxy', { key, method: 'GET', to: world.url('', `${rounds}.dest.test`) }),
+      upload(world.port, world.url(), ["a {{ card | json: '$.number' }}"], {
+        headers: { 'svc-api-key': key, ...text },
+      }),
+    ].map(async (answer) => (await answer).status)
+    t.same(await Promise.all(statuses), [200, 200, 200, 200, 200], `round ${rounds}`)
+  } while (rounds < 20 || kinds.some((kind) => flood.refused(kind) === 0))
+  for (const kind of kinds) t.ok(flood.refused(kind) > EACH / 2, `${kind}: ${flood.refused(kind)} refused`)
+  t.same(flood.unexpected(), [])
+  const held = await open()
+  t.ok(held <= HELD / (256 * 1024), `${held} calls are open`)
+  flood.end()
+  while ((await open()) > 0) await setImmediate()
+})
+
+t.test('bodies of unknown length are refused as they turn out to be slow', async (t) => {
+  const headers = { 'transfer-encoding': 'chunked', 'content-type': 'text/plain' }
+  const controller = new AbortController()
+  // 25 of them begin with 1.25 MiB each in the 32 MiB of a tenant; with 8.25 MiB three fit.
+  async function* slow() {
+    yield 'x'
+    await new Promise((_, reject) => controller.signal.addEventListener('abort', reject))
+  }
+  const answers = Array.from({ length: 20 }, () =>
+    upload(world.port, world.url(), slow(), {
+      headers: { ...headers, 'svc-proxy-stream': 'false' },
+      signal: controller.signal,
+    }),
+  )
+  t.equal((await Promise.any(answers)).status, 429)
+  controller.abort()
+  await Promise.allSettled(answers)
+  t.equal(
+    (await call(world.port, '/proxy', { method: 'GET', to: world.url() })).status,
+    200,
+    'all of it is back',
+  )
+})
