@@ -13,6 +13,19 @@ export const deeperThan = (value: unknown, limit: number): boolean => {
   return false
 }
 
+/** True when a value holds more than `most` arrays and objects. */
+export const holdsMore = (value: unknown, most: number): boolean => {
+  let left = most
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const item = open.pop()
+    if (typeof item !== 'object' || item === null) continue
+    if (--left < 0) return true
+    for (const inner of Object.values(item)) if (typeof inner === 'object' && inner !== null) open.push(inner)
+  }
+  return false
+}
+
 /** JSON merge patch (RFC 7386): a new value, `target` untouched. */
 export const mergePatch = (target: unknown, patch: unknown): unknown => {
   if (!isObject(patch)) return patch

@@ -8,7 +8,7 @@ import { type Opened, openToken } from './seal.ts'
 /** So few tokens are read without a look at their sizes: together they are no larger than a call may open. */
 const FEW = 16
 /** Bytes of stored tokens, and tokens, that are in memory at once. */
-const BATCH = { bytes: 4 * 1024 * 1024, tokens: 1_000 }
+const BATCH = { bytes: 4 * 1024 * 1024, tokens: 500 }
 
 type Sized = Pick<TokenHead, 'id' | 'bytes'>
 
@@ -22,7 +22,13 @@ export const headsOf = async (
   now: number,
 ): Promise<readonly (Sized | TokenHead)[]> => {
   if (ids.length <= FEW) return ids.map((id) => ({ id, bytes: 0 }))
-  return tokens.heads(tenantId, ids, now)
+  const heads: TokenHead[] = []
+  for (let at = 0; at < ids.length; at += BATCH.tokens) {
+    const pause = at > 0 ? yieldIfDue() : undefined
+    if (pause) await pause
+    heads.push(...(await tokens.heads(tenantId, ids.slice(at, at + BATCH.tokens), now)))
+  }
+  return heads
 }
 
 /** Throws `too_large` for more than one call may open. */

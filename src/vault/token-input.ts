@@ -1,5 +1,5 @@
 import { AppError } from '../common/errors.ts'
-import { deeperThan, isObject, type Json } from '../common/json.ts'
+import { deeperThan, holdsMore, isObject, type Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import { parseContainer } from './containers.ts'
 import { parseInstant } from './expiry.ts'
@@ -16,6 +16,8 @@ const LIMITS = {
   maskExpressions: 250,
   /** Of its JSON text. */
   dataBytes: 1024 * 1024,
+  /** Arrays and objects in it: each takes many times the bytes of its text to read and to hold. */
+  dataContainers: 100_000,
 } as const
 
 const METADATA_KEY = /^[\w.-]{1,200}$/
@@ -120,6 +122,10 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     // However it came: bodies are limited, what code returns and a merged update are not.
     if (Buffer.byteLength(JSON.stringify(raw.data)) > LIMITS.dataBytes) {
       fault('data', `must not be larger than ${LIMITS.dataBytes} bytes as JSON`)
+      return null
+    }
+    if (holdsMore(raw.data, LIMITS.dataContainers)) {
+      fault('data', `must not hold more than ${LIMITS.dataContainers} arrays and objects`)
       return null
     }
     const outcome = type.accept(raw.data as Json)

@@ -1,5 +1,5 @@
 import { AppError } from '../common/errors.ts'
-import { mapInTurns } from '../common/event-loop.ts'
+import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
@@ -65,7 +65,11 @@ export const resolveTokens = async (
   }
   const heads = await headsOf(parts, tenantId, wanted, now)
   if (heads.length < wanted.length) throw unknownToken()
-  for (const head of heads) if ('type' in head) await allowed(head)
+  for (const head of heads) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    if ('type' in head) await allowed(head)
+  }
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
@@ -84,9 +88,10 @@ export const resolveTokens = async (
   await parts.journal.append(
     await mapInTurns([...resolved.values()], ({ row }) => doneRecord(parts, row, purpose, context, now)),
   )
-  for (const { row, disclosure } of resolved.values())
+  await mapInTurns([...resolved.values()], ({ row, disclosure }) => {
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
-  for (const { row } of resolved.values()) context.used?.push(stateOf(row))
+    context.used?.push(stateOf(row))
+  })
   return resolved
 }
 
