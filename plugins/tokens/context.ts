@@ -5,4 +5,5 @@ export const contextOf = (call: Call): UseContext => ({
   caller: call.caller,
   traceId: call.traceId,
   now: call.now,
+  hold: call.hold,
 })

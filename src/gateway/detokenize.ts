@@ -2,7 +2,7 @@
 import { AppError } from '../common/errors.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
-import type { Caller, UsedToken, Vault } from '../sdk/index.ts'
+import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
 import { codingsOf, decode } from './body/decode.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
 import { mayUse } from './identify.ts'
@@ -89,15 +89,20 @@ export const detokenize = async (
   const language = languageOf(expressions, caller, work)
   const plan = await timed('plan', () => planBody(bytes, contentType, contentEncoding, language, limits))
   if (plan.kind === 'pass') return unchanged
-  const used = await timed('use', async () =>
-    plan.ids.length === 0
-      ? new Map<string, UsedToken>()
-      : await vault.use(plan.ids, { ...context, caller, work }),
-  )
-  return {
-    body: await timed('apply', () => plan.apply(resolver(used), work)),
-    decoded: plan.decoded,
-    tokens: used.size,
+  const holdings: Held[] = []
+  try {
+    const used = await timed('use', async () =>
+      plan.ids.length === 0
+        ? new Map<string, UsedToken>()
+        : await vault.use(plan.ids, { ...context, caller, work, hold: (held) => holdings.push(held) }),
+    )
+    return {
+      body: await timed('apply', () => plan.apply(resolver(used), work)),
+      decoded: plan.decoded,
+      tokens: used.size,
+    }
+  } finally {
+    for (const held of holdings) held.release()
   }
 }
 

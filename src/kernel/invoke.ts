@@ -4,7 +4,7 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { createSparing } from '../common/sparing.ts'
-import type { ApplicationRef, Call, Caller, Operation, TokenState } from '../sdk/index.ts'
+import type { ApplicationRef, Call, Caller, Held, Operation, TokenState } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
@@ -63,12 +63,13 @@ class OperationCall implements Call {
   readonly now: number
   readonly depth: number
   readonly used: TokenState[] = []
+  readonly hold: (held: Held) => void
   readonly #operation: string
   #log: Log
   #isChild = false
 
   constructor(
-    { caller, traceId, signal, now, depth }: Omit<Call, 'log' | 'used'>,
+    { caller, traceId, signal, now, depth, hold }: Omit<Call, 'log' | 'used'>,
     { operation, log }: { readonly operation: string; readonly log: Log },
   ) {
     this.caller = caller
@@ -76,6 +77,7 @@ class OperationCall implements Call {
     this.signal = signal
     this.now = now
     this.depth = depth
+    this.hold = hold
     this.#operation = operation
     this.#log = log
   }
@@ -144,7 +146,12 @@ export const createInvoke = (
     depth: number,
     who: () => Promise<Caller>,
   ): Promise<unknown> => {
-    const { traceId, signal, onCaller, idempotencyKey } = invocation
+    const { traceId, signal, onCaller, idempotencyKey, sent } = invocation
+    const holdings: Held[] = []
+    const hold = (held: Held): void => void holdings.push(held)
+    const release = () => {
+      for (const held of holdings.splice(0)) held.release()
+    }
     const now = clock.now()
     let at = performance.now()
     const lap = (stage: keyof typeof stages) => {
@@ -171,7 +178,7 @@ export const createInvoke = (
         authorize(operation, caller)
         if (audited) await journal.health()
         const call = new OperationCall(
-          { caller, traceId, signal, now, depth },
+          { caller, traceId, signal, now, depth, hold },
           { operation: operation.rpc, log },
         )
         if (signal.aborted) throw aborted(signal)
@@ -214,6 +221,9 @@ export const createInvoke = (
           )
       }
       throw error
+    } finally {
+      if (sent === undefined) release()
+      else void sent.then(release)
     }
   }
 

@@ -44,6 +44,8 @@ export interface Invocation {
   readonly signal: AbortSignal
   /** Told who calls as soon as that is known, for the transport's access log. */
   readonly onCaller?: (caller: Caller) => void
+  /** Resolves when the response is sent, or nobody waits for it any more. Absent: what the call holds ends with it. */
+  readonly sent?: Promise<void>
 }
 
 /** A call that code makes. */

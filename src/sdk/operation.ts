@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
-import type { TokenState } from './vault.ts'
+import type { Held, TokenState } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -18,6 +18,8 @@ export interface Call {
   readonly depth: number
   /** What expressions of the call were given so far: what is kept of its output goes with these tokens. */
   readonly used: TokenState[]
+  /** Gets what the call holds of the memory that tenants share: given back when its response is sent. */
+  readonly hold: (held: Held) => void
 }
 
 /** The audit record of an operation: which kind of entity, what was done. `entity_id` is the output's or input's `id`. */

@@ -93,8 +93,16 @@ export interface UseContext {
   readonly now: number
   /** What all expressions of the call may cost together; absent: the vault makes one for its part. */
   readonly work?: Work
+  /** Gets what is held of the memory that tenants share, to be given back when the values are gone; absent: on return. */
+  readonly hold?: ((held: Held) => void) | undefined
   /** Gets the tokens that expressions of the call were given the data of. */
   readonly used?: TokenState[]
+}
+
+/** Memory that a call holds. */
+export interface Held {
+  /** Gives it back, once. */
+  release(): void
 }
 
 /** Units of work that one call has left. */

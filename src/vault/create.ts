@@ -12,7 +12,9 @@ import { deniedRecord, doneRecord } from './audit-records.ts'
 import { checkMask, type Derived, derive } from './derive.ts'
 import { withoutNever } from './disclosure.ts'
 import { createFaults } from './faults.ts'
+import { createHolding } from './held.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
+import { storedBytes } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { presentOrOutline, type ShownRow } from './present.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
@@ -213,8 +215,10 @@ export const storeDrafts = async (
     prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work),
   )
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
-  const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token.sealed] : []))
-  const opening = duplicates.length > 0 ? await parts.keys.tenant(tenantId, duplicates) : ring
+  const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
+  createHolding(parts, context)(storedBytes(duplicates))
+  const sealed = duplicates.map((token) => token.sealed)
+  const opening = sealed.length > 0 ? await parts.keys.tenant(tenantId, sealed) : ring
   const outcomes = await mapInTurns(prepared, (item, i) =>
     outcomeOf(opening, item, tokens[i] as NewToken, created[i] as Created, context, now),
   )

@@ -4,6 +4,7 @@ import { deeperThan, type Json } from '../common/json.ts'
 import { mayHoldExpression, type Resolve } from '../expressions/types.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
+import { createHolding } from './held.ts'
 import type { Parts } from './parts.ts'
 import { resolveTokens } from './use.ts'
 
@@ -66,6 +67,7 @@ export const detokenizeBody = async (
         'The detokenized body would be too large. Detokenize fewer tokens at once.',
       )
   }
+  const hold = createHolding(parts, context)
   const results = new Map<string, Json>()
   await mapInTurns(texts, ({ text, count, template }) => {
     // Checked before evaluating: a short text can repeat a large value many times.
@@ -75,6 +77,7 @@ export const detokenizeBody = async (
     const size = JSON.stringify(value).length * count
     fits(size)
     left -= size
+    hold(size)
     results.set(text, value)
   })
   return mapStrings(body, (text) => results.get(text) ?? (results.has(text) ? null : text))

@@ -34,7 +34,7 @@ export const foreseeUse = async (
   const found = new Map<string, ForeseenUse>()
   const heads = await headsOf(parts, tenantId, wanted, now)
   checkBytes(parts, heads)
-  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
+  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
     const { id, type, container } = row
     const disclosure = decide(grants, 'token:use', row)
     if (disclosure === 'denied') {

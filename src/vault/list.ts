@@ -75,7 +75,7 @@ export const listTokens = async (
   const shown: { readonly row: OpenedRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []
   const { work = bodyWork() } = context
-  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
+  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
     const disclosure = decide(grants, permission, row)
     if (disclosure === 'denied') continue
     const opened = open()

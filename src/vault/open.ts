@@ -1,7 +1,9 @@
 /** Reading the tokens that a call names: summed before, then a few at a time. */
 import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
+import type { UseContext } from '../sdk/index.ts'
 import type { TokenHead, TokenRow } from '../store/types.ts'
+import { createHolding } from './held.ts'
 import type { Parts } from './parts.ts'
 import { type Opened, openToken } from './seal.ts'
 
@@ -40,6 +42,10 @@ export const checkBytes = ({ limits: { opened } }: Pick<Parts, 'limits'>, heads:
     )
 }
 
+/** What the tokens take in the store, sealed. */
+export const storedBytes = (rows: readonly Pick<TokenRow, 'sealed' | 'ephemeral'>[]): number =>
+  rows.reduce((sum, { sealed, ephemeral }) => sum + sealed.length + (ephemeral?.length ?? 0), 0)
+
 /** A row without what has been opened, for as long as its data is held. */
 export const withoutSeals = ({ sealed: _sealed, ephemeral: _ephemeral, ...row }: TokenRow): OpenedRow => row
 
@@ -62,16 +68,24 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
 
 /**
  * The tokens in order, read a batch at a time and to be opened one by one; those that are gone meanwhile are left
- * out. Lets others go on in between.
+ * out. Lets others go on in between. Throws `rate_limited` when the tenant holds too much besides.
  */
 export async function* openInBatches(
-  parts: Pick<Parts, 'tokens' | 'keys'>,
-  tenantId: string,
+  parts: Pick<Parts, 'tokens' | 'keys' | 'held'>,
+  context: UseContext,
   heads: readonly Sized[],
   now: number,
 ): AsyncGenerator<{ readonly row: TokenRow; open(): Opened }> {
+  const { tenantId } = context.caller
+  const hold = createHolding(parts, context)
+  let unread = bytesOf(heads)
+  hold(unread)
   for (const ids of batchesOf(heads)) {
     const found = await parts.tokens.read(tenantId, ids, now)
+    // Of a few tokens the sizes were not known before.
+    unread -= storedBytes(found)
+    hold(-unread)
+    unread = Math.max(unread, 0)
     const ring = await parts.keys.tenant(
       tenantId,
       found.map(({ sealed }) => sealed),

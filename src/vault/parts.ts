@@ -1,6 +1,7 @@
 import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Metrics } from '../common/metrics.ts'
+import type { Shares } from '../common/shares.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Tenants, TokenType, UseContext } from '../sdk/index.ts'
@@ -19,7 +20,7 @@ export interface VaultDeps {
   readonly metrics: Metrics
 }
 
-/** Bounds of one call. */
+/** Bounds of one call, and of all at once. */
 export interface VaultLimits {
   /** Tokens that one call creates or reads. */
   readonly tokens: number
@@ -29,6 +30,8 @@ export interface VaultLimits {
   readonly detokenized: number
   /** Bytes of stored tokens that one call opens. */
   readonly opened: number
+  /** Bytes of opened tokens, and of what is made of them, that all calls of the process hold at once. */
+  readonly held: number
 }
 
 export const DEFAULT_LIMITS: VaultLimits = {
@@ -36,12 +39,14 @@ export const DEFAULT_LIMITS: VaultLimits = {
   depth: 64,
   detokenized: 16 * 1024 * 1024,
   opened: 32 * 1024 * 1024,
+  held: 64 * 1024 * 1024,
 }
 
 /** The dependencies as the vault's own files use them. */
 export interface Parts extends Omit<VaultDeps, 'tokenTypes'> {
   readonly types: TokenTypes
   readonly limits: VaultLimits
+  readonly held: Shares
 }
 
 /** A call may wait between its arrival and its work: what expired meanwhile is expired. */

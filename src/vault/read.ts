@@ -3,7 +3,9 @@ import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/inde
 import type { TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
+import { createHolding } from './held.ts'
 import { named } from './naming.ts'
+import { storedBytes } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, shownData } from './present.ts'
 import { openToken } from './seal.ts'
@@ -44,6 +46,7 @@ export const findToken = async (
 export const getToken = async (parts: Parts, id: string, context: UseContext): Promise<Token> => {
   const { row, disclosure } = await findToken(parts, id, 'token:read', 'read', context)
   const now = timeOf(parts, context)
+  createHolding(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
   const opened = openToken(ring, row, now)
   const token = present(parts, row, opened, shownData(parts, row.type, opened, disclosure))

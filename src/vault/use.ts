@@ -73,7 +73,7 @@ export const resolveTokens = async (
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
-  for await (const { row, open } of openInBatches(parts, tenantId, heads, now)) {
+  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
     const disclosure = await allowed(row)
     const type = parts.types.get(row.type)
     if (!type)

@@ -1,9 +1,11 @@
+import { createShares } from '../common/shares.ts'
 import { createPlaces, createTurns } from '../common/turns.ts'
 import type { Vault } from '../sdk/index.ts'
 import { associateTokens, createChild, dissociateTokens, listChildren } from './associations.ts'
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
 import { foreseeUse } from './foresee.ts'
+import { holdMeanwhile } from './held.ts'
 import { listTokens } from './list.ts'
 import { DEFAULT_LIMITS, type Parts, type VaultDeps, type VaultLimits } from './parts.ts'
 import { deleteToken, getToken } from './read.ts'
@@ -23,29 +25,40 @@ export const createVault = (
   { tokenTypes, ...deps }: VaultDeps,
   options: { readonly limits?: Partial<VaultLimits> } = {},
 ): Vault => {
+  const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const parts: Parts = {
     ...deps,
     types: createTokenTypes(tokenTypes),
-    limits: { ...DEFAULT_LIMITS, ...options.limits },
+    limits,
+    held: createShares(
+      limits.held,
+      'Calls of this tenant hold as much token data as they may. Retry when one of them is over, or name fewer tokens at once.',
+    ),
   }
   const inTurn = createTurns()
   const inPlace = createPlaces(PAGES)
   return {
-    create: (inputs, context) => createTokens(parts, inputs, context),
-    get: (id, context) => getToken(parts, id, context),
+    create: (inputs, context) => holdMeanwhile(context, (held) => createTokens(parts, inputs, held)),
+    get: (id, context) => holdMeanwhile(context, (held) => getToken(parts, id, held)),
     list: (filter, page, context, permission = 'token:read') =>
-      inPlace(context.caller.tenantId, () => listTokens(parts, filter, page, context, permission)),
+      holdMeanwhile(context, (held) =>
+        inPlace(context.caller.tenantId, () => listTokens(parts, filter, page, held, permission)),
+      ),
     update: (id, patch, context) =>
       inTurn(`${context.caller.tenantId} ${id}`, () => updateToken(parts, id, patch, context)),
     delete: (id, context) => deleteToken(parts, id, context),
     associate: (parentId, childId, context) => associateTokens(parts, parentId, childId, context),
     dissociate: (parentId, childId, context) => dissociateTokens(parts, parentId, childId, context),
-    createChild: (parentId, input, context) => createChild(parts, parentId, input, context),
+    createChild: (parentId, input, context) =>
+      holdMeanwhile(context, (held) => createChild(parts, parentId, input, held)),
     children: (parentId, filter, page, context) =>
-      inPlace(context.caller.tenantId, () => listChildren(parts, parentId, filter, page, context)),
-    tokenize: (body, context) => tokenizeBody(parts, body, context),
-    detokenize: (body, context, permission) => detokenizeBody(parts, body, context, permission),
-    use: (ids, context) => useTokens(parts, ids, context),
-    foresee: (ids, context) => foreseeUse(parts, ids, context),
+      holdMeanwhile(context, (held) =>
+        inPlace(context.caller.tenantId, () => listChildren(parts, parentId, filter, page, held)),
+      ),
+    tokenize: (body, context) => holdMeanwhile(context, (held) => tokenizeBody(parts, body, held)),
+    detokenize: (body, context, permission) =>
+      holdMeanwhile(context, (held) => detokenizeBody(parts, body, held, permission)),
+    use: (ids, context) => holdMeanwhile(context, (held) => useTokens(parts, ids, held)),
+    foresee: (ids, context) => holdMeanwhile(context, (held) => foreseeUse(parts, ids, held)),
   }
 }

@@ -99,3 +99,48 @@ t.test('duplicates that are found again and again are summed, too', async (t) =>
   t.equal((await failure(vault.create(inputs, reveal()))).code, 'too_large')
   t.equal((await vault.create(inputs.slice(0, 20), reveal())).length, 20)
 })
+
+t.test('tenants share what is held open at once, until responses are sent', async (t) => {
+  const { vault, addTenant, reveal } = await openTestVault(t, { limits: { held: 8 * MIB, opened: 4 * MIB } })
+  const tenants: { readonly ids: readonly string[]; readonly tenantId: string }[] = []
+  for (let i = 0; i < 8; i++) {
+    const tenantId = await addTenant()
+    const made = await vault.create(
+      [{ data: LARGEST }, { data: LARGEST }, { data: LARGEST }],
+      reveal(tenantId),
+    )
+    const [small] = await vault.create([{ data: 'x'.repeat(1_000) }], reveal(tenantId))
+    tenants.push({ tenantId, ids: [...made.map(({ id }) => id), String(small?.id)] })
+  }
+  const held: { release(): void }[] = []
+  const of = (tenantId: string) => ({
+    ...reveal(tenantId),
+    hold: (one: { release(): void }) => held.push(one),
+  })
+  let opened = 0
+  const refused: string[] = []
+  const large: Record<string, (ids: readonly string[], tenantId: string) => Promise<unknown>> = {
+    use: (ids, tenantId) => vault.use(ids, of(tenantId)),
+    list: (_ids, tenantId) => vault.list({}, { kind: 'cursor', size: 3 }, of(tenantId)),
+    get: (ids, tenantId) => vault.get(ids[0] as string, of(tenantId)),
+    detokenize: (ids, tenantId) => vault.detokenize([`{{ ${ids[1]} }}`], of(tenantId)),
+  }
+  for (const [name, call] of Object.entries(large))
+    for (const { ids, tenantId } of tenants)
+      try {
+        await call(ids.slice(0, 3), tenantId)
+        opened += name === 'use' ? 3 * MIB : MIB
+      } catch (error) {
+        t.match(error, { code: 'rate_limited', retryAfter: 1 })
+        refused.push(name)
+      }
+  t.ok(opened <= 8 * MIB, `${opened} bytes`)
+  t.ok(opened >= 3 * MIB)
+  t.same(new Set(refused), new Set(Object.keys(large)))
+  for (let i = 0; i < 3; i++) {
+    const { ids, tenantId } = tenants[7 - i] as (typeof tenants)[number]
+    t.ok(await vault.get(String(ids[3]), of(tenantId)), 'small ones go on')
+  }
+  for (const one of held) one.release()
+  for (const { ids, tenantId } of tenants) t.ok(await vault.use(ids, reveal(tenantId)), 'one after the other')
+})

@@ -68,8 +68,14 @@ const watch = (call: ServerUnaryCall<Buffer, Buffer>, timeout: number) => {
   }, timeout)
   const gone = () => controller.abort()
   call.once('cancelled', gone)
+  // Emitted when the stream closes, however it ended.
+  const sent = new Promise<void>((resolve) => {
+    if (call.cancelled) resolve()
+    else call.once('cancelled', () => resolve())
+  })
   return {
     signal: controller.signal,
+    sent,
     done: () => {
       clearTimeout(timer)
       call.off('cancelled', gone)
@@ -86,7 +92,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     bytes: Buffer,
     metadata: Metadata,
     state: CallState,
-    signal: AbortSignal,
+    { signal, sent }: Pick<ReturnType<typeof watch>, 'signal' | 'sent'>,
   ): Promise<Buffer> => {
     const address = metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
     await options.admit?.({ key: state.key, address })
@@ -102,6 +108,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
       traceId: state.traceId,
       ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
       signal,
+      sent,
       onCaller: (caller) => {
         state.caller = caller
       },
@@ -111,9 +118,9 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
 
   return async (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {
     const state = calls.stateOf(call.metadata)
-    const { signal, done } = watch(call, options.callTimeout)
+    const { done, ...watched } = watch(call, options.callTimeout)
     try {
-      callback(null, await run(call.request, call.metadata, state, signal))
+      callback(null, await run(call.request, call.metadata, state, watched))
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (!(thrown instanceof AppError))

@@ -40,11 +40,15 @@ const watch = (reply: FastifyReply, timeout: number) => {
     )
   }, timeout)
   let answered = false
-  reply.raw.on('close', () => {
-    if (!answered) controller.abort()
+  const sent = new Promise<void>((resolve) => {
+    reply.raw.on('close', () => {
+      if (!answered) controller.abort()
+      resolve()
+    })
   })
   return {
     signal: controller.signal,
+    sent,
     done: () => {
       answered = true
       clearTimeout(timer)
@@ -110,13 +114,14 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
           query: queryOf(request),
           body: bodyOf(request),
         })
-        const { signal, done } = watch(reply, options.callTimeout)
+        const { signal, sent, done } = watch(reply, options.callTimeout)
         try {
           const output = await kernel.invoke(operation, input, {
             key: state.key,
             traceId: state.traceId,
             idempotencyKey: state.idempotencyKey,
             signal,
+            sent,
             onCaller: (caller) => {
               state.caller = caller
             },
