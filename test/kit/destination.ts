@@ -145,6 +145,8 @@ export const startDestination = async (
             { ...certificate, ALPNProtocols: ['http/1.1'], maxHeaderSize: 128 * 1024 },
             onRequest as never,
           )
+  // Node's 5 s end a resting connection just as Envoy uses it again, where a machine is slow.
+  if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
   server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     connections++
     sockets.add(socket)

@@ -93,6 +93,8 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
     protocol === 'h2'
       ? createSecureServer({ ...certificate }, take)
       : createServer({ ...certificate, ALPNProtocols: ['http/1.1'] }, take)
+  // Node's 5 s end a resting connection just as Envoy uses it again, where a machine is slow.
+  if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
   server.on('secureConnection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('error', () => {})
