@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Test } from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { AuditRecord, Journal } from '../../src/audit/types.ts'
 import { AppError } from '../../src/common/errors.ts'
@@ -89,7 +88,7 @@ export const rule = (
 
 /** A vault over a real SQLite store, keys and journal, with a clock that tests move. */
 export const openTestVault = async (
-  t: Test,
+  t: { testdir(): string; after(end: () => Promise<void>): unknown },
   options: { limits?: Partial<VaultLimits>; types?: readonly TokenType[] } = {},
 ) => {
   const directory = t.testdir()
