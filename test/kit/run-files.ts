@@ -35,6 +35,9 @@ Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
   }),
 })
 
+/** For what lasts as long as the process: see test-store.ts. */
+Object.defineProperty(globalThis, Symbol.for('sidevault.test.process'), { value: root })
+
 registerHooks({
   resolve: (specifier, context, next) =>
     specifier === 'tap' && context.parentURL !== import.meta.url

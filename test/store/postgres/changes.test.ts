@@ -136,8 +136,11 @@ t.test('replicas on one PostgreSQL', { skip: postgresMissing() }, async (t) => {
   })
 
   t.test('also while nobody tells them', async (t) => {
-    const cut = "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%'"
-    t.equal((await queryPostgres(server.admin, cut)).length, stores.length)
+    const admin = new URL(server.admin)
+    admin.pathname = new URL(address).pathname
+    const cut =
+      "select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen%' and datname = current_database()"
+    t.equal((await queryPostgres(admin.href, cut)).length, stores.length)
     const before = await stores[2]?.records.changes(['things'])
     await insert(stores[0] as Store)
     while ((await stores[2]?.records.changes(['things'])) === before)

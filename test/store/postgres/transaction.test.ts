@@ -113,8 +113,8 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
   t.test('reads and writes go on when all connections were cut', async (t) => {
     await store.tokens.create([aToken({ id: 'before' })], NOW)
     await queryPostgres(
-      server.admin,
-      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault'",
+      admin.href,
+      "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'sidevault' and datname = current_database()",
     )
     t.equal((await store.tokens.read('tenant-a', ['before'], NOW)).length, 1)
     t.match(await store.tokens.create([aToken({ id: 'after' })], NOW), [{ kind: 'created' }])
