@@ -8,7 +8,7 @@ import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
 import type { Call, Grants, Operation, TokenState, TokenType } from '../sdk/index.ts'
-import type { AnswerStore, Begun } from '../store/types.ts'
+import type { AnswerStore, Begun, ShownToken } from '../store/types.ts'
 import { methodOf, pathParams } from './check-operation.ts'
 import { GUARDED, withoutData } from './without-data.ts'
 
@@ -77,9 +77,13 @@ export const answerBinding = (tenantId: string, key: Buffer, part: 'outline' | '
 const digestOf = (grants: Grants): string =>
   createHash('sha256').update(JSON.stringify(grants)).digest('base64')
 
+/** All that decides whether it is shown again lies under the seal: columns may have been edited, or put back. */
 interface Kept {
   readonly output?: unknown
   readonly grants: string
+  /** ms since the epoch; not shown from then on. */
+  readonly until: number
+  readonly tokens: readonly ShownToken[]
 }
 
 const running = () =>
@@ -93,6 +97,12 @@ const lost = () =>
   new AppError(
     'conflict',
     'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
+  )
+
+const altered = () =>
+  new AppError(
+    'internal',
+    'A stored response was altered outside the service and is refused. Ask the operator to look up the trace id.',
   )
 
 /** Whatever failed on our side may have failed after a write; what runs code is begun as if it had written. */
@@ -136,17 +146,23 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     call: Call,
     key: Buffer,
     { sealed, shown }: Extract<Begun, { kind: 'done' }>,
+    now: number,
   ): Promise<unknown> => {
     const { tenantId, actorId, actorType } = call.caller
     const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
     const opened = (kept: Buffer, part: 'outline' | 'whole'): Kept =>
       JSON.parse(ring.open(kept, answerBinding(tenantId, key, part)).toString())
+    const grants = digestOf(call.caller.grants)
+    const holds = async (whole: Kept): Promise<boolean> =>
+      whole.grants === grants && whole.until > now && (await answers.areAsShown(tenantId, whole.tokens, now))
     const outline = opened(sealed, 'outline')
+    if (outline.until <= now) throw altered()
+    const whole = outline.grants === grants && shown ? opened(shown, 'whole') : undefined
     const output =
-      outline.grants !== digestOf(call.caller.grants)
+      outline.grants !== grants
         ? withoutData(outline.output, tokenTypes, GUARDED).output
-        : shown
-          ? opened(shown, 'whole').output
+        : whole && (await holds(whole))
+          ? whole.output
           : outline.output
     const records = tokensIn(output, tokenTypes).map(
       ({ id, type }): AuditRecord => ({
@@ -211,7 +227,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         })
       if (begun.kind === 'running') throw running()
       if (begun.kind === 'lost') throw lost()
-      if (begun.kind === 'done') return replay(call, key, begun)
+      if (begun.kind === 'done') return replay(call, key, begun, now)
       let output: unknown
       try {
         output = await answers.during(right, work)
@@ -224,9 +240,9 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       }
       try {
         const grants = digestOf(call.caller.grants)
-        const sealed = (kept: unknown, part: 'outline' | 'whole') =>
+        const sealed = (kept: Omit<Kept, 'grants'>, part: 'outline' | 'whole') =>
           ring.seal(
-            Buffer.from(JSON.stringify({ output: kept, grants } satisfies Kept)),
+            Buffer.from(JSON.stringify({ ...kept, grants } satisfies Kept)),
             answerBinding(tenantId, key, part),
           )
         const lasting = without(output, operation.transient ?? [])
@@ -235,14 +251,21 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const done = clock.now()
         // What code made of tokens goes with them.
         const tokens = passing ? [...outline.tokens, ...call.used] : outline.tokens
-        const until = passing ? { until: Math.min(done + TRANSIENT, ...call.used.flatMap(endOf)) } : {}
+        const expiresAt = done + KEPT
+        const until = passing ? Math.min(done + TRANSIENT, ...call.used.flatMap(endOf)) : expiresAt
         const answer = {
           ...right,
-          expiresAt: done + KEPT,
-          sealed: sealed(outline.output, 'outline'),
+          expiresAt,
+          sealed: sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
           ...(outline.tokens.length === 0 && !passing
             ? {}
-            : { shown: { sealed: sealed(output, 'whole'), tokens, ...until } }),
+            : {
+                shown: {
+                  sealed: sealed({ output, until, tokens }, 'whole'),
+                  tokens,
+                  ...(passing ? { until } : {}),
+                },
+              }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await tell(() => answers.finish(answer, done), call)

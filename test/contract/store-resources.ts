@@ -258,6 +258,18 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
         ],
         NOW,
       )
+      const areAsShown = (ids: readonly string[], now = NOW, more: object = {}) =>
+        answers.areAsShown(
+          'tenant-a',
+          ids.map((id) => ({ id, created_at: NOW, modified_at: null, ...more })),
+          now,
+        )
+      t.equal(await areAsShown([]), true)
+      t.equal(await areAsShown(['plain', 'other', 'short', 'plain']), true)
+      t.equal(await areAsShown(['plain', 'short'], NOW + 50), false)
+      t.equal(await areAsShown(['plain', 'gone']), false)
+      t.equal(await areAsShown(['plain'], NOW, { modified_at: NOW + 1 }), false)
+      t.equal(await areAsShown(['cvc'], NOW + 60, { ephemeral: true }), false)
       await keep('both', ['plain', 'other'])
       await keep('one', ['plain'])
       await keep('short', ['other', 'short'])

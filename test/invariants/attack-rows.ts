@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 import type { Test } from 'tap'
-import { type Attack, edits, keyOf, replace, rollbacks, rowsOf, tablesOf } from './row-attacks.ts'
+import { type Attack, edits, keyOf, type Row, replace, rollbacks, rowsOf, tablesOf } from './row-attacks.ts'
 import { type Outcome, preparedVault } from './rows-prepared.ts'
 
 /** What an attack gained: a call that was refused, a secret that was not shown, another destination or caller. */
@@ -52,17 +52,22 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
     // The counters are moved by every attack. Caches go by themselves after a minute when they are put back.
     if (table.name === 'changes' || (!all && COUNTING.test(table.name))) continue
     const now = rowsOf(db, table)
+    const ofOne = (row: Row): boolean => (row.tenant_id ?? row.id) === service.tenantId
     // The limit that README "Security model" names: a token's whole row as it was once.
     for (const rollback of rollbacks(table, before.get(table.name)!, now))
-      if (table.name !== 'tokens' || !rollback.title.startsWith('a row')) await attack(rollback)
-    // Of records those of each collection, of other tables the first and the last.
-    const kinds = Map.groupBy(now, (row) => row.collection ?? '')
-    for (const rows of kinds.values()) {
+      if ((all || ofOne(rollback.to!)) && (table.name !== 'tokens' || !rollback.title.startsWith('a row')))
+        await attack(rollback)
+    // A record of each collection, a response of each operation, and one of the other tenant to take values from.
+    const kinds = Map.groupBy(now, (row) => (table.name === 'records' ? row.collection : row.operation))
+    for (const kind of kinds.values()) {
+      const rows = kind.toSorted((a, b) => Number(ofOne(b)) - Number(ofOne(a)))
+      const other = rows.slice(1).slice(-1)
       for (const row of all ? rows : rows.slice(0, 1))
         for (const edit of edits(
           table,
           row,
-          rows.slice(-1).filter((other) => other !== row),
+          other.filter((other) => other !== row),
+          all ? undefined : 2,
         ))
           await attack(edit)
     }

@@ -71,37 +71,47 @@ export const replace = (
       ).run(columns.map((column) => to[column.name]))
   })() === undefined
 
-/** What an attacker makes of a text: more rights, another place, nothing, another row's. */
+const LATER = 9_000_000_000_000
+
+/** What an attacker makes of a text: more rights, another place, a later end; and another text. */
 const texts = (text: string): readonly string[] => [
-  text.replaceAll('redact', 'reveal').replaceAll('mask', 'reveal'),
-  text.replaceAll('honest.example', 'attacker.example'),
-  text.replaceAll('"public"', '"private"').replace('"permissions":[', '"permissions":["token:use",'),
-  text.replace(/"\$sealed":"[^"]*"/, '"destination_url":"https://attacker.example/"'),
-  text.replace(/"expires_at":\d+/, '"expires_at":9000000000000'),
+  text
+    .replaceAll('redact', 'reveal')
+    .replaceAll('honest.example', 'attacker.example')
+    .replaceAll('"public"', '"private"')
+    .replace('"permissions":[', '"permissions":["token:use",')
+    .replace(/"\$sealed":"[^"]*"/, '"destination_url":"https://attacker.example/"')
+    .replace(/"expires_at":\d+/, `"expires_at":${LATER}`),
   `${text}x`,
 ]
 
-const editsOf = (value: unknown): readonly unknown[] => {
+const editsOf = (name: string, value: unknown): readonly unknown[] => {
   if (typeof value === 'string') return texts(value)
-  if (typeof value === 'number') return [value + 1, 9_000_000_000_000]
-  if (!Buffer.isBuffer(value)) return ['x', 9_000_000_000_000]
+  if (typeof value === 'number') return [value > 1e9 ? LATER : value + 1]
+  if (!Buffer.isBuffer(value)) return [/_(?:at|until)$/.test(name) ? LATER : 'x']
   const flipped = Buffer.from(value)
   if (flipped.length > 0) flipped[flipped.length - 1]! ^= 1
-  return [flipped, Buffer.alloc(0)]
+  return [flipped]
 }
 
-/** Every column of a row edited in several ways, and given the value of each of these other rows. */
-export function* edits(table: Table, row: Row, others: readonly Row[]): Generator<Attack> {
+/** Every column of a row given the value of each of these other rows, and edited, in at most `most` ways. */
+export function* edits(table: Table, row: Row, others: readonly Row[], most?: number): Generator<Attack> {
   for (const { name, key } of table.columns) {
-    const values = [...editsOf(row[name]), ...(key ? [] : [null]), ...others.map((other) => other[name])]
-    for (const [at, value] of values.entries())
-      if (!same(value, row[name]) && !values.slice(0, at).some((earlier) => same(earlier, value)))
-        yield {
-          title: `${table.name}.${name} edited (${at})`,
-          table,
-          from: row,
-          to: { ...row, [name]: value },
-        }
+    const values = [
+      ...others.map((other) => other[name]),
+      ...editsOf(name, row[name]),
+      ...(key ? [] : [null]),
+    ]
+    const changes = values.filter(
+      (value, at) => !same(value, row[name]) && !values.slice(0, at).some((earlier) => same(earlier, value)),
+    )
+    for (const [at, value] of changes.slice(0, most).entries())
+      yield {
+        title: `${table.name}.${name} edited (${at})`,
+        table,
+        from: row,
+        to: { ...row, [name]: value },
+      }
   }
   yield { title: `a row of ${table.name} deleted`, table, from: row, to: undefined }
   // The contents of another row under this row's key, and the other way round.

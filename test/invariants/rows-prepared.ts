@@ -1,6 +1,7 @@
+import { setImmediate } from 'node:timers/promises'
 import type { Test } from 'tap'
 import { createProxyDirectory } from '../../src/kernel/proxies.ts'
-import { startTestService } from '../kit/service.ts'
+import { startTestService, testClock } from '../kit/service.ts'
 
 const rule = (transform: string, permissions: readonly string[], container = '/') => ({
   description: 'rule',
@@ -17,6 +18,11 @@ export interface Outcome {
   readonly leads: string
 }
 
+/** A request that is sent again with its idempotency key: path and body. */
+type Repeated = readonly [path: string, body: object]
+
+const keyed = (at: number) => ({ 'svc-idempotency-key': `once ${at}` })
+
 const SECRETS = /secret-[a-z]+-\d/g
 
 /**
@@ -24,10 +30,17 @@ const SECRETS = /secret-[a-z]+-\d/g
  * `look` makes the same calls each time.
  */
 export const preparedVault = async (t: Test) => {
-  const service = await startTestService(t)
+  const clock = testClock()
+  const service = await startTestService(t, { clock })
   const { call, kernel } = service
-  const made = async (method: string, path: string, body: object, key = service.managementKey) => {
-    const { status, text, json } = await call(method, path, { key, body })
+  const made = async (
+    method: string,
+    path: string,
+    body?: object,
+    key = service.managementKey,
+    headers: Readonly<Record<string, string>> = {},
+  ) => {
+    const { status, text, json } = await call(method, path, { key, headers, ...(body ? { body } : {}) })
     if (status >= 300) throw new Error(`${method} ${path}: ${text}`)
     return json
   }
@@ -49,18 +62,19 @@ export const preparedVault = async (t: Test) => {
     await token(`${name}-closed`, `${name}-2`, ['/closed/'], { metadata: { a: 'b' } })
     await token(`${name}-gone`, `${name}-3`, ['/open/'])
     await token(`${name}-moved`, `${name}-4`, ['/open/'])
+    const later = new Date(clock.now() + 3_600_000).toISOString()
     const session = await made('POST', '/sessions', {}, page.key)
     await made(
       'POST',
       '/sessions/authorize',
-      { nonce: session.nonce, rules: [rule('reveal', ['token:read'], '/open/')] },
+      { nonce: session.nonce, expires_at: later, rules: [rule('reveal', ['token:read'], '/open/')] },
       full.key,
     )
     const ended = await made('POST', '/sessions', {}, page.key)
     await made(
       'POST',
       '/sessions/authorize',
-      { nonce: ended.nonce, rules: [rule('reveal', ['token:read'], '/open/')] },
+      { nonce: ended.nonce, expires_at: later, rules: [rule('reveal', ['token:read'], '/open/')] },
       full.key,
     )
     const proxy = await made(
@@ -69,17 +83,39 @@ export const preparedVault = async (t: Test) => {
       { name: `${name} proxy`, destination_url: `https://old-${name}.example/`, application_id: full.id },
       management,
     )
-    const code = 'module.exports = async () => ({})'
+    const code = 'module.exports = async ({ args }) => ({ raw: args })'
     const formula = await made('POST', '/reactor-formulas', { name, type: 'private', code }, management)
-    const reactor = await made('POST', '/reactors', { name, formula: { id: formula.id } }, management)
+    const newReactor = () => made('POST', '/reactors', { name, formula: { id: formula.id } }, management)
+    const [reactor, brief] = [await newReactor(), await newReactor()]
     await made('POST', '/tenants/self/invitations', { email: `${name}@example.com` }, management)
-    return { management, full, reader, page, lost, session, ended, proxy, reactor, name }
+    await token(`${name}-parent`, 'none', ['/open/'])
+    for (const child of ['open', 'gone', 'moved'])
+      await made('POST', `/tokens/${name}-parent/children/${name}-${child}`, undefined, full.key)
+    const repeated: readonly Repeated[] = [
+      ['/tokens', { id: `${name}-same`, data: `secret-${name}-6` }],
+      ['/tokens', { id: `${name}-edited`, data: `secret-${name}-7` }],
+      ['/tokens', { id: `${name}-dropped`, data: `secret-${name}-8` }],
+      [`/reactors/${brief.id}/react`, { args: { a: `secret-${name}-9` } }],
+    ]
+    for (const [at, [path, body]] of repeated.entries()) await made('POST', path, body, full.key, keyed(at))
+    const results: string[] = []
+    for (const at of ['taken', 'kept']) {
+      const args = { a: `secret-${at}-1` }
+      const begun = await made('POST', `/reactors/${reactor.id}/react-async`, { args }, full.key)
+      results.push(`/reactors/${reactor.id}/results/${begun.asyncReactorRequestId}`)
+      const found = () =>
+        service.store.records.get('reactor_requests', full.tenant_id, begun.asyncReactorRequestId)
+      while ((await found())?.version === 1) await setImmediate()
+    }
+    const elsewhere = results[1]!.replace(reactor.id, brief.id)
+    const records = { full, reader, page, lost, session, ended, proxy, reactor, brief }
+    return { ...records, management, name, repeated, results, elsewhere }
   }
   const one = await tenant(service.managementKey, 'one')
   const two = await tenant((await service.newTenant('Two')).key, 'two')
 
   const change = async (): Promise<void> => {
-    for (const { management, full, reader, lost, ended, proxy, name } of [one, two]) {
+    for (const { management, full, reader, lost, ended, proxy, brief, results, name } of [one, two]) {
       await made(
         'PUT',
         `/applications/${reader.id}`,
@@ -98,7 +134,13 @@ export const preparedVault = async (t: Test) => {
       await call('DELETE', `/tokens/${name}-gone`, { key: full.key })
       const moved = { containers: ['/closed/'], data: `secret-${name}-5` }
       await made('PATCH', `/tokens/${name}-moved`, moved, full.key)
+      await made('PATCH', `/tokens/${name}-edited`, { data: 'none' }, full.key)
+      await call('DELETE', `/tokens/${name}-dropped`, { key: full.key })
+      await call('DELETE', `/reactors/${brief.id}`, { key: management })
+      await made('GET', results[0]!, undefined, full.key)
     }
+    // What code returned is repeated for ten minutes.
+    clock.advance(11 * 60_000)
   }
 
   const directory = createProxyDirectory({
@@ -107,10 +149,12 @@ export const preparedVault = async (t: Test) => {
     source: () => kernel.registry.ports.proxies,
   })
   const calls: (() => Promise<Outcome>)[] = []
-  for (const { management, full, reader, page, lost, session, ended, proxy, reactor, name } of [one]) {
-    const http = (method: string, path: string, key: string, body?: object) =>
+  for (const { management, full, reader, page, lost, session, ended, proxy, reactor, name, ...more } of [
+    one,
+  ]) {
+    const http = (method: string, path: string, key: string, body?: object, headers = {}) =>
       calls.push(async () => {
-        const { status, text } = await call(method, path, { key, ...(body ? { body } : {}) })
+        const { status, text } = await call(method, path, { key, headers, ...(body ? { body } : {}) })
         return {
           ok: status < 300,
           shows: text.match(SECRETS) ?? [],
@@ -122,10 +166,8 @@ export const preparedVault = async (t: Test) => {
       [full.key, 'gone'],
       [reader.key, 'open'],
       [reader.key, 'closed'],
-      [reader.key, 'moved'],
       [full.key, 'moved'],
       [session.session_key, 'moved'],
-      [page.key, 'open'],
       [lost.key, 'open'],
       [session.session_key, 'open'],
       [session.session_key, 'closed'],
@@ -133,6 +175,15 @@ export const preparedVault = async (t: Test) => {
     ]
     for (const [key, part] of reads) http('GET', `/tokens/${name}-${part}`, key)
     http('GET', '/tokens', reader.key)
+    http('GET', `/tokens/${name}-parent/children`, session.session_key)
+    // Were one carried out again, it would be refused: what is looked at stays as it is.
+    const over = { data: 'over', expires_at: '2020-01-01T00:00:00Z' }
+    for (const [at, [path, body]] of more.repeated.entries())
+      http('POST', path, full.key, path === '/tokens' ? over : body, keyed(at))
+    for (const key of [page.key, two.full.key]) http('POST', '/tokens', key, over, keyed(0))
+    http('GET', more.results[0]!, full.key)
+    http('GET', more.elsewhere, full.key)
+    for (const key of [reader.key, two.full.key]) http('GET', more.results[1]!, key)
     http('POST', '/detokenize', reader.key, { x: `{{ token: ${name}-open }}` })
     http('POST', '/tokens/search', reader.key, { query: `data:secret-${name}-1` })
     http('GET', `/proxies/${proxy.id}`, management)
@@ -149,10 +200,6 @@ export const preparedVault = async (t: Test) => {
         return { ok: caller !== undefined, shows: [], leads: caller ? JSON.stringify(caller) : '' }
       })
   }
-  const look = async (): Promise<readonly Outcome[]> => {
-    const outcomes: Outcome[] = []
-    for (const one of calls) outcomes.push(await one())
-    return outcomes
-  }
+  const look = (): Promise<readonly Outcome[]> => Promise.all(calls.map((each) => each()))
   return { service, change, look }
 }

@@ -4,6 +4,7 @@ import { newId } from '../../src/common/ids.ts'
 import { createLog } from '../../src/common/log.ts'
 import { createIdempotency } from '../../src/kernel/idempotency.ts'
 import type { Call } from '../../src/sdk/index.ts'
+import type { Begun } from '../../src/store/types.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { operationOf } from './kit.ts'
 
@@ -13,15 +14,20 @@ let finished = 0
 let abandoned = 0
 /** How often it fails that an answer is kept. */
 let refuses = 0
+let begun: Begun | undefined
+/** What the store holds in place of what is there. */
+let putBack: Begun | undefined
 const { once } = createIdempotency({
   answers: {
-    begin: (answer, now) => store.answers.begin(answer, now),
-    during: (right, work) => store.answers.during(right, work),
+    ...store.answers,
+    begin: async (answer, now) => {
+      begun = putBack ?? (await store.answers.begin(answer, now))
+      return begun
+    },
     abandon: async (answer, now) => {
       await store.answers.abandon(answer, now)
       abandoned++
     },
-    abandonOf: (process, now) => store.answers.abandonOf(process, now),
     finish: async (answer, now) => {
       if (refuses-- > 0) throw new AppError('unavailable', 'Away.')
       await store.answers.finish(answer, now)
@@ -91,6 +97,16 @@ t.test('what was certainly not done, with an answer that got lost, may be done w
   await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'unavailable' })
   await when(() => abandoned > before)
   t.equal(await once(operationOf(), {}, call, 'lost', async () => 'done'), 'done')
+})
+
+t.test('a response that is put back after its time is refused', async (t) => {
+  const repeat = () => once(operationOf(), {}, call, 'put back', async () => 'done')
+  await repeat()
+  t.equal(await repeat(), 'done')
+  putBack = begun
+  clock.advance(24 * 3_600_000)
+  await t.rejects(repeat(), { code: 'internal', message: /altered/ })
+  putBack = undefined
 })
 
 t.test('what the caller did wrong is not kept, whatever was written before', async (t) => {

@@ -71,6 +71,8 @@ export interface AnswerStore {
   during<T>(right: AnswerRight, work: () => Promise<T>): Promise<T>
   /** Keeps the answer until `expiresAt`; nothing when another holder took over. May be repeated. */
   finish(answer: FinishedAnswer, now: number): Promise<void>
+  /** Whether all these tokens are there in the state shown, by their own rows: what `begin` gives may have been put back. */
+  areAsShown(tenantId: string, shown: readonly ShownToken[], now: number): Promise<boolean>
   /** Gives the right back. `certain`: nothing that it did counts. Otherwise what was written under it does, from now on. */
   abandon(
     answer: AnswerKey & { readonly holder: string; readonly certain: boolean },

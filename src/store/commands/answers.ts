@@ -1,4 +1,5 @@
 import { AppError } from '../../common/errors.ts'
+import { isAsShown } from '../answers/shown.ts'
 import {
   answerByKey,
   deleteOver,
@@ -59,10 +60,9 @@ const lifeOf = async (
   now: number,
 ): Promise<number | null | undefined> => {
   let until = latest ?? Number.POSITIVE_INFINITY
-  for (const { id, created_at, modified_at, ephemeral = false } of tokens) {
-    const token = await session.get(heldTokenById, { tenant_id, id, now })
-    if (token?.created_at !== created_at || token.modified_at !== modified_at) return undefined
-    if (ephemeral && (token.ephemeral_until ?? now) <= now) return undefined
+  for (const shown of tokens) {
+    const token = await session.get(heldTokenById, { tenant_id, id: shown.id, now })
+    if (!isAsShown(token, shown, now)) return undefined
     until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
   }
   return until === Number.POSITIVE_INFINITY ? null : until
