@@ -64,6 +64,8 @@ export interface Config {
   readonly rateLimits: {
     readonly perKey: number | undefined
     readonly perAddress: number | undefined
+    /** Values of `data` searched for by a key that does not see what it finds. */
+    readonly guesses: number | undefined
     /** Nobody asked for others: each process counts by itself. */
     readonly areDefault: boolean
   }
@@ -111,15 +113,27 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
   return [...new Set(variable ? [cwd, folder] : [folder, cwd])]
 }
 
-/** Calls a minute: five and ten thousand a second, more than services call and less than a flood. */
-const RATE_LIMITS = { rate_limit_key: '300000', rate_limit_address: '600000' } as const
+/**
+ * Calls a minute: five and ten thousand a second, more than services call and less than a flood. Guesses: more than people
+ * search for, and a hundred thousand numbers take a day.
+ */
+const RATE_LIMITS = {
+  rate_limit_key: '300000',
+  rate_limit_address: '600000',
+  rate_limit_guesses: '60',
+} as const
 
 const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
-  const { rate_limit_key: key, rate_limit_address: address } = { ...RATE_LIMITS, ...settings }
+  const {
+    rate_limit_key: key,
+    rate_limit_address: address,
+    rate_limit_guesses: guesses,
+  } = { ...RATE_LIMITS, ...settings }
   const perMinute = (text: string) => (text === 'none' || text === '0' ? undefined : Number(text))
   return {
     perKey: perMinute(key),
     perAddress: perMinute(address),
+    guesses: perMinute(guesses),
     areDefault: key === RATE_LIMITS.rate_limit_key && address === RATE_LIMITS.rate_limit_address,
   }
 }

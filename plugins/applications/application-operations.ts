@@ -62,6 +62,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     output: ApplicationOutput,
     status: 201,
     location: (application) => `/applications/${application.id}`,
+    transient: ['key'],
     examples: examples.create,
     run: async (input, call) => {
       const change = changeOf(call)
@@ -171,6 +172,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     audit: { entity: 'application', verb: 'update', message: 'Application key regenerated' },
     input: EntityId,
     output: ApplicationOutput,
+    transient: ['key'],
     errors: ['unprocessable'],
     examples: examples.regenerate,
     run: async ({ id }, call) => {

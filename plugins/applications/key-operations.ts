@@ -23,6 +23,7 @@ export const keyOperations = (kernel: Kernel, directory: Directory) => [
     output: NewKeyOutput,
     status: 201,
     location: (key) => `/applications/${key.application_id}/keys/${key.id}`,
+    transient: ['key'],
     errors: ['unprocessable'],
     examples: examples.createKey,
     run: async ({ application_id }, call) => {

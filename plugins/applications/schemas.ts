@@ -86,7 +86,13 @@ export const KeyOutput = Type.Object(keyMembers, { title: 'ApplicationKey' })
 export const NewKeyOutput = Type.Object(
   {
     ...keyMembers,
-    key: Type.String({ field: 2, description: 'The key; shown by this one answer and never again.' }),
+    key: Type.Optional(
+      Type.String({
+        field: 2,
+        description:
+          'The key; shown by this one answer and, with an idempotency key, by repetitions for ten minutes.',
+      }),
+    ),
     application_id: Type.String({ field: 6 }),
   },
   { title: 'NewApplicationKey' },

@@ -69,6 +69,7 @@ export const reactOperations = (kernel: Kernel, react: React, requests: Backgrou
         '404 until there is one. Kept 15 minutes for the application that asked, and handed out once.',
       permission: 'token:use',
       audit: 'none',
+      once: true,
       input: ResultInput,
       output: ResultOutput,
       examples: examples.getResult,

@@ -67,6 +67,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
       output: SessionOutput,
       status: 201,
       location: () => '/sessions',
+      transient: ['session_key', 'nonce'],
       examples: examples.create,
       run: async (_input, { caller, now }) => {
         const application_id = applicationOf(caller)

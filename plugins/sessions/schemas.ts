@@ -43,8 +43,16 @@ export const StoredRule = Type.Object({
 /** The interface's Create Session Response. */
 export const SessionOutput = Type.Object(
   {
-    session_key: Type.String({ field: 1, description: 'The API key of the session; shown once.' }),
-    nonce: Type.String({ field: 2, description: 'What a private application authorizes the session with.' }),
+    session_key: Type.Optional(
+      Type.String({
+        field: 1,
+        description:
+          'The API key of the session; shown once and, with an idempotency key, again for ten minutes.',
+      }),
+    ),
+    nonce: Type.Optional(
+      Type.String({ field: 2, description: 'What a private application authorizes the session with.' }),
+    ),
     expires_at: Type.String({ format: 'date-time', field: 3 }),
   },
   { title: 'Session' },

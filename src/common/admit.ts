@@ -11,5 +11,11 @@ interface Visitor {
 /** Rejects with `rate_limited` and a time to wait when a visitor has been served too often; counts the call otherwise. */
 export type Admit = (visitor: Visitor) => Promise<void>
 
+/** Rejects with `rate_limited` when a caller has guessed at values that it does not see too often; counts the guesses otherwise. */
+export type AdmitGuesses = (
+  caller: { readonly tenantId: string; readonly actorId: string },
+  guesses: number,
+) => Promise<void>
+
 /** The header in which Envoy tells its own processes who connected; set by nobody else, and forwarded to nobody else. */
 export const CLIENT_ADDRESS_HEADER = 'x-sidevault-client-address'

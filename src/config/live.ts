@@ -15,6 +15,7 @@ const LIVE: ReadonlySet<string> = new Set<SettingName>([
   'destination_timeout',
   'rate_limit_key',
   'rate_limit_address',
+  'rate_limit_guesses',
   'audit_keep_days',
   'audit_keep_mb',
   'drain_seconds',

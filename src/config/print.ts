@@ -45,6 +45,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     cvc_seconds: config.cvcSeconds,
     rate_limit_key: rateLimits.perKey ?? 'none',
     rate_limit_address: rateLimits.perAddress ?? 'none',
+    rate_limit_guesses: rateLimits.guesses ?? 'none',
     audit_sync: config.auditSync,
     audit_keep_days: config.auditKeep.days,
     audit_keep_mb: config.auditKeep.mb,

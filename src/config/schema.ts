@@ -127,6 +127,11 @@ export const settingsSchema = Type.Partial(
       pattern: RATE_LIMIT,
       description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: any number.',
     }),
+    rate_limit_guesses: Type.String({
+      pattern: RATE_LIMIT,
+      description:
+        'Values of data a minute that a key searches for without seeing the data, up to 99999999; 0 or none: any number.',
+    }),
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',
     }),

@@ -29,6 +29,7 @@ const MEMBERS = [
   'statusOf',
   'runsCode',
   'transient',
+  'once',
   'location',
   'errors',
   'examples',

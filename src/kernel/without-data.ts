@@ -2,11 +2,17 @@ import { isObject, valueAt } from '../common/json.ts'
 import type { TokenType } from '../sdk/index.ts'
 import type { ShownToken } from '../store/types.ts'
 
-/** What of a token lies sealed in the store: an expression may be a literal card number. */
-const SEALED: ReadonlySet<string> = new Set(['data', 'mask', 'search_indexes', 'fingerprint_expression'])
+/** What tells of a token's data: an expression may be a literal card number, a fingerprint says what it equals. */
+const TELLING: ReadonlySet<string> = new Set([
+  'data',
+  'mask',
+  'search_indexes',
+  'fingerprint',
+  'fingerprint_expression',
+])
 
 /** What is shown to those only who may read a token. */
-export const GUARDED: ReadonlySet<string> = new Set([...SEALED, 'metadata', 'fingerprint'])
+export const GUARDED: ReadonlySet<string> = new Set([...TELLING, 'metadata'])
 
 export interface WithoutData {
   readonly output: unknown
@@ -20,7 +26,7 @@ const timeIn = (value: unknown): number | null => (typeof value === 'string' ? D
 export const withoutData = (
   answer: unknown,
   types: ReadonlyMap<string, Pick<TokenType, 'ephemeral'>>,
-  hidden: ReadonlySet<string> = SEALED,
+  hidden: ReadonlySet<string> = TELLING,
 ): WithoutData => {
   const tokens = new Map<string, ShownToken>()
   const outline = (value: unknown): unknown => {

@@ -5,7 +5,7 @@ import { createOwnLines } from '../audit/own-lines.ts'
 import { createRowMonitor } from '../audit/row-monitor.ts'
 import type { Journal } from '../audit/types.ts'
 import { type CodeHost, createCodeHost } from '../code-host/code-host.ts'
-import type { Admit } from '../common/admit.ts'
+import type { Admit, AdmitGuesses } from '../common/admit.ts'
 import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
@@ -17,7 +17,7 @@ import { openKeys } from '../keys/open.ts'
 import type { Keys } from '../keys/types.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
 import { openSharedState } from '../shared-state/open.ts'
-import { createRateLimits } from '../shared-state/rate-limits.ts'
+import { createGuessLimit, createRateLimits } from '../shared-state/rate-limits.ts'
 import type { SharedState } from '../shared-state/types.ts'
 import { openStore } from '../store/open.ts'
 import type { Store } from '../store/types.ts'
@@ -157,6 +157,7 @@ export const openFoundation = async (
     // what is required and missing is found out now, and not at the first use
     if (config.sandboxRequire.length > 0) await codeHost.sandbox.warm([])
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
+    let guessLimit: AdmitGuesses | undefined
     const kernel = await startKernel(
       {
         store,
@@ -170,7 +171,15 @@ export const openFoundation = async (
         checkDestination: egress.checkDestination,
         createExpressions,
         createVault: (parts) =>
-          createVault({ ...parts, tokens: store.tokens, keys, journal, clock: systemClock, metrics }),
+          createVault({
+            ...parts,
+            tokens: store.tokens,
+            keys,
+            journal,
+            clock: systemClock,
+            metrics,
+            admitGuesses: async (caller, guesses) => guessLimit?.(caller, guesses),
+          }),
         createCode: codeHost.createCode,
         fetch: egress.fetch,
       },
@@ -206,12 +215,15 @@ export const openFoundation = async (
         rateLimits.areDefault || state.reach === 'own' ? { state: ownState, hash: ownHash } : { state, hash },
         rateLimits,
       )
+    const guessLimitOf = ({ rateLimits }: Config) => createGuessLimit({ state, hash }, rateLimits.guesses)
     let limits = limitsOf(config)
+    guessLimit = guessLimitOf(config)
     const admit: Admit = async (visitor) => limits?.(visitor)
     const take = async (next: Config, trustBundle: string) => {
       await egress.take(next, trustBundle)
       await upkeep.take(next)
       limits = limitsOf(next)
+      guessLimit = guessLimitOf(next)
     }
     const { dial } = egress
     return { store, keys, journal, kernel, metrics, codeHost, upkeep, dial, state, admit, take, close }

@@ -71,6 +71,8 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly body?: string
   /** Request body content types besides application/json. */
   readonly consumes?: readonly string[]
+  /** A GET that hands its output out once: HEAD, which would take it unseen, is 405. */
+  readonly once?: boolean
   /** The output member that is the whole response body, e.g. a bare array. */
   readonly responseBody?: string
   /** Default 200; 204 sends no body; 201 carries `Location` built by `location`. */
@@ -82,7 +84,7 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   /** It runs code of the tenant, which may decide the status and the body of an answer from 400 up. */
   readonly runsCode?: boolean
   /**
-   * Members of the output that may hold what code made of data, which no token answers for: a repeated answer
+   * Members of the output that hold a new key, or what code made of data, which no token answers for: a repeated answer
    * (idempotency keys) has them for ten minutes, and then goes without.
    */
   readonly transient?: readonly string[]

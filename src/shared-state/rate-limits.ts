@@ -1,12 +1,22 @@
 import ipaddr from 'ipaddr.js'
-import type { Admit } from '../common/admit.ts'
-import { AppError } from '../common/errors.ts'
-import type { Claim, SharedState } from './types.ts'
+import type { Admit, AdmitGuesses } from '../common/admit.ts'
+import { AppError, invalid } from '../common/errors.ts'
+import type { Claim, SharedState, Wait } from './types.ts'
 
 export interface RateLimits {
   /** Calls a minute; absent: any number. */
   readonly perKey?: number | undefined
   readonly perAddress?: number | undefined
+}
+
+interface Counting {
+  readonly state: Pick<SharedState, 'take'>
+  readonly hash: (text: string) => string
+}
+
+const tooMany = (what: string, { ms }: Wait): AppError => {
+  const seconds = Math.max(1, Math.ceil(ms / 1000))
+  return new AppError('rate_limited', `${what} Wait ${seconds} s.`, { retryAfter: seconds })
 }
 
 /** Characters of a key beyond which it is nobody's, and needs no bucket. */
@@ -27,7 +37,7 @@ const networkOf = (address: string): string => {
  * for an address or a key in the shared state, where it is no other than for this.
  */
 export const createRateLimits = (
-  { state, hash }: { readonly state: Pick<SharedState, 'take'>; readonly hash: (text: string) => string },
+  { state, hash }: Counting,
   { perKey, perAddress }: RateLimits,
 ): Admit | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
@@ -43,12 +53,29 @@ export const createRateLimits = (
       claims.push({ what: 'with this key', bucket: hash(`calls with ${key}`), perMinute: perKey })
     if (claims.length === 0) return
     const wait = await state.take(claims)
-    if (wait === undefined) return
-    const seconds = Math.max(1, Math.ceil(wait.ms / 1000))
-    throw new AppError(
-      'rate_limited',
-      `Too many calls ${claims[wait.claim]?.what ?? ''}. Wait ${seconds} s.`,
-      { retryAfter: seconds },
-    )
+    if (wait) throw tooMany(`Too many calls ${claims[wait.claim]?.what ?? ''}.`, wait)
+  }
+}
+
+/**
+ * Limits the values of `data` that an application or session searches for without seeing what it finds (completions §5);
+ * undefined without a limit. Rejects with `rate_limited`, and with `invalid` for more at once than a minute allows.
+ */
+export const createGuessLimit = (
+  { state, hash }: Counting,
+  perMinute: number | undefined,
+): AdmitGuesses | undefined => {
+  if (perMinute === undefined) return undefined
+  return async ({ tenantId, actorId }, guesses) => {
+    if (guesses > perMinute)
+      throw invalid({
+        query: [
+          `must not have more than ${perMinute} values of data, as this key does not see what it finds`,
+        ],
+      })
+    // So many units of the bucket as there are guesses: all of them, or none.
+    const bucket = hash(`guesses by ${tenantId} ${actorId}`)
+    const wait = await state.take([{ bucket, perMinute: perMinute / guesses }])
+    if (wait) throw tooMany('Too many values of data were searched for without seeing the data.', wait)
   }
 }

@@ -88,6 +88,47 @@ export const decide = (grants: Grants, permission: TokenPermission, token: Locat
   return grants.permissions.includes(permission) ? implied(permission) : 'denied'
 }
 
+/** Permissions by which a caller gets to see data. */
+export const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use'] as const
+
+const admits = ({ operator, value }: Condition, other: string): boolean =>
+  operator === 'equals' ? value === other : other.startsWith(value)
+
+/** True when no token is one of both. */
+const areApart = (a: Condition, b: Condition): boolean =>
+  a.attribute === b.attribute && !admits(a, b.value) && !admits(b, a.value)
+
+const isAtRoot = ({ attribute, operator, value }: Condition): boolean =>
+  attribute === 'container' && operator === 'starts_with' && value === '/'
+
+/** True when `wanted` holds for whatever `known` holds for. */
+const follows = (wanted: Condition, known: Condition): boolean =>
+  wanted.attribute === known.attribute &&
+  (known.operator === 'equals' || wanted.operator === 'starts_with') &&
+  admits(wanted, known.value)
+
+/** Whether the caller sees, by one permission, the data of each token for which all of `known` hold. */
+export const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
+  SHOWING.some((permission) => {
+    for (const { rule, conditions } of rulesOf(grants)) {
+      if (!rule.permissions.includes(permission)) continue
+      if (conditions.some((condition) => known.some((fact) => areApart(fact, condition)))) continue
+      if (rule.transform !== 'reveal') return false
+      const decides = (condition: Condition) =>
+        isAtRoot(condition) || known.some((fact) => follows(condition, fact))
+      if (conditions.every(decides)) return true
+    }
+    return grants.permissions.includes(permission) && implied(permission) === 'reveal'
+  })
+
+/** Whether the caller sees the data of every token in `container`, whatever its id. */
+export const seesDataIn = (grants: Grants, container: string): boolean =>
+  seesDataWhere(grants, [{ attribute: 'container', operator: 'equals', value: container }])
+
+/** Whether the caller sees the token's data, by whatever permission. */
+export const seesData = (grants: Grants, token: Located): boolean =>
+  SHOWING.some((permission) => decide(grants, permission, token) === 'reveal')
+
 /** The tokens that `grants` let a caller list with `permission`; `'none'` when it is granted nowhere. */
 export const visibility = (grants: Grants, permission: TokenPermission): Visibility | 'none' => {
   if (grants.permissions.includes(permission)) return 'all'
@@ -95,4 +136,11 @@ export const visibility = (grants: Grants, permission: TokenPermission): Visibil
     .filter(({ rule }) => rule.permissions.includes(permission))
     .map(({ conditions }) => conditions)
   return alternatives.length === 0 ? 'none' : alternatives
+}
+
+/** Whether the caller sees the data of all tokens that it may list with `permission`. */
+export const seesAllListed = (grants: Grants, permission: TokenPermission): boolean => {
+  const visible = visibility(grants, permission)
+  if (visible === 'none') return false
+  return (visible === 'all' ? [[]] : visible).every((conditions) => seesDataWhere(grants, conditions))
 }

@@ -4,9 +4,9 @@ import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { newId } from '../common/ids.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { TenantKeys } from '../keys/types.ts'
-import type { Disclosure, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
+import type { Disclosure, Grants, Tenant, Token, TokenInput, UseContext, Work } from '../sdk/index.ts'
 import type { Created, NewToken, TokenRow } from '../store/types.ts'
-import { decide } from './access.ts'
+import { decide, seesDataIn } from './access.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { checkMask, type Derived, derive } from './derive.ts'
@@ -85,6 +85,7 @@ const prepare = (
   settings: Tenant['settings'],
   draft: Draft,
   disclosure: Disclosure,
+  grants: Grants,
   now: number,
   work: Work,
 ): Prepared => {
@@ -101,7 +102,15 @@ const prepare = (
   const fingerprinted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(settings.fingerprint_tokens)
   const derived = derive(parts, ring, draft.type, opened, draft.metadata ?? null, fingerprinted, work)
-  return { draft, disclosure, opened, derived, deduplicate, plan: planId(parts, draft, opened, work) }
+  return {
+    draft,
+    disclosure,
+    opened,
+    derived,
+    // The id of an existing token would confirm a guess of its data.
+    deduplicate: deduplicate && seesDataIn(grants, draft.container),
+    plan: planId(parts, draft, opened, work),
+  }
 }
 
 const newToken = (
@@ -202,7 +211,7 @@ export const storeDrafts = async (
   if (drafts.length === 0) return []
   const now = timeOf(parts, context)
   const disclosures = await authorize(parts, drafts, context, now)
-  const { tenantId } = context.caller
+  const { tenantId, grants } = context.caller
   const [ring, tenant] = await Promise.all([
     parts.keys.tenant(tenantId),
     parts.tenants.get(tenantId),
@@ -212,7 +221,7 @@ export const storeDrafts = async (
   if (tenant === undefined) throw new AppError('not_found', 'The tenant of this key does not exist any more.')
   const { settings } = tenant
   const prepared = await mapInTurns(drafts, (draft, i) =>
-    prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', now, work),
+    prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),
   )
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
@@ -244,6 +253,6 @@ export const createTokens = async (
   const { work = bodyWork() } = context
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, parentSeq)
   return mapInTurns(outcomes, ({ row, opened, disclosure }) =>
-    presentOrOutline(parts, row, opened, disclosure, undefined, work),
+    presentOrOutline(parts, row, opened, disclosure, context.caller.grants, undefined, work),
   )
 }

@@ -44,7 +44,7 @@ export const foreseeUse = async (
     const opened = open()
     const kept = withoutSeals(row)
     const data = disclosure === 'redact' ? null : masked(kept, opened)
-    const token = { id, type, data, container, whole: () => wholeToken(parts, kept, opened, data) }
+    const token = { id, type, data, container, whole: () => wholeToken(parts, kept, opened, data, grants) }
     const rule = decidingRule(grants, 'token:use', row)
     found.set(id, { kind: 'used', id, disclosure, rule, token })
   }

@@ -11,7 +11,7 @@ import type {
   UseContext,
 } from '../sdk/index.ts'
 import type { SearchNode, TokenListQuery } from '../store/types.ts'
-import { decide, visibility } from './access.ts'
+import { decide, seesAllListed, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
@@ -29,6 +29,13 @@ const checkPage = (page: PageRequest): void => {
 
 const allOf = (a: SearchNode | undefined, b: SearchNode | undefined): SearchNode | undefined =>
   a && b ? { kind: 'and', nodes: [a, b] } : (a ?? b)
+
+/** A fingerprint found tells that a masked value equals another. */
+const namesFingerprint = (node: SearchNode): boolean => {
+  if ('nodes' in node) return node.nodes.some(namesFingerprint)
+  if (node.kind === 'not') return namesFingerprint(node.node)
+  return 'field' in node && node.field === 'fingerprint'
+}
 
 /** Offsets beyond any table are as good as this one, and stay exact numbers. */
 const offsetOf = (page: number, size: number): number => Math.min((page - 1) * size, 2 ** 50)
@@ -48,16 +55,31 @@ export const listTokens = async (
   const { tenantId, grants } = context.caller
   const now = timeOf(parts, context)
   const visible = visibility(grants, permission)
+  const refuseListing = () =>
+    parts.journal.append([deniedRecord(parts, { id: '', type: 'token' }, 'read', context, now)])
   if (visible === 'none') {
-    await parts.journal.append([deniedRecord(parts, { id: '', type: 'token' }, 'read', context, now)])
+    await refuseListing()
     throw new AppError('forbidden', `Listing tokens needs the permission "${permission}".`)
   }
   checkPage(page)
   const ring = await parts.keys.tenant(tenantId)
-  const where = allOf(
-    among,
-    filterNode(filter, (value) => ring.term(value)),
-  )
+  let values = 0
+  const term = (text: string) => {
+    values += 1
+    return ring.term(text)
+  }
+  const wanted = filterNode(filter, term)
+  if (!seesAllListed(grants, permission)) {
+    if (wanted && namesFingerprint(wanted)) {
+      await refuseListing()
+      throw new AppError(
+        'forbidden',
+        'Fingerprints are searched for by those only who see the data of all tokens that they may list. Use a key with access rules that reveal them.',
+      )
+    }
+    if (values > 0) await parts.admitGuesses?.(context.caller, values)
+  }
+  const where = allOf(among, wanted)
   const matching = { tenantId, now, visibility: visible, ...(where ? { where } : {}) }
   const cursor = page.kind === 'cursor'
   const place = { tenantId, list: 'tokens' }
@@ -84,7 +106,7 @@ export const listTokens = async (
     work.use(0)
     const kept = withoutSeals(row)
     if (value !== undefined) shown.push({ row: kept, disclosure })
-    data.push(present(parts, kept, opened, value))
+    data.push(present(parts, kept, opened, value, grants))
   }
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))

@@ -1,4 +1,5 @@
 import type { Journal } from '../audit/types.ts'
+import type { AdmitGuesses } from '../common/admit.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Shares } from '../common/shares.ts'
@@ -18,6 +19,8 @@ export interface VaultDeps {
   readonly journal: Journal
   readonly clock: Clock
   readonly metrics: Metrics
+  /** Counts values of `data` that a caller searches for without seeing what it finds. Rejects with `rate_limited`. */
+  readonly admitGuesses?: AdmitGuesses
 }
 
 /** Bounds of one call, and of all at once. */

@@ -1,9 +1,9 @@
 import { isoTime } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { Disclosure, Token, Work } from '../sdk/index.ts'
+import type { Disclosure, Grants, Token, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import type { Decision } from './access.ts'
+import { type Decision, seesData } from './access.ts'
 import { disclosedData, maskOf } from './disclosure.ts'
 import type { Parts } from './parts.ts'
 import type { Opened } from './seal.ts'
@@ -49,8 +49,11 @@ export const shownData = (
 
 type Shown = { -readonly [Member in keyof Token]: Token[Member] }
 
-/** What every holder of the token's id may see: neither data nor metadata nor expressions. */
-const outline = (parts: Pick<Parts, 'types'>, row: ShownRow): Shown => {
+/**
+ * What every holder of the token's id may see: neither data nor metadata nor expressions. A fingerprint tells what a value
+ * equals, so it is shown to those only who see the data.
+ */
+const outline = (parts: Pick<Parts, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
     id: row.id,
     tenant_id: row.tenant_id,
@@ -60,7 +63,7 @@ const outline = (parts: Pick<Parts, 'types'>, row: ShownRow): Shown => {
     created_by: row.created_by,
     created_at: isoTime(row.created_at),
   }
-  if (row.fingerprint !== null) token.fingerprint = row.fingerprint
+  if (row.fingerprint !== null && seesData(grants, row)) token.fingerprint = row.fingerprint
   if (row.expires_at !== null) token.expires_at = isoTime(row.expires_at)
   if (row.modified_by !== null) token.modified_by = row.modified_by
   if (row.modified_at !== null) token.modified_at = isoTime(row.modified_at)
@@ -73,10 +76,11 @@ export const presentUnmasked = (
   row: ShownRow,
   opened: Opened,
   data: Json | undefined,
+  grants: Grants,
 ): Shown => {
   const type = parts.types.get(row.type)
   const fingerprintExpression = opened.fingerprintExpression ?? type?.fingerprint
-  const token = outline(parts, row)
+  const token = outline(parts, row, grants)
   if (data !== undefined) token.data = data
   if (row.metadata !== null) token.metadata = row.metadata
   if (opened.searchIndexes !== undefined) token.search_indexes = opened.searchIndexes
@@ -85,8 +89,8 @@ export const presentUnmasked = (
 }
 
 /** The token as one caller sees it, with the expression of its mask. */
-export const present: typeof presentUnmasked = (parts, row, opened, data) => {
-  const token = presentUnmasked(parts, row, opened, data)
+export const present: typeof presentUnmasked = (parts, row, opened, data, grants) => {
+  const token = presentUnmasked(parts, row, opened, data, grants)
   const mask = maskOf(parts.types.get(row.type), opened)
   if (mask !== undefined) token.mask = mask
   return token
@@ -98,9 +102,10 @@ export const presentOrOutline = (
   row: ShownRow,
   opened: Opened,
   disclosure: Decision,
+  grants: Grants,
   presented = present,
   work?: Work,
 ): Token =>
   disclosure === 'denied'
-    ? outline(parts, row)
-    : presented(parts, row, opened, shownData(parts, row.type, opened, disclosure, work))
+    ? outline(parts, row, grants)
+    : presented(parts, row, opened, shownData(parts, row.type, opened, disclosure, work), grants)

@@ -49,7 +49,8 @@ export const getToken = async (parts: Parts, id: string, context: UseContext): P
   createHolding(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
   const opened = openToken(ring, row, now)
-  const token = present(parts, row, opened, shownData(parts, row.type, opened, disclosure))
+  const data = shownData(parts, row.type, opened, disclosure)
+  const token = present(parts, row, opened, data, context.caller.grants)
   await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
   parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
   return token

@@ -2,7 +2,7 @@ import { AppError, invalid } from '../common/errors.ts'
 import { mapInTurns } from '../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { UseContext, Work } from '../sdk/index.ts'
+import type { Grants, UseContext, Work } from '../sdk/index.ts'
 import { type Outcome, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
 import { createFaults, memberPath } from './faults.ts'
@@ -77,9 +77,9 @@ const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome, work: 
 }
 
 /** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
-const recordOf = (parts: Parts, outcome: Outcome, whole: boolean, work: Work): Json => {
+const recordOf = (parts: Parts, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
-  const record = presentOrOutline(parts, row, opened, disclosure, presentUnmasked, work)
+  const record = presentOrOutline(parts, row, opened, disclosure, grants, presentUnmasked, work)
   const mask = whole ? maskedValues(parts, outcome, work) : undefined
   return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
@@ -98,7 +98,9 @@ export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work)
   const answers = await mapInTurns(outcomes, (outcome, i) => {
     const { kind, path } = places[i] as Place
-    return kind === 'string' ? outcome.row.id : recordOf(parts, outcome, path === '', work)
+    return kind === 'string'
+      ? outcome.row.id
+      : recordOf(parts, outcome, context.caller.grants, path === '', work)
   })
   return build((index) => answers[index] as Json)
 }

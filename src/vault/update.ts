@@ -3,7 +3,7 @@ import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import { type Decision, decide, type Located } from './access.ts'
+import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
 import { checkMask, derive } from './derive.ts'
@@ -75,7 +75,7 @@ const answerDuplicate = async (
   const record = disclosure === 'denied' ? deniedRecord : doneRecord
   await parts.journal.append([record(parts, existing, 'read', context, now)])
   const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
-  return presentOrOutline(parts, existing, openToken(ring, existing, now), disclosure)
+  return presentOrOutline(parts, existing, openToken(ring, existing, now), disclosure, context.caller.grants)
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -85,9 +85,6 @@ const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): b
   !same(draft.mask ?? type.mask, maskOf(type, before)) ||
   !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
   !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
-
-/** Permissions by which a caller gets to see data. */
-const SHOWING = ['token:read', 'token:search', 'token:update', 'token:use'] as const
 
 /** From the least to the most. */
 const DECISIONS: readonly Decision[] = ['denied', 'redact', 'mask', 'reveal']
@@ -135,8 +132,7 @@ const attempt = async (
   const there = decide(caller.grants, 'token:update', moved)
   if (there === 'denied') return refuse(parts, row, 'update', context)
   const answered = weaker(disclosure, there)
-  const seenHere = seen(caller.grants, row)
-  if (seen(caller.grants, moved) > seenHere)
+  if (seen(caller.grants, moved) > seen(caller.grants, row))
     return forbidden(
       parts,
       row,
@@ -144,13 +140,15 @@ const attempt = async (
       now,
       'A token is moved to where you see more of its data by those only who see as much where it is. Use a key with an access rule that reveals it there.',
     )
-  if (changesExpressions(type, before, draft) && seenHere < levelOf('reveal'))
+  const sees = seesData(caller.grants, row)
+  const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
+  if ((changesExpressions(type, before, draft) || addsFingerprint) && !sees)
     return forbidden(
       parts,
       row,
       context,
       now,
-      'The "mask", "fingerprint_expression" and "search_indexes" of a token are changed by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
+      'The "mask", "fingerprint_expression" and "search_indexes" of a token are changed, and a fingerprint is added to it, by those only who may see its data. Use a key that holds token:use, or an access rule that reveals it.',
     )
 
   const opened: Opened = {
@@ -163,11 +161,10 @@ const attempt = async (
   }
   checkMask(parts, type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
+  const wanted =
+    deduplicate || draft.fingerprintExpression !== undefined || isOn(tenant?.settings.fingerprint_tokens)
   const fingerprinted =
-    deduplicate ||
-    draft.fingerprintExpression !== undefined ||
-    isOn(tenant?.settings.fingerprint_tokens) ||
-    (row.fingerprint !== null && patch.fingerprint_expression !== null)
+    (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted, work)
   const { version, ...unversioned } = row
@@ -192,7 +189,8 @@ const attempt = async (
     // Never the time of an earlier change: with it a kept answer is told from one that shows another state.
     modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
-  const update = { row: next, version, terms, deduplicate: deduplicate && fingerprint !== null }
+  const mayMeet = fingerprint !== null && seesDataIn(caller.grants, container)
+  const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
   const updated = await parts.tokens.update(update, now)
   if (updated.kind === 'stale') return undefined
   if (updated.kind === 'gone') throw notFound(id)
@@ -202,7 +200,7 @@ const attempt = async (
     doneRecord(parts, next, 'update', context, now),
     ...(answered === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
   ])
-  return present(parts, next, opened, data)
+  return present(parts, next, opened, data, caller.grants)
 }
 
 /**

@@ -2,7 +2,7 @@ import { AppError } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
-import type { Disclosure, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
+import type { Disclosure, Grants, TokenPermission, TokenState, UseContext, UsedToken } from '../sdk/index.ts'
 import type { TokenHead, TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { doneRecord } from './audit-records.ts'
@@ -29,8 +29,8 @@ const unknownToken = (): AppError =>
   )
 
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
-export const wholeToken = (parts: Parts, row: OpenedRow, opened: Opened, data: Json): Json =>
-  present(parts, row, opened, data) as unknown as Json
+export const wholeToken = (parts: Parts, row: OpenedRow, opened: Opened, data: Json, grants: Grants): Json =>
+  present(parts, row, opened, data, grants) as unknown as Json
 
 const stateOf = ({ id, created_at, modified_at, expires_at, ephemeral_until }: OpenedRow): TokenState => {
   const ends = [expires_at, ephemeral_until].filter((end) => end !== null)
@@ -82,7 +82,12 @@ export const resolveTokens = async (
     const shown = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
     const kept = withoutSeals(row)
-    resolved.set(row.id, { row: kept, disclosure, data, whole: () => wholeToken(parts, kept, opened, data) })
+    resolved.set(row.id, {
+      row: kept,
+      disclosure,
+      data,
+      whole: () => wholeToken(parts, kept, opened, data, grants),
+    })
   }
   if (resolved.size < wanted.length) throw unknownToken()
   await parts.journal.append(

@@ -307,9 +307,9 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
 t.test('rate limits have defaults, and none or 0 turns them off', async (t) => {
   const limits = (key: string | undefined) =>
     loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_KEY: key }) }).rateLimits
-  t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, areDefault: true })
+  t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, guesses: 60, areDefault: true })
   for (const off of ['none', '0'])
-    t.same(limits(off), { perKey: undefined, perAddress: 600_000, areDefault: false })
+    t.same(limits(off), { perKey: undefined, perAddress: 600_000, guesses: 60, areDefault: false })
   t.equal(limits('70').perKey, 70)
   t.throws(() => limits('-1'), /SIDEVAULT_RATE_LIMIT_KEY/)
 })

@@ -27,7 +27,7 @@ const some = await service.application({
       description: 'd',
       priority: 1,
       container: '/a/',
-      transform: 'mask',
+      transform: 'reveal',
       permissions: ['token:read', 'token:search'],
     },
   ],

@@ -1,6 +1,6 @@
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { setTimeout as delay } from 'node:timers/promises'
+import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { isObject } from '../../src/common/json.ts'
@@ -211,14 +211,13 @@ const takesBody = (operation: Operation) => {
   )
 }
 
-/** What there is once nothing runs in the background any more. */
-const restingState = async () => {
-  for (let last = JSON.stringify(state()); ; ) {
-    await delay(100)
-    const now = JSON.stringify(state())
-    if (now === last) return state()
-    last = now
-  }
+const running = db.prepare(
+  "select 1 from records where collection = 'reactor_requests' and body not like '%$sealed%'",
+)
+
+/** Returns when invocations in the background have their results, their last writes. */
+const backgroundEnds = async () => {
+  while (running.get() !== undefined) await setImmediate()
 }
 
 let walked = 0
@@ -226,7 +225,7 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
   t.test(`${operation.rpc}: what is not valid is 400 at its place, and changes nothing`, async (t) => {
     const valid = VALID[operation.rpc] ?? (sampleOf(operation.input as object) as Input)
     const key = keyOf(operation)
-    const before = await restingState()
+    const before = state()
     for (const { path, what, value } of faultsFor(operation, valid))
       for (const transport of ['http', 'grpc'] as const) {
         const answer = await callers[transport](operation, value as Input, key)
@@ -240,6 +239,7 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
     t.strictSame(state(), before, 'nothing was written')
     const answer = await callers.http(operation, valid, key)
     t.ok((answer?.status ?? 500) < 300, `without a fault it succeeds: ${answer?.detail}`)
+    await backgroundEnds()
     const changes = !/:(read|search|use)$/.test(operation.permission)
     if (changes) t.notSame(state().commits, before.commits, 'and that is seen')
   })

@@ -14,6 +14,7 @@ import { newId, newKey } from '../../src/common/ids.ts'
 import { createLog, type Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { Secret } from '../../src/common/secret.ts'
+import { loadConfig } from '../../src/config.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { createDestinationCheck } from '../../src/gateway/check-destination.ts'
 import type { PluginSource } from '../../src/kernel/discover.ts'
@@ -22,6 +23,8 @@ import { openKeys } from '../../src/keys/open.ts'
 import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
+import { createInProcessState } from '../../src/shared-state/in-process.ts'
+import { createGuessLimit } from '../../src/shared-state/rate-limits.ts'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
 import { createVault } from '../../src/vault/vault.ts'
@@ -139,6 +142,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     await store.close()
     if (!beside) rmSync(directory, { recursive: true, force: true })
   }
+  const admitGuesses = createGuessLimit(
+    { state: createInProcessState({ clock }), hash: mac },
+    loadConfig({}).rateLimits.guesses,
+  )
   const kernel = await startKernel(
     {
       store,
@@ -150,7 +157,16 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
       ingested: () => ingest.catchUp(),
       checkDestination: createDestinationCheck(egress),
       createExpressions,
-      createVault: (parts) => createVault({ ...parts, tokens: store.tokens, keys, journal, clock, metrics }),
+      createVault: (parts) =>
+        createVault({
+          ...parts,
+          tokens: store.tokens,
+          keys,
+          journal,
+          clock,
+          metrics,
+          ...(admitGuesses === undefined ? {} : { admitGuesses }),
+        }),
       createCode: codeHost.createCode,
       fetch: outbound.fetch,
     },

@@ -77,6 +77,28 @@ t.test('what code returned is repeated for ten minutes, the tokens it made for 2
   t.strictSame((await react()).body, { tokens: first.body.tokens })
 })
 
+t.test('new keys are repeated for ten minutes, and the rest of the response for 24 h', async (t) => {
+  const repeated = async (path: string, secrets: readonly string[], input: object, as = api.management) => {
+    const call = () => send('POST', path, input, `new key ${path}`, as)
+    const first = await call()
+    for (const name of secrets) t.type(first.body[name], 'string')
+    api.clock.advance(10 * 60_000 - 1)
+    t.strictSame((await call()).body, first.body)
+    api.clock.advance(1)
+    const { status, body } = await call()
+    t.equal(status, first.status)
+    const rest = Object.entries(first.body).filter(([name]) => !secrets.includes(name))
+    t.strictSame(body, Object.fromEntries(rest))
+    return first.body
+  }
+  const made = { name: 'n', type: 'private', permissions: ['token:read'] }
+  const { id } = await repeated('/applications', ['key'], made)
+  await repeated(`/applications/${id}/regenerate`, ['key'], {})
+  await repeated(`/applications/${id}/keys`, ['key'], {})
+  const { key: browser } = await api.application('public', ['token:create'])
+  await repeated('/sessions', ['session_key', 'nonce'], {}, browser)
+})
+
 t.test('"failures are not kept"', async (t) => {
   t.equal((await send('POST', '/tokens', { type: 'card', data: 1 }, 'again')).status, 400)
   t.equal((await send('GET', '/tokens/none', {}, 'again')).status, 404)

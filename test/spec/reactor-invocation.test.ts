@@ -316,6 +316,8 @@ t.test(
       )
     const before = await records()
     t.notOk(before.includes('read Reactor result retrieved'), 'what hands out nothing leaves no record')
+    const head = await api.service.call('HEAD', `/reactors/${id}/results/${request}`, { key })
+    t.strictSame([head.status, head.headers.allow], [405, 'GET'], 'it would take the result unseen')
     const answers = await Promise.all(Array.from({ length: 8 }, () => resultNow(id, request)))
     t.equal(answers.filter(({ status }) => status === 200).length, 1, 'of 8 at once one gets it')
     t.ok((await records()).includes('read Reactor result retrieved'))

@@ -75,7 +75,7 @@ t.test(
 t.test(
   '"fingerprint_tokens | When true, all tokens are fingerprinted"; "deduplicate_tokens | …"',
   async (t) => {
-    const { key: tokens } = await api.application('private', ['token:create', 'token:read', 'token:update'])
+    const { key: tokens } = await api.application('private', ['token:create', 'token:update', 'token:use'])
     const create = async (data: string) =>
       (await api.call('POST', '/tokens', { key: tokens, body: { data } })).body
     await self('PUT', { name: 'x', settings: {} })

@@ -5,7 +5,9 @@ const api = await startApi(t)
 const every = ['create', 'read', 'update', 'delete', 'search'].map((verb) => `token:${verb}`)
 const { key } = await api.application('private', every)
 const reader = await api.revealing()
-const create = (body: object) => api.call('POST', '/tokens', { key, body })
+/** Its plain token:use shows it all data. */
+const { key: seeing } = await api.application('private', [...every, 'token:use'])
+const create = (body: object, as = key) => api.call('POST', '/tokens', { key: as, body })
 const patch = (id: string, body: object, headers = {}) =>
   api.call('PATCH', `/tokens/${encodeURIComponent(id)}`, { key, body, headers })
 const get = (id: string, as = key) => api.call('GET', `/tokens/${encodeURIComponent(id)}`, { key: as })
@@ -144,20 +146,119 @@ t.test('"DELETE /tokens/{id} 204; data gone for good"', async (t) => {
 
 t.test('"Deduplication: … the existing token is returned (201)"', async (t) => {
   const card = { type: 'card', data: { number: '5555555555554444' }, deduplicate_token: true }
-  const first = await create(card)
-  const second = await create(card)
+  const first = await create(card, seeing)
+  const second = await create(card, seeing)
   t.equal(second.status, 201)
   t.equal(second.body.id, first.body.id)
   t.ok(first.body.fingerprint)
   const racing = await Promise.all(
-    Array.from({ length: 16 }, () => create({ ...card, data: { number: '4000056655665556' } })),
+    Array.from({ length: 16 }, () => create({ ...card, data: { number: '4000056655665556' } }, seeing)),
   )
   t.equal(new Set(racing.map(({ body }) => body.id)).size, 1, '"Two racing creates leave one token."')
-  const found = await api.call('GET', `/v2/tokens?fingerprint=${first.body.fingerprint}`, { key })
+  const found = await api.call('GET', `/v2/tokens?fingerprint=${first.body.fingerprint}`, { key: seeing })
   t.strictSame(
     found.body.data.map(({ id }: { id: string }) => id),
     [first.body.id],
   )
+})
+
+t.test('no oracle: fingerprints and duplicates are for callers who see the data', async (t) => {
+  const data = { number: '2223003122003222' }
+  const card = { type: 'card', data, deduplicate_token: true }
+  const first = (await create(card, seeing)).body
+  t.ok(first.fingerprint)
+  const see = ['token:create', 'token:read', 'token:update', 'token:search']
+  const { key: masked } = await api.application('private', see)
+  const { key: browser } = await api.application('public', ['token:create'])
+  const { key: elsewhere } = await api.application(
+    'private',
+    ['token:create', 'token:read', 'token:search', 'token:update'],
+    [{ description: 'other', priority: 1, container: '/lab/', transform: 'reveal', permissions: see }],
+  )
+  const made = []
+  for (const caller of [masked, browser, elsewhere]) {
+    const { status, body } = await api.call('POST', '/tokens', { key: caller, body: card })
+    t.equal(status, 201)
+    t.notOk('fingerprint' in body)
+    const listed = await api.call('POST', '/tokenize', { key: caller, body: [card, card] })
+    t.notOk(listed.body.some((token: object) => 'fingerprint' in token))
+    made.push(body.id, ...listed.body.map(({ id }: { id: string }) => id))
+  }
+  t.equal(new Set([first.id, ...made]).size, 10, 'each guess has a token of its own')
+  t.equal((await api.call('POST', '/tokens', { key: elsewhere, body: card })).status, 201)
+  const lab = { ...card, containers: ['/lab/'] }
+  const twice = [1, 2].map(() => api.call('POST', '/tokens', { key: elsewhere, body: lab }))
+  t.equal(new Set((await Promise.all(twice)).map(({ body }) => body.id)).size, 1, 'where it sees, it meets')
+
+  for (const caller of [masked, elsewhere]) {
+    const shown = [
+      await api.call('GET', `/tokens/${first.id}`, { key: caller }),
+      await api.call('PATCH', `/tokens/${first.id}`, { key: caller, body: { metadata: { a: 'b' } } }),
+    ]
+    for (const { status, body } of shown) {
+      t.equal(status, 200)
+      t.notOk('fingerprint' in body)
+    }
+    const list = await api.call('GET', `/v2/tokens?type=card`, { key: caller })
+    const own = list.body.data.filter(({ containers }: { containers: string[] }) => containers[0] !== '/lab/')
+    t.ok(own.length > 0)
+    t.notOk(own.some((token: object) => 'fingerprint' in token))
+    for (const query of [`fingerprint:${first.fingerprint}`, 'type:card -fingerprint:[a TO z]'])
+      for (const path of ['/tokens/search', '/v2/tokens/search'])
+        t.equal((await api.call('POST', path, { key: caller, body: { query } })).status, 403, query)
+    const filtered = await api.call('GET', `/v2/tokens?fingerprint=${first.fingerprint}`, { key: caller })
+    t.equal(filtered.status, 403)
+  }
+  const found = await api.call('POST', '/tokens/search', {
+    key: seeing,
+    body: { query: `fingerprint:${first.fingerprint}` },
+  })
+  t.equal(found.body.pagination.total_items, 12, 'whoever sees data finds all that are equal')
+})
+
+t.test(
+  'a fingerprint is made anew, and a duplicate met by an update, by callers who see the data',
+  async (t) => {
+    const { key: masked } = await api.application('private', ['token:create', 'token:read', 'token:update'])
+    const patch = (id: string, body: object, as = masked) =>
+      api.call('PATCH', `/tokens/${id}`, { key: as, body })
+    const plain = (await create({ data: 'hidden' })).body
+    t.equal((await patch(plain.id, { deduplicate_token: true })).status, 403)
+    const first = (await create({ data: 'one', deduplicate_token: true }, seeing)).body
+    const second = (await create({ data: 'two', deduplicate_token: true }, seeing)).body
+    const guess = await patch(second.id, { data: 'one', deduplicate_token: true })
+    t.strictSame([guess.status, guess.body.id], [200, second.id])
+    t.notOk('fingerprint' in guess.body)
+    t.equal(
+      (await get(second.id, seeing)).body.fingerprint,
+      first.fingerprint,
+      'it follows the data all the same',
+    )
+    t.equal((await patch(plain.id, { data: 'one', deduplicate_token: true }, seeing)).body.id, first.id)
+  },
+)
+
+t.test('"values of data searched for without seeing the data": 60 a minute', async (t) => {
+  const { key: masked } = await api.application('private', ['token:search'])
+  const search = (terms: number, as = masked) =>
+    api.call('POST', '/v2/tokens/search', {
+      key: as,
+      body: { query: Array.from({ length: terms }, (_, i) => `data:${i}`).join(' OR ') },
+      once: true,
+    })
+  t.equal((await search(50)).status, 200)
+  const refused = await search(11)
+  t.equal(refused.status, 429)
+  t.equal(refused.headers['retry-after'], '1')
+  t.equal((await search(10)).status, 200, 'what was refused has not been counted')
+  t.equal((await search(61)).status, 400)
+  const { key: other } = await api.application('private', ['token:search'])
+  t.equal((await search(60, other)).status, 200, 'each application for itself')
+  for (let call = 0; call < 3; call++) t.equal((await search(100, seeing)).status, 200, 'who sees may search')
+  const metadata = { key: masked, body: { query: 'metadata.a:x' }, once: true }
+  t.equal((await api.call('POST', '/tokens/search', metadata)).status, 200, 'nothing else is counted')
+  api.clock.advance(60_000)
+  t.equal((await search(60)).status, 200)
 })
 
 t.test('"expires_at: … unreachable (404) from that instant"', async (t) => {

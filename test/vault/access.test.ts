@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { AccessRule, Disclosure, Grants, TokenPermission } from '../../src/sdk/index.ts'
-import { decide, visibility } from '../../src/vault/access.ts'
-import { ALL } from './kit.ts'
+import { decide, seesAllListed, seesDataIn, visibility } from '../../src/vault/access.ts'
+import { ALL, rule } from './kit.ts'
 
 const token = { id: 'card-1', container: '/pci/high/' }
 
@@ -165,4 +165,41 @@ t.test('visibility lists the conditions of every rule that grants the permission
     [{ attribute: 'container', operator: 'starts_with', value: '/pci/' }],
   ])
   t.equal(visibility({ permissions: [], rules }, 'token:use'), 'none')
+})
+
+t.test('whose data a caller sees is known of a container, and of what may be listed', (t) => {
+  const read = ['token:read'] as const
+  const grants = (rules: readonly AccessRule[], permissions: Grants['permissions'] = []) => ({
+    permissions,
+    rules,
+  })
+  const only = (attribute: 'id' | 'container', operator: 'equals' | 'starts_with', value: string) =>
+    ({
+      description: 'r',
+      priority: 1,
+      transform: 'mask',
+      permissions: read,
+      conditions: [{ attribute, operator, value }],
+    }) as const
+  for (const [seesA, seesListed, of] of [
+    [false, false, grants([], [...read])],
+    [true, true, grants([], [...read, 'token:use'])],
+    [true, true, grants([rule('/', 'reveal', read)])],
+    [true, true, grants([rule('/a/', 'reveal', read)])],
+    [true, false, grants([rule('/a/', 'reveal', read)], [...read])],
+    [false, false, grants([rule('/a/b/', 'reveal', read)], [...read])],
+    [true, false, grants([rule('/a/b/', 'mask', read), rule('/a/', 'reveal', read, 2)])],
+    [true, false, grants([rule('/b/', 'mask', read), rule('/', 'reveal', read, 2)])],
+    [true, true, grants([rule('/', 'reveal', read), rule('/', 'mask', read, 2)])],
+    [true, true, grants([rule('/a/', 'mask', read), rule('/a/', 'reveal', ['token:use'])])],
+    [false, false, grants([rule('/a/', 'mask', ['token:use'])], [...read, 'token:use'])],
+    // one token of the container is masked, and nobody knows which one a guess meets
+    [false, false, grants([only('id', 'equals', 'x'), rule('/a/', 'reveal', read, 2)])],
+    [true, false, grants([only('container', 'equals', '/b/'), rule('/', 'reveal', read, 2)])],
+    [false, false, grants([only('container', 'starts_with', '/a'), rule('/', 'reveal', read, 2)])],
+  ] as const) {
+    t.equal(seesDataIn(of, '/a/'), seesA, JSON.stringify(of))
+    t.equal(seesAllListed(of, 'token:read'), seesListed, JSON.stringify(of))
+  }
+  t.end()
 })

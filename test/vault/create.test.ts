@@ -351,7 +351,8 @@ t.test('a duplicate shows data, metadata and expressions only to those who may r
   const { create, as, records } = await openTestVault(t)
   const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
   const { id } = await create(input)
-  const writer = await create(input, as(['token:create']))
+  t.not((await create(input, as(['token:create']))).id, id, 'whoever does not see it gets a token of its own')
+  const writer = await create(input, as(['token:create', 'token:use']))
   t.equal(writer.id, id)
   for (const member of ['data', 'metadata', 'mask', 'fingerprint_expression', 'search_indexes'])
     t.notOk(member in writer, member)

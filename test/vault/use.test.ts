@@ -27,9 +27,11 @@ t.test('the whole token in use is the one that is read, with what the rule shows
   })
   const read = await vault.get(id, reveal())
   t.match(read, { fingerprint: String, expires_at: String, mask: Object })
+  const { fingerprint: _hidden, ...hidden } = read
   for (const [transform, data] of Object.entries({ reveal: CARD, mask: MASKED_CARD, redact: null })) {
+    const shown = transform === 'reveal' ? read : hidden
     const used = await vault.use([id], as([], [rule('/', transform as Disclosure, ['token:use'])]))
-    t.same(used.get(id)?.whole(), { ...read, data }, transform)
+    t.same(used.get(id)?.whole(), { ...shown, data }, transform)
   }
 })
 

@@ -28,7 +28,7 @@ export const createAllowed = (
     ...operations.map((operation) => ({
       pattern: patternOf(pathOf(operation)),
       members: pathParams(pathOf(operation)).length,
-      methods: methodOf(operation) === 'GET' ? ['GET', 'HEAD'] : [methodOf(operation)],
+      methods: methodOf(operation) === 'GET' && !operation.once ? ['GET', 'HEAD'] : [methodOf(operation)],
     })),
     ...own.map((path) => ({ pattern: patternOf(path), members: 0, methods: ['GET', 'HEAD'] })),
   ]

@@ -101,6 +101,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
 
     app.route({
       method: methodOf(operation),
+      exposeHeadRoute: operation.once !== true,
       url: pathOf(operation).replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: operation.rpc, body: operation.body },
       ...(admit === undefined
