@@ -34,7 +34,7 @@ import { createTimed, noting, type Stage, type Timed } from './stages.ts'
 import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
 import { type Shape, shapeOf } from './transform/content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
-import type { Answer, Exchange } from './types.ts'
+import type { Answer, Exchange, Watch } from './types.ts'
 import { type UploadingDeps, type UploadingOptions, uploadThrough } from './uploading.ts'
 
 export interface ExchangeDeps
@@ -59,6 +59,8 @@ export interface ExchangeOptions extends UploadingOptions {
   readonly stepMs: number
   /** The same for a step that runs code, whose own time is bounded by the sandbox. */
   readonly codeStepMs: number
+  /** Milliseconds from the headers of a response that a transform needs whole to its end. */
+  readonly responseMs: number
   readonly bodyLimit: number
 }
 
@@ -99,11 +101,23 @@ interface Held {
 const NO_BODY = Buffer.alloc(0)
 
 /**
+ * Envoy stops reading a response that fills its buffer before its headers are answered, unless it collects it from the
+ * first byte on: then it is refused at once. Responses that may pass are never refused for their size.
+ */
+const watchOf = (proxy: StoredProxy | undefined): Watch | undefined => {
+  if (proxy?.responseTransform === undefined) return undefined
+  return proxy.responseOtherwise === 'pass' ? 'headers' : 'body'
+}
+
+/**
  * Bytes that a body of unknown length counts for as it begins, and ms after which it counts for twice as much, up to the
  * limit. Most have few and come at once: counting each for the limit would refuse a hundred small ones.
  */
 const UNKNOWN_BYTES = 1024 * 1024
 const GROWS_MS = 500
+
+const LATE =
+  "The destination's response was not complete in time, and its transform needs it whole. The destination received the request."
 
 const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchange => {
   const { deps, options, brands } = shared
@@ -114,6 +128,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
   let held: Held | undefined
   let share: Share | undefined
   let growing: NodeJS.Timeout | undefined
+  let late: NodeJS.Timeout | undefined
   let answer: CollectedAnswer | undefined
   let destinationStatus: string | undefined
   let watching = false
@@ -157,9 +172,18 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
         holds(more)
         growWhileWaiting(more)
       } catch (thrown) {
-        void replyTo(thrown).then(refuse)
+        refuseLate(thrown)
       }
     }, GROWS_MS)
+  }
+  const stopWaiting = (): void => {
+    clearTimeout(growing)
+    clearTimeout(late)
+  }
+  /** Of a body that is waited for. */
+  const refuseLate = (thrown: unknown): void => {
+    stopWaiting()
+    void replyTo(thrown).then(refuse)
   }
 
   const runFor = (): Omit<TransformRun, 'code' | 'proxy'> => ({
@@ -197,9 +221,9 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
   }
 
   /** The request with its body as it goes out. */
-  const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch: boolean): Answer => {
+  const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch?: Watch): Answer => {
     if (body !== undefined) holds(body.length)
-    if (watch) watching = true
+    if (watch !== undefined) watching = true
     else account.finish('forwarded')
     const { upstream, cluster } = accepted
     const replaced = body === undefined ? {} : { body }
@@ -226,7 +250,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
     const request: Held = { accepted, since, head, stripped: strippedNames(head, brands), shape }
     const edits = editsOf(accepted, request.stripped)
-    const watch = proxy?.responseTransform !== undefined && !dryRun
+    const watch = dryRun ? undefined : watchOf(proxy)
     held = request
     if (!endOfStream) {
       if (length === undefined && !gone) growWhileWaiting(UNKNOWN_BYTES)
@@ -245,7 +269,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
   const takeBody = async (bytes: Buffer): Promise<Answer> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
     const { shape } = held
-    clearTimeout(growing)
+    stopWaiting()
     holds(bytes.length)
     const caller = await callerStill(deps, brands, held.accepted, deps.clock.now() - held.since)
     const accepted = { ...held.accepted, caller }
@@ -264,7 +288,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     // The call's record and those of its tokens share a write.
     const [found] = await Promise.all([work, called])
     account.tokens = found.tokens
-    const watch = accepted.proxy?.responseTransform !== undefined
+    const watch = watchOf(accepted.proxy)
     const set = new Map([[traceHeader, account.traceId]])
     if (shape !== undefined) {
       const { edits, body } = await transformed(held, shape, found.body ?? bytes)
@@ -281,7 +305,10 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     if (answer !== undefined && destinationStatus !== undefined) {
       const length = head.get('content-length')?.[0]
       holds(Number(length ?? UNKNOWN_BYTES))
-      if (length === undefined && !gone) growWhileWaiting(UNKNOWN_BYTES)
+      if (!gone) {
+        if (length === undefined) growWhileWaiting(UNKNOWN_BYTES)
+        late = setTimeout(() => refuseLate(new AppError('destination_timeout', LATE)), options.responseMs)
+      }
       return { kind: 'collect', destinationStatus }
     }
     account.finish('forwarded')
@@ -292,7 +319,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     const { proxy, caller } = held?.accepted ?? {}
     if (proxy === undefined || caller === undefined || answer === undefined)
       throw new Error('an answer came that was not asked for')
-    clearTimeout(growing)
+    stopWaiting()
     holds(bytes.length)
     const collected = answer
     const run = () => transformAnswer(collected, bytes, runOf(proxy))
@@ -353,7 +380,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
     abandon() {
       gone = true
-      clearTimeout(growing)
+      stopWaiting()
       share?.release()
       patience.giveUp()
       // The request is out, and nobody waits for its answer.

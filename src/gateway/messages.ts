@@ -196,8 +196,10 @@ const COLLECT = modeBytes(true)
 /** The processing mode that takes the place of the configured one; Envoy heeds it in answers to headers. */
 const modeOf = (answer: Answer, phase: Phase): Buffer | undefined => {
   if (answer.kind === 'collect') return COLLECT
-  const watches = (answer.kind === 'hold' || answer.kind === 'release') && answer.watch === true
-  return watches && phase === 'request_headers' ? WATCH : undefined
+  if (answer.kind === 'pass') return phase === 'response_headers' ? WATCH : undefined
+  if (phase !== 'request_headers' || (answer.kind !== 'hold' && answer.kind !== 'release')) return undefined
+  if (answer.watch === undefined) return undefined
+  return answer.watch === 'body' ? COLLECT : WATCH
 }
 
 const NO_EDITS: Edits = { set: new Map(), remove: [] }

@@ -21,6 +21,8 @@ interface GatewaySettings {
   }
   /** Bytes of a body, as sent, decoded and with its values in; Envoy's `bodyLimit`. */
   readonly bodyBytes: number
+  /** Milliseconds for a response that a transform needs whole. Default 25,000. */
+  readonly responseMs?: number
 }
 
 export interface GatewayOptions {
@@ -46,7 +48,9 @@ export interface GatewayOptions {
     readonly hosts?: number
     /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
     readonly stepMs?: number
-    /** The same for a step that runs a transform. Default 14,000. */
+    /** The `responseMs` of its first settings. */
+    readonly responseMs?: number
+    /** The same as `stepMs` for a step that runs a transform. Default 14,000. */
     readonly codeStepMs?: number
   }
 }
@@ -84,7 +88,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     'The tenant has as many calls open, or bodies on their way, as it may. Retry when some of them are over.',
   )
   const hosts = createRecentHosts(limits.hosts ?? HOSTS, () => performance.now())
-  const exchanges = ({ egress, bodyBytes }: GatewaySettings) =>
+  const exchanges = ({ egress, bodyBytes, responseMs = 25_000 }: GatewaySettings) =>
     createExchanges(
       { ...deps, admission, codeRoom, uploads, held, hosts },
       {
@@ -97,6 +101,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
         },
         stepMs: limits.stepMs ?? 10_000,
         codeStepMs: limits.codeStepMs ?? 14_000,
+        responseMs,
         // Envoy's buffer has one limit for what comes in and what is put in its place.
         body: { ...BODY_LIMITS, decodedBytes: bodyBytes, rewrittenBytes: bodyBytes, ...limits.body },
         bodyLimit: bodyBytes,
@@ -105,7 +110,11 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     )
   const bodyBytes = limits.bodyBytes ?? 8 * MIB
   const transport = { messageBytes: bodyBytes + MIB, calls: CALLS }
-  let start = exchanges({ egress: options.egress, bodyBytes })
+  let start = exchanges({
+    egress: options.egress,
+    bodyBytes,
+    ...(limits.responseMs === undefined ? {} : { responseMs: limits.responseMs }),
+  })
   const listener = await listen(options.socketPath, (call) => serveStream(call, start, deps.log), transport)
   return {
     take(settings) {

@@ -4,11 +4,22 @@ import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
 /**
+ * What is wanted of the response: its headers, which then decide about its body; or its body too, which Envoy collects
+ * from the first byte on, unless the headers say that it may pass.
+ */
+export type Watch = 'headers' | 'body'
+
+/**
  * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
  * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
  */
 export type Answer =
-  | { readonly kind: 'hold'; readonly brand: string; readonly edits: Edits; readonly watch?: boolean }
+  | {
+      readonly kind: 'hold'
+      readonly brand: string
+      readonly edits: Edits
+      readonly watch?: Watch | undefined
+    }
   | {
       readonly kind: 'release'
       readonly brand: string
@@ -20,7 +31,7 @@ export type Answer =
       readonly address?: string
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
-      readonly watch?: boolean
+      readonly watch?: Watch | undefined
     }
   /** Of a body that goes on in pieces, its next one; and its trailers, as they came. */
   | { readonly kind: 'piece'; readonly body: Buffer; readonly isLast: boolean }

@@ -88,6 +88,7 @@ export const startGatewayRole = async (
       ...(start.demo ? { demoHost: DEMO_HOST } : {}),
       limits: {
         bodyBytes: config.proxyBodyLimit,
+        responseMs: config.destinationTimeoutMs,
         heldBytes: heldBytes(config.envoyMemoryBytes) / config.workers,
         hosts: HOSTS / config.workers,
       },
@@ -108,7 +109,11 @@ export const startGatewayRole = async (
       await foundation.take(next, trustBundle)
       pages?.take(next)
       clusters.forget()
-      gateway.take({ egress: next.egress, bodyBytes: next.proxyBodyLimit })
+      gateway.take({
+        egress: next.egress,
+        bodyBytes: next.proxyBodyLimit,
+        responseMs: next.destinationTimeoutMs,
+      })
     },
     close: async () => {
       warmer.close()

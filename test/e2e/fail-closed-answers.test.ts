@@ -53,7 +53,7 @@ t.test('a stream that the gateway breaks off while an answer waits lets none in'
     kind: 'release',
     brand: 'svc',
     upstream: 'https',
-    watch: true,
+    watch: 'body',
     edits: {
       set: new Map([
         [':authority', to],
@@ -87,5 +87,42 @@ t.test('a stream that the gateway breaks off while an answer waits lets none in'
       t.match(answer.json.proxy_error.detail, /may have received/)
       await listener.close(100)
     })
+  await startProcessor()
+})
+
+t.test('a response that fills the buffer before its headers are answered is refused at once', async (t) => {
+  await killProcessor()
+  const edits = {
+    set: new Map([
+      [':authority', to],
+      [':path', '/large-json?bytes=9000000'],
+      ['svc-trace-id', 'trace'],
+    ]),
+    remove: [],
+  }
+  const listener = await listen(
+    socket,
+    (call) => {
+      let messages = 0
+      return {
+        message: () => {
+          if (++messages > 1) return
+          call.send(
+            messageFor(
+              { kind: 'release', brand: 'svc', upstream: 'https', watch: 'body', edits },
+              'request_headers',
+            ),
+          )
+        },
+        end: () => call.reset(),
+        gone: () => {},
+      }
+    },
+    { calls: 10, messageBytes: 1_000_000 },
+  )
+  const answer = await send('', { method: 'GET' })
+  t.equal(answer.status, 502)
+  t.match(answer.json.proxy_error.detail, /larger than a transform may take/)
+  await listener.close(100)
   await startProcessor()
 })

@@ -507,3 +507,25 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.equal(got.text, 'data: 0\n\ndata: 1\n\n')
   })
 }
+
+t.test(
+  'a response that its transform needs whole, and that does not come whole in time, is 408',
+  async (t) => {
+    const world = await startWorld({ gateway: { limits: { responseMs: 50 } } })
+    t.teardown(() => world.close())
+    const headers = { ...JSON_TYPE, 'content-length': '100' }
+    for (const more of [{}, { responseOtherwise: 'pass' }] as const) {
+      store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/answer'), ...more })
+      const got = await world.post('/proxy', {
+        body: 'x',
+        headers: { 'svc-proxy-key': 'proxy', 'x-answer': JSON.stringify({ headers, body: '{"card":"4242' }) },
+      })
+      t.equal(got.status, 408)
+      t.match(got.json.proxy_error, { status: 408, detail: /not complete in time/ })
+      t.equal(got.headers['svc-proxy-destination-status'], '200')
+      t.notMatch(got.text, /4242/)
+      t.equal(await world.envoy.stat('cluster.destination_https.upstream_rq_active'), 0)
+      t.equal(await world.envoy.stat('cluster.gateway.upstream_rq_active'), 0)
+    }
+  },
+)

@@ -18,6 +18,7 @@ const OPTIONS: ExchangeOptions = {
   destinations: { allow: [], ports: [443], http: false },
   stepMs: 1000,
   codeStepMs: 1000,
+  responseMs: 1000,
   body: BODY_LIMITS,
   bodyLimit: 1000,
   upload: UPLOAD_LIMITS,
@@ -218,11 +219,13 @@ t.test('where a tenant has its share of code, transforms get 429, and others wor
 })
 
 t.test('only a proxy with a response transform waits for the answer', async (t) => {
-  t.notOk(((await setUp().exchange.headers(head(), false)) as { watch?: boolean }).watch)
-  t.match(await setUpStored({}).exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: false })
+  t.notOk(((await setUp().exchange.headers(head(), false)) as { watch?: string }).watch)
+  t.match(await setUpStored({}).exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: undefined })
   const { exchange } = setUpStored({ responseTransform: IDENTITY })
-  t.match(await exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: true })
-  t.match(await exchange.body(Buffer.from('{}')), { kind: 'release', watch: true })
+  t.match(await exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: 'body' })
+  t.match(await exchange.body(Buffer.from('{}')), { kind: 'release', watch: 'body' })
+  const passing = setUpStored({ responseTransform: IDENTITY, responseOtherwise: 'pass' }).exchange
+  t.match(await passing.headers(head(JSON_HEAD), false), { kind: 'hold', watch: 'headers' })
 })
 
 const answerHead = (more: Record<string, string> = {}): Head =>

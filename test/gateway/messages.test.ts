@@ -224,13 +224,18 @@ const WATCH = {
 }
 
 t.test('only an answer to headers asks for the answer of the destination', (t) => {
-  const hold: Answer = { kind: 'hold', brand: 'svc', edits, watch: true }
-  const release: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', watch: true }
+  const hold: Answer = { kind: 'hold', brand: 'svc', edits, watch: 'headers' }
+  const release: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', watch: 'headers' }
   t.match(answerMessage(hold, 'request_headers').mode_override, WATCH)
   t.match(answerMessage(release, 'request_headers').mode_override, WATCH)
   t.equal(answerMessage(hold, 'request_headers').mode_override?.response_body_mode ?? 'NONE', 'NONE')
+  const whole = { ...WATCH, response_body_mode: 'BUFFERED' }
+  t.match(answerMessage({ ...hold, watch: 'body' }, 'request_headers').mode_override, whole)
+  const pass = answerMessage({ kind: 'pass' }, 'response_headers').mode_override
+  t.equal(pass?.response_body_mode ?? 'NONE', 'NONE', 'what passes is not collected any more')
+  t.match(pass, WATCH)
   t.equal(answerMessage(release, 'request_body').mode_override, undefined)
-  t.equal(answerMessage({ ...hold, watch: false }, 'request_headers').mode_override, undefined)
+  t.equal(answerMessage({ ...hold, watch: undefined }, 'request_headers').mode_override, undefined)
   t.end()
 })
 
@@ -241,7 +246,8 @@ t.test('the reference reads what becomes of an answer as it is meant', (t) => {
   t.ok(collect.response_headers)
   for (const phase of ['response_headers', 'response_body'] as const) {
     const pass = answerMessage({ kind: 'pass' }, phase)
-    t.same(Object.keys(pass).sort(), ['response', phase].sort())
+    const mode = phase === 'response_headers' ? ['mode_override'] : []
+    t.same(Object.keys(pass).sort(), ['response', phase, ...mode].sort())
     t.equal(pass[phase]?.response.body_mutation, undefined)
     t.notOk(pass[phase]?.response.clear_route_cache)
   }

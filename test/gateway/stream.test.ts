@@ -132,7 +132,7 @@ t.test('an exchange that rejects breaks the stream off', async (t) => {
   t.match(seen, { resets: 1, written: [] })
 })
 
-const WATCHED: Answer = { ...RELEASE, watch: true }
+const WATCHED: Answer = { ...RELEASE, watch: 'body' }
 const COLLECT: Answer = { kind: 'collect', destinationStatus: '200' }
 const REPLACE: Answer = { kind: 'replace', edits, body: Buffer.from('new') }
 const ANSWER: ProcessingRequest = { response_headers: { end_of_stream: false } }

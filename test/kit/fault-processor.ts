@@ -255,7 +255,7 @@ const serve = (call: ProcessStream) => {
         remove: [],
       }
       const ends = message.endOfStream
-      const watch = fault.startsWith('answer-')
+      const watch = fault.startsWith('answer-') ? 'body' : undefined
       const good: Answer = ends
         ? { kind: 'release', brand, edits, upstream: 'https', watch }
         : { kind: 'hold', brand, edits, watch }
