@@ -50,10 +50,10 @@ export const logOperations = (kernel: Kernel) => [
       const { data, total, next } = await kernel.logs.list(caller.tenantId, filterOf(query), page)
       return {
         pagination: {
-          total_items: total,
-          ...(page.kind === 'offset' ? { page_number: page.page } : {}),
+          ...(page.kind === 'offset' && total !== undefined
+            ? { total_items: total, page_number: page.page, total_pages: Math.ceil(total / page.size) }
+            : {}),
           page_size: page.size,
-          total_pages: Math.ceil(total / page.size),
           ...(next === undefined ? {} : { next }),
         },
         data: data.map(logOutput),

@@ -53,7 +53,7 @@ export const list: readonly Example[] = [
     summary: 'Newest first',
     input: { size: 2 },
     output: {
-      pagination: { total_items: 1, page_size: 2, total_pages: 1 },
+      pagination: { page_size: 2 },
       data: [
         {
           id: ID,

@@ -56,7 +56,7 @@ export const sessionManagement = (kernel: Kernel, lifeOf: LifeOf) => {
         const { size } = pageOf({ size: asked })
         const found = await sessions().find(tenantId, { size, ...(start === undefined ? {} : { start }) })
         const items = await Promise.all(found.items.map((session) => shown(tenantId, session, now)))
-        return cursorPage(items, found.total, size, found.next)
+        return cursorPage(items, size, found.next)
       },
     }),
     defineOperation({

@@ -95,7 +95,7 @@ export const associationOperations = (kernel: Kernel) => [
         { kind: 'offset', ...page },
         contextOf(call),
       )
-      return offsetPage(found.data, found.total, page)
+      return offsetPage(found.data, found.total ?? 0, page)
     },
   }),
 ]

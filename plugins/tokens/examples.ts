@@ -68,7 +68,7 @@ const pageOf = (items: readonly object[]) => ({
 })
 
 const cursorPageOf = (items: readonly object[]) => ({
-  pagination: { total_items: items.length, page_size: 20, total_pages: 1 },
+  pagination: { page_size: 20 },
   data: items,
 })
 
@@ -148,9 +148,7 @@ export const listByCursor: readonly Example[] = [
     input: { type: ['card', 'token'], size: 1 },
     output: {
       pagination: {
-        total_items: 2,
         page_size: 1,
-        total_pages: 2,
         next: 'eyJ2IjoxLCJhZnRlciI6WzE3NzIzNjY0MDAwMDAsMl19',
       },
       data: [],

@@ -47,7 +47,7 @@ const listings = (kernel: Kernel) => ({
   ): Promise<Static<typeof TokenList>> => {
     const page = pageOf(input)
     const found = await kernel.vault.list(filter, { kind: 'offset', ...page }, contextOf(call), permission)
-    return offsetPage(found.data, found.total, page)
+    return offsetPage(found.data, found.total ?? 0, page)
   },
   cursor: async (
     filter: TokenFilter,
@@ -59,7 +59,7 @@ const listings = (kernel: Kernel) => ({
     const start = input.start ? { start: input.start } : {}
     const request = { kind: 'cursor', ...start, size } as const
     const found = await kernel.vault.list(filter, request, contextOf(call), permission)
-    return cursorPage(found.data, found.total, size, found.next)
+    return cursorPage(found.data, size, found.next)
   },
 })
 

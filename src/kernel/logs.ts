@@ -33,7 +33,7 @@ export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
         ...(created_at === undefined || seq === undefined ? {} : { after: { created_at, seq } }),
         ...(page.kind === 'offset' ? { offset: Math.min((page.page - 1) * page.size, 2 ** 50) } : {}),
       }
-      const total = await logs.count({ tenantId, ...filter })
+      const total = page.kind === 'cursor' ? undefined : await logs.count({ tenantId, ...filter })
       const found = await logs.list(query)
       const rows = found.slice(0, page.size)
       const last = rows.at(-1)

@@ -45,13 +45,13 @@ export const namedPage = (input: {
   ...(input.name ? { name: input.name } : {}),
 })
 
-/** The Pagination object of both kinds of list; a cursor list has no `page_number`, its last page no `next`. */
+/** The Pagination object of both kinds of list; a cursor list has no totals and no `page_number`, its last page no `next`. */
 export const Pagination = Type.Object(
   {
-    total_items: Type.Integer({ field: 1 }),
+    total_items: Type.Optional(Type.Integer({ field: 1 })),
     page_number: Type.Optional(Type.Integer({ field: 2 })),
     page_size: Type.Integer({ field: 3 }),
-    total_pages: Type.Integer({ field: 4 }),
+    total_pages: Type.Optional(Type.Integer({ field: 4 })),
     next: Type.Optional(Type.String({ field: 5 })),
   },
   { title: 'Pagination' },
@@ -89,11 +89,9 @@ export const offsetPage = <T>(
 })
 
 /** One page of a cursor list as it is answered. */
-export const cursorPage = <T>(data: readonly T[], total: number, size: number, next: string | undefined) => ({
+export const cursorPage = <T>(data: readonly T[], size: number, next: string | undefined) => ({
   pagination: {
-    total_items: total,
     page_size: size,
-    total_pages: Math.ceil(total / size),
     ...(next === undefined ? {} : { next }),
   },
   data: [...data],

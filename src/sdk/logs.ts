@@ -25,7 +25,8 @@ export interface LogFilter {
 
 export interface LogPage {
   readonly data: readonly LogEntry[]
-  readonly total: number
+  /** Of an offset list. */
+  readonly total?: number | undefined
   /** Cursor of the next page, in both kinds of list; absent at the end. */
   readonly next?: string
 }

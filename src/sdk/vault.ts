@@ -72,7 +72,8 @@ export type PageRequest =
 
 export interface TokenPage {
   readonly data: readonly Token[]
-  readonly total: number
+  /** Of an offset list. */
+  readonly total?: number | undefined
   /** Cursor of the next page; absent at the end. */
   readonly next?: string
 }
