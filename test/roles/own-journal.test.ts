@@ -30,8 +30,10 @@ const machine = async (t: Test, dataDir: string, location?: string) => {
   }
 }
 
-const HELD =
-  "select pid, classid::bigint << 32 | objid::bigint as key from pg_locks where locktype = 'advisory' and granted"
+/** Of this database: other test files use the same server. */
+const ADVISORY =
+  "from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+const HELD = `select pid, classid::bigint << 32 | objid::bigint as key ${ADVISORY} and granted`
 
 t.test('machines with copies of one data directory, on one store', { skip: postgresMissing() }, async (t) => {
   const server = await startPostgres()
@@ -68,7 +70,7 @@ t.test('machines with copies of one data directory, on one store', { skip: postg
     const other = new Client({ connectionString: location })
     await other.connect()
     const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
-    const isWaiting = "select 1 from pg_locks where locktype = 'advisory' and not granted"
+    const isWaiting = `select 1 ${ADVISORY} and not granted`
     while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
     await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
     await waiting
