@@ -26,9 +26,14 @@ const moreNodesThan = (value: unknown, limit: number): boolean => {
     if (seen > limit) return true
     const item = stack.pop()
     if (typeof item !== 'object' || item === null) continue
-    const items = Object.values(item)
-    if (items.length > limit) return true
-    for (const child of items) stack.push(child)
+    if (Array.isArray(item)) {
+      if (item.length > limit) return true
+      for (const child of item) stack.push(child)
+    } else
+      for (const name in item) {
+        if (stack.length > limit) return true
+        stack.push((item as Record<string, unknown>)[name])
+      }
   }
   return false
 }

@@ -1,5 +1,4 @@
 import { AppError } from '../../common/errors.ts'
-import { deeperThan } from '../../common/json.ts'
 
 /** Arrays and objects within one another (completions §11). */
 export const MAX_DEPTH = 64
@@ -72,6 +71,33 @@ const holdsLossyNumber = (text: string): boolean => {
   return false
 }
 
+/** Of a body: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
+const MOST = { containers: 120_000, members: 60_000 } as const
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+
+/** Throws `malformed` for a body whose structure costs too much to build, before it is built. */
+const checkStructure = (body: Buffer): void => {
+  let depth = 0
+  let containers = 0
+  let members = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === QUOTE) {
+      for (at++; at < body.length && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) at++
+    } else if (byte === COLON) members++
+    // "[" and "{", "]" and "}"
+    else if (byte === 0x5b || byte === 0x7b) {
+      containers++
+      if (++depth > MAX_DEPTH) throw malformed(`The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  if (containers > MOST.containers || members > MOST.members)
+    throw malformed(
+      `The body holds more than ${MOST.containers} arrays and objects, or more than ${MOST.members} members. Split it.`,
+    )
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -85,6 +111,7 @@ export const parseJson = (body: Buffer): unknown => {
   } catch {
     throw malformed('The body is not valid UTF-8. Send JSON in UTF-8.')
   }
+  checkStructure(body)
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -93,8 +120,6 @@ export const parseJson = (body: Buffer): unknown => {
   }
   if (holdsLossyNumber(text))
     throw malformed('The body holds a number larger than JSON numbers are exact for. Send it as a string.')
-  if (deeperThan(value, MAX_DEPTH))
-    throw malformed(`The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
   if (/\\u[dD][89a-fA-F]/.test(text) && holdsLoneSurrogate(value))
     throw malformed('The body holds half of a surrogate pair, which is no Unicode text. Send both halves.')
   return value

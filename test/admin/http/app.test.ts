@@ -223,6 +223,22 @@ t.test('bodies', async (t) => {
     t.equal((await post(nested(500_000))).status, 400)
   })
 
+  t.test('120,000 arrays and 60,000 members are accepted, one more is 400', async (t) => {
+    const arrays = (count: number) =>
+      `{"name":"a","free":[${Array(count - 2)
+        .fill('[]')
+        .join()}]}`
+    const members = (count: number) =>
+      `{"name":"\\":[{","free":{${Array.from({ length: count - 2 }, (_, i) => `"m${i}":0`).join()}}}`
+    for (const [make, most] of [
+      [arrays, 120_000],
+      [members, 60_000],
+    ] as const) {
+      t.equal((await post(make(most))).status, 201)
+      t.match((await post(make(most + 1))).json, { status: 400, detail: /arrays and objects/ })
+    }
+  })
+
   t.test('a body of the limit is accepted, one byte more is 413', async (t) => {
     const { call } = await setUp(t, { admin: { bodyLimit: 1000 } })
     const sized = (size: number) => `{"name":"a","free":"${'x'.repeat(size - 22)}"}`
