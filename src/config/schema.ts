@@ -112,7 +112,8 @@ export const settingsSchema = Type.Partial(
     destination_timeout: Type.Integer({
       minimum: 1,
       maximum: 600,
-      description: 'Seconds a destination may take to begin its answer, 1 to 600.',
+      description:
+        'Seconds a destination may take to begin its answer, and again to end one that a transform needs whole, 1 to 600.',
     }),
     cvc_seconds: Type.Integer({
       minimum: 1,
