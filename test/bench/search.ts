@@ -88,7 +88,7 @@ try {
     await measure(query, async () => {
       const { status, json, text } = await service.call('POST', '/v2/tokens/search', { key, body: { query } })
       if (status !== 200) throw new Error(text)
-      return json.pagination.total_items
+      return json.data.length
     })
   const { tokens } = service.store
   for (const query of ofStore) {
