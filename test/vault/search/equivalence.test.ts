@@ -88,7 +88,7 @@ t.test('searches find what a naive evaluator finds, within what the caller may s
       const context = bounded ? as([], rules) : as()
       const visible = tokens.filter(({ container }) => !bounded || container.startsWith('/x/'))
       const expected = visible.filter(holds).map(({ id }) => id)
-      const page = { kind: 'cursor', size: 100 } as const
+      const page = { kind: 'offset', page: 1, size: 100 } as const
       const found = await vault.list({ query: text }, page, context, 'token:search')
       const ids = found.data.map(({ id }) => id).reverse()
       return JSON.stringify(ids) === JSON.stringify(expected) && found.total === expected.length
