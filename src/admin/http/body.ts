@@ -55,8 +55,8 @@ const holdsLoneSurrogate = (value: unknown): boolean => {
   return false
 }
 
-/** Integers of this many digits may be more than a number holds; so may exponents. Found inside strings too: a first look. */
-const LONG_NUMBER = /(?:^|[\s[:,])-?\d{16}|\d[eE]\+?\d/
+/** Integers of this many digits may be more than a number holds; so may exponents of three. Found in strings too: a first look. */
+const LONG_NUMBER = /(?:^|[\s[:,])-?\d{16}|\d[eE]\+?\d{3}/
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 
 /** A number that would come back as another one: an integer beyond 2^53 that is rounded, or one beyond all. */
