@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process'
+import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { closeSync, mkdtempSync, openSync, rmSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -10,14 +11,35 @@ import { rememberChecks, shareChecks } from './checked.ts'
 
 const root = fileURLToPath(new URL('../..', import.meta.url))
 
-/** A port that was free a moment ago. */
+/** Ports below those that a system gives to whoever names none: no other connection gets one before its server listens. */
+const PORTS = { first: 10_240, count: 20_000 }
+
+/** False for a port that another process of this test run has been given. */
+const isUnclaimed = (port: number): boolean => {
+  const claims = process.env.SIDEVAULT_TEST_CHECKED
+  if (claims === undefined) return true
+  try {
+    closeSync(openSync(join(claims, `port-${port}`), 'wx'))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A port that is free, and that no other test is given. */
 export const freePort = async (): Promise<number> => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
+  for (;;) {
+    const port = PORTS.first + randomInt(PORTS.count)
+    const server = createServer().listen(port, '127.0.0.1')
+    const listens = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    if (!listens) continue
+    server.close()
+    await once(server, 'close')
+    if (isUnclaimed(port)) return port
+  }
 }
 
 /** An answer with its body both as text and, where it is JSON, parsed. */
@@ -127,7 +149,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
       throw new Error(`sidevault ended with ${child.exitCode}:\n${stdout}\n${stderr}`)
     if (Date.now() > deadline) {
       child.kill('SIGKILL')
-      throw new Error(`sidevault is not ready after 60 s:\n${stdout}\n${stderr}`)
+      throw new Error(`sidevault is not ready after two minutes:\n${stdout}\n${stderr}`)
     }
     const ready = await call('GET', '/readyz').catch(() => undefined)
     if (ready?.status === 200) break

@@ -28,7 +28,7 @@ export const openSandbox = async (
     {
       ...options,
       // Time that goes by ends only what a test gives less of it.
-      limits: { wallMs: 120_000, ...options.limits },
+      limits: { cpuMs: 20_000, wallMs: 120_000, ...options.limits },
       onChild: (pid, what) => {
         if (what === 'started') pids.add(pid)
         else pids.delete(pid)

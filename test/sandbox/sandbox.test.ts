@@ -4,7 +4,7 @@ import type { SandboxHost } from '../../src/sandbox/types.ts'
 import { openSandbox, returned } from './kit.ts'
 
 t.test('a sandbox', async (t) => {
-  const { sandbox, run, metrics } = await openSandbox(t, { limits: { cpuMs: 2_000 } })
+  const { sandbox, run, metrics } = await openSandbox(t)
 
   t.test('runs code in each of the forms that people write', async (t) => {
     const forms = {
@@ -42,12 +42,11 @@ t.test('a sandbox', async (t) => {
     const code = `const { pbkdf2Sync, scryptSync } = require('crypto')
       const refused = (derive) => { try { derive(); return false } catch (error) { return error.code } }
       module.exports = () => [
-        refused(() => pbkdf2Sync('p', 's', 1e6, 64, 'sha512')),
-        refused(() => scryptSync('p', 's', 64, { N: 2 ** 16, r: 8, p: 2 })),
+        refused(() => pbkdf2Sync('p', 's', 2e9, 64, 'sha512')),
+        refused(() => scryptSync('p', 's', 64, { N: 2 ** 16, r: 8, p: 2_000 })),
         pbkdf2Sync('p', 's', 10, 4, 'sha512').length,
       ]`
-    const outcome = await run(code, { limits: { cpuMs: 60 } })
-    t.same(returned(outcome), ['ERR_OUT_OF_RANGE', 'ERR_OUT_OF_RANGE', 4])
+    t.same(returned(await run(code)), ['ERR_OUT_OF_RANGE', 'ERR_OUT_OF_RANGE', 4])
   })
 
   t.test('gives tenants with the same code isolates of their own', async (t) => {

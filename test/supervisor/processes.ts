@@ -39,7 +39,7 @@ export const isAlive = (pid: number): boolean => {
 export const until = async (
   what: string,
   condition: () => boolean | Promise<boolean>,
-  ms = 60_000,
+  ms = 120_000,
 ): Promise<void> => {
   const end = performance.now() + ms
   while (!(await condition())) {

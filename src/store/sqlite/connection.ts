@@ -3,7 +3,6 @@ import Database from 'better-sqlite3'
 
 export type Connection = Database.Database
 
-/** ms that a statement waits for another process's write. */
 const BUSY_TIMEOUT = 5_000
 /**
  * KiB of pages that a connection may keep. Whenever SQLite puts pages of an index in order it looks at all that are kept
@@ -24,16 +23,22 @@ export const makePrivateFile = (path: string): void => {
   }
 }
 
+interface ConnectOptions {
+  readonly readonly: boolean
+  /** ms that a statement waits for another process's write. */
+  readonly busyMs?: number
+}
+
 /** Opens an existing database file. Throws SqliteError when it cannot be opened. */
-export const connect = (path: string, options: { readonly readonly: boolean }): Connection => {
-  const db = new Database(path, { readonly: options.readonly, fileMustExist: true, timeout: BUSY_TIMEOUT })
+export const connect = (path: string, { readonly, busyMs = BUSY_TIMEOUT }: ConnectOptions): Connection => {
+  const db = new Database(path, { readonly, fileMustExist: true, timeout: busyMs })
   try {
     db.pragma('foreign_keys = ON')
     db.pragma('trusted_schema = OFF')
-    db.pragma(`cache_size = -${options.readonly ? CACHE_KIB.reading : CACHE_KIB.writing}`)
+    db.pragma(`cache_size = -${readonly ? CACHE_KIB.reading : CACHE_KIB.writing}`)
     db.pragma(`mmap_size = ${MAPPED}`)
     db.pragma('temp_store = MEMORY')
-    if (!options.readonly) {
+    if (!readonly) {
       // An acknowledged write survives power loss, a deleted one leaves no bytes behind (DESIGN §7.6, §7.1).
       db.pragma('synchronous = FULL')
       db.pragma('secure_delete = ON')

@@ -45,30 +45,30 @@ const explain = (thrown: unknown, path: string): AppError => {
   )
 }
 
-/** Switching to the write-ahead log needs the file alone for a moment, and does not wait for it by itself. */
-const useWal = async (db: Connection, deadline: number): Promise<void> => {
-  for (;;) {
-    try {
-      db.pragma('journal_mode = WAL')
-      return
-    } catch (thrown) {
-      if (!codeOf(thrown).startsWith('SQLITE_BUSY') || systemClock.now() > deadline) throw thrown
-      await setTimeout(POLL)
-    }
-  }
-}
-
-const prepare = async (path: string, deadline: number): Promise<void> => {
-  makePrivateFile(path)
-  const db = connect(path, { readonly: false })
+/** Errors: `SQLITE_BUSY` while another process starts on the file: the caller waits, not the thread. */
+const prepareNow = (path: string): void => {
+  const db = connect(path, { readonly: false, busyMs: POLL })
   try {
-    await useWal(db, deadline)
+    db.pragma('journal_mode = WAL')
     const version = schemaVersion(db)
     refuseNewer(version)
     refuseMoved(db)
     if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
   } finally {
     db.close()
+  }
+}
+
+const prepare = async (path: string, deadline: number): Promise<void> => {
+  makePrivateFile(path)
+  for (;;) {
+    try {
+      prepareNow(path)
+      return
+    } catch (thrown) {
+      if (!codeOf(thrown).startsWith('SQLITE_BUSY') || systemClock.now() > deadline) throw thrown
+      await setTimeout(POLL)
+    }
   }
 }
 

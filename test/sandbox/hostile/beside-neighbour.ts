@@ -8,6 +8,8 @@ import { endOf, type Hostile } from './program.ts'
 
 /** The wall is far away: a machine that is busy with other tests is slow to bring children back. */
 const LIMITS = { cpuMs: 250, wallMs: 120_000, resultBytes: 2 ** 20, asyncCalls: 16 }
+/** CPU time is taken by the clock, which a busy machine takes from code that is to return, too. */
+const CALM_CPU_MS = 20_000
 const FETCHED = {
   url: 'https://a.test/',
   status: 200,
@@ -70,7 +72,12 @@ export const besideNeighbour = async (
   for (const [group, rows] of Object.entries(groups))
     for (const { name, code, ends, json } of rows) {
       programs++
-      const outcome = await run(code, { tenantId: 'hostile', host: HOST, limits: { ...LIMITS, ...limits } })
+      const calm = ends.every((end) => end === 'returned' || end === 'threw')
+      const outcome = await run(code, {
+        tenantId: 'hostile',
+        host: HOST,
+        limits: { ...LIMITS, ...(calm ? { cpuMs: CALM_CPU_MS } : {}), ...limits },
+      })
       const end = endOf(outcome)
       const told = { outcome: JSON.stringify(outcome).slice(0, 500) }
       t.ok(ends.includes(end), `${group}: ${name}: ${end}`, told)

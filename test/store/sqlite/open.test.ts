@@ -45,7 +45,7 @@ const refusal = (promise: Promise<unknown>) =>
 t.test('starters at the same time all open, and the schema is made once', async (t) => {
   const location = path(t)
   const [stores, ...answers] = await Promise.all([
-    Promise.all(Array.from({ length: 4 }, () => open(t, location))),
+    Promise.all(Array.from({ length: 4 }, () => open(t, location, 'read-write', 120_000))),
     child(location, 'commit'),
     child(location, 'commit'),
     child(location, 'read'),
@@ -58,6 +58,17 @@ t.test('starters at the same time all open, and the schema is made once', async 
     migrations.map(({ version, name }) => ({ version, name })),
   )
   db.close()
+})
+
+t.test('a starter waits for another one for as long as it is told to, not as a statement does', async (t) => {
+  const location = path(t)
+  const other = new Database(location)
+  t.teardown(() => other.close())
+  other.pragma('journal_mode = WAL')
+  other.exec('begin immediate')
+  const waiting = open(t, location, 'read-write', 120_000)
+  setImmediate(() => other.exec('rollback')) // the first try is over by then
+  await t.resolves(waiting)
 })
 
 t.test('a database of the first version is brought up to date, and its logs are counted', async (t) => {
