@@ -48,7 +48,7 @@ export const Requests = {
     actor_id: Type.String(),
     actor_type: Type.String(),
     trace_id: Type.String(),
-    /** What its arguments were made of. */
+    /** What its arguments, and then its outcome, were made of. */
     tokens: Type.Array(Type.String()),
     /** Absent while it runs, as its process says by moving `due`. One that is absent past `due` will not come. */
     outcome: Type.Optional(

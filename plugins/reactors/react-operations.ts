@@ -45,8 +45,9 @@ export const reactOperations = (kernel: Kernel, react: React, requests: Backgrou
       run: async (input, call) => {
         if (typeof input.callback_url === 'string') return begin(input, call)
         const prepared = await prepare(input, call)
-        const { traceId, caller, signal, depth } = call
-        return react.run(prepared, { traceId, caller, signal, depth, wallMs: input.timeout_ms ?? undefined })
+        const { traceId, caller, signal, depth, used } = call
+        const wallMs = input.timeout_ms ?? undefined
+        return react.run(prepared, { traceId, caller, signal, depth, used, wallMs })
       },
     }),
     defineOperation({

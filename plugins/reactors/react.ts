@@ -17,7 +17,7 @@ export interface Prepared {
 }
 
 /** Who runs it, and for how long at most. */
-export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth'> {
+export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used'> {
   readonly wallMs: number | undefined
 }
 
@@ -74,7 +74,7 @@ export const createReact = (kernel: Kernel) => {
 
     /** Runs the code and tokenizes what it asks to. `code_failed` and the other failures of code (completions §7). */
     run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
-      const { caller, traceId, signal, depth, wallMs } = options
+      const { caller, traceId, signal, depth, used, wallMs } = options
       const returned = await kernel.code.run({
         tenantId: caller.tenantId,
         name: NAME,
@@ -84,6 +84,7 @@ export const createReact = (kernel: Kernel) => {
         traceId,
         signal,
         depth,
+        used,
         wallMs,
       })
       if (!isObject(returned))
@@ -99,6 +100,7 @@ export const createReact = (kernel: Kernel) => {
               caller: await tokenizer(caller, reactor),
               traceId,
               now: kernel.clock.now(),
+              used,
             })
       return { ...(tokens === undefined ? {} : { tokens }), ...(raw === undefined ? {} : { raw }) }
     },

@@ -1,4 +1,4 @@
-import { AppError, type Call, type Json, type Kernel, newId } from '#sdk'
+import { AppError, type Call, type Json, type Kernel, newId, type TokenState } from '#sdk'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
 import { noResult } from './faults.ts'
@@ -14,6 +14,17 @@ const INTERRUPTED = new AppError(
   'unavailable',
   'The service stopped while the reactor ran: it may or may not have done its work. Look, then ask again.',
 )
+
+const TOO_MANY = new AppError(
+  'too_large',
+  'The reactor was given more tokens than its result can go with. Have it use fewer, or ask for the result at once.',
+)
+
+/** What a result goes with: these tokens, and the first end of one, `latest` at last. */
+const madeOf = (states: readonly TokenState[], latest: number) => ({
+  tokens: states.map(({ id }) => id),
+  expires_at: states.reduce((end, { until }) => Math.min(end, until ?? end), latest),
+})
 
 const failed = (thrown: unknown): Outcome => {
   const { title, status, detail } = AppError.from(thrown).toProblem()
@@ -36,7 +47,7 @@ const overloaded = () =>
 
 /**
  * Invocations that are answered later (completions §8). Arguments are held in memory only; results lie in the store,
- * sealed, until they are handed out, for 15 minutes at most, and go with a token of the arguments. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
+ * sealed, until they are handed out, for 15 minutes at most, and go with a token that they were made of. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
  * the invocation is a failed result, wherever it is asked for.
  */
 export const createRequests = (
@@ -74,9 +85,9 @@ export const createRequests = (
   signal.addEventListener('abort', () => clearInterval(renewing), { once: true })
 
   const outcomeOf = async (prepared: Prepared, call: Call, wallMs: number | undefined): Promise<Outcome> => {
-    const { caller, traceId, depth } = call
+    const { caller, traceId, depth, used } = call
     try {
-      return await react.run(prepared, { caller, traceId, depth, wallMs, signal })
+      return await react.run(prepared, { caller, traceId, depth, used, wallMs, signal })
     } catch (thrown) {
       if (!(thrown instanceof AppError))
         kernel.log.error({ err: thrown, trace_id: traceId }, 'a reactor in the background failed')
@@ -84,10 +95,21 @@ export const createRequests = (
     }
   }
 
-  const finish = async (one: Running, outcome: Outcome): Promise<void> => {
+  const finish = async (one: Running, outcome: Outcome, { used }: Call): Promise<void> => {
     const { tenantId, id } = one
     one.over = true
-    await requests().update(tenantId, id, (request) => ({ ...request, outcome }))
+    const states = used.states()
+    await requests()
+      .update(tenantId, id, (request) => ({
+        ...request,
+        ...madeOf(states ?? [], request.expires_at),
+        outcome: states === undefined ? failed(TOO_MANY) : outcome,
+      }))
+      .catch(async (thrown: unknown) => {
+        if (!(thrown instanceof AppError) || thrown.code !== 'conflict') throw thrown
+        // A token that the code used is gone, and the result with it.
+        await requests().delete(tenantId, id)
+      })
     const due = kernel.clock.now()
     const waits = await callbacks().update(tenantId, id, (callback) => ({ ...callback, due }))
     if (waits !== undefined) deliver({ tenantId, id }, due)
@@ -118,11 +140,12 @@ export const createRequests = (
       const ofTenant = [...running.values()].filter((each) => each.tenantId === tenantId).length
       if (running.size >= MOST || ofTenant >= MOST_OF_TENANT || signal.aborted) throw overloaded()
       const id = newId()
-      const ends = call.used.flatMap(({ until }) => (until === null ? [] : [until]))
-      const times = { due: call.now + leaseMs, expires_at: Math.min(call.now + KEPT, ...ends) }
+      const states = call.used.states()
+      if (states === undefined) throw TOO_MANY
+      const { tokens, expires_at } = madeOf(states, call.now + KEPT)
+      const times = { due: call.now + leaseMs, expires_at }
       const reactor_id = prepared.reactor.id
       const by = { actor_id: actorId, actor_type: actorType, trace_id: call.traceId }
-      const tokens = [...new Set(call.used.map((token) => token.id))]
       await kernel.commit([
         requests().inserting(tenantId, { id, reactor_id, ...by, tokens, ...times }),
         ...(callbackUrl === undefined
@@ -131,7 +154,7 @@ export const createRequests = (
       ])
       const one: Running = { tenantId, id, hasCallback: callbackUrl !== undefined, over: false }
       const work = outcomeOf(prepared, call, wallMs)
-        .then((result) => finish(one, result))
+        .then((result) => finish(one, result, call))
         .catch((err: unknown) => {
           kernel.log.error({ err, trace_id: call.traceId }, 'the result of a reactor could not be kept')
         })

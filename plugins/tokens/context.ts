@@ -6,4 +6,5 @@ export const contextOf = (call: Call): UseContext => ({
   traceId: call.traceId,
   now: call.now,
   hold: call.hold,
+  used: call.used,
 })

@@ -2,7 +2,7 @@ import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
-import type { Kernel, Operation } from '../sdk/index.ts'
+import type { Kernel, Operation, UsedTokens } from '../sdk/index.ts'
 import { answerOf, requestOf } from './fetch-call.ts'
 import { createFetched } from './fetched.ts'
 import { sdkCall } from './sdk-calls.ts'
@@ -28,6 +28,8 @@ export interface HostFor {
   readonly traceId: string
   /** Runs of code that led to this one. */
   readonly depth: number
+  /** Gets the tokens that `bt` gives the code the data of. */
+  readonly used?: UsedTokens | undefined
 }
 
 export type CreateSandboxHost = (of: HostFor) => SandboxHost
@@ -53,7 +55,7 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
   const fetched = createFetched()
   const byRpc = new Map(operations.map((operation) => [operation.rpc, operation]))
 
-  return ({ tenantId, applicationId, traceId, depth }) => {
+  return ({ tenantId, applicationId, traceId, depth, used }) => {
     const request = allowance('requests', MOST_REQUESTS)
     const spend = allowance('calls of bt', MOST_CALLS)
 
@@ -69,7 +71,8 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
           `Reactors may react within each other ${DEEPEST} deep, and no deeper.`,
         )
       const application = { tenantId, id: applicationId }
-      const output = await invokeAs(application, operation, input, { traceId, signal, depth: depth + 1 })
+      const invocation = { traceId, signal, depth: depth + 1, used }
+      const output = await invokeAs(application, operation, input, invocation)
       if (operation.status === 204) return null
       return (
         operation.responseBody === undefined

@@ -7,7 +7,7 @@ import { newId } from '../common/ids.ts'
 import { isObject } from '../common/json.ts'
 import type { Log } from '../common/log.ts'
 import type { Keys, SealContext } from '../keys/types.ts'
-import type { Call, Grants, Operation, TokenState, TokenType } from '../sdk/index.ts'
+import type { Call, Grants, Operation, TokenType, Vault } from '../sdk/index.ts'
 import type { AnswerStore, Begun, ShownToken } from '../store/types.ts'
 import { methodOf, pathParams } from './check-operation.ts'
 import { GUARDED, withoutData } from './without-data.ts'
@@ -26,6 +26,7 @@ const PAUSE = 100
 
 export interface IdempotencyDeps {
   readonly answers: AnswerStore
+  readonly vault: Pick<Vault, 'areCurrent'>
   readonly keys: Pick<Keys, 'tenant'>
   readonly journal: Journal
   readonly clock: Clock
@@ -109,8 +110,6 @@ const altered = () =>
 const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
   !uncertain && (status < 500 || runsCode)
 
-const endOf = ({ until }: TokenState): readonly number[] => (until === null ? [] : [until])
-
 interface Shown {
   readonly id: string
   readonly type: string
@@ -140,7 +139,7 @@ const without = (answer: unknown, names: readonly string[]): unknown =>
  * those of then, and without metadata and fingerprints, too. Keys are kept as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
-  const { answers, keys, journal, clock, log, tokenTypes } = deps
+  const { answers, vault, keys, journal, clock, log, tokenTypes } = deps
 
   const replay = async (
     call: Call,
@@ -154,7 +153,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       JSON.parse(ring.open(kept, answerBinding(tenantId, key, part)).toString())
     const grants = digestOf(call.caller.grants)
     const holds = async (whole: Kept): Promise<boolean> =>
-      whole.grants === grants && whole.until > now && (await answers.areAsShown(tenantId, whole.tokens, now))
+      whole.grants === grants && whole.until > now && (await vault.areCurrent(whole.tokens, call))
     const outline = opened(sealed, 'outline')
     if (outline.until <= now) throw altered()
     const whole = outline.grants === grants && shown ? opened(shown, 'whole') : undefined
@@ -249,23 +248,20 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const passing = lasting !== output
         const outline = withoutData(lasting, tokenTypes)
         const done = clock.now()
-        // What code made of tokens goes with them.
-        const tokens = passing ? [...outline.tokens, ...call.used] : outline.tokens
         const expiresAt = done + KEPT
-        const until = passing ? Math.min(done + TRANSIENT, ...call.used.flatMap(endOf)) : expiresAt
+        // What code made of tokens goes with them.
+        const states = passing ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
+        const used = states?.every((state) => state !== undefined) ? states : undefined
+        const tokens = used?.map(({ id, created_at, version }) => ({ id, created_at, version }))
+        const latest = passing ? done + TRANSIENT : expiresAt
+        const until = (used ?? []).reduce((end, token) => Math.min(end, token.until ?? end), latest)
         const answer = {
           ...right,
           expiresAt,
           sealed: sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
-          ...(outline.tokens.length === 0 && !passing
+          ...(tokens === undefined || (tokens.length === 0 && !passing)
             ? {}
-            : {
-                shown: {
-                  sealed: sealed({ output, until, tokens }, 'whole'),
-                  tokens,
-                  ...(passing ? { until } : {}),
-                },
-              }),
+            : { shown: { sealed: sealed({ output, until, tokens }, 'whole'), tokens, until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await tell(() => answers.finish(answer, done), call)

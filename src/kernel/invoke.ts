@@ -4,12 +4,13 @@ import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { createSparing } from '../common/sparing.ts'
-import type { ApplicationRef, Call, Caller, Held, Operation, TokenState } from '../sdk/index.ts'
+import type { ApplicationRef, Call, Caller, Held, Operation, UsedTokens } from '../sdk/index.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePick } from './pick.ts'
-import type { Authenticator, Invocation, RunningKernel } from './types.ts'
+import type { Authenticator, CodeInvocation, Invocation, RunningKernel } from './types.ts'
+import { createUsedTokens } from './used-tokens.ts'
 import { compileValidator } from './validate.ts'
 
 export interface InvokeDeps {
@@ -62,14 +63,14 @@ class OperationCall implements Call {
   readonly signal: AbortSignal
   readonly now: number
   readonly depth: number
-  readonly used: TokenState[] = []
+  readonly used: UsedTokens
   readonly hold: (held: Held) => void
   readonly #operation: string
   #log: Log
   #isChild = false
 
   constructor(
-    { caller, traceId, signal, now, depth, hold }: Omit<Call, 'log' | 'used'>,
+    { caller, traceId, signal, now, depth, used, hold }: Omit<Call, 'log'>,
     { operation, log }: { readonly operation: string; readonly log: Log },
   ) {
     this.caller = caller
@@ -77,6 +78,7 @@ class OperationCall implements Call {
     this.signal = signal
     this.now = now
     this.depth = depth
+    this.used = used
     this.hold = hold
     this.#operation = operation
     this.#log = log
@@ -142,11 +144,11 @@ export const createInvoke = (
   const handle = async (
     operation: Operation,
     given: unknown,
-    invocation: Omit<Invocation, 'key'>,
+    invocation: Omit<Invocation, 'key'> & Pick<CodeInvocation, 'used'>,
     depth: number,
     who: () => Promise<Caller>,
   ): Promise<unknown> => {
-    const { traceId, signal, onCaller, idempotencyKey, sent } = invocation
+    const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens() } = invocation
     const holdings: Held[] = []
     const hold = (held: Held): void => void holdings.push(held)
     const release = () => {
@@ -178,7 +180,7 @@ export const createInvoke = (
         authorize(operation, caller)
         if (audited) await journal.health()
         const call = new OperationCall(
-          { caller, traceId, signal, now, depth, hold },
+          { caller, traceId, signal, now, depth, used, hold },
           { operation: operation.rpc, log },
         )
         if (signal.aborted) throw aborted(signal)

@@ -118,7 +118,12 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     credentials: () => wired.ports.credentials,
     sessions: () => wired.ports.sessions,
   })
-  const idempotency = createIdempotency({ ...deps, answers: store.answers, tokenTypes: wired.tokenTypes })
+  const idempotency = createIdempotency({
+    ...deps,
+    vault,
+    answers: store.answers,
+    tokenTypes: wired.tokenTypes,
+  })
   const { identify } = foundation
   const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })

@@ -64,6 +64,7 @@ const VAULT_METHODS = [
   'detokenize',
   'use',
   'foresee',
+  'areCurrent',
 ] as const
 
 const RECORDS_METHODS = [

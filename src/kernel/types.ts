@@ -13,6 +13,7 @@ import type {
   StoredProxy,
   Tenants,
   TokenType,
+  UsedTokens,
   Vault,
 } from '../sdk/index.ts'
 
@@ -49,9 +50,11 @@ export interface Invocation {
 }
 
 /** A call that code makes. */
-interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
+export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
   /** Runs of code that it comes through, its own included: at least 1. */
   readonly depth: number
+  /** Of the call that the code runs for: gets the tokens that it is given the data of. */
+  readonly used?: UsedTokens | undefined
 }
 
 export interface Authenticator {

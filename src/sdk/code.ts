@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { refuseAny } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
+import type { UsedTokens } from './vault.ts'
 
 /** Characters of code that a proxy, formula or reactor may hold (completions §11). */
 export const CODE_LENGTH = 50_000
@@ -36,6 +37,8 @@ export interface CodeRun extends Program {
   readonly signal: AbortSignal
   /** Runs of code that led to this one. */
   readonly depth: number
+  /** Gets the tokens that `bt` gives the code the data of. */
+  readonly used?: UsedTokens | undefined
   /** Whether the caller may read what the code says when it fails, which may hold values (completions §12). Default: yes. */
   readonly texts?: boolean | undefined
   /** Milliseconds, at most; default and bound: 30,000. */

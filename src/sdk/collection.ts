@@ -12,7 +12,7 @@ export interface Collection<T extends TSchema = TSchema> {
   readonly lookups?: readonly string[]
   /** Members that are stored sealed under the tenant's key: what callers may put secrets in. Neither indexed nor found by. */
   readonly sealed?: readonly string[]
-  /** A member that lists ids of tokens, there from the start: the record goes in the transaction that deletes one of them. */
+  /** A member that lists ids of tokens, to which changes may add: the record goes in the transaction that deletes one of them. */
   readonly tokens?: string
   /** An integer member: ms since the epoch from which on the record is of no use; it is removed some time after. */
   readonly expires?: string

@@ -2,7 +2,7 @@ import type { Static, TSchema } from 'typebox'
 import type { ErrorCode, FieldErrors } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import type { Caller, Permission } from './access.ts'
-import type { Held, TokenState } from './vault.ts'
+import type { Held, UsedTokens } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
@@ -16,8 +16,8 @@ export interface Call {
   readonly log: Log
   /** Runs of tenants' code that this call came through; 0 for a caller's own. */
   readonly depth: number
-  /** What expressions of the call were given so far: what is kept of its output goes with these tokens. */
-  readonly used: TokenState[]
+  /** What the call was given so far: what is kept of its output goes with these tokens. */
+  readonly used: UsedTokens
   /** Gets what the call holds of the memory that tenants share: given back when its response is sent. */
   readonly hold: (held: Held) => void
 }

@@ -82,9 +82,22 @@ export interface TokenPage {
 export interface TokenState {
   readonly id: string
   readonly created_at: number
-  readonly modified_at: number | null
+  /** Counts its changes. */
+  readonly version: number
   /** When it, or a short-lived member of it, ends. */
   readonly until: number | null
+}
+
+/** The tokens whose data a call was given, by its own operations or by code that it ran. */
+export interface UsedTokens {
+  /**
+   * Of one token the first state counts: what was made of it does not become newer. `own`: a change by the call itself,
+   * which carries the state before along.
+   */
+  add(state: TokenState, own?: 'own'): void
+  get(id: string): TokenState | undefined
+  /** Undefined: more than are kept track of (20,000). */
+  states(): readonly TokenState[] | undefined
 }
 
 /** Where a disclosure happens and on whose behalf; written to the audit journal. */
@@ -96,8 +109,8 @@ export interface UseContext {
   readonly work?: Work
   /** Gets what is held of the memory that tenants share, to be given back when the values are gone; absent: on return. */
   readonly hold?: ((held: Held) => void) | undefined
-  /** Gets the tokens that expressions of the call were given the data of. */
-  readonly used?: TokenState[]
+  /** Gets the tokens that the call was given the data of. */
+  readonly used?: UsedTokens | undefined
 }
 
 /** Memory that a call holds. */
@@ -155,6 +168,8 @@ export interface Vault {
    * Unknown ids are `bad_expression`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
+  /** Whether these tokens are there, unchanged, as their seals say: not as columns do, which may have been edited. */
+  areCurrent(states: readonly Omit<TokenState, 'until'>[], context: UseContext): Promise<boolean>
   /**
    * What `use` would come to for each id, in order, with masked values (dry runs of the proxy). Nothing is used: masked
    * values that are handed out leave the records of a read.

@@ -19,10 +19,11 @@ import { type Parts, timeOf } from './parts.ts'
 import { presentOrOutline, type ShownRow } from './present.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
 import { type Draft, parseDraft } from './token-input.ts'
+import { stateOf } from './used.ts'
 
 /** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
 export type Outcome = {
-  readonly row: ShownRow & Pick<TokenRow, 'seq'>
+  readonly row: ShownRow & Pick<TokenRow, 'seq' | 'version'>
   readonly opened: Opened
 } & (
   | { readonly kind: 'created'; readonly disclosure: Disclosure }
@@ -176,7 +177,8 @@ const outcomeOf = (
   now: number,
 ): Outcome => {
   if (created.kind === 'created') {
-    const row = { ...token, id: created.id, seq: created.seq, modified_by: null, modified_at: null }
+    const { id, seq } = created
+    const row = { ...token, id, seq, version: 1, modified_by: null, modified_at: null }
     return { kind: 'created', row, opened, disclosure }
   }
   const row = created.token
@@ -252,7 +254,8 @@ export const createTokens = async (
   faults.check()
   const { work = bodyWork() } = context
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, parentSeq)
-  return mapInTurns(outcomes, ({ row, opened, disclosure }) =>
-    presentOrOutline(parts, row, opened, disclosure, context.caller.grants, undefined, work),
-  )
+  return mapInTurns(outcomes, ({ row, opened, disclosure }) => {
+    context.used?.add(stateOf(row, opened))
+    return presentOrOutline(parts, row, opened, disclosure, context.caller.grants, undefined, work)
+  })
 }

@@ -8,6 +8,7 @@ import type {
   TokenFilter,
   TokenPage,
   TokenPermission,
+  TokenState,
   UseContext,
 } from '../sdk/index.ts'
 import type { SearchNode, TokenListQuery } from '../store/types.ts'
@@ -17,6 +18,7 @@ import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, shownData } from './present.ts'
 import { filterNode } from './search/filter.ts'
+import { stateOf } from './used.ts'
 
 const SIZE = 100
 
@@ -100,6 +102,7 @@ export const listTokens = async (
 
   const shown: { readonly row: OpenedRow; readonly disclosure: Disclosure }[] = []
   const data: Token[] = []
+  const states: TokenState[] = []
   const { work = bodyWork() } = context
   for await (const { row, open } of openInBatches(parts, context, heads, now)) {
     const disclosure = decide(grants, permission, row)
@@ -110,12 +113,14 @@ export const listTokens = async (
     work.use(0)
     const kept = withoutSeals(row)
     if (value !== undefined) shown.push({ row: kept, disclosure })
+    states.push(stateOf(row, opened))
     data.push(present(parts, kept, opened, value, grants))
   }
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))
   for (const { row, disclosure } of shown)
     parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
+  for (const state of states) context.used?.add(state)
   const last = heads.at(-1)
   const more = cursor && found.length > page.size && last !== undefined
   return { data, total, ...(more ? { next: writeCursor(ring, place, [last.seq]) } : {}) }

@@ -9,6 +9,7 @@ import { storedBytes } from './open.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { present, shownData } from './present.ts'
 import { openToken } from './seal.ts'
+import { stateOf } from './used.ts'
 
 /** One answer for unknown, expired and other tenants' ids (completions §2). */
 export const notFound = (id: string): AppError =>
@@ -53,6 +54,7 @@ export const getToken = async (parts: Parts, id: string, context: UseContext): P
   const token = present(parts, row, opened, data, context.caller.grants)
   await parts.journal.append([doneRecord(parts, row, 'read', context, now)])
   parts.metrics.disclosed.inc({ type: row.type, purpose: 'read', disclosure })
+  context.used?.add(stateOf(row, opened))
   return token
 }
 

@@ -9,6 +9,7 @@ import { createFaults, memberPath } from './faults.ts'
 import { type Parts, timeOf } from './parts.ts'
 import { presentOrOutline, presentUnmasked } from './present.ts'
 import { type Draft, parseDraft } from './token-input.ts'
+import { stateOf } from './used.ts'
 
 /** Members of a token definition (completions §5). */
 const MEMBERS: ReadonlySet<string> = new Set([
@@ -98,9 +99,9 @@ export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work)
   const answers = await mapInTurns(outcomes, (outcome, i) => {
     const { kind, path } = places[i] as Place
-    return kind === 'string'
-      ? outcome.row.id
-      : recordOf(parts, outcome, context.caller.grants, path === '', work)
+    if (kind === 'string') return outcome.row.id
+    context.used?.add(stateOf(outcome.row, outcome.opened))
+    return recordOf(parts, outcome, context.caller.grants, path === '', work)
   })
   return build((index) => answers[index] as Json)
 }

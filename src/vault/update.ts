@@ -15,6 +15,7 @@ import { findToken, notFound, refuse } from './read.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
+import { stateOf } from './used.ts'
 
 /** Times an update is tried again when other processes were faster. */
 const ATTEMPTS = 200
@@ -75,7 +76,9 @@ const answerDuplicate = async (
   const record = disclosure === 'denied' ? deniedRecord : doneRecord
   await parts.journal.append([record(parts, existing, 'read', context, now)])
   const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
-  return presentOrOutline(parts, existing, openToken(ring, existing, now), disclosure, context.caller.grants)
+  const opened = openToken(ring, existing, now)
+  context.used?.add(stateOf(existing, opened))
+  return presentOrOutline(parts, existing, opened, disclosure, context.caller.grants)
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -200,6 +203,7 @@ const attempt = async (
     doneRecord(parts, next, 'update', context, now),
     ...(answered === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
   ])
+  context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
   return present(parts, next, opened, data, caller.grants)
 }
 

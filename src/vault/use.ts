@@ -12,6 +12,7 @@ import { type Parts, timeOf } from './parts.ts'
 import { present } from './present.ts'
 import { refuse } from './read.ts'
 import type { Opened } from './seal.ts'
+import { stateOf } from './used.ts'
 
 /** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
 export interface Resolved {
@@ -31,11 +32,6 @@ const unknownToken = (): AppError =>
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
 export const wholeToken = (parts: Parts, row: OpenedRow, opened: Opened, data: Json, grants: Grants): Json =>
   present(parts, row, opened, data, grants) as unknown as Json
-
-const stateOf = ({ id, created_at, modified_at, expires_at, ephemeral_until }: OpenedRow): TokenState => {
-  const ends = [expires_at, ephemeral_until].filter((end) => end !== null)
-  return { id, created_at, modified_at, until: ends.length === 0 ? null : Math.min(...ends) }
-}
 
 /** Throws `bad_expression` for more tokens than one body may name. */
 export const checkCount = ({ limits }: Parts, ids: readonly string[]): void => {
@@ -73,6 +69,7 @@ export const resolveTokens = async (
   checkBytes(parts, heads)
   const { work = bodyWork() } = context
   const resolved = new Map<string, Resolved>()
+  const states: TokenState[] = []
   for await (const { row, open } of openInBatches(parts, context, heads, now)) {
     const disclosure = await allowed(row)
     const type = parts.types.get(row.type)
@@ -82,6 +79,7 @@ export const resolveTokens = async (
     const shown = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
     const kept = withoutSeals(row)
+    states.push(stateOf(row, opened))
     resolved.set(row.id, {
       row: kept,
       disclosure,
@@ -95,8 +93,8 @@ export const resolveTokens = async (
   )
   await mapInTurns([...resolved.values()], ({ row, disclosure }) => {
     parts.metrics.disclosed.inc({ type: row.type, purpose, disclosure })
-    context.used?.push(stateOf(row))
   })
+  for (const state of states) context.used?.add(state)
   return resolved
 }
 

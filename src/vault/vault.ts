@@ -13,6 +13,7 @@ import { createTokenTypes } from './token-types.ts'
 import { tokenizeBody } from './tokenize.ts'
 import { updateToken } from './update.ts'
 import { useTokens } from './use.ts'
+import { areCurrent } from './used.ts'
 
 /**
  * Pages of one tenant that are made at once; more wait. A page may hold 32 MiB, and several times as much while it is
@@ -60,5 +61,6 @@ export const createVault = (
       holdMeanwhile(context, (held) => detokenizeBody(parts, body, held, permission)),
     use: (ids, context) => holdMeanwhile(context, (held) => useTokens(parts, ids, held)),
     foresee: (ids, context) => holdMeanwhile(context, (held) => foreseeUse(parts, ids, held)),
+    areCurrent: (states, context) => holdMeanwhile(context, (held) => areCurrent(parts, states, held)),
   }
 }

@@ -133,7 +133,8 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
 
     const answer = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
     await answers.begin({ ...answer, operation: 'x', runningUntil: NOW + 10 }, NOW)
-    const shown = { sealed: randomBytes(40), tokens: [{ id: one.id, created_at: NOW, modified_at: null }] }
+    const states = [{ id: one.id, created_at: NOW, version: 1 }]
+    const shown = { sealed: randomBytes(40), tokens: states, until: NOW + 900 }
     await answers.finish({ ...answer, sealed: randomBytes(40), shown }, NOW)
     const [kept] = await sealed.answers('tenant-a', Buffer.alloc(0), 10)
     t.strictSame(kept?.shown, shown.sealed)

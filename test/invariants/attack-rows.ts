@@ -34,19 +34,24 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
     'some calls show, some are refused',
   )
   let tried = 0
-  const attack = async ({ title, table, from, to }: Attack) => {
+  const attack = async (...parts: readonly Attack[]) => {
     try {
-      replace(db, table, from, to)
+      db.transaction(() => {
+        for (const { table, from, to } of parts) replace(db, table, from, to)
+      })()
     } catch {
       return
     }
     // Whoever edits a row makes sure that it is read.
     db.prepare('update changes set version = version + 1').run()
     const gains = gained(honest, await look())
-    if (to !== undefined) replace(db, table, to, undefined)
-    if (from !== undefined) replace(db, table, undefined, from)
+    for (const { table, from, to } of parts) {
+      if (to !== undefined) replace(db, table, to, undefined)
+      if (from !== undefined) replace(db, table, undefined, from)
+    }
     tried++
-    if (gains.length > 0) t.fail(`${title}: ${gains.join('; ')}`)
+    const titles = parts.map(({ title }) => title)
+    if (gains.length > 0) t.fail(`${titles.join(', ')}: ${gains.join('; ')}`)
   }
   for (const table of tables) {
     // The counters are moved by every attack. Caches go by themselves after a minute when they are put back.
@@ -79,6 +84,25 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
       table.name,
     )
   }
+  // A kept response, and what says that its token is as it shows it.
+  const attacksOn = (name: string): readonly Attack[] => {
+    const table = tables.find((each) => each.name === name)!
+    const now = rowsOf(db, table)
+    const edited = now.flatMap((row) => [...edits(table, row, [])])
+    return [...rollbacks(table, before.get(name)!, now), ...edited].filter(
+      ({ title, from, to }) => to?.tenant_id === service.tenantId && from && !title.startsWith('a row'),
+    )
+  }
+  const opened = attacksOn('idempotent_answers').filter(({ title }) =>
+    /shown put back|shown_until edited \(0\)/.test(title),
+  )
+  const tokens = attacksOn('tokens').filter(
+    ({ title, from }) =>
+      /-(?:edited|ended)$/.test(String(from!.id)) &&
+      /put back|(?:_at|_until|version) edited \(0\)/.test(title),
+  )
+  t.ok(opened.length > 2 && tokens.length > 10, `${opened.length} and ${tokens.length} attacks together`)
+  for (const one of opened) for (const other of tokens) await attack(one, other)
   t.strictSame(await look(), honest, 'the vault is as it was')
   t.ok(tried > 200, `${tried} attacks`)
 }

@@ -91,10 +91,12 @@ export const preparedVault = async (t: Test) => {
     await token(`${name}-parent`, 'none', ['/open/'])
     for (const child of ['open', 'gone', 'moved'])
       await made('POST', `/tokens/${name}-parent/children/${name}-${child}`, undefined, full.key)
+    const soon = new Date(clock.now() + 60_000).toISOString()
     const repeated: readonly Repeated[] = [
       ['/tokens', { id: `${name}-same`, data: `secret-${name}-6` }],
       ['/tokens', { id: `${name}-edited`, data: `secret-${name}-7` }],
       ['/tokens', { id: `${name}-dropped`, data: `secret-${name}-8` }],
+      ['/tokens', { id: `${name}-ended`, data: `secret-${name}-0`, expires_at: soon }],
       [`/reactors/${brief.id}/react`, { args: { a: `secret-${name}-9` } }],
     ]
     for (const [at, [path, body]] of repeated.entries()) await made('POST', path, body, full.key, keyed(at))

@@ -34,6 +34,7 @@ const { once } = createIdempotency({
       finished++
     },
   },
+  vault: { areCurrent: async () => true },
   keys,
   journal: { append: async () => {}, health: async () => {}, close: async () => {} },
   clock,

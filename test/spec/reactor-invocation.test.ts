@@ -363,6 +363,71 @@ t.test(
   },
 )
 
+t.test('results go with a token that the code read by bt, however it did', async (t) => {
+  const all = ['token:create', 'token:read', 'token:search', 'token:update', 'token:delete', 'token:use']
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions: all }]
+  const { id: application, key: owner } = await api.application('private', [], rules)
+  const inner = await reactorOf(ARGS, { application: { id: application } })
+  const ways: Readonly<Record<string, string>> = {
+    retrieve: 'bt.tokens.retrieve(id)',
+    list: 'bt.tokens.list({ id })',
+    search: 'bt.tokens.search({ query: `id:${id}` })',
+    detokenize: 'bt.detokenize({ a: `{{ ${id} }}` })',
+    update: 'bt.tokens.update(id, { metadata: { n: "1" } })',
+    react: `bt.reactors.react("${inner}", { args: { a: \`{{ \${id} }}\` } })`,
+  }
+  const make = async (more: object = {}): Promise<string> =>
+    (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-99c3', ...more } })).body.id
+  const idempotent = (id: string, token: string) =>
+    api.call('POST', `/reactors/${id}/react`, {
+      key: owner,
+      body: { args: { id: token } },
+      headers: { 'svc-idempotency-key': `${id} ${token}` },
+      once: true,
+    })
+  for (const [way, reads] of Object.entries(ways)) {
+    const code = `module.exports = async ({ args: { id }, bt }) => ({ raw: { read: await ${reads} } })`
+    const id = await reactorOf(code, { application: { id: application } })
+    const [changed, gone] = [await make(), await make()]
+    const request = await finished(id, { id: gone }, owner)
+    for (const token of [changed, gone]) {
+      const first = await idempotent(id, token)
+      t.match(first.text, 'plain-99c3', way)
+      t.strictSame((await idempotent(id, token)).body, first.body, way)
+    }
+    const body = { metadata: { color: 'red' } }
+    t.equal((await api.call('PATCH', `/tokens/${changed}`, { key: owner, body })).status, 200)
+    t.strictSame((await idempotent(id, changed)).body, {}, `${way}, changed`)
+    t.equal((await api.call('DELETE', `/tokens/${gone}`, { key: owner })).status, 204)
+    t.strictSame((await idempotent(id, gone)).body, {}, `${way}, deleted`)
+    t.equal((await resultNow(id, request, owner)).status, 404, way)
+  }
+
+  const read = 'module.exports = async ({ args, bt }) => ({ raw: await bt.tokens.retrieve(args.id) })'
+  const id = await reactorOf(read, { application: { id: application } })
+  const brief = await make({ expires_at: new Date(clock.now() + 60_000).toISOString() })
+  const expiring = await finished(id, { id: brief }, owner)
+  await idempotent(id, brief)
+  clock.advance(60_000)
+  t.equal((await resultNow(id, expiring, owner)).status, 404)
+  t.strictSame((await idempotent(id, brief)).body, {})
+
+  const deletes = `module.exports = async ({ args: { id }, bt }) => {
+    const raw = await bt.tokens.retrieve(id)
+    await bt.tokens.delete(id)
+    return { raw }
+  }`
+  const deleting = await reactorOf(deletes, { application: { id: application } })
+  const begun = await api.call('POST', `/reactors/${deleting}/react-async`, {
+    key: owner,
+    body: { args: { id: await make() } },
+  })
+  const request: string = begun.body.asyncReactorRequestId
+  const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
+  while ((await row()) !== undefined) await setImmediate()
+  t.equal((await resultNow(deleting, request, owner)).status, 404, 'it went while the code ran')
+})
+
 t.test('a token that is deleted while the reactor runs leaves no result behind', async (t) => {
   const { id: application, key: owner } = await api.application('private', [
     'token:create',

@@ -1,10 +1,8 @@
 import type { Session } from '../session.ts'
 import { buffer, own } from '../tokens/row.ts'
-import { tokensByIds } from '../tokens/statements.ts'
 import type { AnswerStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { duringRight } from './during.ts'
-import { isAsShown } from './shown.ts'
 import { heldByProcess } from './statements.ts'
 
 export const createAnswerStore = ({
@@ -31,15 +29,6 @@ export const createAnswerStore = ({
     }
     const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
     return writer.write('answers.finish', { answer: owned, now }, bytes)
-  },
-  areAsShown: async (tenant_id, shown, now) => {
-    const ids = [...new Set(shown.map(({ id }) => id))]
-    const rows =
-      ids.length === 0
-        ? []
-        : await session.all(tokensByIds, { tenant_id, ids: session.dialect.list(ids), now })
-    const byId = new Map(rows.map((row) => [row.id, row]))
-    return shown.every((token) => isAsShown(byId.get(token.id), token, now))
   },
   abandon: (answer, now) =>
     writer.write('answers.abandon', { answer: { ...answer, key: own(answer.key) }, now }),

@@ -18,13 +18,11 @@ export type Begun =
       readonly shown?: Buffer
     }
 
-/** A token as an answer shows it: these times tell each of its states from all others. */
+/** A token as an answer shows it: in one of its states, which its seals are bound to. */
 export interface ShownToken {
   readonly id: string
   readonly created_at: number
-  readonly modified_at: number | null
-  /** It shows a short-lived member. */
-  readonly ephemeral?: boolean
+  readonly version: number
 }
 
 export interface FinishedAnswer extends AnswerKey {
@@ -34,12 +32,12 @@ export interface FinishedAnswer extends AnswerKey {
   readonly sealed: Buffer
   /**
    * The whole answer, when it shows something of tokens. It goes in the transaction that changes or deletes one of them,
-   * when one of them, or a short-lived member, expires, and at `until`; it is not kept when one of them has changed since.
+   * and at `until`; it is not kept when one of them has changed since.
    */
   readonly shown?: {
     readonly sealed: Buffer
     readonly tokens: readonly ShownToken[]
-    readonly until?: number
+    readonly until: number
   }
 }
 
@@ -71,8 +69,6 @@ export interface AnswerStore {
   during<T>(right: AnswerRight, work: () => Promise<T>): Promise<T>
   /** Keeps the answer until `expiresAt`; nothing when another holder took over. May be repeated. */
   finish(answer: FinishedAnswer, now: number): Promise<void>
-  /** Whether all these tokens are there in the state shown, by their own rows: what `begin` gives may have been put back. */
-  areAsShown(tenantId: string, shown: readonly ShownToken[], now: number): Promise<boolean>
   /** Gives the right back. `certain`: nothing that it did counts. Otherwise what was written under it does, from now on. */
   abandon(
     answer: AnswerKey & { readonly holder: string; readonly certain: boolean },

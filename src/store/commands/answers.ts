@@ -16,7 +16,7 @@ import {
 import type { Session } from '../session.ts'
 import { buffer } from '../tokens/row.ts'
 import { heldTokenById } from '../tokens/statements.ts'
-import type { AnswerRight, AnswerStore, Begun, FinishedAnswer } from '../types.ts'
+import type { AnswerRight, AnswerStore, Begun, FinishedAnswer, ShownToken } from '../types.ts'
 import { requireKeys } from './key-fence.ts'
 
 export const beginAnswer = async (
@@ -49,23 +49,16 @@ export const requireRight = async (session: Session, right: AnswerRight): Promis
     )
 }
 
-/**
- * Until when all these tokens and their short-lived members are there, at most until `latest`; null: no end. Undefined: one
- * has gone already, or is not what the answer shows: whoever changed it did not know of the answer yet.
- */
-const lifeOf = async (
+/** False: one has gone already, or is not what the answer shows: whoever changed it did not know of the answer yet. */
+const areAsShown = async (
   session: Session,
   tenant_id: string,
-  { tokens, until: latest }: NonNullable<FinishedAnswer['shown']>,
+  tokens: readonly ShownToken[],
   now: number,
-): Promise<number | null | undefined> => {
-  let until = latest ?? Number.POSITIVE_INFINITY
-  for (const shown of tokens) {
-    const token = await session.get(heldTokenById, { tenant_id, id: shown.id, now })
-    if (!isAsShown(token, shown, now)) return undefined
-    until = Math.min(until, token.expires_at ?? until, token.ephemeral_until ?? until)
-  }
-  return until === Number.POSITIVE_INFINITY ? null : until
+): Promise<boolean> => {
+  for (const shown of tokens)
+    if (!isAsShown(await session.get(heldTokenById, { tenant_id, id: shown.id, now }), shown)) return false
+  return true
 }
 
 export const finishAnswer = async (
@@ -74,10 +67,9 @@ export const finishAnswer = async (
 ): Promise<void> => {
   const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = answer
   await requireKeys(session, tenant_id, [sealed, shown?.sealed])
-  const life = shown === undefined ? undefined : await lifeOf(session, tenant_id, shown, now)
-  const kept = life === undefined ? undefined : shown
+  const kept = shown && (await areAsShown(session, tenant_id, shown.tokens, now)) ? shown : undefined
   const row = { tenant_id, key, holder, sealed, expires_at }
-  const shownRow = { shown: kept?.sealed ?? null, shown_until: life ?? null }
+  const shownRow = { shown: kept?.sealed ?? null, shown_until: kept?.until ?? null }
   if ((await session.run(sealAnswer, { ...row, ...shownRow })) === 0) return
   for (const token_id of new Set(kept?.tokens.map((token) => token.id)))
     await session.run(insertAnswerToken, { tenant_id, token_id, key })

@@ -13,6 +13,7 @@ import {
   replaceRecord,
   takenRecordById,
   tokenEntry,
+  tokensOfRecord,
 } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import { heldTokenById } from '../tokens/statements.ts'
@@ -40,7 +41,7 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   }
 }
 
-/** Binds a new record to the tokens that it goes with; one that is gone already refuses it. */
+/** Binds a record to the tokens that it goes with, new ones when it is replaced; one that is gone already refuses it. */
 const writeTokens = async (
   session: Session,
   seq: number,
@@ -48,7 +49,10 @@ const writeTokens = async (
   now: number,
 ): Promise<void> => {
   const ids: unknown = shape.tokens !== undefined && isObject(record) ? record[shape.tokens] : undefined
-  for (const id of new Set(Array.isArray(ids) ? ids.map(String) : [])) {
+  if (!Array.isArray(ids) || ids.length === 0) return
+  const bound = new Set((await session.all(tokensOfRecord, { seq })).map(({ value }) => value))
+  for (const id of new Set(ids.map(String))) {
+    if (bound.has(id)) continue
     if ((await session.get(heldTokenById, { tenant_id, id, now })) === undefined)
       throw new AppError('conflict', 'A token was deleted while it was used. Repeat the call.')
     await session.run(insertIndex, tokenEntry({ tenant_id, token_id: id }, seq))
@@ -91,6 +95,7 @@ const apply = async (session: Session, mutation: StoredMutation, now: number): P
   await session.run(deleteIndexes, { seq, collection })
   await session.run(deleteLookups, { seq })
   await writeMembers(session, seq, mutation)
+  await writeTokens(session, seq, mutation, now)
 }
 
 /** All or nothing, in order; then each collection's change counter moves by one. */

@@ -168,6 +168,15 @@ export const tokenEntry = (
   seq,
 })
 
+/** The tokens that a record goes with already. */
+export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ builder }, slot) =>
+  builder
+    .selectFrom('record_indexes')
+    .where('seq', '=', slot('seq'))
+    .where('collection', '=', TOKENS)
+    .select('value'),
+)
+
 /** Of all collections: their change counters stand still, so nothing that may be cached goes with a token. */
 export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
   builder

@@ -35,7 +35,8 @@ const fill = async (store: Store): Promise<void> => {
     await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW + 10 }, NOW)
     const shown = {
       sealed: Buffer.from('shown'),
-      tokens: [{ id: 'one', created_at: NOW, modified_at: null }],
+      tokens: [{ id: 'one', created_at: NOW, version: 1 }],
+      until: NOW + 900,
     }
     await store.answers.finish({ ...answer, sealed: Buffer.from('sealed'), shown }, NOW)
   }

@@ -198,7 +198,8 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
     await store.usage.active('tenant-a', NOW)
     await store.answers.begin({ ...answer, operation: 'o', runningUntil: NOW, expiresAt: NOW + 1 }, NOW)
     await store.tokens.create([aToken({ id: 'shown' })], NOW)
-    const shown = { sealed: Buffer.from(''), tokens: [{ id: 'shown', created_at: NOW, modified_at: null }] }
+    const tokens = [{ id: 'shown', created_at: NOW, version: 1 }]
+    const shown = { sealed: Buffer.from(''), tokens, until: NOW + 1 }
     await store.answers.finish({ ...answer, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
     await store.tokens.delete('tenant-a', 'shown', NOW)
     await store.answers.abandon({ ...answer, certain: true }, NOW)

@@ -1,0 +1,41 @@
+import { yieldIfDue } from '../common/event-loop.ts'
+import type { TokenState, UseContext } from '../sdk/index.ts'
+import type { TokenRow } from '../store/types.ts'
+import { bytesOf, headsOf, openInBatches } from './open.ts'
+import type { Parts } from './parts.ts'
+import type { Opened } from './seal.ts'
+
+/** A token as it is, with the ends that lie under its seals: a column may have been edited. */
+export const stateOf = (
+  { id, created_at, version, expires_at }: Pick<TokenRow, 'id' | 'created_at' | 'version' | 'expires_at'>,
+  { ephemeral }: Pick<Opened, 'ephemeral'>,
+): TokenState => {
+  const ends = [...ephemeral.values()].map(({ until }) => until)
+  const until = Math.min(...ends, expires_at ?? Number.POSITIVE_INFINITY)
+  return { id, created_at, version, until: until === Number.POSITIVE_INFINITY ? null : until }
+}
+
+/** `Vault.areCurrent`. */
+export const areCurrent = async (
+  parts: Parts,
+  states: readonly Omit<TokenState, 'until'>[],
+  context: UseContext,
+): Promise<boolean> => {
+  const { tenantId } = context.caller
+  const expected = new Map(states.map((state) => [state.id, state]))
+  const heads = await headsOf(parts, tenantId, [...expected.keys()], context.now)
+  if (bytesOf(heads) > parts.limits.opened) return false
+  for await (const { row, open } of openInBatches(parts, context, heads, context.now)) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    const { created_at, version } = expected.get(row.id) ?? {}
+    if (row.created_at !== created_at || row.version !== version) return false
+    try {
+      open()
+    } catch {
+      return false
+    }
+    expected.delete(row.id)
+  }
+  return expected.size === 0
+}
