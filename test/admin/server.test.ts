@@ -9,6 +9,9 @@ import { directoryFor } from '../kit/directory.ts'
 import { startTestService } from '../kit/service.ts'
 import { gate, thingsPlugin } from './kit.ts'
 
+/** A pause of this process is not taken for a slow client. */
+const SLOW_LIMITS = { requestTimeout: 1_000, headersTimeout: 900, checkInterval: 50 }
+
 const setUp = async (t: Test, admin: Partial<AdminOptions> = {}, held = gate()) => {
   const service = await startTestService(t, {
     plugins: [thingsPlugin(held)],
@@ -112,7 +115,7 @@ t.test('headers above their limit are 431', async (t) => {
 })
 
 t.test('a body that comes too slowly is 408, and its connection is closed', async (t) => {
-  const { port, call } = await setUp(t, { requestTimeout: 150, headersTimeout: 100, checkInterval: 50 })
+  const { port, call } = await setUp(t, SLOW_LIMITS)
   const { status, json } = problemIn(
     await raw(
       port,
@@ -172,7 +175,7 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
 })
 
 t.test('a head that comes too slowly is 408 too', async (t) => {
-  const { port } = await setUp(t, { requestTimeout: 150, headersTimeout: 100, checkInterval: 50 })
+  const { port } = await setUp(t, SLOW_LIMITS)
   t.equal(problemIn(await raw(port, 'GET /things HTTP/1.1\r\nhost: a\r\nx: ')).status, 408)
 })
 

@@ -434,13 +434,13 @@ t.test('failures of the way to the destination have the statuses of the table', 
 })
 
 t.test('an answer that comes too late is 408; one that has begun in time may take longer', async (t) => {
-  const hasty = await startWorld({ bootstrap: { egress: { timeoutMs: 600 } } })
+  const hasty = await startWorld({ bootstrap: { egress: { timeoutMs: 2_000 } } })
   t.teardown(() => hasty.close())
   const late = await hasty.post('/proxy', { to: hasty.url('/slow?ms=600000'), body: 'x' })
   t.equal(late.status, 408)
   t.equal(late.json.proxy_error.status, 408)
   t.equal(hasty.destination.received.length, 1, 'sent once')
-  const answer = await hasty.post('/proxy/sse?n=5&ms=300', { method: 'GET', to: hasty.url() })
+  const answer = await hasty.post('/proxy/sse?n=5&ms=600', { method: 'GET', to: hasty.url() })
   t.equal(answer.status, 200)
   t.equal(answer.text, 'data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n')
 })

@@ -22,7 +22,7 @@ const world = await startWorld({
   bootstrap: {
     gatewayTimeoutMs: 3_000,
     requestTimeoutMs: 2_500,
-    uploadTimeoutMs: 60_000,
+    uploadTimeoutMs: 3_600_000,
     egress: { timeoutMs: 2_000 },
   },
 })

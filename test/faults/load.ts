@@ -8,7 +8,7 @@ const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
 const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key is being answered/
 /** The database was killed between a commit and its answer: the caller is told to look, and to use a new key. */
-const NOT_KNOWN =
+export const NOT_KNOWN =
   /"status":409,"detail":"Whether the first request with this idempotency key was carried out is not known/
 /** Everything has its deadline far below this (ms). */
 const HANGS = 90_000

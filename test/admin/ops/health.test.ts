@@ -21,7 +21,7 @@ t.test(
     })
     const { call } = await startTestService(t, {
       plugins: [plugin],
-      admin: { partTimeout: 30 },
+      admin: { partTimeout: 500 },
       checks: {
         store: async () => {
           if (!state.store) throw new Error('postgres://user:hunter2@db')

@@ -23,7 +23,7 @@ t.test('metrics of all processes are added up, and those that answer are up', as
   t.teardown(() => ops.close())
   const { call } = await startTestService(t, {
     plugins: [],
-    admin: { partTimeout: 500 },
+    admin: { partTimeout: 1_500 },
     sources: [
       socketSource('gateway-1', socketPath),
       socketSource('gateway-2', `${socketPath}.missing`),
