@@ -1,4 +1,4 @@
-import { AggregatorRegistry, type Registry } from 'prom-client'
+import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import { within } from '../../common/within.ts'
@@ -18,10 +18,19 @@ export interface MetricsDeps {
 }
 
 const UP = 'sidevault_process_up'
+const LAG = 'sidevault_nodejs_eventloop_lag_'
+
+/** Which process kept its callers waiting is said of each one. */
+const nameLags = (found: readonly object[], name: string) =>
+  (found as readonly MetricObjectWithValues<MetricValue<string>>[]).map((metric) =>
+    metric.name.startsWith(LAG)
+      ? { ...metric, values: metric.values.map((one) => ({ ...one, labels: { ...one.labels, name } })) }
+      : metric,
+  )
 
 /**
- * `/metrics` in Prometheus text: this process's and those of all sources, added up, and which processes answered. A
- * source that does not answer within `timeout` ms counts as down and is left out.
+ * `/metrics` in Prometheus text: this process's and those of all sources, added up (delays of event loops by process),
+ * and which processes answered. A source that does not answer within `timeout` ms counts as down and is left out.
  */
 export const metricsRoute = (
   { metrics, sources, log }: MetricsDeps,
@@ -37,7 +46,7 @@ export const metricsRoute = (
           const found = await within(options.timeout, (signal) => source.metrics(signal))
           metrics.up.set({ name: source.name }, 1)
           // Who is up is said here only: the others know of themselves at most.
-          return found.filter((metric) => (metric as { name?: string }).name !== UP)
+          return nameLags(found, source.name).filter((metric) => metric.name !== UP)
         } catch (err) {
           log.warn({ err, process: source.name }, 'a process gave no metrics')
           metrics.up.set({ name: source.name }, 0)
@@ -45,7 +54,7 @@ export const metricsRoute = (
         }
       }),
     )
-    const own: readonly object[] = await metrics.registry.getMetricsAsJSON()
+    const own = nameLags(await metrics.registry.getMetricsAsJSON(), options.name)
     const all: Registry = AggregatorRegistry.aggregate([own, ...others] as object[])
     return reply.type(all.contentType).send(await all.metrics())
   },

@@ -43,4 +43,8 @@ t.test('metrics of all processes are added up, and those that answer are up', as
     'sidevault_process_up{name="gateway-2"} 0',
     'sidevault_process_up{name="gateway-3"} 0',
   ])
+  t.same(
+    answer.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
+    ['admin', 'gateway-1'].map((name) => `sidevault_nodejs_eventloop_lag_max_seconds{name="${name}"}`),
+  )
 })
