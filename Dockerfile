@@ -1,4 +1,4 @@
-# Envoy, Node and Sidevault for one machine; which parts run is said by "start --role". README.md, "Deploying".
+# Envoy, Node and Sidevault for one machine; which parts run is said by "start --role". docs/guides/operations.md, "Deploy".
 # Tags move. For a release give both by digest: docker build --build-arg NODE_IMAGE=node:24-bookworm-slim@sha256:… (docker buildx
 # imagetools inspect <tag> says which).
 ARG ENVOY_IMAGE=envoyproxy/envoy:v1.40.0

@@ -19,7 +19,7 @@ import { type SettingName, type Settings, settingNames, settingOf, variableOf } 
 export { ConfigError, type ConfigFault } from './config/fault.ts'
 export type { FileContent } from './config/read.ts'
 
-/** The checked configuration (DESIGN §2). Paths are absolute, times in the unit of their name. */
+/** The checked configuration (docs/reference/configuration.md). Paths are absolute, times in the unit of their name. */
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number }
   /** True when only this machine can reach `listen`. */

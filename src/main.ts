@@ -90,7 +90,8 @@ const settingsHelp = (): string => {
   return `\nSettings (environment, or members of the file named by SIDEVAULT_CONFIG):\n${lines.join('\n')}`
 }
 
-const program = (early?: Early): Command => {
+/** All commands. `early`: for `start`, processes that load already. */
+export const createProgram = (early?: Early): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
     .version(programVersion(), '--version', 'print the version')
@@ -154,7 +155,7 @@ export const main = async (argv: readonly string[], early?: Early): Promise<void
     if (error.code !== 'EPIPE') throw error
   })
   try {
-    await program(early).parseAsync(argv)
+    await createProgram(early).parseAsync(argv)
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : USAGE

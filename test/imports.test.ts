@@ -5,7 +5,7 @@ import t from 'tap'
 import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
 
 /**
- * Who may import whom (DESIGN §5). `types`: of these only types, so that a part is handed its collaborators and can be
+ * Who may import whom (docs/architecture.md, "Imports"). `types`: of these only types, so that a part is handed its collaborators and can be
  * read, tested and replaced without them.
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { sourcesIn } from './kit/sources.ts'
 
-/** Where a Secret may be opened (DESIGN §7.1), and what for. */
+/** Where a Secret may be opened (docs/security-model.md, "No plaintext at rest"), and what for. */
 const MAY_REVEAL: Readonly<Record<string, string>> = {
   'src/kernel/services.ts': 'hashes an API key that a plugin made',
   'src/keys/hold-roots.ts': 'hands the root key to the cipher',

@@ -69,7 +69,7 @@ const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<bo
 }
 
 /**
- * Brings the journals of all processes into the logs table (DESIGN §7.3), verifying their chains on the way: what does
+ * Brings the journals of all processes into the logs table (docs/security-model.md, "Audit before disclosure"), verifying their chains on the way: what does
  * not verify is logged and never ingested. Idempotent by journal and sequence number, so any number of processes may
  * do it and any may die in between. A piece of a journal is synced to disk before it is ingested, so that after a power
  * loss the store never knows records that the journal has lost.

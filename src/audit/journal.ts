@@ -246,7 +246,7 @@ class ChainedJournal implements OwnJournal {
 
 /**
  * Opens the journal of a process, or makes it: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one
- * record a line, each line's hash over the one before (DESIGN §7.3). Continues where the last run ended. Rejects with
+ * record a line, each line's hash over the one before (docs/security-model.md, "Audit before disclosure"). Continues where the last run ended. Rejects with
  * `unavailable` when another live process writes it, when its last record was altered, or when it cannot be written.
  */
 export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<OwnJournal> => {

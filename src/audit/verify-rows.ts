@@ -79,7 +79,7 @@ const verifyJournal = async (deps: RowsDeps, name: string, options: RowsOptions)
 }
 
 /**
- * Recomputes the hash chain of every journal from the rows of `logs` alone (DESIGN section 7.3; README of this folder).
+ * Recomputes the hash chain of every journal from the rows of `logs` alone (README.md, "Rows").
  * Finds each edit, gap, insertion and cut, also where the files are gone; rows and position cut together only by a
  * head that was printed before. Reports the first issue of each journal; rejects only when the store cannot be read.
  */

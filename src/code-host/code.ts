@@ -5,7 +5,7 @@ import type { CreateSandboxHost } from './host.ts'
 import { failureOf } from './outcome.ts'
 
 /** Milliseconds that a reactor may take (completions §8). */
-const WALL_MS = 30_000
+export const WALL_MS = 30_000
 
 /** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
 export const runCode = async (

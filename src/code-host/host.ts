@@ -8,11 +8,11 @@ import { createFetched } from './fetched.ts'
 import { sdkCall } from './sdk-calls.ts'
 
 /** Requests to parties outside that one invocation may make. */
-const MOST_REQUESTS = 50
+export const MOST_REQUESTS = 50
 /** Calls of `bt` that one invocation may make. */
-const MOST_CALLS = 1_000
+export const MOST_CALLS = 1_000
 /** Runs of code within each other: a reactor may react, but not for ever. */
-const DEEPEST = 4
+export const DEEPEST = 4
 
 export interface HostDeps {
   readonly operations: readonly Operation[]

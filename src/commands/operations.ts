@@ -5,15 +5,16 @@ import { createExpressions } from '../expressions/expressions.ts'
 import { PluginFaults } from '../kernel/faults.ts'
 import { loadPlugins } from '../kernel/load.ts'
 import { createRegistry } from '../kernel/registry.ts'
+import type { Registry } from '../kernel/types.ts'
 import type { Operation } from '../sdk/index.ts'
 import { idleServices } from './idle-services.ts'
 
 const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
-/** The operations of the configured plugins; nothing is started. Rejects with `PluginFaults`. */
-export const loadOperations = async (
+/** What the configured plugins declare; nothing is started. Rejects with `PluginFaults`. */
+export const loadRegistry = async (
   config: Pick<Config, 'plugins' | 'pluginBases' | 'pluginConfig'>,
-): Promise<readonly Operation[]> => {
+): Promise<Registry> => {
   const log = createLog('plugins', 'warn')
   const { loaded, faults } = await loadPlugins(
     {
@@ -28,5 +29,10 @@ export const loadOperations = async (
     },
   )
   if (faults.length > 0) throw new PluginFaults(faults)
-  return createRegistry(loaded).operations
+  return createRegistry(loaded)
 }
+
+/** The operations of the configured plugins. */
+export const loadOperations = async (
+  config: Parameters<typeof loadRegistry>[0],
+): Promise<readonly Operation[]> => (await loadRegistry(config)).operations

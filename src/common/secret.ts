@@ -4,7 +4,7 @@ const MASK = '[secret]'
 
 /**
  * A value that must not be printed: `String()`, JSON, template literals and `util.inspect` all give `[secret]`.
- * Only `reveal()` gives the value; the files that may call it are listed in test/secrets.test.ts (DESIGN §7.1).
+ * Only `reveal()` gives the value; the files that may call it are listed in test/secrets.test.ts (docs/security-model.md, "No plaintext at rest").
  */
 export class Secret<T> {
   readonly #value: T

@@ -13,83 +13,96 @@ export const HIDDEN = '[secret]'
  */
 export const settingsSchema = Type.Partial(
   Type.Object({
-    listen: Type.String({ description: 'Address of the edge, e.g. 127.0.0.1:8080 or [::1]:8080.' }),
-    data_dir: Type.String({ minLength: 1, description: 'Database, key file, audit journal, sockets.' }),
+    listen: Type.String({ description: 'Address and port of the edge, e.g. 127.0.0.1:8080 or [::1]:8080.' }),
+    data_dir: Type.String({
+      minLength: 1,
+      description: 'Directory of database, key file, audit journal and sockets (mode 0700).',
+    }),
     bootstrap_key: Type.String({
       pattern: '^[!-~]{24,200}$',
       secret: true,
-      description: 'Key of the first management application: 24–200 printable characters without spaces.',
+      description:
+        'Key of the first management application: 24–200 printable characters without spaces. Unset: generated at the first start.',
     }),
-    header_prefixes: list('Header brands, the first one canonical, e.g. SVC.'),
+    header_prefixes: list('Header prefixes, the first one canonical, e.g. SVC.'),
     store: Type.String({
       secret: true,
-      description: 'sqlite, a file in the data directory, or postgres://user:password@host/database.',
+      description:
+        'sqlite, a file in the data directory, or postgres://user:password@host/database (15 or later), which replicas share.',
     }),
     store_connections: Type.Integer({
       minimum: 2,
       maximum: 500,
-      description: 'Connections to PostgreSQL that each process may hold, 2 to 500.',
+      description:
+        'Connections to PostgreSQL for requests of each process, 2 to 500. Each process holds up to two more.',
     }),
     store_timeout: Type.Integer({
       minimum: 1,
       maximum: 300,
-      description: 'Seconds PostgreSQL may take for one statement, 1 to 300.',
+      description: 'Seconds that PostgreSQL may take for one statement, 1 to 300.',
     }),
     store_lock_timeout: Type.Integer({
       minimum: 1,
       maximum: 300,
-      description: "Seconds a statement may wait for another transaction's lock, 1 to 300.",
+      description: 'Seconds that a statement may wait for a lock of another transaction, 1 to 300.',
     }),
     store_connect_timeout: Type.Integer({
       minimum: 1,
       maximum: 60,
-      description: 'Seconds a connection to PostgreSQL may take, or the wait for a free one, 1 to 60.',
+      description: 'Seconds to get a connection to PostgreSQL, free or new, 1 to 60.',
     }),
     redis_url: Type.String({
       secret: true,
       description:
-        'Redis that replicas share: redis[s]://[[user]:password@]host[:port][/database]; unset: none.',
+        'Redis (6 or later) that replicas share for rate limits: redis[s]://[[user]:password@]host[:port][/database].',
     }),
     master_key: Type.String({
       pattern: '^[a-z][a-z0-9-]*:[^]+$',
       secret: true,
       description:
-        'Where the root key comes from: file:<path>, env:<variable>, passphrase:<text> or <plugin>:….',
+        'Source of the root key: file:<path>, env:<variable>, passphrase:<text> or <plugin>:…. Unset: a key file in the data directory, made at the first start.',
     }),
-    plugins: list('"*" for every folder of plugins/, folders, npm names, JSON files.'),
+    plugins: list('List: * (every folder of plugins/), folders, npm names, JSON files.'),
     plugin_config: Type.Record(Type.String(), Type.Unknown(), {
       secret: true,
-      description: 'Configuration of plugins, an object by plugin name.',
+      description: 'Configuration of plugins: an object by plugin name.',
     }),
     egress_allow: list('Private CIDR blocks that destinations may resolve to, e.g. 10.1.0.0/16.'),
     egress_ports: list('Ports of destinations, e.g. 443,8443, or * for all.'),
-    egress_http: Type.Boolean({ description: 'Whether http:// destinations are allowed: true or false.' }),
+    egress_http: Type.Boolean({ description: 'Allow http:// destinations: true or false.' }),
     egress_ca: Type.String({
       minLength: 1,
-      description: 'PEM file with authorities trusted for destinations.',
+      description: 'PEM file with more authorities trusted for destinations.',
     }),
-    egress_dns: list('Name servers for destinations instead of the system ones, e.g. 10.0.0.2:53.'),
-    tls_cert: Type.String({ minLength: 1, description: 'PEM file with the certificate chain of the edge.' }),
+    egress_dns: list('Name servers for destinations, e.g. 10.0.0.2:53. Unset: those of the system.'),
+    tls_cert: Type.String({
+      minLength: 1,
+      description: 'PEM file with the certificate chain of the edge. Unset: plain HTTP, on loopback only.',
+    }),
     tls_key: Type.String({ minLength: 1, description: 'PEM file with the private key of the edge.' }),
-    insecure_listen: Type.Boolean({ description: 'Plain HTTP beyond loopback: true or false.' }),
+    insecure_listen: Type.Boolean({
+      description: 'Allow plain HTTP beyond loopback, where something in front ends TLS: true or false.',
+    }),
     workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
     warm_contexts: Type.Boolean({
       description:
-        'Calls of the same transform or formula may share a context, and the variables of its module: true or false.',
+        'Calls of the same transform or formula share a context: a quarter of the CPU, but variables outside its function, card data too, stay for later calls: true or false.',
     }),
     sandbox_memory: Type.Integer({
       minimum: 700,
       maximum: 65_536,
-      description: 'MiB that all processes of one sandbox may hold, 350 for each of them, 700 to 65536.',
+      description:
+        'MiB that all processes of one sandbox may hold, 700 to 65536: two processes, and one more for each 350.',
     }),
     sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files|tenant)$' }), {
       description:
-        'Confinement of the processes that run transforms and formulas without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
+        'Confinement of the sandbox without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
     }),
     envoy_memory: Type.Integer({
       minimum: 256,
       maximum: 16_384,
-      description: 'MiB that Envoy may hold, three quarters of them for calls, 256 to 16384.',
+      description:
+        'MiB that Envoy may hold, 256 to 16384. Tenants share three quarters of it. Unset: 1024, or 256 for each worker when that is more.',
     }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',
@@ -97,7 +110,7 @@ export const settingsSchema = Type.Partial(
     }),
     access_log: Type.String({
       pattern: '^(failures|all)$',
-      description: 'Which requests Envoy writes a line about: failures (default) or all.',
+      description: 'Requests that Envoy logs: failures or all.',
     }),
     body_limit: Type.Integer({
       minimum: 1024,
@@ -113,25 +126,25 @@ export const settingsSchema = Type.Partial(
       minimum: 1,
       maximum: 600,
       description:
-        'Seconds a destination may take to begin its answer, and again to end one that a transform needs whole, 1 to 600.',
+        "Seconds until a destination's response begins, and again until it is complete where a transform needs it whole, 1 to 600.",
     }),
     cvc_seconds: Type.Integer({
       minimum: 1,
       maximum: 86_400,
-      description: "Seconds a card's cvc is kept, 1 to 86400.",
+      description: "Seconds that a card's cvc is stored, 1 to 86400. Unset: 3600.",
     }),
     rate_limit_key: Type.String({
       pattern: RATE_LIMIT,
-      description: 'Calls a minute with one API key, up to 99999999; 0 or none: any number.',
+      description: 'Calls a minute with one API key, up to 99999999; 0 or none: no limit.',
     }),
     rate_limit_address: Type.String({
       pattern: RATE_LIMIT,
-      description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: any number.',
+      description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: no limit.',
     }),
     rate_limit_guesses: Type.String({
       pattern: RATE_LIMIT,
       description:
-        'Values of data a minute that a key searches for without seeing the data, up to 99999999; 0 or none: any number.',
+        'Values of data a minute that a key searches for without seeing the data, up to 99999999; 0 or none: no limit.',
     }),
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',
@@ -139,18 +152,18 @@ export const settingsSchema = Type.Partial(
     audit_keep_days: Type.String({
       pattern: '^(forever|0|[1-9][0-9]{0,3})$',
       description:
-        'Days that files of the audit journal stay once the store has their records, 0 to 9999, or forever.',
+        'Days to retain audit journal files once the store has their records, 0 to 9999, or forever.',
     }),
     audit_keep_mb: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
       description:
-        'MiB that files of the audit journal may take before the oldest go sooner, 0 to 1000000000.',
+        'MiB of audit journal files to retain, 0 to 1000000000; the oldest go first. Unset: 10240, at most a quarter of the disk; no limit with audit_keep_days forever.',
     }),
     drain_seconds: Type.Integer({
       minimum: 0,
       maximum: 600,
-      description: 'Seconds that requests in flight get to end when stopping, 0 to 600.',
+      description: 'Seconds that requests in flight get when stopping, 0 to 600.',
     }),
   }),
 )

@@ -1,6 +1,6 @@
 /**
  * What Envoy's configuration and the gateway agree on. The routing identity of a request lives in Envoy's dynamic
- * metadata under this namespace, which no client can set (DESIGN §7.5).
+ * metadata under this namespace, which no client can set (docs/security-model.md, "Egress").
  */
 export const METADATA = 'sidevault.proxy'
 

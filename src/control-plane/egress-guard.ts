@@ -1,6 +1,6 @@
 /**
  * Which addresses a destination may have (completions §7). Envoy checks them twice, on every address that a name
- * resolves to and on the address it is about to dial, so that no answer of a DNS server gets around it (DESIGN §7.5).
+ * resolves to and on the address it is about to dial, so that no answer of a DNS server gets around it (docs/security-model.md, "Egress").
  */
 import { type Cidr, parseCidr, subtract } from './ranges.ts'
 

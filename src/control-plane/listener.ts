@@ -1,4 +1,4 @@
-/** The one port that is reachable: management API and `/proxy` (DESIGN §2). */
+/** The one port that is reachable: management API and `/proxy` (docs/architecture.md, "Processes"). */
 import { brandHeaders, HEADER_KIB, HEADER_LINES, METADATA } from './agreement.ts'
 import { finalAnswers } from './final-answers.ts'
 import { headerCopies } from './header-copies.ts'

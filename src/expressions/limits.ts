@@ -1,4 +1,4 @@
-/** Bounds of the expression language (DESIGN §7.9): whoever writes an expression or a value pays with an error, not our time. */
+/** Bounds of the expression language (docs/security-model.md, "Bounded work"): whoever writes an expression or a value pays with an error, not our time. */
 export const LIMITS = {
   /** Characters between `{{` and `}}` of a detokenization expression. */
   expression: 1_000,

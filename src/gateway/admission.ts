@@ -1,4 +1,4 @@
-/** Bounds on what a gateway process works on at once (DESIGN §7.9). Waiting for a slow caller's body is not work. */
+/** Bounds on what a gateway process works on at once (docs/security-model.md, "Bounded work"). Waiting for a slow caller's body is not work. */
 import { createShares } from '../common/shares.ts'
 
 export interface Admission {

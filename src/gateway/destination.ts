@@ -4,7 +4,7 @@ import { AppError } from '../common/errors.ts'
 import type { Upstream } from '../control-plane/agreement.ts'
 import { type AddressPolicy, checkHost } from './address.ts'
 
-const URL_LENGTH = 400
+export const URL_LENGTH = 400
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
 
 export interface DestinationPolicy extends AddressPolicy {

@@ -65,10 +65,10 @@ export interface Gateway {
 const MIB = 1024 * 1024
 
 /** Of bodies worked on at once. */
-const RUNNING_BYTES = 256 * MIB
+export const RUNNING_BYTES = 256 * MIB
 
 /** Transforms that run or wait to: they may sleep for seconds, so tenants, and proxies of a tenant, share the room. */
-const CODE_ROOM: AdmissionLimits = { running: 1_536, bytes: 128 * MIB }
+export const CODE_ROOM: AdmissionLimits = { running: 1_536, bytes: 128 * MIB }
 
 /** Calls at once; Envoy sends at most 1,000 over a connection (control-plane/clusters.ts). */
 const CALLS = 10_000

@@ -4,7 +4,7 @@ import type { Faults } from './faults.ts'
 
 const PLUGIN_MEMBERS = ['api', 'name', 'version', 'requires', 'tokenTypes', '$schema']
 
-/** What a JSON file can say of a token type: everything but functions (DESIGN §4). */
+/** What a JSON file can say of a token type: everything but functions. */
 const TYPE_MEMBERS = [
   'name',
   'title',

@@ -13,9 +13,9 @@ import { methodOf, pathParams } from './check-operation.ts'
 import { GUARDED, withoutData } from './without-data.ts'
 
 /** Characters of an idempotency key (completions §1). */
-const MAX_KEY = 200
+export const MAX_KEY = 200
 /** How long an answer is kept, ms. */
-const KEPT = 24 * 60 * 60_000
+export const KEPT = 24 * 60 * 60_000
 /** How long those members of it are kept that no token answers for, ms. */
 const TRANSIENT = 10 * 60_000
 /** A call that has not answered within this time (ms) has died; a repetition may run, unless something was written. */

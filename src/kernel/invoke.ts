@@ -99,7 +99,7 @@ const causeOf = ({ cause }: AppError): string =>
   cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 
 /**
- * The pipeline under both transports (DESIGN §4). An operation that is audited by its declaration runs only while the
+ * The pipeline under both transports (docs/architecture.md, "The pipeline"). An operation that is audited by its declaration runs only while the
  * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
  * record too, whether the permission is missing or the operation itself said no. A call whose caller has gone after it
  * began to run is finished all the same, its record included.

@@ -5,7 +5,7 @@ import type { Logs } from '../sdk/index.ts'
 import type { LogListQuery, LogStore } from '../store/types.ts'
 
 /** Rows of a page (completions §3). */
-const MAX_SIZE = 1_000
+export const MAX_SIZE = 1_000
 
 export interface LogsDeps {
   readonly logs: LogStore

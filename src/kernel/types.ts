@@ -72,7 +72,7 @@ export interface ProxyDirectory {
   lately(limit: number): Promise<readonly StoredProxy[]>
 }
 
-/** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode (DESIGN §4). */
+/** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode. */
 export interface RunningKernel {
   readonly registry: Registry
   readonly authenticator: Authenticator

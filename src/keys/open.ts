@@ -139,7 +139,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
 }
 
 /**
- * The keys of the service and of its tenants (DESIGN §7.1–2). Rejects with a sentence and changes nothing when the root
+ * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Rejects with a sentence and changes nothing when the root
  * key is not the store's, or a key row is gone or altered (`invalid`), or there are none and none may be made
  * (`unavailable`). Several processes may open the same store at once.
  */

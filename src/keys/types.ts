@@ -1,6 +1,6 @@
 import type { KeyRow } from '../store/types.ts'
 
-/** What a seal is bound to; opening under any other binding fails (DESIGN §7.2). */
+/** What a seal is bound to; opening under any other binding fails (docs/security-model.md, "Encryption"). */
 export interface SealContext {
   readonly tenantId: string
   readonly tokenId: string

@@ -40,7 +40,7 @@ const bindingOf = (name: KeyName, head: Buffer): Buffer =>
   Buffer.concat([head, lengthPrefixed('wrap', name.tenant_id, name.purpose, String(name.version))])
 
 /**
- * Envelope encryption of keys (DESIGN §7.2). Tenant, purpose and version are associated data, so a row copied to
+ * Envelope encryption of keys (docs/security-model.md, "Encryption"). Tenant, purpose and version are associated data, so a row copied to
  * another name does not open. Wraps are few (one for each key ever made), so random nonces stay far below the bound
  * of 2^32 for a key (NIST SP 800-38D §8.3). The root key itself only ever derives.
  */

@@ -17,7 +17,7 @@ import { type LineWriter, writeLines } from './backup-file.ts'
 import { type OperatedVault, type Print, withVault } from './open-vault.ts'
 import { createProgress } from './progress.ts'
 
-/** Version of the file's form (README of this folder). */
+/** Version of the file's form (README.md). */
 export const BACKUP_FORMAT = 1
 /** What lives for hours stays out of copies that are kept for years: kept answers, a card's cvc. */
 const LEFT_OUT: readonly string[] = ['idempotent_answers', 'answer_tokens']

@@ -21,7 +21,7 @@ export type Addresses = (
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
 /**
- * Looks a name up once and drops what may not be dialed (DESIGN §7.5). Rejects with `destination_unreachable` for a name
+ * Looks a name up once and drops what may not be dialed (docs/security-model.md, "Egress"). Rejects with `destination_unreachable` for a name
  * that is not found, `destination_forbidden` when nothing is left.
  */
 export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules): Addresses => {

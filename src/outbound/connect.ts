@@ -22,7 +22,7 @@ const answering =
   }
 
 /**
- * Connects to addresses that were checked, and to no others (DESIGN §7.5): a name is looked up once, what may not be
+ * Connects to addresses that were checked, and to no others (docs/security-model.md, "Egress"): a name is looked up once, what may not be
  * dialed is dropped from the answer, and the socket is given the rest. TLS ≥ 1.2, certificate and name verified.
  */
 export const createConnect = ({

@@ -29,9 +29,9 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-const MOST_REDIRECTS = 5
+export const MOST_REDIRECTS = 5
 /** Bytes of a body, sent or received, decoded or not. */
-const BODY_BYTES = 5 * 1024 * 1024
+export const BODY_BYTES = 5 * 1024 * 1024
 const URL_LENGTH = 8_192
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']

@@ -11,7 +11,7 @@ export interface Fault {
 export type NamedCheck = 'luhn' | 'aba' | 'iban'
 
 /**
- * One kind of token (completions §5, DESIGN §4). All functions are pure and synchronous. The kernel checks the
+ * One kind of token (completions §5). All functions are pure and synchronous. The kernel checks the
  * declaration at start: container syntax, expressions that parse, pointers, and that the mask shows no `never` field.
  */
 export interface TokenType {

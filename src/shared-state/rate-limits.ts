@@ -23,7 +23,7 @@ const tooMany = (what: string, { ms }: Wait): AppError => {
 const MAX_KEY_LENGTH = 200
 
 /** Pages of the service's own for one address, where addresses are limited: probes and scrapers ask for a few. */
-const PAGES_PER_MINUTE = 1_200
+export const PAGES_PER_MINUTE = 1_200
 
 /** Who has an address of IPv6 has all of its /64 (RFC 4291 §2.5.4). */
 const networkOf = (address: string): string => {

@@ -16,7 +16,7 @@ export interface Opened {
 }
 
 /** Bytes of all that a stored token holds: 1 MiB of data, and its mask and other expressions. */
-const STORED = 1.5 * 1024 * 1024
+export const STORED = 1.5 * 1024 * 1024
 
 interface Ephemeral {
   readonly value: Json

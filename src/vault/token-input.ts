@@ -7,7 +7,7 @@ import { type Faults, memberPath, pointerPath } from './faults.ts'
 import type { CompiledType, TokenTypes } from './token-types.ts'
 
 /** Bounds of a token's members (completions §5). */
-const LIMITS = {
+export const LIMITS = {
   id: { minimum: 3, maximum: 400 },
   type: 50,
   expression: 400,

@@ -45,7 +45,7 @@ export const bodyWith = (expression: string, bytes: number): string => {
 }
 
 /**
- * DESIGN §9: (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
+ * (a) Envoy straight to the destination, (b) Envoy with a no-op processor, (c) Sidevault with one token in a
  * 1 KB JSON body and everything on, (d) the same through a stored proxy, (e) with a request
  * transform that edits, (f) with one that signs and a response transform. Targets are interleaved; each figure is the median of `rounds` stretches.
  */

@@ -7,7 +7,7 @@ import { startReplicas } from '../kit/replicas.ts'
 import type { Answer, Sidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
-/** DESIGN §3: a change is in force everywhere so many ms after its answer; where no clock judges, it is once. */
+/** docs/guides/postgresql-and-scaling.md: a change is in force everywhere so many ms after its answer; where no clock judges, it is once. */
 const IN_FORCE_MS = LONG ? 1_000 : Number.POSITIVE_INFINITY
 /** Between two looks at one replica. */
 const LOOK_MS = 20

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import { ALL_TOKEN_PERMISSIONS, type Answer, type Sidevault } from '../kit/sidevault.ts'
 import type { FaultWorld } from './world.ts'
 
-/** What a call may end as while something is broken: interface.md "Errors", completions §7. */
+/** What a call may end as while something is broken: interface, "Errors"; completions §7. */
 const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
 const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key is being answered/

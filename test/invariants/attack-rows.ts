@@ -58,7 +58,7 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
     if (table.name === 'changes' || (!all && COUNTING.test(table.name))) continue
     const now = rowsOf(db, table)
     const ofOne = (row: Row): boolean => (row.tenant_id ?? row.id) === service.tenantId
-    // The limit that README "Security model" names: a token's whole row as it was once.
+    // The limit that docs/threat-model.md, "A database writer" names: a token's whole row as it was once.
     for (const rollback of rollbacks(table, before.get(table.name)!, now))
       if ((all || ofOne(rollback.to!)) && (table.name !== 'tokens' || !rollback.title.startsWith('a row')))
         await attack(rollback)

@@ -5,7 +5,7 @@ import { metricFaults } from '../kit/metric-faults.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
-/** DESIGN §7.1: "No plaintext at rest: data, cvc, keys, search terms never appear in the database, WAL, journal, logs, metrics …". */
+/** docs/security-model.md, "No plaintext at rest". */
 const marks = {
   card: '4539578763621486',
   cvc: '90817',

@@ -2,7 +2,7 @@ import t from 'tap'
 import { startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
-/** DESIGN §7.7: "a test walks every operation × every other tenant's ids and gets 404". */
+/** docs/security-model.md, "Tenant isolation". */
 t.test(
   'no operation reaches another tenant through any id, and none can tell such an id from a free one',
   async (t) => {

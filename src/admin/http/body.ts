@@ -72,7 +72,7 @@ const holdsLossyNumber = (text: string): boolean => {
 }
 
 /** Of a body: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
-const MOST = { containers: 120_000, members: 60_000 } as const
+export const MOST = { containers: 120_000, members: 60_000 } as const
 
 const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 

@@ -1,4 +1,4 @@
-/** Headers as transforms see and return them (interface, "Proxy transforms"; envoy/README.md "Headers of transforms"). */
+/** Headers as transforms see and return them (interface, "Proxy transforms"; ../README.md, "Transforms"). */
 import { isObject } from '../../common/json.ts'
 import { type BrandRules, type Edits, type Head, HOP_BY_HOP } from '../headers.ts'
 

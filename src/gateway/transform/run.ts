@@ -44,10 +44,10 @@ export const transformOf = (proxy: StoredProxy | undefined, name: TransformName)
   proxy?.[CODE[name]]
 
 /** Milliseconds for one transform. */
-const WALL_MS = 10_000
+export const WALL_MS = 10_000
 
 /** Bytes of a body that the sandbox takes. */
-const CODE_BYTES = 5_000_000
+export const CODE_BYTES = 5_000_000
 
 const tooLarge = (detail: string) => new AppError('too_large', detail)
 

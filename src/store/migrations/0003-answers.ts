@@ -1,6 +1,6 @@
 import type { Migration } from './migration.ts'
 
-/** What a kept answer shows of tokens lies apart, so that it can go with any of them (DECISIONS, "Idempotent answers"). */
+/** What a kept answer shows of tokens lies apart, so that it can go with any of them. */
 export const answers: Migration = {
   version: 3,
   name: 'answers',

@@ -12,7 +12,7 @@ export class StandbyError extends Error {
   }
 }
 
-/** An acknowledged write is on disk (DESIGN §7.6), whatever the database's default is; stronger ones stay. */
+/** An acknowledged write is on disk (docs/security-model.md, "Durability"), whatever the database's default is; stronger ones stay. */
 const BEGIN = `select pg_is_in_recovery() as standby,
   case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
 

@@ -39,7 +39,7 @@ export const connect = (path: string, { readonly, busyMs = BUSY_TIMEOUT }: Conne
     db.pragma(`mmap_size = ${MAPPED}`)
     db.pragma('temp_store = MEMORY')
     if (!readonly) {
-      // An acknowledged write survives power loss, a deleted one leaves no bytes behind (DESIGN §7.6, §7.1).
+      // An acknowledged write survives power loss, a deleted one leaves no bytes behind (docs/security-model.md, "Durability").
       db.pragma('synchronous = FULL')
       db.pragma('secure_delete = ON')
       db.pragma('wal_autocheckpoint = 4000')

@@ -5,7 +5,7 @@ import { serviceStatement, statement } from '../statement.ts'
 import type { TokenHead } from '../types.ts'
 import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './row.ts'
 
-/** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (DESIGN §7.7). */
+/** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (docs/security-model.md, "Tenant isolation"). */
 export const tenantTokens = ({ builder }: Dialect, tenantId: string) =>
   builder.selectFrom('tokens').where('tokens.tenant_id', '=', tenantId)
 

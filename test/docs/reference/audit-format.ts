@@ -1,0 +1,54 @@
+import { recordOf } from '../../../src/audit/line.ts'
+import type { AuditRecord } from '../../../src/audit/types.ts'
+import { code, type Page, page, table } from './markdown.ts'
+import { builtIn } from './permissions.ts'
+
+const MEANING: Readonly<Record<keyof AuditRecord, string>> = {
+  tenant_id: 'Tenant that owns the entity.',
+  entity_type: 'Token type or resource.',
+  entity_id: 'Id within the entity type; empty for a denied create.',
+  operation: 'What was done, or denied.',
+  actor_id: 'Application or session; null for anonymous callers.',
+  actor_type: 'Kind of actor, or null.',
+  message: 'For people, at most 250 characters. `Denied: …` for refused calls.',
+  trace_id: 'Trace id of the call.',
+  created_at: 'Milliseconds since 1970 (UTC).',
+  token_seq: 'Number of the token, for usage reports; null for others.',
+}
+
+/** What a token's records say (src/vault/audit-records.ts). */
+const OF_TOKENS = ['create', 'read', 'update', 'delete', 'use']
+
+export const auditFormat: Page = {
+  name: 'audit-format',
+  text: async () => {
+    const { entityTypes, tokenTypes, operations } = await builtIn()
+    const members = Object.keys(recordOf(['', '', '', '', '', '', '', '', 0, 0])) as (keyof AuditRecord)[]
+    const verbsOf = (entity: string) =>
+      operations.flatMap(({ audit }) => (audit !== 'none' && audit.entity === entity ? [audit.verb] : []))
+    const rows = entityTypes.map(({ value, display_name }) => [
+      code(value),
+      display_name,
+      [...new Set(tokenTypes.has(value) ? OF_TOKENS : verbsOf(value))].map(code).join(', ') ||
+        'denied calls only',
+    ])
+    return page(
+      'Audit format',
+      `Each process writes a journal, \`<data directory>/audit/<process>.<number>.jsonl\`. The admin process copies the records into the
+store a moment later, where \`GET /logs\` reads them. \`sidevault audit verify\` checks the files, \`sidevault audit verify --rows\` the store.`,
+      'A journal has one JSON object a line:',
+      '```json\n{"seq":7,"record":["<tenant>","card","<token>","use","<application>","application","Card used","<trace id>",1800000000000,42],"hash":"<64 hex digits>"}\n```',
+      `\`seq\` counts from 1 without a gap. \`hash\` is HMAC-SHA256, under the audit key of the vault, over the previous hash and the
+line up to its own hash. The hash before the first line is that of the journal's name. \`record\` holds these values, in this order; new ones
+are added at the end:`,
+      table(
+        ['#', 'Value', 'Meaning'],
+        members.map((name, at) => [String(at + 1), code(name), MEANING[name]]),
+      ),
+      'Entity types, and the operations that their records name. `GET /logs/entity-types` lists those of plugins too.',
+      table(['Entity type', 'Name', 'Operations'], rows),
+      `A denied call has the operation that was denied, and a message that begins with \`Denied\`. A proxied call has a record of its proxy
+(or application) and one with \`use\` for each token. Reading logs leaves no record.`,
+    )
+  },
+}

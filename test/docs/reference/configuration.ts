@@ -1,0 +1,41 @@
+import { parse } from 'yaml'
+import { liveChanges } from '../../../src/config/live.ts'
+import { printConfig } from '../../../src/config/print.ts'
+import { settingNames, settingOf, variableOf } from '../../../src/config/schema.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { code, type Page, page, table } from './markdown.ts'
+
+const shown = (value: unknown): string => {
+  const empty = value === undefined || (typeof value === 'object' && Object.keys(value ?? {}).length === 0)
+  return empty ? 'unset' : code(String(value))
+}
+
+export const configuration: Page = {
+  name: 'configuration',
+  text: () => {
+    const defaults: Readonly<Record<string, unknown>> = parse(
+      printConfig(loadConfig({}, { cwd: '/' })).replace('/.sidevault', '.sidevault'),
+    )
+    const live = new Set(
+      liveChanges({}, Object.fromEntries(settingNames.map((name) => [name, 'changed'])), {}).taken,
+    )
+    const rows = settingNames.map((name) => [
+      code(variableOf(name)),
+      shown(defaults[name]),
+      live.has(name) ? 'reload' : 'restart',
+      settingOf(name).description,
+    ])
+    return page(
+      'Configuration',
+      `Settings are environment variables, or members of a JSON or YAML file. \`SIDEVAULT_CONFIG\` or \`--config\` names the file.
+The environment wins. A member has the name of its variable, in lower case and without \`SIDEVAULT_\`: \`egress_ports\` is
+\`SIDEVAULT_EGRESS_PORTS\`. In a variable, commas separate the items of a list, and an object is JSON.`,
+      '```yaml\nlisten: 127.0.0.1:8080\nstore: postgres://sidevault@db.internal/sidevault\negress_ports: [443, 8443]\n```',
+      `Sidevault reports every invalid setting at once and does not start. A variable or member that is no setting leads to a
+warning. \`sidevault config print\` prints the settings in force as such a file, without secrets.`,
+      `"Reload" marks settings that \`sidevault reload\` (or SIGHUP) applies without a restart. All others wait for the next start.`,
+      table(['Variable', 'Default', 'Applied on', 'Meaning'], rows),
+      '`ENVOY_BIN` names an Envoy binary (1.40 or later) of your own. `NODE_EXTRA_CA_CERTS` names authorities for `rediss://`.',
+    )
+  },
+}

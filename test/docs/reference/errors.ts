@@ -1,0 +1,93 @@
+import { ERRORS, type ErrorCode, invalid } from '../../../src/common/errors.ts'
+import { code, type Page, page, table } from './markdown.ts'
+
+/** What a code means, and what the client does. */
+const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
+  malformed:
+    'The request cannot be read: its JSON, its path, its headers or its encoding is not valid. Correct the request.',
+  invalid:
+    'A member of the request is not valid. `errors` names each member by its property path. Correct them.',
+  bad_expression:
+    'An expression does not parse, names an unknown filter or token, or fails on the value. Correct the expression. It also ends work that exceeds its limit: use simpler or fewer expressions.',
+  code_failed:
+    'A transform or reactor threw an error, met a limit, or returned something unusable. `detail` has the message that the code threw. Correct the code.',
+  bad_destination:
+    'The destination URL is missing or not valid. Correct `SVC-PROXY-URL` or the stored proxy.',
+  unauthenticated: 'The API key is missing, unknown, deleted, expired or replaced. Use a valid key.',
+  forbidden:
+    'The key lacks the permission, no access rule matches, or the session is not authorized yet. Change the grants, or use another key.',
+  destination_forbidden:
+    'The egress rules do not allow the scheme, port or address of this destination. The operator opens it with the settings `SIDEVAULT_EGRESS_…`.',
+  not_found: 'No such entity or route for this tenant. Entities of other tenants are not told apart.',
+  method_not_allowed: 'The path exists, the method does not. `Allow` lists the methods.',
+  request_timeout: 'The request did not arrive completely in time. Send it again.',
+  destination_timeout:
+    'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT`.',
+  conflict:
+    'The entity exists, was changed at the same time, or a request with the same idempotency key is in progress. Read the state, then decide.',
+  too_large:
+    'The body, or what the call would open or produce, exceeds a limit. Send less, or stream the body.',
+  unsupported_media_type:
+    'The content type or content coding is not accepted here. `detail` names those that are.',
+  unprocessable:
+    'The request is well formed and cannot be done: code exports no function, a limit of entities is reached, or the plugin of a token type is missing.',
+  rate_limited:
+    'The key, the address, or the tenant uses its share. Wait for the seconds that `Retry-After` gives, then repeat the call.',
+  headers_too_large: 'Path and headers exceed their limit. Send fewer or shorter headers.',
+  internal:
+    'Sidevault failed. The log has the cause, under the trace id of the response. Retry; then ask the operator.',
+  destination_unreachable:
+    'The name did not resolve, or the connection or its TLS failed. Nothing, or an unknown part, of the request arrived.',
+  bad_answer:
+    'The response cannot be used: it is not valid HTTP, or a response transform cannot take it. The destination received the request.',
+  overloaded: 'A component has no capacity or does not accept work. Nothing was done. Retry after a moment.',
+  unavailable:
+    'A component did not respond in time. A write may have been done: repeat it with an idempotency key, or read the state first.',
+}
+
+/** https://grpc.github.io/grpc/core/md_doc_statuscodes.html */
+const GRPC: Readonly<Record<number, string>> = {
+  3: 'INVALID_ARGUMENT',
+  4: 'DEADLINE_EXCEEDED',
+  5: 'NOT_FOUND',
+  6: 'ALREADY_EXISTS',
+  7: 'PERMISSION_DENIED',
+  8: 'RESOURCE_EXHAUSTED',
+  9: 'FAILED_PRECONDITION',
+  10: 'ABORTED',
+  11: 'OUT_OF_RANGE',
+  12: 'UNIMPLEMENTED',
+  13: 'INTERNAL',
+  14: 'UNAVAILABLE',
+  16: 'UNAUTHENTICATED',
+}
+
+export const errors: Page = {
+  name: 'errors',
+  text: () => {
+    const all = (Object.keys(ERRORS) as ErrorCode[]).map((name) => ({ name, ...ERRORS[name] }))
+    return page(
+      'Errors',
+      'Every response with a status from 400 up has one shape. Inside the proxy it is wrapped: `{ "proxy_error": { … } }`.',
+      [
+        '```json',
+        JSON.stringify(invalid({ 'data.number': ['must pass the Luhn check'] }).toProblem(), null, 2),
+        '```',
+      ].join('\n'),
+      '`detail` says what was asked, what is wrong and what to do. It never holds a value, a key or a body.',
+      table(
+        ['Code', 'HTTP', 'gRPC', 'Title'],
+        all.map(({ name, status, grpc, title }) => [
+          `[${code(name)}](#${name})`,
+          String(status),
+          code(GRPC[grpc] ?? String(grpc)),
+          title,
+        ]),
+      ),
+      ...all.flatMap(({ name, status, title }) => [
+        `## ${name}`,
+        `**${status} ${title}.** ${EXPLAINED[name]}`,
+      ]),
+    )
+  },
+}

@@ -1,0 +1,124 @@
+import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/http/body.ts'
+import { WALL_MS as REACTOR_MS } from '../../../src/code-host/code.ts'
+import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/code-host/host.ts'
+import { type settingNames, variableOf } from '../../../src/config/schema.ts'
+import { loadConfig } from '../../../src/config.ts'
+import { CALL_BYTES, HOSTS, heldBytes } from '../../../src/control-plane/limits.ts'
+import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
+import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
+import { URL_LENGTH } from '../../../src/gateway/destination.ts'
+import { CODE_ROOM, RUNNING_BYTES } from '../../../src/gateway/server.ts'
+import { CODE_BYTES, WALL_MS as TRANSFORM_MS } from '../../../src/gateway/transform/run.ts'
+import { UPLOAD_LIMITS } from '../../../src/gateway/upload.ts'
+import { MAX_KEY, KEPT as RESPONSES_MS } from '../../../src/kernel/idempotency.ts'
+import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/logs.ts'
+import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/outbound/fetch.ts'
+import { DEFAULT_LIMITS as SANDBOX } from '../../../src/sandbox/limits.ts'
+import { CONFIGURATION_MEMBERS } from '../../../src/sdk/changes.ts'
+import { CODE_LENGTH } from '../../../src/sdk/code.ts'
+import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
+import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
+import { DEFAULT_LIMITS as VAULT } from '../../../src/vault/parts.ts'
+import { STORED } from '../../../src/vault/seal.ts'
+import { LIMITS as TOKEN } from '../../../src/vault/token-input.ts'
+import { bytes, code, count, duration, type Page, page, table } from './markdown.ts'
+
+const setting = (name: (typeof settingNames)[number]): string => code(variableOf(name))
+
+export const limits: Page = {
+  name: 'limits',
+  text: () => {
+    const config = loadConfig({})
+    const { rateLimits } = config
+    const rows = (all: readonly (readonly [what: string, most: string, from?: string])[]): string =>
+      table(
+        ['What', 'Limit', 'Setting'],
+        all.map(([what, most, from = '']) => [what, most, from]),
+      )
+    return page(
+      'Limits',
+      'What exceeds a limit gets 400, 413 or 429, with the place and the limit in `detail`. Settings change the limits that name one.',
+      '## Requests',
+      rows([
+        ['Body of a management call', bytes(config.bodyLimit), setting('body_limit')],
+        ['Body of a proxied request, buffered', bytes(config.proxyBodyLimit), setting('proxy_body_limit')],
+        ['Nesting of JSON', `${MAX_DEPTH} levels`],
+        ['Arrays and objects of a body', count(MOST_JSON.containers)],
+        ['Members of a body', count(MOST_JSON.members)],
+        ['Calls a minute with one key', count(rateLimits.perKey ?? 0), setting('rate_limit_key')],
+        ['Calls a minute from one address', count(rateLimits.perAddress ?? 0), setting('rate_limit_address')],
+        [
+          'Values of `data` searched for, a minute',
+          count(rateLimits.guesses ?? 0),
+          setting('rate_limit_guesses'),
+        ],
+        ['Public pages from one address, a minute', count(PAGES_PER_MINUTE)],
+        [
+          'Items of a page',
+          `${PAGE_SIZE.default}, at most ${PAGE_SIZE.maximum}; logs at most ${count(LOGS_SIZE)}`,
+        ],
+        ['Idempotency key', `${MAX_KEY} characters, kept ${duration(RESPONSES_MS)}`],
+      ]),
+      '## Tokens',
+      rows([
+        ['Id', `${TOKEN.id.minimum} to ${TOKEN.id.maximum} characters`],
+        ['Data, as JSON', bytes(TOKEN.dataBytes)],
+        ['Arrays and objects in data', count(TOKEN.dataContainers)],
+        ['Data with mask and expressions', bytes(STORED)],
+        ['Metadata', `${TOKEN.metadata.entries} entries, values of ${TOKEN.metadata.value} characters`],
+        ['Search indexes', count(TOKEN.searchIndexes)],
+        ['Stored expression', `${TOKEN.expression} characters`],
+        ['Expressions of a mask', count(TOKEN.maskExpressions)],
+        ['Tokens of one call', count(VAULT.tokens)],
+        ['Stored bytes that one call opens', bytes(VAULT.opened)],
+        ['The same for all calls of a process, shared by tenants', bytes(VAULT.held)],
+      ]),
+      '## Expressions',
+      rows([
+        ['Characters of an expression', count(EXPRESSION.expression)],
+        ['Filters of an expression', count(EXPRESSION.filters)],
+        ['Search patterns, JSONPaths, date formats', `${EXPRESSION.pattern} characters`],
+        ['Expressions of a body', count(BODY_LIMITS.expressions)],
+        ['Work of one expression', `${count(EXPRESSION.expressionWork)} units`],
+        ['Work of a call', `${count(EXPRESSION.bodyWork)} units, ${duration(EXPRESSION.milliseconds)}`],
+      ]),
+      '## Proxy',
+      rows([
+        ['Destination URL', `${URL_LENGTH} characters`],
+        ['Body once decoded', bytes(BODY_LIMITS.decodedBytes)],
+        ['Body with its values', bytes(BODY_LIMITS.rewrittenBytes)],
+        ['Response begins', duration(config.destinationTimeoutMs), setting('destination_timeout')],
+        ['Streamed body', `${bytes(UPLOAD_LIMITS.bytes)}, ${duration(UPLOAD_LIMITS.ms)}`],
+        ['Expressions of a streamed body', count(UPLOAD_LIMITS.expressions)],
+        ['One string, field or part of a streamed body', bytes(BODY_LIMITS.heldBytes)],
+        ['Streamed bodies at once, shared by tenants', count(UPLOAD_LIMITS.running)],
+        ['Bytes of bodies worked on at once, shared by tenants', bytes(RUNNING_BYTES)],
+        [
+          "Envoy's memory for calls, shared by tenants",
+          bytes(heldBytes(config.envoyMemoryBytes)),
+          setting('envoy_memory'),
+        ],
+        ['The same for one call, besides its body', bytes(CALL_BYTES)],
+        ['Hosts called within two minutes, shared by tenants', count(HOSTS)],
+      ]),
+      '## Transforms and reactors',
+      rows([
+        ['Code', `${count(CODE_LENGTH)} characters`],
+        ['Entries of a configuration', count(CONFIGURATION_MEMBERS)],
+        ['Time of a transform', duration(TRANSFORM_MS)],
+        ['Time of a reactor', duration(REACTOR_MS)],
+        ['CPU', duration(SANDBOX.cpuMs)],
+        ['Memory', `${SANDBOX.memoryMb} MiB`],
+        ['Body that a transform takes', bytes(CODE_BYTES)],
+        ['Result', bytes(SANDBOX.resultBytes)],
+        ['Console', `${SANDBOX.logLines} lines, ${bytes(SANDBOX.logBytes)}`],
+        ['Requests by `fetch` of one invocation', count(MOST_REQUESTS)],
+        ['Body of such a request or its response', bytes(BODY_BYTES)],
+        ['Redirects of such a request', count(MOST_REDIRECTS)],
+        ['Calls of `bt` of one invocation', count(MOST_CALLS)],
+        ['Reactors within reactors', count(DEEPEST)],
+        ['Transforms at once, shared by tenants', `${count(CODE_ROOM.running)}, ${bytes(CODE_ROOM.bytes)}`],
+      ]),
+    )
+  },
+}

@@ -1,0 +1,48 @@
+import { sourcesIn } from '../../kit/sources.ts'
+import { code, type Page, page, table } from './markdown.ts'
+
+interface Metric {
+  readonly name: string
+  readonly help: string
+  readonly type: string
+  readonly labels: readonly string[]
+}
+
+const DECLARED =
+  /'(?<name>sidevault_[a-z_]+)',\s*(?:type: )?(?:'(?<type>counter|gauge)',\s*)?(?:help:\s*)?(?<help>'[^'\n]{10,}'|"[^"\n]{10,}"),(?:\s*labelNames: \[(?<labels>[^\]]*)\])?/g
+
+/** Every metric that a source file declares: a name, then its help text. */
+export const declaredMetrics = (): readonly Metric[] =>
+  sourcesIn('src')
+    .flatMap(({ text }) =>
+      [...text.matchAll(DECLARED)].map(({ groups = {}, index }) => ({
+        name: groups.name ?? '',
+        help: (groups.help ?? '').slice(1, -1),
+        type:
+          groups.type ??
+          [...text.slice(0, index).matchAll(/new (Gauge|Counter|Histogram)\b/g)].at(-1)?.[1] ??
+          'Gauge',
+        labels: [...(groups.labels ?? '').matchAll(/'(\w+)'/g)].map(([, label = '']) => label),
+      })),
+    )
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+
+export const metrics: Page = {
+  name: 'metrics',
+  text: () =>
+    page(
+      'Metrics',
+      `\`GET /metrics\` answers in the Prometheus text format, without a key. It adds up all processes of the node. Labels hold names of
+routes, stages and types, never an id, a host or a value. Node's own metrics are there too, as \`sidevault_process_…\` and
+\`sidevault_nodejs_…\`.`,
+      table(
+        ['Metric', 'Type', 'Labels', 'Meaning'],
+        declaredMetrics().map(({ name, type, labels, help }) => [
+          code(name),
+          type.toLowerCase(),
+          labels.map(code).join(', '),
+          help,
+        ]),
+      ),
+    ),
+}
