@@ -1,6 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process'
-import { availableParallelism } from 'node:os'
-import { promisify } from 'node:util'
+import { execFileSync } from 'node:child_process'
 
 export interface Process {
   readonly pid: number
@@ -46,18 +44,4 @@ export const until = async (
     if (performance.now() > end) throw new Error(`not within ${ms} ms: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
-}
-
-/** Takes 200 ms on the CPU and prints how much longer that took by the clock. */
-const SPIN = `
-  const used = () => { const { user, system } = process.cpuUsage(); return user + system }
-  const [clock, cpu] = [performance.now(), used()]
-  while (used() - cpu < 200_000);
-  console.log((performance.now() - clock) / 200)`
-
-/** How many times longer work on every core takes here and now than with nothing else to do; at least 1. */
-export const contention = async (): Promise<number> => {
-  const spin = promisify(execFile)
-  const runs = Array.from({ length: availableParallelism() }, () => spin(process.execPath, ['-e', SPIN]))
-  return Math.max(1, ...(await Promise.all(runs)).map(({ stdout }) => Number(stdout)))
 }
