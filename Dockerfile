@@ -26,6 +26,7 @@ COPY bin bin
 COPY src src
 COPY plugins plugins
 COPY proto proto
+COPY docs docs
 ENV ENVOY_BIN=/usr/local/bin/envoy \
   NODE_ENV=production \
   SIDEVAULT_DATA_DIR=/var/lib/sidevault/data

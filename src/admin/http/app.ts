@@ -127,7 +127,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   for (const { path, name, handler } of deps.own)
     app.route({
       method: 'GET',
-      url: path,
+      url: path.replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: name },
       // Whether this process is alive is asked by whoever restarts it.
       ...(admit === undefined || name === 'healthz'

@@ -1,40 +1,6 @@
-import { createHash } from 'node:crypto'
 import { isObject } from '../../common/json.ts'
+import { html } from '../docs/html.ts'
 import type { OpenApi, OpenApiOperation } from './types.ts'
-
-const STYLE = `
-:root { color-scheme: light dark; --line: color-mix(in srgb, currentColor 18%, transparent); --soft: color-mix(in srgb, currentColor 6%, transparent); }
-body { font: 15px/1.5 system-ui, sans-serif; margin: 0 auto; max-width: 62rem; padding: 1.5rem 1rem 4rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .25rem; } h2 { border-bottom: 1px solid var(--line); margin-top: 2.5rem; }
-nav { columns: 16rem; margin: 1rem 0; } nav a { display: block; text-decoration: none; }
-details { border: 1px solid var(--line); border-radius: 6px; margin: .5rem 0; } details > div { padding: 0 1rem 1rem; }
-summary { cursor: pointer; padding: .5rem 1rem; } summary:hover { background: var(--soft); }
-code { font: 13px/1.5 ui-monospace, monospace; } b.method { display: inline-block; min-width: 4.2rem; }
-table { border-collapse: collapse; width: 100%; } th { text-align: left; font-weight: 600; }
-td, th { border-bottom: 1px solid var(--line); padding: .25rem .5rem .25rem 0; vertical-align: top; }
-pre { background: var(--soft); border-radius: 6px; margin: .25rem 0; overflow-x: auto; padding: .5rem .75rem; white-space: pre-wrap; }
-h3 { font-size: 1rem; margin: 1rem 0 .25rem; } .note { opacity: .7; }
-`
-
-/** Nothing but this page's own style may load: no script, no picture, no frame, no form. */
-export const PAGE_POLICY = [
-  "default-src 'none'",
-  `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
-  "base-uri 'none'",
-  "form-action 'none'",
-  "frame-ancestors 'none'",
-].join('; ')
-
-const ESCAPES: Readonly<Record<string, string>> = {
-  '&': '&amp;',
-  '<': '&lt;',
-  '>': '&gt;',
-  '"': '&quot;',
-  "'": '&#39;',
-}
-
-const html = (text: unknown): string =>
-  String(text).replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!)
 
 const code = (text: unknown) => `<code>${html(text)}</code>`
 
@@ -93,7 +59,7 @@ const memberRows = (schema: unknown, path = '', depth = 0): string[] => {
 const table = (title: string, rows: readonly string[]) =>
   rows.length === 0
     ? ''
-    : `<h3>${html(title)}</h3><table><tr><th>name</th><th>type</th><th></th></tr>${rows.join('')}</table>`
+    : `<h3>${html(title)}</h3><div class="scroll"><table><tr><th>name</th><th>type</th><th></th></tr>${rows.join('')}</table></div>`
 
 const schemaSection = (title: string, schema: unknown): string => {
   const rows = memberRows(schema)
@@ -173,8 +139,8 @@ ${examples === '' ? '' : `<h3>Examples</h3>${examples}`}
     : `<section><h2 id="token-types">Token types</h2>\n${sections.join('\n')}\n</section>`
 }
 
-/** The operations and token types of a document on one page, grouped by tag; complete in itself, no script. */
-export const docsPage = (document: OpenApi): string => {
+/** The operations and token types of a document, grouped by tag, as HTML. */
+export const apiContent = (document: OpenApi): string => {
   const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),
   )
@@ -185,15 +151,10 @@ ${own.map(({ method, path, operation }) => operationSection(method, path, operat
 </section>`
   })
   const key = document.components.securitySchemes?.ApiKey
-  return `<!doctype html>
-<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
-<title>${html(document.info.title)} API</title><style>${STYLE}</style></head><body>
-<h1>${html(document.info.title)} API <span class="note">${html(document.info.version)}</span></h1>
+  return `<h1>${html(document.info.title)} API <span class="note">${html(document.info.version)}</span></h1>
 <p>${html(document.info.description)} Calls carry an API key in the header ${code(isObject(key) ? key.name : '')}.
 The same as data: <a href="/openapi.json">/openapi.json</a>.</p>
-<nav>${document.tags.map(({ name }) => `<a href="#tag-${html(name)}">${html(name)}</a>`).join('')}<a href="#token-types">Token types</a></nav>
+<nav class="tags">${document.tags.map(({ name }) => `<a href="#tag-${html(name)}">${html(name)}</a>`).join('')}<a href="#token-types">Token types</a></nav>
 ${sections.join('\n')}
-${tokenTypeSections(document)}
-</body></html>
-`
+${tokenTypeSections(document)}`
 }

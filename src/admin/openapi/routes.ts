@@ -1,9 +1,9 @@
 import type { Registry } from '../../kernel/types.ts'
+import { docsRoutes } from '../docs/routes.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 import { openApi } from './document.ts'
 import { withNamedSchemas } from './named.ts'
-import { docsPage, PAGE_POLICY } from './page.ts'
 
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined
@@ -13,29 +13,19 @@ const once = <T>(make: () => T): (() => T) => {
   }
 }
 
-/** `/openapi.json` and `/docs`, printed once, when first asked for: the registry does not change while the service runs. */
+/** `/openapi.json` and `/docs`, made once, when first asked for: the registry does not change while the service runs. */
 export const documentationRoutes = (
   registry: Pick<Registry, 'operations' | 'tokenTypes'>,
   options: { readonly prefix: string; readonly version: string },
 ): readonly OwnRoute[] => {
   const document = once(() => openApi(registry, options))
   const json = once(() => JSON.stringify(withNamedSchemas(document())))
-  const page = once(() => docsPage(document()))
   return [
     {
       path: '/openapi.json',
       name: 'openapi',
       handler: async (_request, reply) => reply.type(JSON_TYPE).send(json()),
     },
-    {
-      path: '/docs',
-      name: 'docs',
-      handler: async (_request, reply) =>
-        reply
-          .header('content-security-policy', PAGE_POLICY)
-          .header('referrer-policy', 'no-referrer')
-          .type('text/html; charset=utf-8')
-          .send(page()),
-    },
+    ...docsRoutes(document),
   ]
 }

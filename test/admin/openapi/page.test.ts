@@ -1,26 +1,27 @@
 import { createHash } from 'node:crypto'
 import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
-import { docsPage } from '../../../src/admin/openapi/page.ts'
+import { apiContent } from '../../../src/admin/openapi/page.ts'
 import { operationOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
 
 t.test('the page names every operation, and loads nothing but itself', async (t) => {
   const { call, kernel } = await startTestService(t)
-  const answer = await call('GET', '/docs', { key: null })
+  const answer = await call('GET', '/docs/api', { key: null })
   t.equal(answer.status, 200)
   t.equal(answer.headers['content-type'], 'text/html; charset=utf-8')
   for (const { rpc, summary } of kernel.registry.operations) {
     t.match(answer.text, `id="${rpc}"`)
     t.match(answer.text, summary.replaceAll("'", '&#39;'))
   }
-  t.notMatch(answer.text, /<script|<img|<iframe|<form|<link|src=|@import|url\(|javascript:|\son\w+=/i)
-  for (const [, target] of answer.text.matchAll(/href="([^"]*)"/g)) t.match(target, /^(#|\/openapi\.json$)/)
+  t.notMatch(answer.text, /<script|<img|<iframe|<link|src=|@import|url\(|javascript:|\son\w+=/i)
+  for (const [, target] of answer.text.matchAll(/href="([^"]*)"/g))
+    t.match(target, /^(#|\/openapi\.json$|\/docs)/)
 })
 
 t.test('examples are shown whole, and token types with theirs', async (t) => {
   const { call } = await startTestService(t)
-  const { text } = await call('GET', '/docs', { key: null })
+  const { text } = await call('GET', '/docs/api', { key: null })
   const create = /<details id="Tokens\.Create">[\s\S]*?<\/details>/.exec(text)?.[0] ?? ''
   for (const part of [
     '<h3>Example: A card</h3>',
@@ -38,19 +39,19 @@ t.test('examples are shown whole, and token types with theirs', async (t) => {
 
 t.test('the policy allows the one style of the page by its hash', async (t) => {
   const { call } = await startTestService(t, { plugins: [] })
-  const { text, headers } = await call('GET', '/docs')
+  const { text, headers } = await call('GET', '/docs/api')
   const style = /<style>([\s\S]*?)<\/style>/.exec(text)?.[1] ?? ''
   const hash = createHash('sha256').update(style).digest('base64')
   t.equal(
     headers['content-security-policy'],
-    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
+    `default-src 'none'; style-src 'sha256-${hash}'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'`,
   )
   t.notMatch(text, /style=/)
 })
 
 t.test('what plugins write is text, never markup', async (t) => {
   const evil = '<script>alert("x")</script>&\''
-  const page = docsPage(
+  const content = apiContent(
     openApi(
       {
         operations: [operationOf({ summary: evil, description: evil, permission: evil })],
@@ -59,6 +60,6 @@ t.test('what plugins write is text, never markup', async (t) => {
       { prefix: evil, version: evil },
     ),
   )
-  t.notMatch(page, /<script/)
-  t.match(page, '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;')
+  t.notMatch(content, /<script/)
+  t.match(content, '&lt;script&gt;alert(&quot;x&quot;)&lt;/script&gt;&amp;&#39;')
 })
