@@ -61,6 +61,16 @@ sameAsNode(t, 'util.inspect shows what people print as Node does', () => {
     { toString: 1 },
     { [inspect.custom]: () => 'own text' },
     Array.from({ length: 3 }, (_, i) => ({ id: i, name: `name ${i}`, tags: ['a', 'b'] })),
+    Array.from({ length: 120 }, (_, i) => i),
+    new WeakMap(),
+    (function* () {})(),
+    new (class Tagged {
+      get [Symbol.toStringTag]() {
+        return 'tag'
+      }
+    })(),
+    new ArrayBuffer(3),
+    new DataView(new ArrayBuffer(2)),
   ]
   return [
     ...values.map((value) => inspect(value)),
@@ -141,6 +151,7 @@ sameAsNode(t, 'util: promises, types, inheritance, deep equality', async () => {
 t.test('the console keeps lines up to its limits', async (t) => {
   const lines = await runRealm(`module.exports = () => {
     console.log('a %s', 'b', { c: [1] })
+    console.log(1, true, -0, '100%'); console.log('%d%%', 5)
     console.error(new Error('failed').message)
     console.warn('w'); console.info('i'); console.debug('d')
     console.group('g'); console.log('inside\\nof it'); console.groupEnd()
@@ -150,6 +161,8 @@ t.test('the console keeps lines up to its limits', async (t) => {
   }`)
   t.same(lines.console, [
     { level: 'log', text: 'a b { c: [ 1 ] }' },
+    { level: 'log', text: '1 true -0 100%' },
+    { level: 'log', text: '5%' },
     { level: 'error', text: 'failed' },
     { level: 'warn', text: 'w' },
     { level: 'info', text: 'i' },
@@ -161,6 +174,19 @@ t.test('the console keeps lines up to its limits', async (t) => {
     { level: 'log', text: 'default: 2' },
     { level: 'log', text: 'out' },
   ])
+  const shown = await runRealm(`module.exports = () => {
+    console.log(new Error('failed'))
+    console.log({ get [Symbol.for('nodejs.util.inspect.custom')]() { throw 1 } }); console.log(typeof Atomics)
+  }`)
+  t.same(
+    shown.console.map(({ text }) => text),
+    [
+      'Error: failed\n    at module.exports (request_transform:2:17)',
+      '[values that cannot be shown]',
+      'undefined',
+    ],
+    'of the stack, the frames of the code; what throws when it is looked at ends nothing',
+  )
   const many = await runRealm('module.exports = () => { for (let i = 0; i < 1000; i++) console.log(i) }', {
     settings: { logLines: 3 },
   })

@@ -1,8 +1,8 @@
 /** `console`: what it prints is kept (`lines.ts`), with a cap. Made when it is first looked at. */
+
+import type { InspectOptions } from 'node:util'
 import type { RealmLine } from '../abi.ts'
-import { format } from './format.ts'
-import { inspect } from './inspect.ts'
-import type { InspectOptions } from './inspect-options.ts'
+import { format, inspect } from './inspect.ts'
 import { now, text } from './intrinsics.ts'
 import { full, print } from './lines.ts'
 
@@ -12,9 +12,26 @@ let indent = ''
 const counts = new Map<string, number>()
 const timers = new Map<string, number>()
 
+/** Frames of the realm itself, which stand in each stack. */
+const OWN_FRAMES = /\n +at (?:[^\n]* \()?sidevault:\d+:\d+\)?/g
+
+const isPlain = (value: unknown): boolean =>
+  typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && value !== 0)
+
+/** As Node prints it, but never throws; what most code prints needs no inspection. */
+const textOf = (values: readonly unknown[]): string => {
+  try {
+    const [first] = values
+    const places = values.length > 1 && typeof first === 'string' && first.includes('%')
+    return values.every(isPlain) && !places ? values.join(' ') : format(...values).replace(OWN_FRAMES, '')
+  } catch {
+    return '[values that cannot be shown]'
+  }
+}
+
 const write = (level: Level, values: readonly unknown[]) => {
   if (full()) return
-  const line = format(...values)
+  const line = textOf(values)
   print(level, indent === '' ? line : indent + line.replaceAll('\n', `\n${indent}`))
 }
 
@@ -36,8 +53,8 @@ export const console = {
   warn: printer('warn'),
   error: printer('error'),
   debug: printer('debug'),
-  trace: (...values: readonly unknown[]): void => write('error', [`Trace: ${format(...values)}`]),
-  dir: (value: unknown, options: InspectOptions = {}): void => print('log', inspect(value, options)),
+  trace: (...values: readonly unknown[]): void => write('error', [`Trace: ${textOf(values)}`]),
+  dir: (value: unknown, options?: InspectOptions): void => write('log', [inspect(value, options)]),
   dirxml: printer('log'),
   table: (value: unknown): void => write('log', [value]),
   assert: (holds?: unknown, ...values: readonly unknown[]): void => {

@@ -1,7 +1,6 @@
 /** `util`. */
 
-import { format } from '../format.ts'
-import { inspect } from '../inspect.ts'
+import { format, formatWithOptions, inspect, stripVTControlCharacters } from '../inspect.ts'
 import { print } from '../lines.ts'
 import { TextDecoder, TextEncoder } from '../text-coding.ts'
 import { queueMicrotask } from '../timers.ts'
@@ -76,10 +75,6 @@ const isDeepStrictEqual = (a: unknown, b: unknown): boolean => {
 
 const silent = () => Object.assign(() => {}, { enabled: false })
 
-const stripVTControlCharacters = (text: string): string =>
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is removed
-  text.replace(/\u001b\[[0-9;]*[A-Za-z]/g, '')
-
 const is = (type: string) => (value: unknown) => typeof value === type
 
 export const builtin = {
@@ -88,7 +83,7 @@ export const builtin = {
   debuglog: silent,
   deprecate,
   format,
-  formatWithOptions: (_options: unknown, ...values: readonly unknown[]): string => format(...values),
+  formatWithOptions,
   inherits,
   inspect,
   isArray: Array.isArray,
