@@ -9,28 +9,31 @@ const ASKS = /\b(?:require|import|Buffer|crypto|atob|btoa|fetch|TextEncoder|Text
 /** A wrong guess costs time and nothing else: what is not ready is made when it is looked at. */
 export const asksForReady = (code: string): boolean => ASKS.test(code)
 
-/** Modules that customers' code may require, and the file below `inside/` that each is. `#` ones are the globals' own. */
+/**
+ * Modules that customers' code may require, and what each is: a file below `inside/`, a table (`tables.ts`) or a package's
+ * file. `#` ones are the globals' own.
+ */
 export const BUILTINS: Readonly<Record<string, string>> = {
-  assert: 'builtins/assert.ts',
-  'assert/strict': 'builtins/assert.ts',
+  assert: 'assert/build/assert.js',
+  'assert/strict': 'assert/build/assert.js',
   buffer: 'builtins/buffer.ts',
-  console: 'builtins/console.ts',
-  constants: 'builtins/constants.ts',
+  console: 'console.ts',
+  constants: 'tables/crypto.json',
   crypto: 'crypto/crypto.ts',
   events: 'builtins/events.ts',
   http: 'http/http.ts',
   https: 'http/https.ts',
   'node-fetch': 'fetch/node-fetch.ts',
   os: 'builtins/os.ts',
-  path: 'builtins/path.ts',
-  'path/posix': 'builtins/path.ts',
+  path: 'path-browserify/index.js',
+  'path/posix': 'path-browserify/index.js',
   perf_hooks: 'builtins/perf-hooks.ts',
   process: 'builtins/process.ts',
-  punycode: 'builtins/punycode.ts',
+  punycode: 'punycode/punycode.js',
   querystring: 'builtins/querystring.ts',
-  stream: 'builtins/stream.ts',
-  'stream/promises': 'builtins/stream-promises.ts',
-  string_decoder: 'builtins/string-decoder.ts',
+  stream: 'readable-stream/lib/stream.js',
+  'stream/promises': 'readable-stream/lib/stream/promises.js',
+  string_decoder: 'string_decoder/lib/string_decoder.js',
   timers: 'builtins/timers.ts',
   'timers/promises': 'builtins/timers-promises.ts',
   url: 'url/url.ts',

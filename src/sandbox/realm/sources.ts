@@ -11,9 +11,12 @@ import { INSTALL } from './abi.ts'
 import { boot } from './boot.ts'
 import { BUILTINS } from './builtins.ts'
 import { strip } from './strip.ts'
+import { TABLES } from './tables.ts'
 
 const INSIDE = fileURLToPath(new URL('inside/', import.meta.url))
 const REQUIRE = /\brequire\(\s*(['"])([^'"\n]+)\1\s*\)/g
+
+const idOf = (file: string) => relative(INSIDE, file).replaceAll('\\', '/')
 
 interface Module {
   readonly id: string
@@ -46,9 +49,13 @@ const asCommonJs = (text: string): string => {
   return `'use strict';${body}\n${names.map((name) => `exports.${name} = ${name}`).join('\n')}\n`
 }
 
+/** The file of a member of BUILTINS. */
+const fileOf = (path: string): string =>
+  /\.(?:ts|json)$/.test(path) ? join(INSIDE, path) : createRequire(import.meta.url).resolve(path)
+
 const builtinOf = (specifier: string): string | undefined => {
   const name = specifier.replace(/^node:/, '').replace(/\/$/, '')
-  return Object.hasOwn(BUILTINS, name) ? resolve(INSIDE, BUILTINS[name]!) : undefined
+  return Object.hasOwn(BUILTINS, name) ? fileOf(BUILTINS[name]!) : undefined
 }
 
 /** What a package exports to `require`. Node itself prefers what `require` can load of its ES modules. */
@@ -90,7 +97,7 @@ const resolveIn = (file: string, specifier: string): string | undefined => {
 }
 
 const bodyOf = (file: string): string => {
-  const text = readFileSync(file, 'utf8')
+  const text = TABLES[idOf(file)] ?? readFileSync(file, 'utf8')
   if (file.endsWith('.json')) return `module.exports = ${text.trim()}`
   if (file.endsWith('.ts')) return asCommonJs(text)
   try {
@@ -102,8 +109,6 @@ const bodyOf = (file: string): string => {
   }
   return text
 }
-
-const idOf = (file: string) => relative(INSIDE, file).replaceAll('\\', '/')
 
 /** The modules that these files need, themselves included. */
 const graph = (files: readonly string[]): readonly Module[] => {
@@ -133,14 +138,14 @@ const ascii = (text: string) =>
 /** The script that makes the snapshots. `packages`: names that resolve from the program's own installation. */
 export const realmText = (packages: readonly string[]): string => {
   const builtins = Object.fromEntries(
-    Object.entries(BUILTINS).map(([name, file]) => [name, idOf(join(INSIDE, file))]),
+    Object.entries(BUILTINS).map(([name, file]) => [name, idOf(fileOf(file))]),
   )
   const require = createRequire(import.meta.url)
   const files = Object.fromEntries(packages.map((name) => [name, require.resolve(name)]))
   const ids = Object.fromEntries(Object.entries(files).map(([name, file]) => [name, idOf(file)]))
   const modules = graph([
     join(INSIDE, 'install.ts'),
-    ...Object.values(BUILTINS).map((file) => join(INSIDE, file)),
+    ...Object.values(BUILTINS).map(fileOf),
     ...Object.values(files),
   ])
   const functions = modules.map(

@@ -69,6 +69,25 @@ sameAsNode(t, 'path', () => {
   ]
 })
 
+sameAsNode(t, 'tables are those of Node', () => [
+  require('node:zlib').constants,
+  require('node:http').STATUS_CODES,
+  require('node:http').METHODS,
+  require('node:crypto').constants.RSA_PKCS1_PSS_PADDING,
+  require('node:constants').RSA_PSS_SALTLEN_AUTO,
+])
+
+sameAsNode(t, 'punycode', () => {
+  const punycode = require('node:punycode')
+  return [
+    punycode.encode('mañana'),
+    punycode.decode('maana-pta'),
+    punycode.toASCII('mañana.com'),
+    punycode.toUnicode('xn--maana-pta.com'),
+    punycode.ucs2.decode('a😀'),
+  ]
+})
+
 sameAsNode(t, 'string_decoder', () => {
   const { StringDecoder } = require('node:string_decoder')
   const decoder = new StringDecoder('utf8')

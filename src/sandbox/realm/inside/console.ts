@@ -47,7 +47,7 @@ const elapsed = (label: string): string => {
     : `${label}: ${(milliseconds / 1000).toFixed(3)}s`
 }
 
-export const console = {
+const console = {
   log: printer('log'),
   info: printer('info'),
   warn: printer('warn'),
@@ -86,5 +86,4 @@ export const console = {
   },
 }
 
-export const groupCollapsed = console.group
-Object.assign(console, { groupCollapsed })
+export const builtin = Object.assign(console, { groupCollapsed: console.group })

@@ -5,7 +5,8 @@ import type { Transform } from 'node:stream'
 import { callSync } from '../border.ts'
 import { fromLatin1, toWire } from '../bytes.ts'
 import { setImmediate } from '../timers.ts'
-import { constants } from './zlib-constants.ts'
+
+const constants: typeof import('node:zlib').constants = require('../tables/zlib.json')
 
 type Options = Readonly<Record<string, unknown>>
 type Callback = (error: Error | null, result?: Buffer) => void

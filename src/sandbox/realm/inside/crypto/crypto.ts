@@ -10,7 +10,6 @@ import {
   publicEncrypt,
 } from './agreement.ts'
 import { createCipheriv, createDecipheriv, getCipherInfo } from './ciphers.ts'
-import { constants } from './constants.ts'
 import {
   hkdfSync,
   pbkdf2Sync,
@@ -36,6 +35,8 @@ import {
 } from './digests.ts'
 import { createPrivateKey, createPublicKey, createSecretKey, generateKeyPairSync, KeyObject } from './keys.ts'
 import { subtle, webcrypto } from './webcrypto.ts'
+
+const constants: typeof import('node:crypto').constants = require('node:constants')
 
 interface Lists {
   readonly hashes: string[]

@@ -3,7 +3,6 @@ import { Buffer } from 'node:buffer'
 import { viewOf } from '../bytes.ts'
 import { privateDecrypt, publicEncrypt } from './agreement.ts'
 import { createCipheriv, createDecipheriv } from './ciphers.ts'
-import { constants } from './constants.ts'
 import { hkdfSync, pbkdf2Sync, randomBytes, randomFillSync, randomUUID } from './derive.ts'
 import { createHash, createHmac, sign, verify } from './digests.ts'
 import {
@@ -13,6 +12,8 @@ import {
   generateKeyPairSync,
   type KeyObject,
 } from './keys.ts'
+
+const constants: typeof import('node:crypto').constants = require('node:constants')
 
 interface Algorithm extends Readonly<Record<string, unknown>> {
   readonly name: string

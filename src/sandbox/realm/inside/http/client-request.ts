@@ -5,7 +5,8 @@ import { AbortController } from '../builtins/event-target.ts'
 import { Request } from '../fetch/request.ts'
 import { type Answer, send } from '../fetch/send.ts'
 import { clearTimeout, setTimeout, type Timeout } from '../timers.ts'
-import { STATUS_CODES } from './codes.ts'
+
+const { STATUS_CODES }: Pick<typeof import('node:http'), 'STATUS_CODES'> = require('../tables/http.json')
 
 export interface Target {
   readonly url: string

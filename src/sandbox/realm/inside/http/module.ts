@@ -2,7 +2,8 @@
 import { Buffer } from 'node:buffer'
 import { URL } from '../url/url-class.ts'
 import { ClientRequest, IncomingMessage, type Target } from './client-request.ts'
-import { METHODS, STATUS_CODES } from './codes.ts'
+
+const tables: Pick<typeof import('node:http'), 'METHODS' | 'STATUS_CODES'> = require('../tables/http.json')
 
 interface Options {
   readonly protocol?: string | null
@@ -84,7 +85,6 @@ export const createModule = (scheme: string) => {
     globalAgent: new Agent(),
     ClientRequest,
     IncomingMessage,
-    METHODS,
-    STATUS_CODES,
+    ...tables,
   }
 }

@@ -1,4 +1,0 @@
-/** `require('console')`. */
-import { console } from '../console.ts'
-
-export const builtin = console

@@ -1,4 +1,0 @@
-/** `constants`: those of crypto. */
-import { constants } from '../crypto/constants.ts'
-
-export const builtin = constants

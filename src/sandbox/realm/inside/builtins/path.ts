@@ -1,4 +1,0 @@
-/** `path` of a POSIX system. */
-const path: typeof import('node:path').posix = require('path-browserify/index.js')
-
-export const builtin = path
