@@ -2,21 +2,36 @@
 import { callSync } from '../border.ts'
 import { URLSearchParams } from './search-params.ts'
 
-interface Fields {
-  readonly href: string
-  readonly origin: string
-  readonly protocol: string
-  readonly username: string
-  readonly password: string
-  readonly host: string
-  readonly hostname: string
-  readonly port: string
-  readonly pathname: string
-  readonly search: string
-  readonly hash: string
-}
+/** In the order in which Node shows them. */
+const FIELDS = [
+  'href',
+  'origin',
+  'protocol',
+  'username',
+  'password',
+  'host',
+  'hostname',
+  'port',
+  'pathname',
+  'search',
+  'searchParams',
+  'hash',
+] as const
+
+type Fields = Record<Exclude<(typeof FIELDS)[number], 'searchParams'>, string>
 
 export class URL {
+  declare href: string
+  declare readonly origin: string
+  declare protocol: string
+  declare username: string
+  declare password: string
+  declare host: string
+  declare hostname: string
+  declare port: string
+  declare pathname: string
+  declare search: string
+  declare hash: string
   #fields: Fields
   #params: URLSearchParams | undefined
 
@@ -28,101 +43,31 @@ export class URL {
     }
   }
 
+  static {
+    for (const name of FIELDS) {
+      if (name === 'searchParams') continue
+      Object.defineProperty(URL.prototype, name, {
+        configurable: true,
+        enumerable: true,
+        get(this: URL) {
+          return this.#fields[name]
+        },
+        ...(name !== 'origin' && {
+          set(this: URL, value: unknown) {
+            this.#fields = callSync('url.set', this.#fields.href, name, `${value}`)
+            if (name !== 'hash') this.#params = undefined
+          },
+        }),
+      })
+    }
+  }
+
   static canParse(input: unknown, base?: unknown): boolean {
     try {
       return new URL(input, base) !== undefined
     } catch {
       return false
     }
-  }
-
-  #set(name: string, value: unknown): void {
-    this.#fields = callSync('url.set', this.#fields.href, name, `${value}`)
-    if (name !== 'hash') this.#params = undefined
-  }
-
-  get href(): string {
-    return this.#fields.href
-  }
-
-  set href(value: unknown) {
-    this.#set('href', value)
-  }
-
-  get origin(): string {
-    return this.#fields.origin
-  }
-
-  get protocol(): string {
-    return this.#fields.protocol
-  }
-
-  set protocol(value: unknown) {
-    this.#set('protocol', value)
-  }
-
-  get username(): string {
-    return this.#fields.username
-  }
-
-  set username(value: unknown) {
-    this.#set('username', value)
-  }
-
-  get password(): string {
-    return this.#fields.password
-  }
-
-  set password(value: unknown) {
-    this.#set('password', value)
-  }
-
-  get host(): string {
-    return this.#fields.host
-  }
-
-  set host(value: unknown) {
-    this.#set('host', value)
-  }
-
-  get hostname(): string {
-    return this.#fields.hostname
-  }
-
-  set hostname(value: unknown) {
-    this.#set('hostname', value)
-  }
-
-  get port(): string {
-    return this.#fields.port
-  }
-
-  set port(value: unknown) {
-    this.#set('port', value)
-  }
-
-  get pathname(): string {
-    return this.#fields.pathname
-  }
-
-  set pathname(value: unknown) {
-    this.#set('pathname', value)
-  }
-
-  get search(): string {
-    return this.#fields.search
-  }
-
-  set search(value: unknown) {
-    this.#set('search', value)
-  }
-
-  get hash(): string {
-    return this.#fields.hash
-  }
-
-  set hash(value: unknown) {
-    this.#set('hash', value)
   }
 
   get searchParams(): URLSearchParams {
@@ -149,34 +94,7 @@ export class URL {
     options: object,
     inspect: (...args: unknown[]) => string,
   ): string {
-    const {
-      href,
-      origin,
-      protocol,
-      username,
-      password,
-      host,
-      hostname,
-      port,
-      pathname,
-      search,
-      searchParams,
-      hash,
-    } = this
-    const all = {
-      href,
-      origin,
-      protocol,
-      username,
-      password,
-      host,
-      hostname,
-      port,
-      pathname,
-      search,
-      searchParams,
-      hash,
-    }
-    return `URL ${inspect(all, options)}`
+    const shown = Object.fromEntries(FIELDS.map((name) => [name, this[name]]))
+    return `URL ${inspect(shown, options)}`
   }
 }
