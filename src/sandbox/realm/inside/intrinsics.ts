@@ -25,7 +25,6 @@ export const slice = uncurry(String.prototype.slice)
 export const indexOf = uncurry<string, [search: string, from?: number], number>(String.prototype.indexOf)
 export const startsWith = uncurry<string, [search: string], boolean>(String.prototype.startsWith)
 export const endsWith = uncurry<string, [search: string], boolean>(String.prototype.endsWith)
-export const objectTag = uncurry(Object.prototype.toString)
 export const text = String
 
 const mapGet = uncurry<Map<unknown, unknown>, [unknown], unknown>(Map.prototype.get)

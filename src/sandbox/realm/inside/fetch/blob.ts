@@ -1,27 +1,6 @@
 /** `Blob` and `File`: bytes with a type. */
-import { callSync } from '../border.ts'
+import { Buffer } from 'node:buffer'
 import { viewOf } from '../bytes.ts'
-import { fill, latin1 } from '../latin1.ts'
-
-/** The UTF-8 of a text, and the text of UTF-8. */
-export const encoded = (text: string): Uint8Array => {
-  const bytes = callSync<string>('text.bytes', [text, 'utf8'])
-  return fill(new Uint8Array(bytes.length), bytes)
-}
-const decoded = (bytes: Uint8Array): string => callSync('text.of', [latin1(bytes), 'latin1'], 'utf8')
-
-/** One after the other. */
-export const joined = (parts: readonly Uint8Array[]): Uint8Array => {
-  let length = 0
-  for (const part of parts) length += part.length
-  const all = new Uint8Array(length)
-  let at = 0
-  for (const part of parts) {
-    all.set(part, at)
-    at += part.length
-  }
-  return all
-}
 
 interface BlobOptions {
   readonly type?: unknown
@@ -41,7 +20,7 @@ const place = (at: number | undefined, otherwise: number, size: number): number 
 
 export class Blob {
   readonly type: string
-  #bytes: Uint8Array
+  #bytes: Buffer
 
   constructor(parts: Iterable<unknown> = [], { type }: BlobOptions = {}) {
     if (typeof parts !== 'object' || parts === null || !(Symbol.iterator in parts))
@@ -53,14 +32,14 @@ export class Blob {
           ? part.#bytes
           : ArrayBuffer.isView(part) || part instanceof ArrayBuffer
             ? viewOf(part)
-            : encoded(String(part)),
+            : Buffer.from(String(part)),
       )
-    this.#bytes = joined(bytes)
+    this.#bytes = Buffer.concat(bytes)
     this.type = typeOf(type)
   }
 
   /** Without waiting, for whoever sends it; not to be changed. */
-  static bytesOf(blob: Blob): Uint8Array {
+  static bytesOf(blob: Blob): Buffer {
     return blob.#bytes
   }
 
@@ -74,7 +53,7 @@ export class Blob {
   }
 
   async text(): Promise<string> {
-    return decoded(this.#bytes).replace(/^\ufeff/, '')
+    return this.#bytes.toString().replace(/^\ufeff/, '')
   }
 
   async arrayBuffer(): Promise<ArrayBuffer> {

@@ -1,6 +1,7 @@
 /** `FormData`, and the bytes that it is sent as (RFC 7578, as the fetch standard writes them). */
+import { Buffer } from 'node:buffer'
 import { callSync } from '../border.ts'
-import { Blob, encoded, File, joined } from './blob.ts'
+import { Blob, File } from './blob.ts'
 
 type Value = string | File
 
@@ -77,13 +78,13 @@ export const multipart = (form: FormData): { readonly bytes: Uint8Array; readonl
   form.forEach((value, name) => {
     const head = `--${boundary}\r\nContent-Disposition: form-data; name=${quoted(withBreaks(name))}`
     if (typeof value === 'string') {
-      parts.push(encoded(`${head}\r\n\r\n${withBreaks(value)}\r\n`))
+      parts.push(Buffer.from(`${head}\r\n\r\n${withBreaks(value)}\r\n`))
       return
     }
     const type = value.type === '' ? 'application/octet-stream' : value.type
-    parts.push(encoded(`${head}; filename=${quoted(value.name)}\r\nContent-Type: ${type}\r\n\r\n`))
-    parts.push(Blob.bytesOf(value), encoded('\r\n'))
+    parts.push(Buffer.from(`${head}; filename=${quoted(value.name)}\r\nContent-Type: ${type}\r\n\r\n`))
+    parts.push(Blob.bytesOf(value), Buffer.from('\r\n'))
   })
-  parts.push(encoded(`--${boundary}--\r\n`))
-  return { bytes: joined(parts), type: `multipart/form-data; boundary=${boundary}` }
+  parts.push(Buffer.from(`--${boundary}--\r\n`))
+  return { bytes: Buffer.concat(parts), type: `multipart/form-data; boundary=${boundary}` }
 }
