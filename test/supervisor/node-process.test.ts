@@ -1,9 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
-import { EventEmitter } from 'node:events'
+import { EventEmitter, once } from 'node:events'
+import { readFileSync } from 'node:fs'
 import { mock } from 'node:test'
 import t from 'tap'
 import type { Report } from '../../src/supervisor/messages.ts'
-import { giveSettings, nodeKind } from '../../src/supervisor/node-process.ts'
+import { forkProcess, giveSettings, nodeKind } from '../../src/supervisor/node-process.ts'
 
 const settings = { content: {}, trustBundle: 'trust.pem' }
 
@@ -61,4 +62,19 @@ t.test('whoever is still starting takes settings when it has started', async (t)
   mock.timers.tick(20_000)
   t.same(never.kills, ['SIGKILL'], 'but not for ever')
   await gone
+})
+
+const mallocOf = async (env: NodeJS.ProcessEnv): Promise<readonly string[]> => {
+  const child = forkProcess(env)
+  const ended = once(child, 'exit')
+  const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0')
+  child.kill('SIGKILL')
+  await ended
+  return environment.filter((line) => line.startsWith('MALLOC_ARENA_MAX='))
+}
+
+t.test('memory that is free has few places to stay in, unless the operator says otherwise', async (t) => {
+  const { MALLOC_ARENA_MAX: _, ...env } = process.env
+  t.same(await mallocOf(env), ['MALLOC_ARENA_MAX=2'])
+  t.same(await mallocOf({ ...env, MALLOC_ARENA_MAX: '3' }), ['MALLOC_ARENA_MAX=3'])
 })
