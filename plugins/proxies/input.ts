@@ -45,7 +45,8 @@ export const parseProxy = async (
   const destination_tls =
     input.destination_tls &&
     parseDestinationTls(input.destination_tls, { now, url, before: before?.destination_tls })
-  if (input.application) await checkApplication(kernel, caller, input.application.id)
+  const change = { from: before && inputOf(before), to: input }
+  if (input.application) await checkApplication(kernel, caller, input.application.id, change)
   const [request, response] = [codeOf(input.request_transform), codeOf(input.response_transform)]
   const warnings = await codeWarnings(kernel, caller.tenantId, {
     'request_transform.code': request,

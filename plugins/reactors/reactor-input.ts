@@ -41,6 +41,7 @@ export const parseReactor = async (
   kernel: Kernel,
   caller: Caller,
   input: Static<typeof ReactorInput>,
+  before?: ReactorRecord,
 ): Promise<{
   readonly members: ReactorMembers
   readonly warnings: CodeWarning[]
@@ -52,7 +53,8 @@ export const parseReactor = async (
   if (formula && typeof code === 'string')
     throw invalid({ code: ['must not be sent together with a formula: a reactor has one of both'] })
   if (!formula && typeof code !== 'string') throw invalid({ formula: ['is required unless there is code'] })
-  if (application) await checkApplication(kernel, caller, application.id)
+  const change = { from: before && inputOf(before), to: input }
+  if (application) await checkApplication(kernel, caller, application.id, change)
   const members = {
     name,
     configuration,

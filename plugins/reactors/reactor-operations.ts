@@ -65,8 +65,9 @@ export const reactorOperations = (kernel: Kernel) => {
         const { tenantId, actorId } = caller
         const current = await reactors().read(tenantId, id)
         if (current === undefined) throw noReactor(id)
-        const { members, warnings, holding } = await parseReactor(kernel, caller, next(current.record))
-        const { callback_key, created_by, created_at } = current.record
+        const { record } = current
+        const { members, warnings, holding } = await parseReactor(kernel, caller, next(record), record)
+        const { callback_key, created_by, created_at } = record
         const kept = { id, callback_key, created_by, created_at }
         const reactor = { ...members, ...kept, modified_by: actorId, modified_at: now }
         await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
 import type { Caller } from './access.ts'
@@ -51,21 +52,34 @@ export const checkActing = async (
   check(application.type, application)
 }
 
+/** Whether two requests for a thing differ in its name at most. */
+const differByName = (a: object, b: object): boolean => {
+  const rest = (input: object) =>
+    Object.fromEntries(
+      Object.entries(input).filter(
+        ([name, value]) => name !== 'name' && value !== undefined && value !== null,
+      ),
+    )
+  return isDeepStrictEqual(rest(a), rest(b))
+}
+
 /**
  * Throws `invalid` unless code may work as this application, a public or private one of the tenant, and `forbidden` unless
- * the caller may hand out what it holds: whoever writes the code has that.
+ * the caller may hand out what it holds: whoever writes the code has that. `from`: what the
+ * thing is changed from; a new name alone hands out nothing.
  */
 export const checkApplication = async (
   kernel: Pick<Kernel, 'port' | 'tenants'>,
   caller: Caller,
   id: string,
+  { from, to }: { readonly from?: object | undefined; readonly to: object },
 ): Promise<void> => {
   const application = await kernel.port('applications')?.get(caller.tenantId, id)
   if (application === undefined)
     throw invalid({ 'application.id': ['must be the id of an application of this tenant'] })
   if (application.type === 'management')
     throw invalid({ 'application.id': ['must be the id of a public or private application'] })
-  await checkActing(kernel, caller, id)
+  if (from === undefined || !differByName(from, to)) await checkActing(kernel, caller, id)
 }
 
 /** Throws `invalid` naming `member` unless the gateway would go to this URL. */

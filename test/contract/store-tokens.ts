@@ -154,6 +154,24 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
   })
 
+  await t.test('of several tokens of a fingerprint the oldest is the one that is found', async (t) => {
+    const { tokens } = await open(t)
+    const [oldest, newer] = [aToken({ fingerprint: 'fp' }), aToken({ fingerprint: 'fp' })]
+    for (const token of [oldest, newer]) await tokens.create([token], NOW)
+    const rowOf = async (id: string) => (await tokens.read('tenant-a', [id], NOW))[0]!
+    // Wherever the engine puts it: it leaves the index, and comes back to it.
+    for (const fingerprint of [null, 'fp'])
+      await tokens.update(changing(await rowOf(oldest.id), { fingerprint }), NOW)
+    const created = await tokens.create([aToken({ fingerprint: 'fp', deduplicate: true })], NOW)
+    const other = aToken({ fingerprint: 'other' })
+    await tokens.create([other], NOW)
+    const update = changing(await rowOf(other.id), { fingerprint: 'fp' }, { deduplicate: true })
+    t.match(
+      [...created, await tokens.update(update, NOW)],
+      Array(2).fill({ kind: 'duplicate', token: { id: oldest.id } }),
+    )
+  })
+
   await t.test(
     'deduplication finds the same fingerprint in the same container and tenant only',
     async (t) => {

@@ -353,6 +353,9 @@ t.test(
     const proxy = { name: 'p', destination_url: 'https://example.com' }
     const bound = await both('POST', '/proxies', { ...proxy, ...acting })
     await both('PATCH', `/proxies/${bound.id}`, { destination_url: 'https://elsewhere.example.com' })
+    await both('PATCH', `/proxies/${bound.id}`, { name: 'q', require_auth: false })
+    const rename = (path: string) => api.call('PATCH', path, { key, body: { name: 'renamed' } })
+    t.equal((await rename(`/proxies/${bound.id}`)).status, 204, 'a name hands out nothing')
     const free = await api.call('POST', '/proxies', { key, body: proxy })
     t.equal(free.status, 201)
     await both('PATCH', `/proxies/${free.body.id}`, acting)
@@ -363,6 +366,7 @@ t.test(
     t.equal((await changed()).status, 200)
     const reactor = await both('POST', '/reactors', { name: 'r', formula: { id: formula.id }, ...acting })
     await both('PUT', `/reactors/${reactor.id}`, { name: 'r', code: CODE, ...acting })
+    t.equal((await rename(`/reactors/${reactor.id}`)).status, 204)
     await call('PUT', `/reactors/${reactor.id}`, { name: 'r', formula: { id: formula.id }, ...acting })
     t.equal((await changed()).status, 403, 'it is the code of a reactor that acts')
     t.equal((await api.call('POST', '/reactors', { key, body: { name: 'r', code: CODE } })).status, 201)

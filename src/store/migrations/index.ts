@@ -7,6 +7,7 @@ import { answersRunning } from './0006-answers-running.ts'
 import { bitmaps } from './0007-bitmaps.ts'
 import { logsToken } from './0008-logs-token.ts'
 import { macs } from './0009-macs.ts'
+import { fingerprintOrder } from './0010-fingerprint-order.ts'
 import type { Migration } from './migration.ts'
 
 /** All steps, in order. */
@@ -20,6 +21,7 @@ export const migrations: readonly Migration[] = [
   bitmaps,
   logsToken,
   macs,
+  fingerprintOrder,
 ]
 
 /** The version of the schema that this program reads and writes. */

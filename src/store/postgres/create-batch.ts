@@ -51,7 +51,7 @@ const DUPLICATES = {
       with ordinality as wanted (fingerprint, container, now, at)
     join lateral (select ${TOKEN_COLUMNS.join(', ')} from tokens
       where tenant_id = $1 and fingerprint = wanted.fingerprint and container = wanted.container
-        and (expires_at is null or expires_at > wanted.now) limit 1) as found on true`,
+        and (expires_at is null or expires_at > wanted.now) order by seq limit 1) as found on true`,
 }
 
 const TERMS = {

@@ -49,8 +49,8 @@ export const tokenHeadsByIds = statement<{ tenant_id: string; ids: unknown; now:
 )
 
 /**
- * A live token with a fingerprint in a container, other than `seq`. Neither ordered nor with a bound limit: SQLite
- * would prepare it anew on each call. (It finds the oldest first by itself.)
+ * The oldest live token with a fingerprint in a container, other than `seq`. For SQLite neither ordered nor with a bound
+ * limit: it would prepare it anew on each call, and finds the oldest first by itself.
  */
 export const tokenByFingerprint = statement<
   { tenant_id: string; fingerprint: string; container: string; seq: number; now: number },
@@ -61,6 +61,7 @@ export const tokenByFingerprint = statement<
     .where('container', '=', slot('container'))
     .where('seq', '<>', slot('seq'))
     .where(live(slot('now')))
+    .$if(dialect.engine === 'postgres', (query) => query.orderBy('seq'))
     .limit(sql.lit(1))
     .select(TOKEN_COLUMNS),
 )
