@@ -181,6 +181,20 @@ t.test('an answer of its own is the whole answer', async (t) => {
   t.equal(answer.headers.get('x-own'), '1')
 })
 
+t.test('each call of a service has a context of its own', async (t) => {
+  const { json } = await sidevault.call('POST', '/reactors', {
+    key: management,
+    body: {
+      name: 'count',
+      code: 'let calls = 0; module.exports = async () => ({ raw: { calls: ++calls } })',
+    },
+  })
+  for (let turn = 0; turn < 3; turn++) {
+    const answer = await sidevault.call('POST', `/reactors/${json.id}/react`, { key, body: { args: {} } })
+    t.equal(answer.json.raw?.calls, 1)
+  }
+})
+
 t.test('nothing that code says is in the log', async (t) => {
   const proxy = await create({ request_transform: code("console.log('SAID 1'); throw new Error('SAID 2')") })
   t.match((await send(proxy, {})).text, /SAID 2/)

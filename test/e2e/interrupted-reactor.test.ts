@@ -8,7 +8,7 @@ import { descendants, until } from '../supervisor/processes.ts'
 t.test('a reactor whose process is killed under it is a failed result, and is not run again', async (t) => {
   const directory = mkdtempSync(join(tmpdir(), 'sidevault-interrupted-'))
   const settings = join(directory, 'sidevault.json')
-  writeFileSync(settings, JSON.stringify({ plugin_config: { reactors: { async_lease: 1 } } }))
+  writeFileSync(settings, JSON.stringify({ plugin_config: { reactors: { async_lease: 3 } } }))
   const sidevault = await startSidevault({ env: { SIDEVAULT_CONFIG: settings } })
   t.teardown(async () => {
     await sidevault.stop()
@@ -34,7 +34,7 @@ t.test('a reactor whose process is killed under it is a failed result, and is no
   const lasting = (ms: number) =>
     `module.exports = () => new Promise((resolve) => setTimeout(() => resolve({ raw: 1 }), ${ms}))`
 
-  const alive = await begin(lasting(2_500))
+  const alive = await begin(lasting(5_000))
   t.same(await ended(alive), { raw: 1 }, 'it is not taken for dead while its process lives')
 
   const interrupted = await begin(lasting(25_000))

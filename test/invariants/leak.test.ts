@@ -191,7 +191,7 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
       const below = descendants(vault.pid)
       return PARTS.filter((part) => !below.some(({ command }) => part.test(command)))
     }
-    await until(`all of ${PARTS.join(', ')} run`, () => missing().length === 0, 60_000)
+    await until(`all of ${PARTS.join(', ')} run`, () => missing().length === 0)
     const running = [vault.pid, ...descendants(vault.pid).map(({ pid }) => pid)]
     const filters = running.flatMap((pid) => coreFilterOf(pid) ?? [])
     t.same([...new Set(filters)], ['00000000'], 'no memory of any of them goes into a core file')

@@ -135,7 +135,7 @@ t.test('npm start ends with npm', async (t) => {
   npm.stdout.on('data', (chunk) => {
     stdout += chunk
   })
-  await until('ready', () => stdout.includes('\ncurl '), 60_000)
+  await until('ready', () => stdout.includes('\ncurl '))
   const processes = descendants(npm.pid ?? 0)
   t.ok(processes.length >= 4)
   npm.kill('SIGTERM')

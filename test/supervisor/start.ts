@@ -40,7 +40,7 @@ export const start = async (dataDir: string, options: StartOptions & { readonly 
   const port = options.port ?? (await freePort())
   const began = performance.now()
   const { child, output, exited } = startBlind(dataDir, { ...options, port })
-  await until('ready, or ended', () => output.stdout.includes('\ncurl ') || child.exitCode !== null, 60_000)
+  await until('ready, or ended', () => output.stdout.includes('\ncurl ') || child.exitCode !== null)
   return {
     port,
     child,
