@@ -47,7 +47,6 @@ export const startAdminRole = async (
   const purge = createPurge(
     {
       stores: [store.tokens, store.leftovers],
-      tokens: store.tokens,
       clock: systemClock,
       time: store.time,
       log,

@@ -8,11 +8,6 @@ export interface Schema {
   token_terms: { tenant_id: string; term: Uint8Array; seq: number }
   token_metadata: { tenant_id: string; key: string; value: string; seq: number }
   token_counts: TokenCountsTable
-  token_times: TokenTimesTable
-  token_tallies: TokenTalliesTable
-  token_segments: TokenSegmentsTable
-  token_bitmaps: TokenBitmapsTable
-  token_bits: { tenant_id: string; entry: string; segment: number; bits: Uint8Array }
   records: RecordsTable
   record_indexes: { collection: string; tenant_id: string; member: string; value: string; seq: number }
   record_lookups: { collection: string; member: string; value: string; seq: number }
@@ -20,7 +15,6 @@ export interface Schema {
   tenant_macs: { tenant_id: string; mac: Uint8Array }
   changes: { kind: string; version: number }
   logs: LogsTable
-  log_counts: LogCountsTable
   token_associations: { parent_seq: number; child_seq: number; tenant_id: string }
   active_tokens: { month: number; tenant_id: string; seq: number }
   active_counts: { tenant_id: string; month: number; count: number }
@@ -78,52 +72,6 @@ export interface TokenCountsTable {
   last_created_at: number
 }
 
-/**
- * How many token rows of a container and type were created, or last modified, in a bucket of time (tokens/times.ts), and
- * between which numbers they lie, as far as that is known: rows that are gone may have widened it.
- */
-export interface TokenTimesTable {
-  tenant_id: string
-  event: 'created' | 'modified'
-  level: number
-  bucket: number
-  container: string
-  type: string
-  count: number
-  first_seq: number
-  last_seq: number
-}
-
-/** How many token rows of a container and type have a value; only of values that have rows here (tokens/tallies.ts). */
-export interface TokenTalliesTable {
-  tenant_id: string
-  entry: string
-  container: string
-  type: string
-  count: number
-}
-
-/**
- * Tokens of a tenant whose numbers follow each other, named by the last of them (tokens/segments.ts): all that there were
- * from `first_seq` to `last_seq` when it was made, their numbers and times of creation in this order, each 8 bytes.
- */
-export interface TokenSegmentsTable {
-  tenant_id: string
-  last_seq: number
-  first_seq: number
-  first_created_at: number
-  last_created_at: number
-  seqs: Uint8Array
-  times: Uint8Array
-}
-
-/** Values that have a row in `token_bits` for each segment up to the one named `through`; 0: for none yet. */
-export interface TokenBitmapsTable {
-  tenant_id: string
-  entry: string
-  through: number
-}
-
 export interface RecordsTable {
   seq: Generated<number>
   collection: string
@@ -136,16 +84,6 @@ export interface RecordsTable {
   created_at: number
   /** When the purge removes it; null: never. */
   expires_at: number | null
-}
-
-/** How many logs lie in a bucket of time; see logs/levels.ts. `entity_id`: '' for all, or an entity that has many. */
-export interface LogCountsTable {
-  tenant_id: string
-  level: number
-  entity_id: string
-  bucket: number
-  entity_type: string
-  count: number
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import type { Leftovers, TokenStore } from '../store/types.ts'
+import type { Leftovers } from '../store/types.ts'
 
 export interface Purge {
   start(): void
@@ -14,19 +14,14 @@ export interface Purge {
 const BATCH = 500
 /** Batches of one round. */
 const ROUNDS = 200
-/** Tokens looked at in each round for values that many have; how many are many: fewer are soon counted by their rows. */
-const SAMPLES = 50
-const COMMON = 4_096
 
 /**
  * Removes expired tokens and ephemeral members (a card's cvc) from the store. They are unreachable from their instant
- * on; this makes the data gone for good, within about `intervalMs`. So it is with other leftovers of the store. What the
- * store counts for searches is looked after in the same rounds.
+ * on; this makes the data gone for good, within about `intervalMs`. So it is with other leftovers of the store.
  */
 export const createPurge = (
   deps: {
     readonly stores: readonly Leftovers[]
-    readonly tokens: Pick<TokenStore, 'tally'>
     readonly clock: Clock
     /** The time by a clock that others go by too: what is removed is over by both. Default: there is none. */
     readonly time?: () => Promise<number>
@@ -48,7 +43,6 @@ export const createPurge = (
       total += removed
       if (removed < BATCH) break
     }
-    for (let i = 0; i < ROUNDS && !stopping; i++) if (!(await deps.tokens.tally(SAMPLES, COMMON))) break
     return total
   }
   const run = (): Promise<number> => {

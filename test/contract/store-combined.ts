@@ -44,14 +44,12 @@ const anySearch = (next: (below: number) => number, times: readonly number[]) =>
 }
 
 /**
- * Totals and pages of searches that combine conditions, against plain JavaScript, while values become common, tokens
- * change, expire and go, and segments of a few tokens are cut, thinned out and joined.
+ * Totals and pages of searches that combine conditions, against plain JavaScript, while tokens change, expire and go.
  */
 export const storeCombined = async (t: Test, open: OpenStore): Promise<void> => {
-  const { store, known, next, create, step, check, times } = await modelledStore(t, open, 23)
+  const { known, next, create, step, check, times } = await modelledStore(t, open, 23)
   await create(150)
   for (let round = 0; round < ROUNDS; round++) {
-    if (round % 3 !== 2) await store.tokens.tally(20, round < 6 ? 24 : 8)
     for (let steps = 0; steps < STEPS; steps++) await step()
     for (let searches = 0; searches < SEARCHES; searches++) await check(anySearch(next, times()))
     t.pass(`searches among ${known.size}`)

@@ -8,10 +8,7 @@ const log = createLog('test', 'silent')
 
 t.test('a round removes what is due and nothing else', async (t) => {
   const { create, store, clock, tenant, vault, reveal } = await openTestVault(t)
-  const purge = createPurge(
-    { stores: [store.tokens], tokens: store.tokens, clock, log },
-    { intervalMs: 1000 },
-  )
+  const purge = createPurge({ stores: [store.tokens], clock, log }, { intervalMs: 1000 })
   await create({ data: 'expires', expires_at: '2026-03-01T12:30:00Z' })
   const { id } = await create({ type: 'card', data: CARD })
   t.equal(await purge.run(), 0)
@@ -24,8 +21,6 @@ t.test('a round removes what is due and nothing else', async (t) => {
   t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
   t.equal(await purge.run(), 0)
 })
-
-const tokens = { tally: async () => false }
 
 /** A store of which only `purge` is asked; `answers` are given in turn. */
 const scripted = (answers: (number | Error)[]) => {
@@ -41,7 +36,7 @@ const scripted = (answers: (number | Error)[]) => {
 
 t.test('a round goes on while batches are full', async (t) => {
   const { calls, stores } = scripted([500, 700, 3])
-  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   t.equal(await purge.run(), 1203)
   t.same(calls, [7, 7, 7])
 })
@@ -52,7 +47,7 @@ t.test('what is removed is over by the clock that others go by too', async (t) =
     [9, 5],
   ] as const) {
     const { calls, stores } = scripted([0])
-    const deps = { stores, tokens, clock: { now: () => own }, time: async () => shared, log }
+    const deps = { stores, clock: { now: () => own }, time: async () => shared, log }
     await createPurge(deps, { intervalMs: 1000 }).run()
     t.same(calls, [5])
   }
@@ -60,7 +55,7 @@ t.test('what is removed is over by the clock that others go by too', async (t) =
 
 t.test('rounds do not overlap, and stopping ends one', async (t) => {
   const { calls, stores } = scripted(Array(1000).fill(500))
-  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   const first = purge.run()
   t.equal(purge.run(), first)
   await purge.stop()
@@ -69,7 +64,7 @@ t.test('rounds do not overlap, and stopping ends one', async (t) => {
 
 t.test('a failing store does not end the purge', async (t) => {
   const { calls, stores } = scripted([new Error('disk'), 1])
-  const purge = createPurge({ stores, tokens, clock: { now: () => 7 }, log }, { intervalMs: 1 })
+  const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1 })
   purge.start()
   purge.start()
   const clock = setInterval(() => undefined, 1)

@@ -1,7 +1,7 @@
-import { createLogCounts } from '../logs/counts.ts'
 import { insertLog, movePosition, presentLogs } from '../logs/statements.ts'
 import type { Session } from '../session.ts'
 import type { Forked, LogRow } from '../types.ts'
+import { writeActiveTokens } from '../usage/active.ts'
 
 interface Sorted {
   /** The records of one journal that are not in the store yet, each once. */
@@ -23,12 +23,12 @@ const sorted = async (session: Session, rows: readonly LogRow[]): Promise<Sorted
   }
 }
 
-/** Rows, what is counted of them, and the positions of their journals, together; or a fork, and nothing written. */
+/** Rows, the tokens that they show as active, and the positions of their journals, together; or a fork, and nothing written. */
 export const ingestLogs = async (
   session: Session,
   { rows }: { readonly rows: readonly LogRow[] },
 ): Promise<Forked | undefined> => {
-  // What is present, and which entities are busy, is decided and acted upon by one ingest at a time.
+  // What is present is decided and acted upon by one ingest at a time.
   await session.lock('logs.ingest')
   const journals = Map.groupBy(rows, (row) => row.journal)
   const fresh: LogRow[] = []
@@ -37,18 +37,16 @@ export const ingestLogs = async (
     if (fork !== undefined) return { journal: fork.journal, journal_seq: fork.journal_seq }
     fresh.push(...some)
   }
-  const counts = createLogCounts(session)
   await session.runAll(
     insertLog,
     fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null })),
   )
-  for (const row of fresh) counts.add(row)
   for (const [journal, records] of journals) {
     const { journal_seq: seq, hash } = records.reduce((last, row) =>
       row.journal_seq > last.journal_seq ? row : last,
     )
     await session.run(movePosition, { journal, seq, hash })
   }
-  await counts.write()
+  await writeActiveTokens(session, fresh)
   return undefined
 }

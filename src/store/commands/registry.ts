@@ -11,8 +11,6 @@ import { createTenant, deleteTenant, updateTenant } from './tenants.ts'
 import { associateTokens, dissociateTokens } from './tokens-associate.ts'
 import { deleteOneToken, purgeDue, updateOneToken } from './tokens-change.ts'
 import { createTokens } from './tokens-create.ts'
-import { indexTokens } from './tokens-index.ts'
-import { dropTallies, tallyTokens } from './tokens-tally.ts'
 
 /**
  * Every write of the store, by name. A command runs inside a transaction of its own; arguments and answer are plain
@@ -23,9 +21,6 @@ const commands = {
   'tokens.update': updateOneToken,
   'tokens.delete': deleteOneToken,
   'tokens.purge': purgeDue,
-  'tokens.tally': tallyTokens,
-  'tokens.drop-tallies': (session: Session, _: Record<string, never>) => dropTallies(session),
-  'tokens.index': indexTokens,
   'tokens.associate': associateTokens,
   'tokens.dissociate': dissociateTokens,
   'records.commit': commitRecords,

@@ -1,7 +1,6 @@
 import { forgetShown } from '../answers/statements.ts'
 import { deleteRecordsOfToken } from '../records/statements.ts'
 import type { Session } from '../session.ts'
-import { countedToken } from '../tokens/counted.ts'
 import { createCounts } from '../tokens/counts.ts'
 import {
   deleteMetadata,
@@ -10,9 +9,6 @@ import {
   expiredTokens,
   purgeEphemerals,
   purgeTokens,
-  takeToken,
-  termsOf,
-  termsOfOne,
   tokenById,
   updateToken,
 } from '../tokens/statements.ts'
@@ -38,13 +34,12 @@ export const updateOneToken = async (
   const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
   if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
   await session.run(forgetShown, { tenant_id, token_id: id })
-  const termsBefore = await session.all(termsOfOne, { seq })
   await session.run(deleteTerms, { seq })
   await session.run(deleteMetadata, { seq })
   await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
   const counts = createCounts()
-  counts.removed(countedToken(current, termsBefore))
-  counts.arrived({ ...row, created_at: current.created_at, created_by: current.created_by, terms })
+  counts.removed(current)
+  counts.arrived(row)
   await counts.write(session)
   return { kind: 'updated' }
 }
@@ -55,15 +50,12 @@ export const deleteOneToken = async (
   { tenantId, id, now }: { readonly tenantId: string; readonly id: string; readonly now: number },
 ): Promise<boolean> => {
   const key = { tenant_id: tenantId, id }
-  const held = await session.get(takeToken, key)
-  if (!held) return false
-  const terms = await session.all(termsOfOne, held)
   const removed = await session.get(deleteToken, key)
   if (!removed) return false
   await session.run(forgetShown, { tenant_id: tenantId, token_id: id })
   await session.run(deleteRecordsOfToken, { tenant_id: tenantId, token_id: id })
   const counts = createCounts()
-  counts.removed(countedToken(removed, terms))
+  counts.removed(removed)
   await counts.write(session)
   return removed.expires_at === null || removed.expires_at > now
 }
@@ -76,10 +68,9 @@ export const purgeDue = async (
   await session.lock('purge')
   const due = (await session.all(expiredTokens, { now, limit })).map(({ seq }) => seq)
   const seqs = session.dialect.list(due)
-  const terms = Map.groupBy(await session.all(termsOf, { seqs }), ({ seq }) => seq)
   const purged = await session.all(purgeTokens, { seqs, now })
   const counts = createCounts()
-  for (const token of purged) counts.removed(countedToken(token, terms.get(token.seq) ?? []))
+  for (const token of purged) counts.removed(token)
   const forgotten = await session.run(purgeEphemerals, { now, limit })
   await counts.write(session)
   return purged.length + forgotten

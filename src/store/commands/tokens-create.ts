@@ -1,6 +1,5 @@
 import { AppError } from '../../common/errors.ts'
 import type { Session } from '../session.ts'
-import { countedToken } from '../tokens/counted.ts'
 import { type Counts, createCounts } from '../tokens/counts.ts'
 import { toTokenRow } from '../tokens/row.ts'
 import {
@@ -10,8 +9,6 @@ import {
   insertTerm,
   insertToken,
   liveTokenBySeq,
-  takeToken,
-  termsOfOne,
   tokenByFingerprint,
 } from '../tokens/statements.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
@@ -64,11 +61,9 @@ const insert = async (
   const seq = await session.insert(insertToken, values)
   if (seq !== undefined) return seq
   const { tenant_id } = token
-  const taken = await session.get(takeToken, { tenant_id, id })
-  const terms = taken ? await session.all(termsOfOne, taken) : []
   const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
   if (!expired) return undefined
-  counts.removed(countedToken(expired, terms))
+  counts.removed(expired)
   return session.insert(insertToken, values)
 }
 
@@ -100,7 +95,7 @@ const createOne = async (
     if (seq === undefined) continue
     await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
     await associate(session, token, seq)
-    counts.created({ ...token, seq, modified_at: null, modified_by: null })
+    counts.created(token)
     return { kind: 'created', id, seq }
   }
   // The id stays unnamed: an alias may show digits of the data.

@@ -83,32 +83,8 @@ const tokensOf = statement<OfTenant>(({ builder }, slot) =>
     ),
 )
 
-const logCountsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('log_counts').where('tenant_id', '=', slot('tenant_id')),
-)
-
 const tokenCountsOf = statement<OfTenant>(({ builder }, slot) =>
   builder.deleteFrom('token_counts').where('tenant_id', '=', slot('tenant_id')),
-)
-
-const tokenTimesOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_times').where('tenant_id', '=', slot('tenant_id')),
-)
-
-const tokenTalliesOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_tallies').where('tenant_id', '=', slot('tenant_id')),
-)
-
-const tokenSegmentsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_segments').where('tenant_id', '=', slot('tenant_id')),
-)
-
-const tokenBitmapsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_bitmaps').where('tenant_id', '=', slot('tenant_id')),
-)
-
-const tokenBitsOf = statement<OfTenant>(({ builder }, slot) =>
-  builder.deleteFrom('token_bits').where('tenant_id', '=', slot('tenant_id')),
 )
 
 const activeCountsOf = statement<OfTenant>(({ builder }, slot) =>
@@ -123,15 +99,4 @@ const answersOf = statement<OfTenant>(({ builder }, slot) =>
  * What is removed of a deleted tenant besides its records and keys, which went at once. Its logs stay: they are the
  * evidence of what was disclosed, and of the deletion, and the chain is verified over the rows of all tenants.
  */
-export const OF_TENANT = [
-  tokensOf,
-  logCountsOf,
-  tokenCountsOf,
-  tokenTimesOf,
-  tokenTalliesOf,
-  tokenSegmentsOf,
-  tokenBitmapsOf,
-  tokenBitsOf,
-  activeCountsOf,
-  answersOf,
-]
+export const OF_TENANT = [tokensOf, tokenCountsOf, activeCountsOf, answersOf]

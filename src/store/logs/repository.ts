@@ -1,4 +1,5 @@
 import type { Session } from '../session.ts'
+import { createTotals } from '../totals.ts'
 import type { LogRow, LogStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { countLogs, listLogs } from './list.ts'
@@ -21,26 +22,29 @@ export const createLogStore = ({
 }: {
   readonly session: Session
   readonly writer: Writer
-}): LogStore => ({
-  ingest: async (rows) =>
-    rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
-  position: (journal) => session.get(positionOf, { journal }),
-  journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
-  rows: async (journal, after, limit) =>
-    (await session.all(rowsOfJournal, { journal, after, limit })).map(toLogRow),
-  rowJournals: async () => {
-    const names: string[] = []
-    for (;;) {
-      const found = await session.get(nextRowJournal, { after: names.at(-1) ?? '' })
-      if (typeof found?.journal !== 'string') return names
-      names.push(found.journal)
-    }
-  },
-  list: (query) => listLogs(session, query),
-  count: (filter) => countLogs(session, filter),
-  find: async (tenantId, entityId) =>
-    (entityId === undefined
-      ? await session.all(logsOfTenant, { tenant_id: tenantId })
-      : await session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId })
-    ).map(toLogRow),
-})
+}): LogStore => {
+  const totals = createTotals()
+  return {
+    ingest: async (rows) =>
+      rows.length === 0 ? undefined : writer.write('logs.ingest', { rows }, rows.length * 500),
+    position: (journal) => session.get(positionOf, { journal }),
+    journals: async () => (await session.all(journalNames, {})).map(({ journal }) => journal),
+    rows: async (journal, after, limit) =>
+      (await session.all(rowsOfJournal, { journal, after, limit })).map(toLogRow),
+    rowJournals: async () => {
+      const names: string[] = []
+      for (;;) {
+        const found = await session.get(nextRowJournal, { after: names.at(-1) ?? '' })
+        if (typeof found?.journal !== 'string') return names
+        names.push(found.journal)
+      }
+    },
+    list: (query) => listLogs(session, query),
+    count: (filter) => totals.of(filter, () => countLogs(session, filter)),
+    find: async (tenantId, entityId) =>
+      (entityId === undefined
+        ? await session.all(logsOfTenant, { tenant_id: tenantId })
+        : await session.all(logsOfEntity, { tenant_id: tenantId, entity_id: entityId })
+      ).map(toLogRow),
+  }
+}

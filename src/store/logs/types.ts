@@ -33,7 +33,7 @@ export interface LogFilter {
 
 export interface LogListQuery extends LogFilter {
   readonly size: number
-  /** Rows to pass over. Costs the same at any depth. */
+  /** Rows to pass over. */
   readonly offset?: number
   /** Rows behind this one only. */
   readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
@@ -58,6 +58,7 @@ export interface LogStore {
   journals(): Promise<readonly string[]>
   /** Newest first: by `created_at`, then `seq`. */
   list(query: LogListQuery): Promise<readonly LogListRow[]>
+  /** Exact; above 10,000 it may be ten seconds old. */
   count(filter: LogFilter): Promise<number>
   /** Oldest first; for tests and verification. */
   find(tenantId: string, entityId?: string): Promise<readonly LogRow[]>

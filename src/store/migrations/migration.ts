@@ -1,11 +1,5 @@
 import type { Compilable, Kysely, RawBuilder } from 'kysely'
 
-/** A statement that Kysely has no builder for, or that reads plainer as it is. */
-// biome-ignore lint/suspicious/noExplicitAny: the tables that a step makes or changes are not today's
-export const raw = (db: Kysely<any>, text: RawBuilder<unknown>): Compilable => ({
-  compile: () => text.compile(db) as ReturnType<Compilable['compile']>,
-})
-
 /** Column types and table endings by engine. */
 export interface Columns {
   /** Compared by code point, on both engines: ranges over containers and ids rely on it. */
@@ -20,12 +14,15 @@ export interface Columns {
   readonly clustered: RawBuilder<unknown>
 }
 
+/** Statements in order. */
+// biome-ignore lint/suspicious/noExplicitAny: the tables that a step makes or changes are not today's
+export type Statements = (db: Kysely<any>, columns: Columns) => readonly Compilable[]
+
 /** One step of the schema. Released steps never change: a correction is a new step. */
 export interface Migration {
   /** 1, 2, … without gaps. */
   readonly version: number
   readonly name: string
-  /** Statements in order; they run in one transaction with all other missing steps. */
-  // biome-ignore lint/suspicious/noExplicitAny: the tables that a step makes or changes are not today's
-  readonly up: (db: Kysely<any>, columns: Columns) => readonly Compilable[]
+  /** They run in one transaction with all other missing steps. */
+  readonly up: Statements
 }

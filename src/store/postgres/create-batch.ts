@@ -202,8 +202,7 @@ export const createBatch = async (
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
   if (!(await held)) throw new BatchRefused('a data key is not in use any more')
   const counts = createCounts()
-  for (const token of fresh)
-    counts.created({ ...token, seq: seqs.get(token.id) as number, modified_at: null, modified_by: null })
+  for (const token of fresh) counts.created(token)
   const last = Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
   const answerOf = (token: NewToken): Created => {
     const duplicate = duplicates.get(token)

@@ -3,7 +3,7 @@ import type { Commands } from '../commands/registry.ts'
 import { createBatch, takeBatch } from './create-batch.ts'
 import type { Connections } from './pool.ts'
 import { transactionSession } from './session.ts'
-import { inTransaction, whileCounting } from './transaction.ts'
+import { inTransaction } from './transaction.ts'
 
 type Create = Commands['tokens.create']
 
@@ -45,7 +45,7 @@ export const createTokenQueue = (
           inTransaction(client, () => {
             const session = transactionSession(client, { serviceWide: false })
             const calls = batch.map(({ args }) => args)
-            return whileCounting(session, () => createBatch(client, session, calls))
+            return createBatch(client, session, calls)
           }),
         ),
       )

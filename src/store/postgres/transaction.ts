@@ -1,7 +1,5 @@
 import { type ClientBase, DatabaseError } from 'pg'
 import { type CommandName, runCommand } from '../commands/registry.ts'
-import type { Session } from '../session.ts'
-import { TALLIES_LOCK } from '../tokens/tallies.ts'
 import type { AnswerRight } from '../types.ts'
 import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
 import { forgetScope } from './scope.ts'
@@ -12,23 +10,11 @@ import { transactionSession } from './session.ts'
 const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'tokens.tally',
-  'tokens.drop-tallies',
-  'tokens.index',
   'leftovers.purge',
   'tenants.create',
   'tenants.update',
   'tenants.delete',
   'answers.abandon-of',
-])
-
-/** Commands that add, change or remove tokens: they hold `TALLIES_LOCK`. */
-const COUNTING: ReadonlySet<CommandName> = new Set([
-  'tokens.create',
-  'tokens.update',
-  'tokens.delete',
-  'tokens.purge',
-  'leftovers.purge',
 ])
 
 /** Commands that move no change counter that anybody caches by. */
@@ -37,9 +23,6 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.update',
   'tokens.delete',
   'tokens.purge',
-  'tokens.tally',
-  'tokens.drop-tallies',
-  'tokens.index',
   'tokens.associate',
   'tokens.dissociate',
   'logs.ingest',
@@ -99,19 +82,6 @@ const commitFailure = (thrown: unknown): unknown =>
   // The server's own word says that nothing was kept.
   thrown instanceof DatabaseError && thrown.severity === 'ERROR' ? thrown : unknownOutcome(thrown)
 
-/** Runs `work` with `TALLIES_LOCK` shared, which is asked for in one packet with its first statement. */
-export const whileCounting = async <T>(session: Session, work: () => Promise<T>): Promise<T> => {
-  const locked = session.lock(TALLIES_LOCK, 'shared')
-  locked.catch(() => {})
-  try {
-    return await work()
-  } catch (thrown) {
-    // What follows a statement that failed only says that the transaction has.
-    await locked
-    throw thrown
-  }
-}
-
 /** One command in a transaction of its own. */
 export const runInTransaction = (
   client: ClientBase,
@@ -121,7 +91,6 @@ export const runInTransaction = (
 ): Promise<unknown> =>
   inTransaction(client, async () => {
     const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
-    const run = () => runCommand(session, command, args, right)
-    const answer = await (COUNTING.has(command) ? whileCounting(session, run) : run())
+    const answer = await runCommand(session, command, args, right)
     return movesCounters(command) ? { answer, last: client.query(`notify ${CHANNEL}`) } : { answer }
   })

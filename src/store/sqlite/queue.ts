@@ -12,9 +12,6 @@ const REST = 4
 const UPKEEP: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'tokens.tally',
-  'tokens.drop-tallies',
-  'tokens.index',
   'leftovers.purge',
   'sealed.replace',
 ])

@@ -1,17 +1,15 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { ListPlan } from './plan.ts'
-import { searchPredicate } from './predicate.ts'
 import { type CountQuery, groupPredicate } from './rows.ts'
 
-/** Counted, but not there any more: expired and not yet purged. */
+/** Tokens of the plan's groups that are counted, but not there any more: expired and not yet purged. */
 export const expired = ({ dialect }: Session, plan: ListPlan, query: CountQuery): RawBuilder<number> => {
   const context = { dialect, tenantId: query.tenantId, ordered: true }
-  let rows = dialect.builder
+  const rows = dialect.builder
     .selectFrom('tokens')
     .where('expires_at', '<=', query.now)
     .where(sql<SqlBool>`${dialect.unindexed('tenant_id')} = ${query.tenantId}`)
     .where(groupPredicate(context, plan, query))
-  for (const node of plan.rest) rows = rows.where(searchPredicate(context, node))
   return sql`(${rows.select(sql<number>`count(*)`.as('expired'))})`
 }

@@ -1,7 +1,7 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { TokenHead, TokenListQuery } from '../types.ts'
-import { leaderOf, placesIn } from './lead.ts'
+import { leaderOf, type Places, placeBehind, placesOf } from './lead.ts'
 import { type Leader, type ListPlan, planList } from './plan.ts'
 import type { PredicateContext } from './predicate.ts'
 import { BYTES, HEAD_COLUMNS } from './row.ts'
@@ -49,6 +49,9 @@ const orderOf = (
   return plan.selective ? dialect.unindexed('tokens.seq') : sql`tokens.seq`
 }
 
+/** Tokens that a walk may pass over before it is worth while to look where those of a range of times lie. */
+const NEAR = 2_000
+
 /** Newest first. */
 export const listTokens = async (session: Session, query: TokenListQuery): Promise<readonly TokenHead[]> => {
   if (query.size <= 0) return []
@@ -56,39 +59,46 @@ export const listTokens = async (session: Session, query: TokenListQuery): Promi
   const leader = await leaderOf(session, plan, query)
   const groups = await groupsOf(session, plan, query, leader)
   if (groups?.length === 0) return []
-  const places = leader || plan.selective ? undefined : await placesIn(session, plan, query)
-  if (places === 'nowhere') return []
-  const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: true }
+  const { tenantId, size, offset = 0, beforeSeq } = query
+  const context = { dialect: session.dialect, tenantId, ordered: true }
   const orderBy = orderOf(context, plan, leader)
 
-  const page = () => {
-    let base = candidates(context, plan, query, leader).select([...HEAD_COLUMNS, BYTES.as('bytes')])
-    if (query.beforeSeq !== undefined) {
-      const before = Math.min(query.beforeSeq, (places?.last ?? Infinity) + 1)
-      base = base.where(sql<SqlBool>`${orderBy} < ${before}`)
-      // Said of both: an engine that merges would walk the tokens from the newest one on.
-      if (leader) base = base.where('tokens.seq', '<', before)
-    } else if (places) base = base.where(sql<SqlBool>`${orderBy} <= ${places.last}`)
-    return places ? base.where(sql<SqlBool>`${orderBy} >= ${places.first}`) : base
+  const walk = (places: Partial<Places>): Promise<readonly TokenHead[]> => {
+    const page = () => {
+      const last = Math.min(places.last ?? Infinity, (beforeSeq ?? Infinity) - 1)
+      let base = candidates(context, plan, query, leader).select([...HEAD_COLUMNS, BYTES.as('bytes')])
+      if (last < Infinity) {
+        base = base.where(sql<SqlBool>`${orderBy} <= ${last}`)
+        // Said of both: an engine that merges would walk the tokens from the newest one on.
+        if (leader) base = base.where('tokens.seq', '<=', last)
+      }
+      return places.first ? base.where(sql<SqlBool>`${orderBy} >= ${places.first}`) : base
+    }
+    if (groups === undefined) {
+      const rows = page()
+        .where(groupPredicate(context, plan, query))
+        .orderBy(orderBy, 'desc')
+        .limit(size)
+      return session.search(offset > 0 ? rows.offset(offset) : rows, tenantId)
+    }
+    const streams = groups.map(({ container, type }) =>
+      session.dialect.stream(
+        page().where('tokens.container', '=', container).where('tokens.type', '=', type),
+        offset + size,
+      ),
+    )
+    const merged = streams
+      .slice(1)
+      .reduce((union, stream) => union.unionAll(stream), streams[0] as ReturnType<typeof page>)
+      .orderBy('seq', 'desc')
+      .limit(size)
+    return session.search(offset > 0 ? merged.offset(offset) : merged, tenantId)
   }
 
-  if (groups === undefined) {
-    const walk = page()
-      .where(groupPredicate(context, plan, query))
-      .orderBy(orderBy, 'desc')
-      .limit(query.size)
-    return session.search(query.offset ? walk.offset(query.offset) : walk, query.tenantId)
-  }
-  const streams = groups.map(({ container, type }) =>
-    session.dialect.stream(
-      page().where('tokens.container', '=', container).where('tokens.type', '=', type),
-      (query.offset ?? 0) + query.size,
-    ),
-  )
-  const merged = streams
-    .slice(1)
-    .reduce((union, stream) => union.unionAll(stream), streams[0] as ReturnType<typeof page>)
-    .orderBy('seq', 'desc')
-    .limit(query.size)
-  return session.search(query.offset ? merged.offset(query.offset) : merged, query.tenantId)
+  if (plan.created.length === 0 || leader || plan.selective) return walk({})
+  const near = await placeBehind(session, query, NEAR + offset)
+  const page = await walk({ first: near })
+  if (near === 0 || page.length === size) return page
+  const places = await placesOf(session, plan, tenantId)
+  return places ? walk(places) : []
 }

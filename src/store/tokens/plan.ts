@@ -1,6 +1,5 @@
 import type { SearchNode, TokenListQuery } from '../types.ts'
 import { type EntryNode, isGrouped, isGroupedVisibility } from './predicate.ts'
-import { intersect, type TimeRange, timeRangeOf } from './times.ts'
 
 /** How the tokens of a list are found. All parts of `grouped` and `rest` must hold. */
 export interface ListPlan {
@@ -12,8 +11,8 @@ export interface ListPlan {
   readonly leaders: readonly Leader[]
   /** An id or a fingerprint in `rest` leads to few tokens. */
   readonly selective: boolean
-  /** What parts of `rest` say of the time of creation, and nothing else of it. */
-  readonly created: TimeRange | undefined
+  /** Parts of `rest` that say something of the time of creation, and nothing else. */
+  readonly created: readonly SearchNode[]
 }
 
 export interface Leader {
@@ -43,9 +42,12 @@ const isSelective = (node: SearchNode): boolean => {
 /** Kinds of entries, from those expected to match the fewest tokens on. */
 const RANKS = ['child', 'term', 'metadata', 'equals', 'range'] as const satisfies EntryNode['kind'][]
 
-export const isEntry = (node: SearchNode): node is EntryNode => {
+const isTime = ({ field }: Extract<SearchNode, { kind: 'range' }>): boolean =>
+  field === 'created_at' || field === 'modified_at'
+
+const isEntry = (node: SearchNode): node is EntryNode => {
   if (node.kind === 'equals') return node.field === 'created_by' || node.field === 'modified_by'
-  if (node.kind === 'range') return node.field === 'modified_at' && timeRangeOf(node) !== undefined
+  if (node.kind === 'range') return isTime(node) && (node.from ?? node.to) !== undefined
   return node.kind === 'term' || node.kind === 'metadata' || node.kind === 'child'
 }
 
@@ -61,13 +63,12 @@ const leaderOf = (node: SearchNode): readonly Leader[] => {
 export const planList = ({ visibility, where }: Pick<TokenListQuery, 'visibility' | 'where'>): ListPlan => {
   const all = conjuncts(where)
   const rest = all.filter((node) => !isGrouped(node))
-  const created = rest.map(timeRangeOf).filter((range) => range?.event === 'created')
   return {
     grouped: all.filter(isGrouped),
     visibilityIsGrouped: isGroupedVisibility(visibility),
     rest,
     leaders: rest.flatMap(leaderOf).sort((a, b) => rankOf(a) - rankOf(b)),
     selective: rest.some(isSelective),
-    created: created.reduce((a, b) => a && b && intersect(a, b), created[0]),
+    created: rest.filter((node) => node.kind === 'range' && node.field === 'created_at'),
   }
 }

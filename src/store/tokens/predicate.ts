@@ -41,7 +41,14 @@ const afterPrefix = (prefix: string): string | undefined => {
 }
 
 /** Columns whose indexes give another order than newest first, or no order among several values. */
-const ASIDE: ReadonlySet<string> = new Set(['container', 'type', 'created_by', 'modified_by', 'modified_at'])
+const ASIDE: ReadonlySet<string> = new Set([
+  'container',
+  'type',
+  'created_by',
+  'created_at',
+  'modified_by',
+  'modified_at',
+])
 
 const column = (context: PredicateContext, field: string): RawBuilder<unknown> =>
   context.ordered && ASIDE.has(field) ? context.dialect.unindexed(field) : sql`${sql.ref(field)}`
@@ -68,19 +75,13 @@ const asText = (bound: Bound | undefined): Bound | undefined =>
 export type EntryNode =
   | Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
   | (Extract<SearchNode, { kind: 'equals' | 'range' }> & {
-      readonly field: 'created_by' | 'modified_by' | 'modified_at'
+      readonly field: 'created_by' | 'created_at' | 'modified_by' | 'modified_at'
     })
-
-/** What else an index knows the tokens of. */
-export type LookedUp =
-  | EntryNode
-  | Extract<SearchNode, { kind: 'metadata-range' }>
-  | (Extract<SearchNode, { kind: 'equals' }> & { readonly field: 'id' | 'fingerprint' })
 
 /** The numbers of the tokens that a node leads to; `led` is said of a condition that is of no use once a number is known. */
 export const matches = (
   tenantId: string,
-  node: LookedUp,
+  node: EntryNode | Extract<SearchNode, { kind: 'metadata-range' }>,
   led: Dialect['led'] = (condition) => condition,
 ): RawBuilder<{ seq: number }> => {
   switch (node.kind) {

@@ -1,15 +1,11 @@
 import type { Session } from '../session.ts'
+import { createTotals } from '../totals.ts'
 import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
 import { own, revive, toTokenHead, toTokenRow } from './row.ts'
 import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
 import { countTokens } from './total.ts'
-
-/** Values that one call begins to count at most. */
-const TALLIES = 20
-/** Short transactions in which one call makes segments and bitmaps, at most. */
-const STEPS = 16
 
 /** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
@@ -40,70 +36,65 @@ export const createTokenStore = ({
 }: {
   readonly session: Session
   readonly writer: Writer
-}): TokenStore => ({
-  create: async (tokens, now) => {
-    if (tokens.length === 0) return []
-    const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
-    const created = await writer.write('tokens.create', { tokens: packed(tokens), now }, bytes)
-    return created.map((one) =>
-      one.kind === 'duplicate' ? { kind: 'duplicate', token: revive(one.token) } : one,
-    )
-  },
+}): TokenStore => {
+  const totals = createTotals()
+  return {
+    create: async (tokens, now) => {
+      if (tokens.length === 0) return []
+      const bytes = tokens.reduce((sum, token) => sum + sizeOf(token), 0)
+      const created = await writer.write('tokens.create', { tokens: packed(tokens), now }, bytes)
+      return created.map((one) =>
+        one.kind === 'duplicate' ? { kind: 'duplicate', token: revive(one.token) } : one,
+      )
+    },
 
-  read: async (tenantId, ids, now) => {
-    if (ids.length === 0) return []
-    if (ids.length === 1) {
-      const found = await session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now })
-      return found ? [toTokenRow(found, now)] : []
-    }
-    const list = session.dialect.list(ids)
-    const found = await session.all(tokensByIds, { tenant_id: tenantId, ids: list, now })
-    return found.map((record) => toTokenRow(record, now))
-  },
+    read: async (tenantId, ids, now) => {
+      if (ids.length === 0) return []
+      if (ids.length === 1) {
+        const found = await session.get(tokenById, { tenant_id: tenantId, id: ids[0] as string, now })
+        return found ? [toTokenRow(found, now)] : []
+      }
+      const list = session.dialect.list(ids)
+      const found = await session.all(tokensByIds, { tenant_id: tenantId, ids: list, now })
+      return found.map((record) => toTokenRow(record, now))
+    },
 
-  heads: async (tenantId, ids, now) => {
-    if (ids.length === 0) return []
-    const list = session.dialect.list(ids)
-    return (await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })).map(toTokenHead)
-  },
+    heads: async (tenantId, ids, now) => {
+      if (ids.length === 0) return []
+      const list = session.dialect.list(ids)
+      return (await session.all(tokenHeadsByIds, { tenant_id: tenantId, ids: list, now })).map(toTokenHead)
+    },
 
-  list: async (query) => (await listTokens(session, query)).map(toTokenHead),
+    list: async (query) => (await listTokens(session, query)).map(toTokenHead),
 
-  count: (query) => countTokens(session, query),
+    count: (query) => {
+      const { now: _, ...asked } = query
+      return totals.of(asked, () => countTokens(session, query))
+    },
 
-  update: async (update, now) => {
-    const { row, terms } = update
-    const updated = await writer.write(
-      'tokens.update',
-      {
-        update: {
-          ...update,
-          row: { ...row, sealed: own(row.sealed), ephemeral: row.ephemeral && own(row.ephemeral) },
-          terms: terms.map(own),
+    update: async (update, now) => {
+      const { row, terms } = update
+      const updated = await writer.write(
+        'tokens.update',
+        {
+          update: {
+            ...update,
+            row: { ...row, sealed: own(row.sealed), ephemeral: row.ephemeral && own(row.ephemeral) },
+            terms: terms.map(own),
+          },
+          now,
         },
-        now,
-      },
-      sizeOf(row),
-    )
-    return updated.kind === 'duplicate' ? { kind: 'duplicate', token: revive(updated.token) } : updated
-  },
+        sizeOf(row),
+      )
+      return updated.kind === 'duplicate' ? { kind: 'duplicate', token: revive(updated.token) } : updated
+    },
 
-  associate: (association, now) => writer.write('tokens.associate', { association, now }),
+    associate: (association, now) => writer.write('tokens.associate', { association, now }),
 
-  dissociate: (association) => writer.write('tokens.dissociate', { association }),
+    dissociate: (association) => writer.write('tokens.dissociate', { association }),
 
-  delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
+    delete: (tenantId, id, now) => writer.write('tokens.delete', { tenantId, id, now }),
 
-  purge: (now, limit) => writer.write('tokens.purge', { now, limit }),
-
-  tally: async (size, common) => {
-    let found = true
-    for (let begun = 0; found && begun < TALLIES; begun++)
-      found = await writer.write('tokens.tally', { size, common })
-    await writer.write('tokens.drop-tallies', {})
-    let behind = true
-    for (let steps = 0; behind && steps < STEPS; steps++)
-      behind = await writer.write('tokens.index', { size, common })
-    return found || behind
-  },
-})
+    purge: (now, limit) => writer.write('tokens.purge', { now, limit }),
+  }
+}

@@ -130,21 +130,15 @@ export const updateToken = statement<TokenChange>(({ builder }, slot) =>
     .where('version', '=', slot('version')),
 )
 
-/** What of a row is counted, its terms apart. */
+/** What of a row is counted. */
 const COUNTED_COLUMNS = [
   'tenant_id',
   'container',
   'type',
-  'seq',
-  'metadata',
   'expires_at',
-  'created_by',
-  'created_at',
-  'modified_by',
-  'modified_at',
 ] as const satisfies readonly (keyof TokenRecord)[]
 
-export type CountedRecord = Pick<TokenRecord, (typeof COUNTED_COLUMNS)[number]>
+type CountedRecord = Pick<TokenRecord, (typeof COUNTED_COLUMNS)[number]>
 
 /** Terms and metadata go with it, by their foreign keys. */
 export const deleteToken = statement<{ tenant_id: string; id: string }, CountedRecord>(({ builder }, slot) =>
@@ -183,23 +177,6 @@ export const purgeTokens = serviceStatement<{ seqs: unknown; now: number }, Coun
     .where(dialect.memberOf('seq', slot('seqs')))
     .where('expires_at', '<=', slot('now'))
     .returning(COUNTED_COLUMNS),
-)
-
-/** The number of the token of an id, whether it is live or not. */
-export const takeToken = statement<{ tenant_id: string; id: string }, { seq: number }>((dialect, slot) =>
-  dialect.taken(tenantTokens(dialect, slot('tenant_id')).where('id', '=', slot('id')).select('seq')),
-)
-
-export const termsOfOne = statement<{ seq: number }, { term: Uint8Array }>(({ builder }, slot) =>
-  builder.selectFrom('token_terms').where('seq', '=', slot('seq')).select('term'),
-)
-
-export const termsOf = serviceStatement<{ seqs: unknown }, { seq: number; term: Uint8Array }>(
-  (dialect, slot) =>
-    dialect.builder
-      .selectFrom('token_terms')
-      .where(dialect.memberOf('seq', slot('seqs')))
-      .select(['seq', 'term']),
 )
 
 export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(({ builder }, slot) =>
@@ -261,50 +238,5 @@ export const liveTokenBySeq = statement<{ tenant_id: string; seq: number; now: n
     tenantTokens(dialect, slot('tenant_id'))
       .where('seq', '=', slot('seq'))
       .where(live(slot('now')))
-      .select('seq'),
-)
-
-export const newestTokens = serviceStatement<{ limit: number }, CountedRecord>(({ builder }, slot) =>
-  builder.selectFrom('tokens').orderBy('seq', 'desc').limit(slot('limit')).select(COUNTED_COLUMNS),
-)
-
-/** The first token from a place on. `share`: of all places, 0 to 1. */
-export const tokenAt = serviceStatement<{ share: number }, CountedRecord>(({ builder }, slot) =>
-  builder
-    .selectFrom('tokens')
-    .where('seq', '>=', (eb) =>
-      eb
-        .selectFrom('tokens as every')
-        .select(
-          sql<number>`cast(cast(${slot('share')} as double precision) * max(every.seq) as bigint)`.as(
-            'place',
-          ),
-        ),
-    )
-    .orderBy('seq')
-    .limit(sql.lit(1))
-    .select(COUNTED_COLUMNS),
-)
-
-/** Tokens of a tenant by their numbers, from one on. */
-export const numbersAfter = statement<
-  { tenant_id: string; after: number; limit: number },
-  Pick<TokenRecord, 'seq' | 'created_at'>
->((dialect, slot) =>
-  tenantTokens(dialect, slot('tenant_id'))
-    .where('seq', '>', slot('after'))
-    .orderBy('seq')
-    .limit(slot('limit'))
-    .select(['seq', 'created_at']),
-)
-
-/** Whether `by` + 1 tokens of a tenant have numbers after one. */
-export const isFollowed = statement<{ tenant_id: string; after: number; by: number }, { seq: number }>(
-  (dialect, slot) =>
-    tenantTokens(dialect, slot('tenant_id'))
-      .where('seq', '>', slot('after'))
-      .orderBy('seq')
-      .limit(sql.lit(1))
-      .offset(slot('by'))
       .select('seq'),
 )

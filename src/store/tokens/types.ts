@@ -119,6 +119,7 @@ export interface TokenStore {
   /** The same tokens, without what is sealed. */
   heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
   list(query: TokenListQuery): Promise<readonly TokenHead[]>
+  /** Exact; above 10,000 it may be ten seconds old. */
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>
   update(update: TokenUpdate, now: number): Promise<Updated>
   delete(tenantId: string, id: string, now: number): Promise<boolean>
@@ -128,10 +129,4 @@ export interface TokenStore {
   dissociate(association: Association): Promise<boolean>
   /** Removes expired tokens and due ephemerals, at most `limit` of each; how many were removed. */
   purge(now: number, limit: number): Promise<number>
-  /**
-   * Sees to it that values which `common` tokens have are counted as tokens come and go, and have bitmaps of segments of
-   * as many tokens, so that totals of searches for them need no rows. Looks at about 2 × `size` tokens; to be called now
-   * and then, and again at once as long as it answers that there may be more to do. Totals are the same without it.
-   */
-  tally(size: number, common: number): Promise<boolean>
 }

@@ -1,6 +1,4 @@
 import { Client } from 'pg'
-import { LEVELS } from '../../../src/store/logs/levels.ts'
-import { LEVELS as TOKEN_LEVELS } from '../../../src/store/tokens/times.ts'
 import { NOW } from '../kit.ts'
 
 /** The tenant of what is made here. */
@@ -25,7 +23,7 @@ export const fill = async (
 ): Promise<void> => {
   const run = (text: string) => client.query(text)
   if (!analyzed)
-    for (const table of ['tokens', 'token_terms', 'token_metadata', 'token_times', 'token_counts'])
+    for (const table of ['tokens', 'token_terms', 'token_metadata', 'token_counts'])
       await run(`alter table ${table} set (autovacuum_enabled = false)`)
   await run('begin')
   await run(`insert into tokens (tenant_id, id, type, container, sealed, version, metadata, fingerprint, created_by, created_at)
@@ -38,23 +36,11 @@ export const fill = async (
   )
   await run(`insert into token_metadata (tenant_id, key, value, seq)
     select tenant_id, 'color', 'red', seq from tokens where metadata like '%red%'`)
-  for (const [level, width] of TOKEN_LEVELS.entries())
-    await run(`insert into token_times (tenant_id, event, level, bucket, container, type, count, first_seq, last_seq)
-      select tenant_id, 'created', ${level}, created_at / ${width}, container, type, count(*), min(seq), max(seq)
-      from tokens group by 1, 4, 5, 6`)
   await run(`insert into token_counts (tenant_id, container, type, count, last_created_at)
     select tenant_id, container, type, count(*), max(created_at) from tokens group by 1, 2, 3`)
   await run(`insert into logs (tenant_id, entity_type, entity_id, operation, message, trace_id, created_at, journal, journal_seq, hash)
     select '${TENANT}', case when i % 50 < 25 then 'card' else 'token' end, case when i % 25 = 0 then 'busy' else 'e-' || i end,
       'read', 'Card retrieved', 'trace', ${NOW} + i * 100, 'filled', i, '' from generate_series(1, ${logs}) as i`)
-  for (const [entity, which] of [
-    ["''", 'true'],
-    ['entity_id', "entity_id = 'busy'"],
-  ])
-    for (const [level, width] of LEVELS.entries())
-      await run(`insert into log_counts (tenant_id, level, entity_id, bucket, entity_type, count)
-        select tenant_id, ${level}, ${entity}, created_at / ${width}, entity_type, count(*) from logs
-        where ${which} group by 1, 3, 4, 5`)
   await run('commit')
   if (analyzed) await run('analyze')
 }

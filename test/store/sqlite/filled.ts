@@ -1,6 +1,4 @@
-import { LEVELS } from '../../../src/store/logs/levels.ts'
 import type { Connection } from '../../../src/store/sqlite/connection.ts'
-import { LEVELS as TOKEN_LEVELS } from '../../../src/store/tokens/times.ts'
 import { NOW } from '../kit.ts'
 
 const numbers = (from: number, to: number) =>
@@ -26,10 +24,6 @@ export const fillTokens = (db: Connection, from: number, to: number, tenant = TE
       ${numbers(from, to)} select '${tenant}', 'n', '' || i, i from n`)
     db.exec(`insert into token_metadata (tenant_id, key, value, seq)
       ${numbers(from, to)} select '${tenant}', 'color', 'red', i from n where i % 2 = 0`)
-    for (const [level, width] of TOKEN_LEVELS.entries())
-      db.exec(`insert into token_times (tenant_id, event, level, bucket, container, type, count, first_seq, last_seq)
-        select tenant_id, 'created', ${level}, created_at / ${width}, container, type, count(*), min(seq), max(seq)
-        from tokens where seq >= ${from} group by 1, 4, 5, 6 on conflict do update set count = count + excluded.count`)
     db.exec(`insert into token_counts (tenant_id, container, type, count, last_created_at)
       select tenant_id, container, type, count(*), max(created_at) from tokens where seq >= ${from} group by 1, 2, 3
       on conflict do update set count = count + excluded.count, last_created_at = excluded.last_created_at`)
@@ -46,14 +40,5 @@ export const fillLogs = (db: Connection, count: number): void => {
       ${numbers(0, count)}
       select '${TENANT}', iif(i % 50 < 25, 'card', 'token'), iif(i % 25 = 0, 'busy', 'e-' || i), 'read', 'Card retrieved',
         'trace', ${NOW} + i * 100, 'filled', i, '' from n`)
-    // Of all logs together, and of the one entity that has many of its own.
-    for (const [entity, which] of [
-      ["''", '1 = 1'],
-      ['entity_id', "entity_id = 'busy'"],
-    ])
-      for (const [level, width] of LEVELS.entries())
-        db.exec(`insert into log_counts (tenant_id, level, entity_id, bucket, entity_type, count)
-          select tenant_id, ${level}, ${entity}, created_at / ${width}, entity_type, count(*) from logs
-          where ${which} group by 1, 3, 4, 5`)
   })()
 }

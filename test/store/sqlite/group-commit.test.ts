@@ -68,18 +68,6 @@ t.test('creates that wait together write once what is counted of them, exactly',
   t.equal(writes('token_counts'), 2, 'before another command runs, and at the end')
   const sum = (sql: string) => db.prepare(sql).pluck().get()
   t.equal(sum('select sum(count) from token_counts'), 6)
-  for (const level of [0, 1, 2])
-    t.equal(sum(`select sum(count) from token_times where event = 'created' and level = ${level}`), 6)
-})
-
-t.test('a value that begins to be counted among creates counts each token once', async (t) => {
-  const { db, commit } = setUp(t)
-  const tally: Job = { number: 3, command: 'tokens.tally', args: { size: 10, common: 2 } }
-  const answers = await commit([create(1, 'a'), create(2, 'b'), tally, create(4, 'c'), create(5, 'd')])
-  t.ok(answers.every(({ ok }) => ok))
-  t.strictSame(db.prepare('select entry, count from token_tallies').raw().all(), [
-    ['created_by application-1', 4],
-  ])
 })
 
 t.test('a create under a right that is lost fails among others, by itself', async (t) => {

@@ -7,7 +7,6 @@ import Database from 'better-sqlite3'
 import t, { type Test } from 'tap'
 import { migrations } from '../../../src/store/migrations/index.ts'
 import { openStore } from '../../../src/store/open.ts'
-import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import type { Store } from '../../../src/store/types.ts'
 import { aToken, NOW, silent } from '../kit.ts'
 
@@ -69,28 +68,6 @@ t.test('a starter waits for another one for as long as it is told to, not as a s
   const waiting = open(t, location, 'read-write', 120_000)
   setImmediate(() => other.exec('rollback')) // the first try is over by then
   await t.resolves(waiting)
-})
-
-t.test('a database of the first version is brought up to date, and its logs are counted', async (t) => {
-  const location = path(t)
-  const db = new Database(location)
-  migrate(db, NOW, 1)
-  const insert = db.prepare(
-    `insert into logs (tenant_id, entity_type, entity_id, operation, message, trace_id, created_at,
-      journal, journal_seq, hash) values (?, ?, 'x', 'read', ?, '', ?, 'j', ?, '')`,
-  )
-  const times = [0, 3_999, 4_000, 10_000_000, 90_000_000_000]
-  for (const [index, time] of times.entries())
-    insert.run('tenant-a', index % 2 ? 'card' : 'token', String(index), NOW + time, index)
-  insert.run('tenant-b', 'card', '', NOW, 9)
-  db.close()
-  const { logs } = await open(t, location)
-  const tenantId = 'tenant-a'
-  t.equal(await logs.count({ tenantId }), 5)
-  t.equal(await logs.count({ tenantId, entityType: 'card' }), 2)
-  t.equal(await logs.count({ tenantId, from: NOW + 3_999, to: NOW + 10_000_001 }), 3)
-  for (const offset of times.keys())
-    t.match(await logs.list({ tenantId, size: 1, offset }), [{ message: String(4 - offset) }])
 })
 
 t.test('a commit of another process is seen by the next read, and moves the change counter', async (t) => {

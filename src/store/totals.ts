@@ -1,0 +1,55 @@
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+
+/** Totals up to this are exact at any time. */
+const EXACT = 10_000
+/** ms that a larger one may be old. */
+const MAX_AGE_MS = 10_000
+const MAX_KEPT = 1_000
+
+interface Known {
+  readonly total: number
+  /** When counting it began. */
+  readonly at: number
+}
+
+export type Totals = ReturnType<typeof createTotals>
+
+/**
+ * Totals that took long to count: a walk over pages counts once, and so do callers that ask for the same at once
+ * (completions §3). `now`: ms of any clock that only goes forward.
+ */
+export const createTotals = (now: () => number = () => performance.now()) => {
+  const kept = new LRUCache<string, Known>({ max: MAX_KEPT })
+  const running = new Map<string, Promise<Known>>()
+
+  const isFresh = (known: Known | undefined): known is Known =>
+    known !== undefined && known.total > EXACT && now() - known.at <= MAX_AGE_MS
+
+  const counted = (key: string, count: () => Promise<number>): Promise<Known> => {
+    const at = now()
+    const run = count()
+      .then((total) => ({ total, at }))
+      .finally(() => {
+        if (running.get(key) === run) running.delete(key)
+      })
+    running.set(key, run)
+    return run
+  }
+
+  return {
+    /** `query`: what is counted, as plain data that says all that the total depends on. */
+    of: async (query: object, count: () => Promise<number>): Promise<number> => {
+      const key = createHash('sha256').update(JSON.stringify(query)).digest('base64')
+      const known = kept.get(key)
+      if (isFresh(known)) return known.total
+      const begun = running.get(key)
+      const shared = begun && (await begun)
+      if (isFresh(shared)) return shared.total
+      const fresh = await counted(key, count)
+      if (fresh.total > EXACT) kept.set(key, fresh)
+      else kept.delete(key)
+      return fresh.total
+    },
+  }
+}
