@@ -3,6 +3,7 @@ import {
   type Caller,
   type CodeWarning,
   checkApplication,
+  checkConfiguration,
   checkDestination,
   codeWarnings,
   type Kernel,
@@ -40,6 +41,7 @@ export const parseProxy = async (
   input: Static<typeof ProxyInput>,
   { now, before }: { readonly now: number; readonly before?: ProxyRecord },
 ): Promise<{ readonly members: ProxyMembers; readonly warnings: CodeWarning[] }> => {
+  checkConfiguration(input.configuration ?? {})
   checkDestination(kernel, 'destination_url', input.destination_url)
   const { destination_url: url } = input
   const destination_tls =

@@ -3,6 +3,7 @@ import {
   type Caller,
   type CodeWarning,
   checkApplication,
+  checkConfiguration,
   codeWarnings,
   invalid,
   type Kernel,
@@ -50,6 +51,7 @@ export const parseReactor = async (
   const { tenantId } = caller
   const { name, formula, code, application } = input
   const configuration = input.configuration ?? {}
+  checkConfiguration(configuration)
   if (formula && typeof code === 'string')
     throw invalid({ code: ['must not be sent together with a formula: a reactor has one of both'] })
   if (!formula && typeof code !== 'string') throw invalid({ formula: ['is required unless there is code'] })

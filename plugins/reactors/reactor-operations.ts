@@ -5,6 +5,7 @@ import {
   createTurns,
   defineOperation,
   EntityId,
+  eachInTurn,
   type Kernel,
   listOf,
   Nothing,
@@ -113,7 +114,7 @@ export const reactorOperations = (kernel: Kernel) => {
       run: async (input, { caller }) => {
         const page = namedPage(input)
         const found = await reactors().find(caller.tenantId, page)
-        const items = await Promise.all(found.items.map((reactor) => shown(caller.tenantId, reactor)))
+        const items = await eachInTurn(found.items, (reactor) => shown(caller.tenantId, reactor))
         return offsetPage(items, found.total, page)
       },
     }),

@@ -70,7 +70,11 @@ const filterOf = (
   },
 ): TokenFilter =>
   Object.fromEntries(
-    Object.entries(filter).filter(([, value]) => value !== undefined && Object.keys(value).length > 0),
+    Object.entries(filter).filter(
+      ([, value]) =>
+        // The keys of a text are its characters, of which there may be a million.
+        value !== undefined && (typeof value === 'string' ? value !== '' : Object.keys(value).length > 0),
+    ),
   )
 
 /** Lists and searches of tokens. */

@@ -2,7 +2,7 @@
 export const SLICE_MS = 10
 
 /** Something to await when others are to be served first; undefined when work may go on. */
-export type YieldIfDue = () => Promise<void> | undefined
+export type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined
 
 /** `yieldIfDue` with a state of its own; `now`: milliseconds of a clock that does not go back. */
 export const createYield = (now: () => number = () => performance.now(), ms = SLICE_MS): YieldIfDue => {
@@ -22,10 +22,10 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
     resume()
   }
 
-  return () => {
+  return (isDue = false) => {
     if (began === undefined) begin()
-    else if (now() - began >= ms) return new Promise((resolve) => waiting.push(resolve))
-    return undefined
+    else if (now() - began >= ms) isDue = true
+    return isDue ? new Promise((resolve) => waiting.push(resolve)) : undefined
   }
 }
 
@@ -39,6 +39,14 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
  */
 export const yieldIfDue: YieldIfDue = createYield()
 
+/**
+ * Behind a step of a call that cannot be divided, and began at `since`: lets others go on when it took long, so that the
+ * next step has a turn of the event loop of its own. What is small never waits for others.
+ */
+export const restAfter = async (since: number): Promise<void> => {
+  if (performance.now() - since >= SLICE_MS / 2) await yieldIfDue(true)
+}
+
 /** `items.map(make)` as long work: see `yieldIfDue`. */
 export const mapInTurns = async <T, R>(
   items: readonly T[],
@@ -49,7 +57,24 @@ export const mapInTurns = async <T, R>(
     // What is small never waits for others.
     const pause = index > 0 ? yieldIfDue() : undefined
     if (pause) await pause
+    const began = index === items.length - 1 ? performance.now() : undefined
     made.push(make(item, index))
+    // What comes behind has no part in the slice.
+    if (began !== undefined) await restAfter(began)
+  }
+  return made
+}
+
+/** What `make` resolves to for each item, one after the other, as long work: see `yieldIfDue`. */
+export const eachInTurn = async <T, R>(
+  items: readonly T[],
+  make: (item: T, index: number) => Promise<R>,
+): Promise<R[]> => {
+  const made: R[] = []
+  for (const [index, item] of items.entries()) {
+    const pause = index > 0 ? yieldIfDue() : undefined
+    if (pause) await pause
+    made.push(await make(item, index))
   }
   return made
 }

@@ -1,6 +1,7 @@
 import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
+import { restAfter } from '../common/event-loop.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { createSparing } from '../common/sparing.ts'
@@ -168,9 +169,11 @@ export const createInvoke = (
       onCaller?.(caller)
       lap('authenticate')
 
+      const began = performance.now()
       const input = ready.pickInput(given)
       const fault = ready.validate(input)
       lap('validate')
+      await restAfter(began)
       const once = idempotencyKey !== undefined && isRepeatable(operation)
       // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
       if (fault && !(once && holdsCall(operation, caller))) throw fault

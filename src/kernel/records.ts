@@ -1,6 +1,7 @@
 import type { Clock } from '../common/clock.ts'
 import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError } from '../common/errors.ts'
+import { eachInTurn } from '../common/event-loop.ts'
 import { textMember } from '../common/record-members.ts'
 import { createTurns } from '../common/turns.ts'
 import type { Keys } from '../keys/types.ts'
@@ -71,7 +72,7 @@ export const createRecords = <T extends { readonly id: string }>(
 
     find: async (tenantId, { start, ...query } = {}) => {
       const itemsOf = (rows: readonly RecordRow[]) =>
-        Promise.all(rows.map((row) => opened(tenantId, row, query.where)))
+        eachInTurn(rows, (row) => opened(tenantId, row, query.where))
       const { page, size } = query
       if (page !== undefined || size === undefined) {
         const { rows, total } = await store.find(name, tenantId, query)
@@ -93,12 +94,10 @@ export const createRecords = <T extends { readonly id: string }>(
     },
 
     newest: async (limit) =>
-      Promise.all(
-        (await store.newest(name, limit)).map(async (row) => ({
-          tenantId: row.tenantId,
-          record: await opened(row.tenantId, row),
-        })),
-      ),
+      eachInTurn(await store.newest(name, limit), async (row) => ({
+        tenantId: row.tenantId,
+        record: await opened(row.tenantId, row),
+      })),
 
     insert: async (tenantId, record) => commit(records.inserting(tenantId, record)),
 

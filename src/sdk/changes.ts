@@ -11,6 +11,17 @@ const ATTEMPTS = 200
 /** Members of a proxy's or reactor's `configuration` (completions §7). */
 export const CONFIGURATION_MEMBERS = 25
 
+/** Characters of a `configuration` as JSON (completions §11): lists hold a hundred of them. */
+export const CONFIGURATION_LENGTH = 50_000
+
+/** Throws `invalid` for a configuration of a proxy or reactor that is too large. */
+export const checkConfiguration = (configuration: object): void => {
+  if (Object.keys(configuration).length > CONFIGURATION_MEMBERS)
+    throw invalid({ configuration: [`must have at most ${CONFIGURATION_MEMBERS} members`] })
+  if (JSON.stringify(configuration).length > CONFIGURATION_LENGTH)
+    throw invalid({ configuration: [`must have at most ${CONFIGURATION_LENGTH} characters as JSON`] })
+}
+
 /** `attempt`, again when what it read was changed before it wrote (`conflict`). */
 export const untilSettled = async <T>(attempt: () => Promise<T>): Promise<T> => {
   for (let count = 1; ; count++) {
@@ -22,11 +33,8 @@ export const untilSettled = async <T>(attempt: () => Promise<T>): Promise<T> => 
   }
 }
 
-/**
- * What a merge patch (RFC 7386) leaves of a request: members of `required` are there still, `configuration` is within its
- * bound. Throws `invalid`.
- */
-export const patchedInput = <T extends { readonly configuration?: object | null }>(
+/** What a merge patch (RFC 7386) leaves of a request: members of `required` are there still. Throws `invalid`. */
+export const patchedInput = <T extends object>(
   current: T,
   patch: object,
   required: readonly (keyof T & string)[],
@@ -34,10 +42,7 @@ export const patchedInput = <T extends { readonly configuration?: object | null 
   for (const member of required)
     if ((patch as Record<string, unknown>)[member] === null)
       throw invalid({ [member]: ['must not be removed'] })
-  const merged = mergePatch(current, patch) as T
-  if (Object.keys(merged.configuration ?? {}).length > CONFIGURATION_MEMBERS)
-    throw invalid({ configuration: [`must have at most ${CONFIGURATION_MEMBERS} members`] })
-  return merged
+  return mergePatch(current, patch) as T
 }
 
 /** Throws `forbidden` unless the caller may hand out what an application holds that code of theirs works as. */

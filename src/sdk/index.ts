@@ -14,6 +14,7 @@ export {
 } from '../common/certificates.ts'
 export { isoTime, parseIsoTime } from '../common/clock.ts'
 export { AppError, type FieldFault, invalid, refuseAny } from '../common/errors.ts'
+export { eachInTurn } from '../common/event-loop.ts'
 export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
 export { isObject, mergePatch } from '../common/json.ts'

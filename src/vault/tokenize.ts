@@ -1,5 +1,5 @@
 import { AppError, invalid } from '../common/errors.ts'
-import { mapInTurns } from '../common/event-loop.ts'
+import { mapInTurns, restAfter } from '../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Grants, UseContext, Work } from '../sdk/index.ts'
@@ -44,8 +44,11 @@ interface Place {
 /** What the answer has at a place, by the order in which places were met. */
 type Answer = (index: number) => Json
 
+/** The answer's value at a place of the body; undefined: the body's own, since nothing in it becomes a token. */
+type Build = ((answer: Answer) => Json) | undefined
+
 /** Walks the body; returns the builder of the answer's shape. */
-const collect = (body: Json, places: Place[], limit: number, path = ''): ((answer: Answer) => Json) => {
+const collect = (body: Json, places: Place[], limit: number, path = ''): Build => {
   const take = (kind: Place['kind'], definition: Json) => {
     const index = places.push({ kind, definition, path }) - 1
     if (places.length > limit)
@@ -53,16 +56,30 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): ((answe
     return (answer: Answer): Json => answer(index)
   }
   if (typeof body === 'string') return take('string', { data: body })
-  if (typeof body !== 'object' || body === null) return () => body
+  if (typeof body !== 'object' || body === null) return undefined
   if (isDefinition(body)) return take('definition', body)
-  if (Array.isArray(body)) {
-    const items = body.map((item: Json, i) => collect(item, places, limit, `${path}[${i}]`))
-    return (answer) => items.map((build) => build(answer))
+  const builds = new Map<string | number, NonNullable<Build>>()
+  const visit = (name: string | number, value: Json, at: () => string) => {
+    if (typeof value !== 'string' && (typeof value !== 'object' || value === null)) return
+    const build = collect(value, places, limit, at())
+    if (build) builds.set(name, build)
   }
-  const members = Object.entries(body).map(
-    ([name, value]) => [name, collect(value, places, limit, memberPath(path, name))] as const,
-  )
-  return (answer) => Object.fromEntries(members.map(([name, build]) => [name, build(answer)]))
+  if (Array.isArray(body)) for (const [i, item] of body.entries()) visit(i, item, () => `${path}[${i}]`)
+  else for (const [name, value] of Object.entries(body)) visit(name, value, () => memberPath(path, name))
+  if (builds.size === 0) return undefined
+  if (Array.isArray(body))
+    return (answer) =>
+      body.map((item: Json, i) => {
+        const build = builds.get(i)
+        return build ? build(answer) : item
+      })
+  return (answer) =>
+    Object.fromEntries(
+      Object.entries(body).map(([name, value]) => {
+        const build = builds.get(name)
+        return [name, build ? build(answer) : value]
+      }),
+    )
 }
 
 /** The masked values, which a card that is the whole body shows as `mask` too; undefined when they cannot be made. */
@@ -90,7 +107,9 @@ export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext
   const { depth, tokens } = parts.limits
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []
+  const began = performance.now()
   const build = collect(body, places, tokens)
+  await restAfter(began)
   const faults = createFaults()
   const rules = { ...parts, faults, depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))
@@ -103,5 +122,5 @@ export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext
     context.used?.add(stateOf(outcome.row, outcome.opened))
     return recordOf(parts, outcome, context.caller.grants, path === '', work)
   })
-  return build((index) => answers[index] as Json)
+  return build ? build((index) => answers[index] as Json) : body
 }

@@ -1,4 +1,5 @@
 import { AppError, invalid } from '../common/errors.ts'
+import { restAfter } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
@@ -129,9 +130,13 @@ const attempt = async (
     parts.tenants.get(caller.tenantId),
     parts.journal.health(),
   ])
+  let began = performance.now()
   const before = openToken(ring, row, now)
+  await restAfter(began)
+  began = performance.now()
   const draft = merge(parts, type, row, before, patch, now)
   const moved = { id, container: draft.container }
+  await restAfter(began)
   const there = decide(caller.grants, 'token:update', moved)
   if (there === 'denied') return refuse(parts, row, 'update', context)
   const answered = weaker(disclosure, there)
@@ -162,6 +167,7 @@ const attempt = async (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
+  began = performance.now()
   checkMask(parts, type, opened, work)
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
   const wanted =
@@ -170,6 +176,7 @@ const attempt = async (
     (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
   const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted, work)
+  await restAfter(began)
   const { version, ...unversioned } = row
   const { container } = draft
   const expires_at = patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null)

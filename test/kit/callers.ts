@@ -32,7 +32,7 @@ const queryOf = (members: Readonly<Record<string, unknown>>): string => {
 }
 
 /** An operation's input as the request that HTTP has for it. */
-const requestOf = (operation: Operation, input: Readonly<Record<string, unknown>>) => {
+export const requestOf = (operation: Operation, input: Readonly<Record<string, unknown>>) => {
   const method = methodOf(operation)
   const names = pathParams(pathOf(operation))
   const path = pathOf(operation).replaceAll(/\{([^}]*)\}/g, (_, name: string) =>

@@ -189,6 +189,7 @@ t.test('"PATCH (merge) 204"', async (t) => {
     [{ destination_url: null }, 'destination_url'],
     [{ destination_url: 'ftp://x' }, 'destination_url'],
     [{ application: { id: managementId } }, 'application.id'],
+    [{ configuration: { a: 'x'.repeat(50_000) } }, 'configuration'],
     [
       { configuration: Object.fromEntries(Array.from({ length: 24 }, (_, i) => [`k${i}`, 'v'])) },
       'configuration',

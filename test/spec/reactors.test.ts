@@ -63,6 +63,7 @@ t.test('"Exactly one of formula and code."', async (t) => {
   const { id } = await formulaOf()
   t.ok((await create({ formula: { id }, code: CODE })).body.errors.code)
   t.ok((await create({})).body.errors.formula)
+  t.ok((await create({ code: CODE, configuration: { a: 'x'.repeat(50_000) } })).body.errors.configuration)
   t.ok((await create({ formula: null, code: null })).body.errors.formula)
   const reactor = (await create({ code: CODE })).body
   const patch = (body: object) => send('PATCH', `/reactors/${reactor.id}`, body)

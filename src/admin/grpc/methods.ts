@@ -7,20 +7,21 @@ import type {
 } from '@grpc/grpc-js'
 import { type Admit, CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
-import { deeperThan } from '../../common/json.ts'
-import type { Message, Messages, Method } from '../../kernel/messages/model.ts'
+import { restAfter } from '../../common/event-loop.ts'
+import type { Messages, Method } from '../../kernel/messages/model.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
-import { MAX_DEPTH } from '../http/body.ts'
 import { PACKAGE } from '../proto/files.ts'
+import { checkStructure, structureOf } from '../structure.ts'
 import type { CallState, Calls } from './calls.ts'
-import { inputFrom, NotExpressible, toWire } from './codec.ts'
+import { inputFrom, NotExpressible } from './codec.ts'
 import { statusOf } from './problem.ts'
-import type { WireType } from './wire.ts'
+import type { WireOf, WireType } from './wire.ts'
+import { createWriter } from './write-message.ts'
 
 export interface MethodDeps {
   readonly kernel: RunningKernel
   readonly calls: Calls
-  readonly wireOf: (message: Message) => WireType
+  readonly wireOf: WireOf
 }
 
 export interface MethodOptions {
@@ -31,6 +32,9 @@ export interface MethodOptions {
   /** Rate limits; absent: none. */
   readonly admit?: Admit | undefined
 }
+
+/** Tags and lengths of fields of a request: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
+export const MAX_READS = 300_000
 
 const malformed = (why: string, cause?: unknown) =>
   new AppError('malformed', `The message is not what this method takes: ${why}.`, { cause })
@@ -48,12 +52,12 @@ const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
   return (bytes: Buffer): Record<string, unknown> => {
     let input: Record<string, unknown>
     try {
-      input = inputFrom(request, decode(bytes))
+      input = inputFrom(request, decode(bytes, MAX_READS))
     } catch (thrown) {
+      if (thrown instanceof AppError) throw thrown
       throw malformed(thrown instanceof NotExpressible ? thrown.message : 'its bytes cannot be read')
     }
-    const body = operation.body === undefined ? input : input[operation.body]
-    if (deeperThan(body, MAX_DEPTH)) throw malformed(`it nests deeper than ${MAX_DEPTH} levels`)
+    checkStructure(structureOf(operation.body === undefined ? input : input[operation.body]))
     return input
   }
 }
@@ -86,7 +90,7 @@ const watch = (call: ServerUnaryCall<Buffer, Buffer>, timeout: number) => {
 const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: MethodOptions) => {
   const { operation, request, response } = method
   const read = inputReader(method, wireOf(request))
-  const { encode } = wireOf(response)
+  const write = createWriter(wireOf, response)
 
   const run = async (
     bytes: Buffer,
@@ -103,7 +107,10 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
         'too_large',
         'The message is larger than this service accepts. Send less in one call.',
       )
-    const output = await kernel.invoke(operation, read(bytes), {
+    const began = performance.now()
+    const input = read(bytes)
+    await restAfter(began)
+    const output = await kernel.invoke(operation, input, {
       key: state.key,
       traceId: state.traceId,
       ...(state.idempotencyKey === undefined ? {} : { idempotencyKey: state.idempotencyKey }),
@@ -113,7 +120,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
         state.caller = caller
       },
     })
-    return encode(toWire(response, output as Record<string, unknown>))
+    return write(output as Record<string, unknown>)
   }
 
   return async (call: ServerUnaryCall<Buffer, Buffer>, callback: sendUnaryData<Buffer>) => {

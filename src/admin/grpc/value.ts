@@ -1,8 +1,12 @@
 import { isObject, type Json } from '../../common/json.ts'
+import { checkNames } from '../structure.ts'
 import type { WireObject } from './wire.ts'
 
-const entries = (fields: unknown): [string, Json][] =>
-  Object.entries((fields ?? {}) as WireObject).map(([name, value]) => [name, fromValue(value)])
+const entries = (fields: unknown): [string, Json][] => {
+  const members = Object.entries((fields ?? {}) as WireObject)
+  checkNames(members.length)
+  return members.map(([name, value]) => [name, fromValue(value)])
+}
 
 /** The object of a `google.protobuf.Struct`. `fromEntries` defines members: one called `__proto__` is plain data. */
 export const fromStruct = (struct: unknown): Json =>

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import protobuf from 'protobufjs'
+import { AppError } from '../../common/errors.ts'
 import { hasPresence, type Item, type Message } from '../../kernel/messages/model.ts'
 import { PACKAGE, typeName } from '../proto/files.ts'
 
@@ -13,8 +14,11 @@ const DEPTH = 400
 export type WireObject = { readonly [name: string]: unknown }
 
 export interface WireType {
-  /** Throws on bytes that are no such message, and on text that is not UTF-8. */
-  decode(bytes: Uint8Array): WireObject
+  /**
+   * Throws on bytes that are no such message, and on text that is not UTF-8; `malformed` for more than `most` tags and
+   * lengths, which cost more than bytes do.
+   */
+  decode(bytes: Uint8Array, most?: number): WireObject
   encode(object: WireObject): Buffer
 }
 
@@ -23,6 +27,23 @@ export interface WireType {
  * something else than was sent.
  */
 class StrictReader extends protobuf.BufferReader {
+  readonly #most: number
+  #read = 0
+
+  constructor(bytes: Uint8Array, most: number) {
+    super(bytes)
+    this.#most = most
+  }
+
+  override uint32(): number {
+    if (++this.#read > this.#most)
+      throw new AppError(
+        'malformed',
+        `The message holds more than ${this.#most} tags and lengths of fields. Split it.`,
+      )
+    return super.uint32()
+  }
+
   override string(): string {
     const bytes = this.bytes()
     if (!isUtf8(bytes)) throw new Error('text is not valid UTF-8')
@@ -71,7 +92,9 @@ const nestedIn = (path: string, nested: Record<string, protobuf.AnyNestedObject>
     .reduce<protobuf.INamespace>((inner, name) => ({ nested: { [name]: inner } }), { nested })
 
 /** Encoders and decoders of messages by name, as the library compiles them. */
-export const createWire = (messages: readonly Message[]): ((message: Message) => WireType) => {
+export type WireOf = (message: Pick<Message, 'name'>, within?: string) => WireType
+
+export const createWire = (messages: readonly Message[]): WireOf => {
   protobuf.util.recursionLimit = Math.max(protobuf.util.recursionLimit, DEPTH)
   protobuf.Reader.recursionLimit = Math.max(protobuf.Reader.recursionLimit, DEPTH)
   const types = Object.fromEntries(messages.map((message) => [message.name, { fields: fieldsOf(message) }]))
@@ -79,10 +102,11 @@ export const createWire = (messages: readonly Message[]): ((message: Message) =>
     nested: { ...nestedIn(PACKAGE, types).nested, ...nestedIn('google.protobuf', struct).nested },
   })
   root.resolveAll()
-  return ({ name }) => {
-    const type = root.lookupType(`${PACKAGE}.${name}`)
+  return ({ name }, within = PACKAGE) => {
+    const type = root.lookupType(`${within}.${name}`)
     return {
-      decode: (bytes) => type.decode(new StrictReader(bytes)) as unknown as WireObject,
+      decode: (bytes, most = Number.POSITIVE_INFINITY) =>
+        type.decode(new StrictReader(bytes, most)) as unknown as WireObject,
       encode: (object) => Buffer.from(type.encode(object).finish()),
     }
   }

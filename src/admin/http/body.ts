@@ -1,7 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-
-/** Arrays and objects within one another (completions §11). */
-export const MAX_DEPTH = 64
+import { checkStructure, structureOfText } from '../structure.ts'
 
 const malformed = (detail: string) => new AppError('malformed', detail)
 
@@ -71,33 +69,6 @@ const holdsLossyNumber = (text: string): boolean => {
   return false
 }
 
-/** Of a body: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
-export const MOST = { containers: 120_000, members: 60_000 } as const
-
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
-
-/** Throws `malformed` for a body whose structure costs too much to build, before it is built. */
-const checkStructure = (body: Buffer): void => {
-  let depth = 0
-  let containers = 0
-  let members = 0
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at]
-    if (byte === QUOTE) {
-      for (at++; at < body.length && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) at++
-    } else if (byte === COLON) members++
-    // "[" and "{", "]" and "}"
-    else if (byte === 0x5b || byte === 0x7b) {
-      containers++
-      if (++depth > MAX_DEPTH) throw malformed(`The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
-    } else if (byte === 0x5d || byte === 0x7d) depth--
-  }
-  if (containers > MOST.containers || members > MOST.members)
-    throw malformed(
-      `The body holds more than ${MOST.containers} arrays and objects, or more than ${MOST.members} members. Split it.`,
-    )
-}
-
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
@@ -111,7 +82,7 @@ export const parseJson = (body: Buffer): unknown => {
   } catch {
     throw malformed('The body is not valid UTF-8. Send JSON in UTF-8.')
   }
-  checkStructure(body)
+  checkStructure(structureOfText(body))
   let value: unknown
   try {
     value = JSON.parse(text)

@@ -1,7 +1,9 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
+import { restAfter } from '../../common/event-loop.ts'
 import { isObject } from '../../common/json.ts'
+import { writeJson } from '../../common/write-json.ts'
 import { answersNothing, methodOf, pathOf } from '../../kernel/check-operation.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
@@ -56,13 +58,13 @@ const watch = (reply: FastifyReply, timeout: number) => {
   }
 }
 
-const answer = (
+const answer = async (
   request: FastifyRequest,
   reply: FastifyReply,
   operation: Operation,
   output: unknown,
   baseUrl: string | undefined,
-): FastifyReply => {
+): Promise<FastifyReply> => {
   const status = operation.statusOf?.(output as never) ?? operation.status ?? 200
   reply.code(status)
   if (operation.location && status === 201)
@@ -70,7 +72,7 @@ const answer = (
   if (answersNothing(operation)) return reply.send()
   const body =
     operation.responseBody !== undefined && isObject(output) ? output[operation.responseBody] : output
-  return reply.type(JSON_TYPE).send(JSON.stringify(body ?? null))
+  return reply.type(JSON_TYPE).send(await writeJson(body))
 }
 
 /** One route for each operation of the registry. */
@@ -110,11 +112,13 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request
+        const began = performance.now()
         const input = reader.read({
           params: request.params as Record<string, string>,
           query: queryOf(request),
           body: bodyOf(request),
         })
+        await restAfter(began)
         const { signal, sent, done } = watch(reply, options.callTimeout)
         try {
           const output = await kernel.invoke(operation, input, {
@@ -127,7 +131,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
               state.caller = caller
             },
           })
-          return answer(request, reply, operation, output, options.baseUrl)
+          return await answer(request, reply, operation, output, options.baseUrl)
         } finally {
           done()
         }

@@ -99,7 +99,7 @@ const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] }
 }
 
 t.test('any JSON goes through a token and comes back as it was', async (t) => {
-  const { call, reveal } = await start(t)
+  const { call, client, key, reveal } = await start(t)
   const values = [
     null,
     true,
@@ -125,6 +125,14 @@ t.test('any JSON goes through a token and comes back as it was', async (t) => {
     status: 400,
     detail: /deeper than 64/,
   })
+  const names = Object.fromEntries(Array.from({ length: 2_001 }, (_, at) => [`m${at}`, at]))
+  t.match((await call('Tokens.Tokenize', { body: names })).problem, {
+    status: 400,
+    detail: /2000 different names/,
+  })
+  const bytes = Buffer.from('0a00'.repeat(150_001), 'hex')
+  const many = await client.call('Tokens.Tokenize', {}, { bytes, metadata: { 'svc-api-key': key } })
+  t.match(many.problem, { status: 400, detail: /300000 tags and lengths/ })
 })
 
 t.test('a member that was not sent, one that is null and one that is empty are three things', async (t) => {

@@ -1,4 +1,5 @@
-import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/http/body.ts'
+import { MAX_READS } from '../../../src/admin/grpc/methods.ts'
+import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/structure.ts'
 import { WALL_MS as REACTOR_MS } from '../../../src/code-host/code.ts'
 import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/code-host/host.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
@@ -14,7 +15,7 @@ import { MAX_KEY, KEPT as RESPONSES_MS } from '../../../src/kernel/idempotency.t
 import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/logs.ts'
 import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/outbound/fetch.ts'
 import { DEFAULT_LIMITS as SANDBOX } from '../../../src/sandbox/limits.ts'
-import { CONFIGURATION_MEMBERS } from '../../../src/sdk/changes.ts'
+import { CONFIGURATION_LENGTH, CONFIGURATION_MEMBERS } from '../../../src/sdk/changes.ts'
 import { CODE_LENGTH } from '../../../src/sdk/code.ts'
 import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
 import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
@@ -45,6 +46,8 @@ export const limits: Page = {
         ['Nesting of JSON', `${MAX_DEPTH} levels`],
         ['Arrays and objects of a body', count(MOST_JSON.containers)],
         ['Members of a body', count(MOST_JSON.members)],
+        ['Different names of members of a body', count(MOST_JSON.names)],
+        ['Tags and lengths of fields of a gRPC message', count(MAX_READS)],
         ['Calls a minute with one key', count(rateLimits.perKey ?? 0), setting('rate_limit_key')],
         ['Calls a minute from one address', count(rateLimits.perAddress ?? 0), setting('rate_limit_address')],
         [
@@ -105,6 +108,7 @@ export const limits: Page = {
       rows([
         ['Code', `${count(CODE_LENGTH)} characters`],
         ['Entries of a configuration', count(CONFIGURATION_MEMBERS)],
+        ['A configuration, as JSON', `${count(CONFIGURATION_LENGTH)} characters`],
         ['Time of a transform', duration(TRANSFORM_MS)],
         ['Time of a reactor', duration(REACTOR_MS)],
         ['CPU', duration(SANDBOX.cpuMs)],

@@ -1,0 +1,90 @@
+import { AppError } from '../common/errors.ts'
+
+/** Arrays and objects within one another (completions §11). */
+export const MAX_DEPTH = 64
+
+/** Of a body: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
+export const MOST = { containers: 120_000, members: 60_000, names: 2_000 } as const
+
+interface Structure {
+  readonly depth: number
+  /** Arrays and objects. */
+  readonly containers: number
+  readonly members: number
+  /** Different names of members, which cost many times what repeated ones do; counted as far as matters. */
+  readonly names: number
+}
+
+/** Throws `malformed` for a body whose structure costs too much, over either transport. */
+export const checkStructure = ({ depth, containers, members, names }: Structure): void => {
+  if (depth > MAX_DEPTH)
+    throw new AppError('malformed', `The body nests deeper than ${MAX_DEPTH} levels. Flatten it.`)
+  if (containers > MOST.containers || members > MOST.members)
+    throw new AppError(
+      'malformed',
+      `The body holds more than ${MOST.containers} arrays and objects, or more than ${MOST.members} members. Split it.`,
+    )
+  checkNames(names)
+}
+
+/** Throws `malformed` for more names of members, in an object or all of them. */
+export const checkNames = (names: number): void => {
+  if (names > MOST.names)
+    throw new AppError(
+      'malformed',
+      `The body's members have more than ${MOST.names} different names. Split it.`,
+    )
+}
+
+const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
+
+/** The structure of JSON text, before it is built. */
+export const structureOfText = (body: Buffer): Structure => {
+  let depth = 0
+  let deepest = 0
+  let containers = 0
+  let members = 0
+  const names = new Set<string>()
+  /** Of the last string. */
+  let start = 0
+  let end = 0
+  for (let at = 0; at < body.length; at++) {
+    const byte = body[at]
+    if (byte === QUOTE) {
+      start = at + 1
+      for (at++; at < body.length && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) at++
+      end = at
+    } else if (byte === COLON) {
+      members++
+      if (names.size <= MOST.names) names.add(body.toString('latin1', start, end))
+    }
+    // "[" and "{", "]" and "}"
+    else if (byte === 0x5b || byte === 0x7b) {
+      containers++
+      if (++depth > deepest) deepest = depth
+    } else if (byte === 0x5d || byte === 0x7d) depth--
+  }
+  return { depth: deepest, containers, members, names: names.size }
+}
+
+/** The structure of a value that was built from a message, whose own depth is limited. */
+export const structureOf = (value: unknown): Structure => {
+  let deepest = 0
+  let containers = 0
+  let members = 0
+  const names = new Set<string>()
+  const walk = (item: unknown, depth: number) => {
+    if (typeof item !== 'object' || item === null) return
+    containers++
+    if (depth > deepest) deepest = depth
+    if (Array.isArray(item)) for (const inner of item) walk(inner, depth + 1)
+    else
+      for (const name in item) {
+        members++
+        if (names.size <= MOST.names) names.add(name)
+        walk((item as Record<string, unknown>)[name], depth + 1)
+      }
+  }
+  walk(value, 1)
+  return { depth: deepest, containers, members, names: names.size }
+}

@@ -1,0 +1,46 @@
+/** What a piece of long work weighs at most: a few milliseconds to write as JSON or as a message. */
+export const PIECE = 128 * 1024
+
+/** Characters that take about as long to write as a value besides its text. */
+const VALUE = 8
+
+/** About how much a JSON value costs to write: its characters, and some for each value. Looks no further than `most`. */
+export const weigh = (value: unknown, most: number): number => {
+  let weight = 0
+  const open: unknown[] = [value]
+  while (open.length > 0) {
+    const item = open.pop()
+    weight += VALUE
+    if (typeof item === 'string') weight += item.length
+    else if (Array.isArray(item)) {
+      if (weight + item.length * VALUE > most) return most + 1
+      for (const inner of item) open.push(inner)
+    } else if (typeof item === 'object' && item !== null)
+      for (const name in item) {
+        open.push((item as Record<string, unknown>)[name])
+        weight += name.length
+        if (weight + open.length * VALUE > most) return most + 1
+      }
+    if (weight > most) return most + 1
+  }
+  return weight
+}
+
+/** The items in runs that weigh no more than a piece; one that alone weighs more is a run of its own, and `heavy`. */
+export function* runsOf<T>(
+  items: readonly T[],
+  contentOf: (item: T) => unknown,
+): Generator<{ readonly items: readonly T[]; readonly heavy: boolean }> {
+  let from = 0
+  let weight = 0
+  for (const [at, item] of items.entries()) {
+    const more = weigh(contentOf(item), PIECE)
+    if (weight + more > PIECE && at > from) {
+      yield { items: items.slice(from, at), heavy: weight > PIECE }
+      from = at
+      weight = 0
+    }
+    weight += more
+  }
+  if (from < items.length) yield { items: items.slice(from), heavy: weight > PIECE }
+}
