@@ -21,6 +21,9 @@ const stripped = (thrown: unknown): Error => {
 export const isContended = (thrown: unknown): boolean =>
   CONTENDED.has(codeOf(thrown)) || codeOf(thrown) === FOREIGN_KEY
 
+/** The server gave a statement up that took longer than it may. */
+export const isInterrupted = (thrown: unknown): boolean => codeOf(thrown) === '57014'
+
 /** The server refused a write because the transaction, and perhaps its connection, may only read. */
 export const isReadOnly = (thrown: unknown): boolean => codeOf(thrown) === '25006'
 
@@ -65,7 +68,7 @@ export const fromPostgres = (thrown: unknown): AppError => {
   if (thrown instanceof AppError) return thrown
   const cause = stripped(thrown)
   const code = codeOf(thrown)
-  if (isContended(thrown) || code === '57014')
+  if (isContended(thrown) || isInterrupted(thrown))
     return new AppError('overloaded', 'The store is busy with other work. Retry shortly.', {
       cause,
       retryAfter: 1,

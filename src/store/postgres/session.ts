@@ -3,8 +3,9 @@ import { AppError } from '../../common/errors.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
 import { storable } from '../text.ts'
+import { tooSlow } from '../too-slow.ts'
 import { postgresDialect } from './dialect.ts'
-import { fromPostgres, isLost } from './errors.ts'
+import { fromPostgres, isInterrupted, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { enterScope, SERVICE, scopeOf } from './scope.ts'
 
@@ -126,5 +127,15 @@ export const readSession = (connections: Connections): Session => {
   const lock = async () => {
     throw new AppError('internal', 'Only commands hold locks.')
   }
-  return sessionOver({ ask, lock })
+  const session = sessionOver({ ask, lock })
+  return {
+    ...session,
+    search: async (wanted, tenantId) => {
+      try {
+        return await session.query(wanted, tenantId)
+      } catch (thrown) {
+        throw thrown instanceof AppError && isInterrupted(thrown.cause) ? tooSlow() : thrown
+      }
+    },
+  }
 }

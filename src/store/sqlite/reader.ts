@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { AppError } from '../../common/errors.ts'
 import { THREAD_OPTIONS } from '../../common/quick-resolve.ts'
 import { createPlaces } from '../../common/turns.ts'
+import { tooSlow } from '../too-slow.ts'
 import { fromWire, type WireError } from './errors.ts'
 
 export interface ToReader {
@@ -30,12 +31,6 @@ export interface ReaderOptions {
 const ENTRY = fileURLToPath(new URL('./reader-process.ts', import.meta.url))
 /** Milliseconds that a process without work is kept. */
 const IDLE = 30_000
-
-const tooSlow = (ms: number) =>
-  new AppError(
-    'invalid',
-    `Finding or counting the entries takes longer than ${ms / 1000} s. Narrow the list, or walk it by a cursor list ("start").`,
-  )
 
 const gone = () => new AppError('unavailable', 'A process that reads the store ended. Retry.')
 
@@ -90,7 +85,7 @@ export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Re
       child.once('exit', lost)
       child.once('error', lost)
       deadline = setTimeout(() => {
-        ended.reject(tooSlow(ms))
+        ended.reject(tooSlow())
         end(helper)
       }, ms)
       child.send(message, (failure) => failure && lost())

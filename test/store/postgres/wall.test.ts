@@ -59,6 +59,16 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
         and (a.attname = 'tenant_id' or (t.relname = 'tenants' and a.attname = 'id')) order by 1`,
   )
 
+  t.test('a search that takes longer than it may is told to use the cursor list', async (t) => {
+    const limits = { ...USUAL, statementMs: 50 }
+    const brief = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits })
+    t.teardown(() => brief.close())
+    const { dialect, search, query } = readSession(brief)
+    const slow = dialect.builder.selectNoFrom(sql`pg_sleep(60)`.as('slept'))
+    await t.rejects(search(slow, 'tenant-a'), { code: 'invalid', message: /cursor list/ })
+    await t.rejects(query(slow, 'tenant-a'), { code: 'overloaded' }, 'what is no search is to be tried again')
+  })
+
   t.test('stands around every table that names a tenant', async (t) => {
     t.ok(tables.length >= 15)
     t.strictSame(
