@@ -134,8 +134,9 @@ export const openPostgres = async (
   const pool = (size: number) =>
     openPool({ log }, { address, size, maxWaiting: MAX_WAITING, limits: settings })
   const reading = Math.max(1, Math.floor((settings.connections * 4) / 7))
-  const readers = pool(mode === 'read-only' ? settings.connections : reading)
-  const session = readSession(readers)
+  const most = mode === 'read-only' ? settings.connections : reading
+  const readers = pool(most)
+  const session = readSession(readers, most)
   const writer =
     mode === 'read-only'
       ? readOnlyWriter

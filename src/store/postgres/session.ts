@@ -1,5 +1,6 @@
 import type { ClientBase, QueryResult } from 'pg'
 import { AppError } from '../../common/errors.ts'
+import { createPlaces } from '../../common/turns.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
 import { storable } from '../text.ts'
@@ -111,8 +112,13 @@ export const transactionSession = (
     serviceWide ? () => SERVICE : scopeFor,
   )
 
-/** For reads, each on any free connection; one whose connection is lost is asked once more on another. */
-export const readSession = (connections: Connections): Session => {
+/**
+ * For reads, each on any free one of `size` connections; one whose connection is lost is asked once more on another.
+ * Searches, which may take 10 s, leave some to reads by id: those of one tenant take a quarter at most, all together three.
+ */
+export const readSession = (connections: Connections, size: number): Session => {
+  const ofTenant = createPlaces(Math.ceil(size / 4))
+  const ofAll = createPlaces(Math.ceil((size * 3) / 4))
   const ask: Ask = async (scope, send) => {
     const once = () => connections.use((client) => inScope(client, scope, () => send(client)))
     try {
@@ -132,7 +138,7 @@ export const readSession = (connections: Connections): Session => {
     ...session,
     search: async (wanted, tenantId) => {
       try {
-        return await session.query(wanted, tenantId)
+        return await ofTenant(tenantId, () => ofAll('', () => session.query(wanted, tenantId)))
       } catch (thrown) {
         throw thrown instanceof AppError && isInterrupted(thrown.cause) ? tooSlow() : thrown
       }

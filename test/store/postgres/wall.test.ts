@@ -1,4 +1,5 @@
 import { sql } from 'kysely'
+import { Client } from 'pg'
 import t from 'tap'
 import { openPool, USUAL } from '../../../src/store/postgres/pool.ts'
 import { readSession, transactionSession } from '../../../src/store/postgres/session.ts'
@@ -49,7 +50,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
   await fill(store)
   const pool = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits: USUAL })
   t.teardown(() => pool.close())
-  const session = readSession(pool)
+  const session = readSession(pool, 1)
 
   const tables = await queryPostgres<{ name: string; column: string; walled: boolean }>(
     address,
@@ -63,10 +64,30 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     const limits = { ...USUAL, statementMs: 50 }
     const brief = openPool({ log: silent }, { address, size: 1, maxWaiting: 8, limits })
     t.teardown(() => brief.close())
-    const { dialect, search, query } = readSession(brief)
+    const { dialect, search, query } = readSession(brief, 1)
     const slow = dialect.builder.selectNoFrom(sql`pg_sleep(60)`.as('slept'))
     await t.rejects(search(slow, 'tenant-a'), { code: 'invalid', message: /cursor list/ })
     await t.rejects(query(slow, 'tenant-a'), { code: 'overloaded' }, 'what is no search is to be tried again')
+  })
+
+  t.test('searches of one tenant leave connections to the reads of others', async (t) => {
+    const several = openPool({ log: silent }, { address, size: 4, maxWaiting: 8, limits: USUAL })
+    const holder = new Client({ connectionString: address })
+    t.teardown(async () => Promise.all([several.close(), holder.end()]))
+    await holder.connect()
+    await holder.query('select pg_advisory_lock(77)')
+    const { dialect, search, query } = readSession(several, 4)
+    const waits = dialect.builder.selectNoFrom(sql`pg_advisory_xact_lock(77)`.as('held'))
+    let ended = 0
+    const searches = Array.from({ length: 6 }, () =>
+      search(waits, 'tenant-a').finally(() => {
+        ended += 1
+      }),
+    )
+    await query(dialect.builder.selectNoFrom(sql`1`.as('one')), 'tenant-b')
+    t.equal(ended, 0)
+    await holder.query('select pg_advisory_unlock(77)')
+    await Promise.all(searches)
   })
 
   t.test('stands around every table that names a tenant', async (t) => {
@@ -110,7 +131,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     const unnamed = openStatement<object, { id: string }>(({ builder }) =>
       builder.selectFrom('tokens').select('id'),
     )
-    t.strictSame(await readSession(fresh).all(unnamed, {}), [])
+    t.strictSame(await readSession(fresh, 1).all(unnamed, {}), [])
     await fresh.close()
   })
 
