@@ -100,7 +100,7 @@ export const createProgram = (early?: Early): Command => {
   root
     .command('start')
     .description('run the service until Ctrl-C')
-    .addOption(new Option('--role <role>', 'which parts run here').choices([...ROLES]).default('all'))
+    .addOption(new Option('--role <role>', 'roles of this process').choices([...ROLES]).default('all'))
     .addOption(configOption())
     .addHelpText('after', settingsHelp())
     .action((options: { role: Role; config?: string }) => start(options, early))

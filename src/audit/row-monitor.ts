@@ -20,7 +20,7 @@ export interface RowMonitor {
   verify(): Promise<void>
   /** One log line for each journal: a copy outside, by which `audit verify --rows --head` finds a cut. */
   printHeads(): Promise<void>
-  /** Journals whose rows did not verify in the last run. */
+  /** Journals whose rows failed the last verification. */
   readonly broken: number
 }
 
@@ -36,12 +36,12 @@ export const createRowMonitor = ({
   const { signal } = stopping
   const verified = new Gauge({
     name: 'sidevault_audit_rows_verified_timestamp_seconds',
-    help: 'When the rows of the audit records were last verified.',
+    help: 'Time of the last verification of audit rows, in seconds since 1970.',
     registers: [registry],
   })
   const failed = new Gauge({
     name: 'sidevault_audit_rows_broken_journals',
-    help: 'Journals whose rows did not verify in the last run.',
+    help: 'Journals whose rows failed the last verification.',
     registers: [registry],
   })
 

@@ -8,7 +8,7 @@ export const addAuditCommand = (root: Command): void => {
     .command('verify')
     .description('check the hash chain of every journal; exit code 1 when one is broken')
     .option('--rows', 'recompute the chains from the rows of the database, which stay when files go', false)
-    .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, which the rows must agree with')
+    .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, to compare with the rows')
     .addOption(configOption())
     .action(async ({ config, rows, head }: { config?: string; rows: boolean; head?: string[] }) => {
       const { verifyAudit, verifyAuditRows } = await import('../operator/audit.ts')
@@ -20,9 +20,9 @@ export const addAuditCommand = (root: Command): void => {
     })
   audit
     .command('accept-loss')
-    .description('set the damaged part of a journal aside, so that the chain goes on behind what holds')
+    .description('set the damaged part of a journal aside, and continue the chain behind the valid part')
     .requiredOption('--journal <name>', 'the journal, as "verify" prints it')
-    .option('--yes', 'do it; without, only show what would be lost', false)
+    .option('--yes', 'do it; without it, only show what would be lost', false)
     .addOption(configOption())
     .action(async ({ config, ...options }: { config?: string; journal: string; yes: boolean }) => {
       const { acceptAuditLoss } = await import('../operator/audit.ts')

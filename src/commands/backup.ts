@@ -16,8 +16,8 @@ export const addBackupCommands = (root: Command): void => {
     })
   root
     .command('restore')
-    .description('make a vault from a backup in an empty data directory, and verify it')
-    .argument('<file>', 'what "backup" wrote')
+    .description('restore a backup into an empty data directory or database, and verify it')
+    .argument('<file>', 'a file that "backup" wrote')
     .option('--unverified', 'without the root key: neither the seal nor the audit chain is checked', false)
     .addOption(configOption())
     .action(async (path: string, { config, unverified }: { config?: string; unverified: boolean }) => {

@@ -4,17 +4,15 @@ import { configOption, operate, print } from './operate.ts'
 
 /** `sidevault keys …`: on the store itself, whether the service runs or not. */
 export const addKeysCommand = (root: Command): void => {
-  const keys = root
-    .command('keys')
-    .description('the root key and the data keys; the service may run meanwhile')
+  const keys = root.command('keys').description('root key and data keys; the service may run')
   keys
     .command('rotate-root')
-    .description('change the root key and wrap every key anew; run it again when it was cut short')
+    .description('change the root key, and wrap every key again; repeat it after an interruption')
     .option(
       '--to <source>',
-      'where the new root key comes from (file:<path>, env:<NAME>, passphrase:env:<NAME>, transit:<address>); without, a new key file replaces the old one',
+      'source of the new root key (file:<path>, env:<NAME>, passphrase:env:<NAME>, transit:<address>). Without it, a new key file replaces the old one',
     )
-    .option('--finish', 'end a change: every process has the new source now', false)
+    .option('--finish', 'end the change, once every process has the new source', false)
     .addOption(configOption())
     .action(async ({ config, to, finish }: { config?: string; to?: string; finish: boolean }) => {
       if (to?.startsWith('passphrase:') && !to.startsWith('passphrase:env:'))
@@ -27,10 +25,8 @@ export const addKeysCommand = (root: Command): void => {
     })
   keys
     .command('rotate-data')
-    .description(
-      'give tenants a new data key and seal all values under it; run it again when it was cut short',
-    )
-    .option('--tenant <id>', 'only this one')
+    .description('create new data keys, and seal all values again; repeat it after an interruption')
+    .option('--tenant <id>', 'only this tenant')
     .addOption(configOption())
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
       const { runRotateData } = await import('../operator/keys.ts')
@@ -38,8 +34,8 @@ export const addKeysCommand = (root: Command): void => {
     })
   keys
     .command('retire-data')
-    .description('destroy the old versions of data keys that nothing needs any more')
-    .option('--tenant <id>', 'only this one')
+    .description('destroy old versions of data keys that are no longer needed')
+    .option('--tenant <id>', 'only this tenant')
     .addOption(configOption())
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
       const { runRetireData } = await import('../operator/keys.ts')

@@ -29,9 +29,12 @@ export const addMoveCommands = (root: Command): void => {
     })
   root
     .command('import')
-    .description('make a new tenant of what "export" wrote, and print its management key, once')
+    .description('create a tenant from a file that "export" wrote, and print its management key once')
     .argument('<file>', `the file; its passphrase in ${VARIABLE}`)
-    .option('--map <file>', 'where to write what became of what (default: <file>.map.json)')
+    .option(
+      '--map <file>',
+      'where to write which ids changed, and what was left out (default: <file>.map.json)',
+    )
     .addOption(configOption())
     .action(async (file: string, { config, map }: { config?: string; map?: string }) => {
       const { runImport } = await import('../operator/import-tenant.ts')

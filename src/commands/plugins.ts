@@ -21,8 +21,8 @@ export const addPluginsCommand = (root: Command): void => {
     })
   plugins
     .command('check')
-    .description('check plugins together with those that come with the service; exit code 2 on a fault')
-    .argument('<plugin...>', 'folder, npm name, JSON file, or name of a plugin that comes with the service')
+    .description('check plugins together with the built-in ones; exit code 2 on an error')
+    .argument('<plugin...>', 'folder, npm name, JSON file, or name of a built-in plugin')
     .addOption(configOption())
     .action(async (sources: string[], { config }: { config?: string }) => {
       const { checkPlugins } = await import('./plugins/check.ts')
@@ -30,8 +30,8 @@ export const addPluginsCommand = (root: Command): void => {
     })
   plugins
     .command('new')
-    .description('write the beginnings of a plugin, with a test')
-    .argument('<path>', 'folder to make; its last part is the name of the plugin')
+    .description('create a plugin, with a test')
+    .argument('<path>', 'folder to create; its last part is the name of the plugin')
     .addOption(new Option('--folder', 'a folder in TypeScript (default)').conflicts(['json', 'npm']))
     .addOption(new Option('--json', 'one declarative JSON file: token types without code').conflicts('npm'))
     .addOption(new Option('--npm', 'an npm package in JavaScript'))

@@ -39,9 +39,7 @@ const reloadOne = async (socket: string): Promise<void> => {
 export const addReloadCommand = (root: Command): void => {
   root
     .command('reload')
-    .description(
-      'make a running service read its configuration file and certificates anew, without a restart',
-    )
+    .description('apply the configuration file and certificates to a running service, without a restart')
     .addOption(configOption())
     .action(async ({ config }: { config?: string }) => {
       // Faults of the new configuration are told here, before the service is asked.

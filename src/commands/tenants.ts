@@ -41,8 +41,8 @@ export const addTenantsCommand = (root: Command): void => {
   const tenants = root.command('tenants').description('the tenants of a running service')
   tenants
     .command('create')
-    .description('make a tenant and print the key of its management application, once')
-    .argument('<name>', 'what people call it, at most 200 characters')
+    .description('create a tenant, and print the key of its management application once')
+    .argument('<name>', 'name of the tenant, at most 200 characters')
     .addOption(configOption())
     .action(async (name: string, { config }: { config?: string }) => {
       const made = (await call(config, 'POST', '/tenants', { name })) as Record<'id' | 'name' | 'key', string>

@@ -26,9 +26,9 @@ export const addTransformCommand = (root: Command): void => {
     .option('--body <json|@file>', "the message's body; default: none")
     .option('--headers <json|@file>', 'its headers by name')
     .option('--configuration <json|@file>', "the proxy's configuration")
-    .option('--method <method>', 'of the request', 'POST')
-    .option('--path <path>', 'what comes after /proxy', '')
-    .option('--query <query>', 'what comes after the ?', '')
+    .option('--method <method>', 'method of the request', 'POST')
+    .option('--path <path>', 'path after /proxy', '')
+    .option('--query <query>', 'query, without the ?', '')
     .addOption(
       new Option('--type <type>', 'content type, if --headers has none')
         .choices(['json', 'form'])

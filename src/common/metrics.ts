@@ -16,13 +16,13 @@ export const createMetrics = () => {
     registry,
     requests: new Counter({
       name: 'sidevault_requests_total',
-      help: 'Requests answered, by operation (or "proxy") and status code.',
+      help: 'Requests, by operation (or "proxy") and status code.',
       labelNames: ['operation', 'status'] as const,
       registers,
     }),
     duration: new Histogram({
       name: 'sidevault_request_seconds',
-      help: 'Time of a request here: at "proxy" until it goes on to its destination or is refused, at "management" until its answer.',
+      help: 'Time of a request in Sidevault: at "proxy" until it is forwarded or denied, at "management" until its response.',
       labelNames: ['at'] as const,
       buckets: BUCKETS,
       registers,
@@ -42,32 +42,32 @@ export const createMetrics = () => {
     }),
     brokenJournals: new Gauge({
       name: 'sidevault_audit_journals_broken',
-      help: 'Audit journals that were found broken since the start and are ingested no further.',
+      help: 'Audit journals found broken since the start. They are not ingested.',
       aggregator: 'max',
       registers,
     }),
     refusedRecords: new Counter({
       name: 'sidevault_records_refused_total',
-      help: 'Stored records that were refused because they were altered outside the service, by collection.',
+      help: 'Stored records rejected because they were changed outside the service, by collection.',
       labelNames: ['collection'] as const,
       registers,
     }),
     up: new Gauge({
       name: 'sidevault_process_up',
-      help: '1 while a process of the service answers, by process name.',
+      help: '1 while a process of the service responds, by process name.',
       labelNames: ['name'] as const,
       registers,
     }),
     sandbox: {
       invocations: new Counter({
         name: 'sidevault_sandbox_invocations_total',
-        help: 'Runs of code, by how they ended (returned, threw, unusable, or the limit that was met).',
+        help: 'Runs of code, by outcome: returned, threw, unusable, or the limit that was met.',
         labelNames: ['outcome'] as const,
         registers,
       }),
       seconds: new Histogram({
         name: 'sidevault_sandbox_seconds',
-        help: 'Time of one run of code: waiting for its turn, on the CPU, and altogether.',
+        help: 'Time of one run of code: queued, on the CPU, and in total.',
         labelNames: ['time'] as const,
         buckets: [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30],
         registers,
@@ -79,7 +79,7 @@ export const createMetrics = () => {
       }),
       ends: new Counter({
         name: 'sidevault_sandbox_child_ends_total',
-        help: 'Child processes that ended, by why: silent, memory, crash, wiped (it rested, and another tenant needed its place).',
+        help: 'Child processes that ended, by reason: silent, memory, crash, wiped (idle, and its place given to another tenant).',
         labelNames: ['why'] as const,
         registers,
       }),

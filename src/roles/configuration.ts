@@ -25,25 +25,25 @@ const SHOWN: readonly (readonly [
   [
     'sidevault_configuration_version',
     'gauge',
-    'Number of the version that Envoy is given, by kind of resource; it grows with each change of any kind.',
+    'Version of the configuration offered to Envoy, by resource type.',
     ({ version }) => Number.parseInt(version, 10),
   ],
   [
     'sidevault_configuration_age_seconds',
     'gauge',
-    'Time since that version was made.',
+    'Time since this version was made.',
     ({ ageMs }) => ageMs / 1000,
   ],
   [
     'sidevault_configuration_taken',
     'gauge',
-    '1 when Envoy has taken that version.',
+    '1 when Envoy has applied this version.',
     ({ taken }) => Number(taken),
   ],
   [
     'sidevault_configuration_refusals_total',
     'counter',
-    'Versions that Envoy refused.',
+    'Versions that Envoy rejected.',
     ({ refused }) => refused,
   ],
 ]

@@ -31,7 +31,7 @@ export const watchEdgeCertificate = (
   }
   new Gauge({
     name: 'sidevault_certificate_expiry_timestamp_seconds',
-    help: 'When the certificate of the edge ends, in seconds since 1970; 0 when its file holds none any more.',
+    help: 'Expiry of the certificate of the edge, in seconds since 1970; 0 when its file holds none.',
     aggregator: 'min',
     registers: [registry],
     async collect() {

@@ -19,7 +19,7 @@ const SHOWN: readonly Shown[] = [
   {
     name: 'sidevault_envoy_answers_total',
     type: 'counter',
-    help: 'Answers of the edge, those of destinations too, by the first digit of their status.',
+    help: 'Responses of the edge, including those of destinations, by status class.',
     samples: ['2xx', '3xx', '4xx', '5xx'].map((status) => [{ status }, `http.edge.downstream_rq_${status}`]),
   },
   {

@@ -76,7 +76,7 @@ const measure = (registry: Registry, config: Config, ingest: Ingest): void => {
   })
   gauge(
     'sidevault_audit_backlog_seconds',
-    'For how long audit records wait to be brought into the store, at most.',
+    'Longest time that an audit record has waited to be stored.',
     () => ingest.behind() / 1000,
   )
   gauge('sidevault_data_disk_free_bytes', 'Bytes free on the disk of the data directory.', async () => {

@@ -5,7 +5,7 @@ import { folderFiles, jsonFiles, type Names, npmFiles } from './templates.ts'
 
 export interface Scaffold {
   readonly kind: 'folder' | 'json' | 'npm'
-  /** The folder to make; its last part is the name of the plugin. */
+  /** The folder to create; its last part is the name of the plugin. */
   readonly path: string
   readonly cwd: string
 }

@@ -6,13 +6,13 @@ export const createRedisMetrics = (registry: Registry) => {
   return {
     up: new Gauge({
       name: 'sidevault_redis_up',
-      help: '1 while Redis does its work for every process; 0 while one or more count by themselves.',
+      help: '1 while Redis works for every process; 0 while a process counts by itself.',
       aggregator: 'min',
       registers,
     }),
     calls: new Counter({
       name: 'sidevault_rate_limited_calls_total',
-      help: 'Calls that were counted for rate limits: shared (in Redis) or own (in the process, Redis being away).',
+      help: 'Calls counted for rate limits: shared (in Redis) or own (in the process, while Redis is away).',
       labelNames: ['counted'] as const,
       registers,
     }),
