@@ -19,8 +19,8 @@ const fail = (why) => {
 // The certificate names the edge, not loopback, and nothing is sent that anybody could want.
 const request = get(
   { host: '127.0.0.1', port, path, timeout: 4_000, rejectUnauthorized: false },
-  (answer) => {
-    if (answer.statusCode !== 200) fail(`answered ${answer.statusCode}`)
+  (response) => {
+    if (response.statusCode !== 200) fail(`answered ${response.statusCode}`)
     process.exit(0)
   },
 )

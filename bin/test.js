@@ -27,9 +27,9 @@ const PROGRAMS = [
 /** These start other processes: sandboxes, servers of databases, parts of the program. */
 const PROCESSES = [
   ...PROGRAMS,
-  'test/code-host/',
+  'test/host-api/',
   'test/deploy/',
-  'test/operator/',
+  'test/maintenance/',
   'test/sandbox/',
   'test/shared-state/',
   'test/store/move/',
@@ -41,12 +41,12 @@ const OWN = [
   'test/faults/',
   'test/supervisor/',
   'test/bin/',
-  'test/gateway/transport/litter.test.ts',
+  'test/ext-proc/gc-pressure.test.ts',
   'test/shared-state/',
 ]
 
 /** Before a test file is loaded: what makes loading it cheaper. */
-const QUICK = ['--import', new URL('./quick-resolve.js', import.meta.url).href]
+const QUICK = ['--import', new URL('./resolve-hook.js', import.meta.url).href]
 
 /** @param {readonly string[]} parts */
 const startsWith =

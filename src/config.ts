@@ -1,6 +1,6 @@
 import { dirname, resolve } from 'node:path'
 import { Secret } from './common/secret.ts'
-import { ConfigError, type ConfigFault } from './config/fault.ts'
+import { ConfigError, type ConfigIssue } from './config/issue.ts'
 import {
   isLoopback,
   parseBlock,
@@ -16,7 +16,7 @@ import {
 import { type FileContent, readSettings } from './config/read.ts'
 import { type SettingName, type Settings, settingNames, settingOf, variableOf } from './config/schema.ts'
 
-export { ConfigError, type ConfigFault } from './config/fault.ts'
+export { ConfigError, type ConfigIssue } from './config/issue.ts'
 export type { FileContent } from './config/read.ts'
 
 /** The checked configuration (docs/reference/configuration.md). Paths are absolute, times in the unit of their name. */
@@ -48,7 +48,7 @@ export interface Config {
   /** Undefined: what replicas share for a short time is kept in each process. */
   readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
-  readonly masterKey: Secret<string> | undefined
+  readonly rootKeySource: Secret<string> | undefined
   readonly plugins: readonly string[]
   /** Where relative paths and npm names in `plugins` are looked up, in order; first where the list was written. */
   readonly pluginBases: readonly string[]
@@ -118,15 +118,15 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
  * search for, and a hundred thousand numbers take a day.
  */
 const RATE_LIMITS = {
-  rate_limit_key: '300000',
-  rate_limit_address: '600000',
+  rate_limit_per_key: '300000',
+  rate_limit_per_address: '600000',
   rate_limit_guesses: '60',
 } as const
 
 const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
   const {
-    rate_limit_key: key,
-    rate_limit_address: address,
+    rate_limit_per_key: key,
+    rate_limit_per_address: address,
     rate_limit_guesses: guesses,
   } = { ...RATE_LIMITS, ...settings }
   const perMinute = (text: string) => (text === 'none' || text === '0' ? undefined : Number(text))
@@ -134,7 +134,7 @@ const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
     perKey: perMinute(key),
     perAddress: perMinute(address),
     guesses: perMinute(guesses),
-    areDefault: key === RATE_LIMITS.rate_limit_key && address === RATE_LIMITS.rate_limit_address,
+    areDefault: key === RATE_LIMITS.rate_limit_per_key && address === RATE_LIMITS.rate_limit_per_address,
   }
 }
 
@@ -144,17 +144,17 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const path = args.file ?? (env.SIDEVAULT_CONFIG || undefined)
   const read = readSettings(env, { file: path, content: args.content }, cwd)
   const { settings } = read
-  const faults: ConfigFault[] = [...read.faults]
+  const issues: ConfigIssue[] = [...read.issues]
   const warnings = [...read.warnings]
-  const fault = (name: SettingName, problem: string, remedy: string) =>
-    faults.push({ name: variableOf(name), problem, remedy })
+  const issue = (name: SettingName, problem: string, fix: string) =>
+    issues.push({ name: variableOf(name), message: problem, fix })
 
   const parsed = <T>(name: SettingName, parse: () => T): T | undefined => {
     try {
       return parse()
     } catch (error) {
       if (!(error instanceof SettingError)) throw error
-      fault(name, error.message, error.remedy)
+      issue(name, error.message, error.fix)
       return undefined
     }
   }
@@ -174,20 +174,20 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const certificate = file('tls_cert')
   const key = file('tls_key')
   if (settings.tls_cert !== undefined && settings.tls_key === undefined)
-    fault(
+    issue(
       'tls_key',
       'a certificate is set without its key.',
       'Set both SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY.',
     )
   if (settings.tls_key !== undefined && settings.tls_cert === undefined)
-    fault(
+    issue(
       'tls_cert',
       'a key is set without its certificate.',
       'Set both SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY.',
     )
   const plain = settings.tls_cert === undefined && settings.tls_key === undefined
   if (!loopback && plain && settings.insecure_listen !== true)
-    fault(
+    issue(
       'listen',
       `"${settings.listen}" is reachable from other machines, and no certificate is set: keys and card numbers would travel in clear.`,
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true where something in front ends TLS.',
@@ -196,7 +196,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
   const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))
   if (address === undefined && settings.store !== undefined && settings.store !== 'sqlite')
-    fault(
+    issue(
       'store',
       'this is not a store.',
       'Leave it unset, or write sqlite or postgres://user:password@host/database.',
@@ -207,7 +207,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const prefixes = each('header_prefixes', settings.header_prefixes ?? ['SVC'], parsePrefix)
   const [canonical, ...others] = new Set(prefixes)
   if (canonical === undefined && settings.header_prefixes?.length === 0)
-    fault('header_prefixes', 'the list is empty.', 'Name at least one prefix, e.g. SVC.')
+    issue('header_prefixes', 'the list is empty.', 'Name at least one prefix, e.g. SVC.')
   const egress = {
     allow: each('egress_allow', settings.egress_allow ?? [], parseBlock),
     ports: parsed('egress_ports', () => parsePorts(settings.egress_ports ?? ['443'])) ?? [],
@@ -215,8 +215,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     ca: file('egress_ca'),
     resolvers: each('egress_dns', settings.egress_dns ?? [], parseResolver),
   }
-  if (listen === undefined || canonical === undefined || faults.length > 0)
-    throw new ConfigError(faults, warnings)
+  if (listen === undefined || canonical === undefined || issues.length > 0)
+    throw new ConfigError(issues, warnings)
 
   const secret = (text: string | undefined) => (text === undefined ? undefined : new Secret(text))
   const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')
@@ -231,13 +231,13 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     postgres: secret(postgres),
     storeLimits: {
       connections: settings.store_connections ?? 14,
-      statementMs: (settings.store_timeout ?? 10) * 1000,
-      lockMs: (settings.store_lock_timeout ?? 5) * 1000,
-      connectMs: (settings.store_connect_timeout ?? 5) * 1000,
+      statementMs: (settings.store_timeout_seconds ?? 10) * 1000,
+      lockMs: (settings.store_lock_timeout_seconds ?? 5) * 1000,
+      connectMs: (settings.store_connect_timeout_seconds ?? 5) * 1000,
     },
     redisUrl: secret(redisUrl),
-    masterKey: secret(
-      settings.master_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
+    rootKeySource: secret(
+      settings.root_key?.replace(/^file:(.*)$/s, (_, path) => `file:${resolve(cwd, path)}`),
     ),
     plugins: settings.plugins ?? ['*'],
     pluginBases: pluginBases(cwd, path, env.SIDEVAULT_PLUGINS),
@@ -246,20 +246,22 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     rateLimits: rateLimitsOf(settings),
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
-    warmContexts: settings.warm_contexts ?? false,
-    sandboxMemoryMb: settings.sandbox_memory ?? 700,
+    warmContexts: settings.reuse_contexts ?? false,
+    sandboxMemoryMb: settings.sandbox_memory_mib ?? 700,
     sandboxRequire: settings.sandbox_require ?? [],
-    envoyMemoryBytes: (settings.envoy_memory ?? Math.max(1024, 256 * (settings.workers ?? 1))) * 1024 ** 2,
+    envoyMemoryBytes:
+      (settings.envoy_memory_mib ?? Math.max(1024, 256 * (settings.workers ?? 1))) * 1024 ** 2,
     logLevel: settings.log_level ?? 'info',
     accessLog: settings.access_log === 'all' ? 'all' : 'failures',
     bodyLimit: settings.body_limit ?? 1024 * 1024,
     proxyBodyLimit: settings.proxy_body_limit ?? 8 * 1024 * 1024,
-    destinationTimeoutMs: (settings.destination_timeout ?? 25) * 1000,
+    destinationTimeoutMs: (settings.destination_timeout_seconds ?? 25) * 1000,
     cvcSeconds: settings.cvc_seconds,
     auditSync: settings.audit_sync ?? false,
     auditKeep: {
-      days: settings.audit_keep_days === 'forever' ? 'forever' : Number(settings.audit_keep_days ?? 30),
-      mb: settings.audit_keep_mb,
+      days:
+        settings.audit_retention_days === 'forever' ? 'forever' : Number(settings.audit_retention_days ?? 30),
+      mb: settings.audit_retention_mib,
     },
     drainMs: (settings.drain_seconds ?? 30) * 1000,
     file: new Secret(read.content),

@@ -3,18 +3,18 @@ import { Command, CommanderError, Option } from 'commander'
 import { addAuditCommand } from './commands/audit.ts'
 import { addBackupCommands } from './commands/backup.ts'
 import { addKeysCommand } from './commands/keys.ts'
-import { addMoveCommands } from './commands/move.ts'
-import { configOption, FAILURE, print, USAGE } from './commands/operate.ts'
 import { addPluginsCommand } from './commands/plugins.ts'
 import { addProtoCommand } from './commands/proto.ts'
 import { addReloadCommand } from './commands/reload.ts'
+import { configOption, FAILURE, print, USAGE } from './commands/run-command.ts'
+import { addMoveCommands } from './commands/tenant-transfer.ts'
 import { addTenantsCommand } from './commands/tenants.ts'
 import { addTransformCommand } from './commands/transform.ts'
 import { programVersion } from './common/version.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
-import type { Early } from './supervisor/early.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
+import type { Early } from './supervisor/prefork.ts'
 import { StartError } from './supervisor/start-error.ts'
 
 /** Signals that come within this time are one: npm passes on a Ctrl-C that the terminal has sent to all. */
@@ -163,7 +163,7 @@ export const main = async (argv: readonly string[], early?: Early): Promise<void
     }
     if (!(error instanceof ConfigError || error instanceof StartError)) throw error
     process.stderr.write(`sidevault: ${error.message}\n`)
-    const refused = error instanceof ConfigError || error.configuration
-    process.exitCode = refused ? USAGE : FAILURE
+    const rejected = error instanceof ConfigError || error.configuration
+    process.exitCode = rejected ? USAGE : FAILURE
   }
 }

@@ -19,27 +19,29 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   expressions: { values: 'common', types: 'sdk' },
   vault: { values: 'common expressions', types: 'sdk store keys audit' },
   kernel: { values: 'common', types: 'sdk store keys audit expressions' },
-  'control-plane': { values: 'common' },
-  gateway: { values: 'common control-plane expressions', types: 'sdk kernel audit' },
+  // HTTP/2, gRPC framing and the messages of ext_proc; what Envoy's configuration and the gateway agree on
+  'ext-proc': { values: 'common' },
+  // the rules for destinations, for Envoy and for code
+  egress: { values: 'common ext-proc', types: 'sdk' },
+  'control-plane': { values: 'common egress ext-proc' },
+  gateway: { values: 'common control-plane egress ext-proc expressions', types: 'sdk kernel audit' },
   admin: { values: 'common kernel', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
-  // the rules for destinations are the proxy's
-  outbound: { values: 'common control-plane gateway', types: 'sdk' },
-  'code-host': { values: 'common', types: 'sdk kernel sandbox' },
-  supervisor: { values: 'common config control-plane' },
+  'host-api': { values: 'common', types: 'sdk kernel sandbox' },
+  supervisor: { values: 'common config control-plane egress' },
   // the composition roots know all parts
   roles: {
     values:
-      'common config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox outbound code-host',
+      'common config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox egress ext-proc host-api',
     types: 'sdk',
   },
   // what operators do to a whole vault, beside its service or without it
-  operator: { values: 'common config store keys audit vault kernel roles supervisor', types: 'sdk' },
+  maintenance: { values: 'common config store keys audit vault kernel roles supervisor', types: 'sdk' },
   // a whole vault for the tests of plugins
   testing: { values: 'common config kernel admin gateway roles' },
   commands: {
     values:
-      'common config expressions kernel admin supervisor control-plane gateway outbound code-host sandbox operator',
+      'common config expressions kernel admin supervisor control-plane gateway egress host-api sandbox maintenance',
     types: 'sdk',
   },
   main: { values: 'common config supervisor roles commands' },

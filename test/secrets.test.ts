@@ -3,21 +3,21 @@ import { sourcesIn } from './kit/sources.ts'
 
 /** Where a Secret may be opened (docs/security-model.md, "No plaintext at rest"), and what for. */
 const MAY_REVEAL: Readonly<Record<string, string>> = {
-  'src/kernel/services.ts': 'hashes an API key that a plugin made',
-  'src/keys/hold-roots.ts': 'hands the root key to the cipher',
-  'src/keys/change-root.ts': 'hands both root keys to the cipher',
-  'src/operator/sealed-file.ts': 'makes a key of the passphrase of an exported tenant',
-  'src/operator/import-tenant.ts': 'prints the key of an imported tenant, once',
-  'src/operator/keys.ts': 'hands the source of the root key to what reads it',
-  'src/operator/rotate-root.ts': 'finds the key file in the source of the root key',
-  'src/roles/foundation.ts':
+  'src/kernel/services/services.ts': 'hashes an API key that a plugin made',
+  'src/keys/root-keyring.ts': 'hands the root key to the cipher',
+  'src/keys/root-key-rotation.ts': 'hands both root keys to the cipher',
+  'src/maintenance/encrypted-archive.ts': 'makes a key of the passphrase of an exported tenant',
+  'src/maintenance/import-tenant.ts': 'prints the key of an imported tenant, once',
+  'src/maintenance/keys.ts': 'hands the source of the root key to what reads it',
+  'src/maintenance/rotate-root.ts': 'finds the key file in the source of the root key',
+  'src/roles/runtime.ts':
     'hands the source of the root key, and addresses with passwords, to what reads them',
   'src/supervisor/live-settings.ts':
     'compares what the configuration file held and holds, and hands it to the processes below',
   'src/roles/create-tenant.ts': 'hashes the first key of a tenant',
-  'src/roles/operator.ts': 'hands the key of a new tenant to the command, which prints it once',
+  'src/roles/maintenance.ts': 'hands the key of a new tenant to the command, which prints it once',
   'src/roles/destination-clusters.ts': "hands the key of a proxy's certificate to Envoy's control plane",
-  'src/roles/install.ts':
+  'src/roles/bootstrap-tenant.ts':
     'hashes the first key; hands a generated one to the supervisor, which prints it once',
 }
 

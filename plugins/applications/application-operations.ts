@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import {
   AppError,
-  beyond,
   type Call,
   type Caller,
   defineOperation,
   EntityId,
+  exceeds,
   type Grants,
   handingOut,
   invalid,
@@ -17,13 +17,13 @@ import {
   pageOf,
   texts,
 } from '#sdk'
-import { applicationAnswer } from './answers.ts'
 import type { ApplicationRecord } from './collections.ts'
 import type { Change, Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { parseExpiry } from './expiry.ts'
 import { checkGrants } from './grants.ts'
 import { ApplicationCreate, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
+import { serializeApplication } from './serialize.ts'
 
 /** Who makes a change, and when. */
 export const changeOf = (call: Call): Change => ({
@@ -46,7 +46,7 @@ const same = (a: Grants, b: Grants): boolean =>
 /** What an update gives an application that it did not hold; undefined: nothing. */
 const added = (current: ApplicationRecord, next: Grants): Pick<Grants, 'permissions'> | undefined => {
   if (same(current, next)) return undefined
-  if (current.type !== 'management') return beyond(current, next).length === 0 ? undefined : next
+  if (current.type !== 'management') return exceeds(current, next).length === 0 ? undefined : next
   return { permissions: next.permissions.filter((permission) => !current.permissions.includes(permission)) }
 }
 
@@ -76,7 +76,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
         input.create_key ?? true,
         change,
       )
-      return applicationAnswer(change.tenantId, application, key)
+      return serializeApplication(change.tenantId, application, key)
     },
   }),
   defineOperation({
@@ -96,8 +96,8 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
         ...(input.id?.length ? { ids: input.id } : {}),
         ...(input.type?.length ? { where: { type: input.type } } : {}),
       })
-      const answers = found.items.map((application) => applicationAnswer(tenantId, application))
-      return offsetPage(answers, found.total, page)
+      const responses = found.items.map((application) => serializeApplication(tenantId, application))
+      return offsetPage(responses, found.total, page)
     },
   }),
   defineOperation({
@@ -112,7 +112,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     run: async (_input, { caller }) => {
       if (caller.applicationId === undefined)
         throw new AppError('not_found', 'This call was made without a key, so it has no application.')
-      return applicationAnswer(caller.tenantId, await directory.get(caller.tenantId, caller.applicationId))
+      return serializeApplication(caller.tenantId, await directory.get(caller.tenantId, caller.applicationId))
     },
   }),
   defineOperation({
@@ -125,7 +125,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     output: ApplicationOutput,
     examples: examples.get,
     run: async ({ id }, { caller }) =>
-      applicationAnswer(caller.tenantId, await directory.get(caller.tenantId, id)),
+      serializeApplication(caller.tenantId, await directory.get(caller.tenantId, id)),
   }),
   defineOperation({
     rpc: 'Applications.Update',
@@ -146,7 +146,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
         if (more) check(current.type, more)
         return { name: input.name, ...grants }
       })
-      return applicationAnswer(call.caller.tenantId, application)
+      return serializeApplication(call.caller.tenantId, application)
     },
   }),
   defineOperation({
@@ -178,7 +178,7 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     run: async ({ id }, call) => {
       const check = await mayHaveKeyOf(kernel, call.caller)
       const { application, key } = await directory.regenerate(id, changeOf(call), check)
-      return applicationAnswer(call.caller.tenantId, application, key)
+      return serializeApplication(call.caller.tenantId, application, key)
     },
   }),
 ]

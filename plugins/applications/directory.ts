@@ -1,11 +1,11 @@
 import {
   AppError,
-  createTurns,
+  createKeyedMutex,
   type Kernel,
   type Mutation,
   newId,
   newKey,
-  noSuch,
+  notFound,
   type Records,
   Secret,
 } from '#sdk'
@@ -33,12 +33,12 @@ export interface IssuedKey {
 interface Plan<T> {
   readonly mutations: readonly Mutation[]
   readonly record?: ApplicationRecord
-  readonly answer: T
+  readonly response: T
 }
 
-const noApplication = (id: string) => noSuch('Application', id)
+const noApplication = (id: string) => notFound('Application', id)
 
-const noKey = (id: string) => noSuch('Application key', id)
+const noKey = (id: string) => notFound('Application key', id)
 
 /**
  * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so
@@ -49,7 +49,7 @@ export const createDirectory = (kernel: Kernel) => {
   const applications = (): Records<ApplicationRecord> => kernel.records(Applications)
   const keys = (): Records<KeyRecord> => kernel.records(ApplicationKeys)
 
-  const inTurn = createTurns()
+  const runExclusive = createKeyedMutex()
 
   const keysOf = async (tenantId: string, applicationId: string) =>
     (await keys().find(tenantId, { where: { application_id: applicationId } })).items
@@ -73,11 +73,11 @@ export const createDirectory = (kernel: Kernel) => {
     id: string,
     plan: (application: ApplicationRecord, keys: readonly KeyRecord[]) => Plan<T>,
   ): Promise<T> =>
-    inTurn(`${tenantId} ${id}`, async () => {
+    runExclusive(`${tenantId} ${id}`, async () => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const current = await applications().read(tenantId, id)
         if (current === undefined) throw noApplication(id)
-        const { mutations, record, answer } = plan(current.record, await keysOf(tenantId, id))
+        const { mutations, record, response: answer } = plan(current.record, await keysOf(tenantId, id))
         const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
         try {
           await kernel.commit([replacing, ...mutations])
@@ -153,7 +153,7 @@ export const createDirectory = (kernel: Kernel) => {
           modified_by: change.actorId,
           modified_at: change.now,
         }
-        return { record, mutations: [], answer: record }
+        return { record, mutations: [], response: record }
       }),
 
     /** With all its keys. */
@@ -163,7 +163,7 @@ export const createDirectory = (kernel: Kernel) => {
           ...held.map((key) => keys().deleting(tenantId, key.id)),
           applications().deleting(tenantId, id),
         ],
-        answer: undefined,
+        response: undefined,
       })),
 
     /** `check` throws unless the application may have one. */
@@ -183,14 +183,14 @@ export const createDirectory = (kernel: Kernel) => {
         return {
           record: { ...application, keys_made: issued.record.version },
           mutations: [keys().inserting(change.tenantId, issued.record)],
-          answer: issued,
+          response: issued,
         }
       }),
 
     deleteKey: (tenantId: string, applicationId: string, id: string): Promise<void> =>
       alter(tenantId, applicationId, (_application, held) => {
         if (!held.some((key) => key.id === id)) throw noKey(id)
-        return { mutations: [keys().deleting(tenantId, id)], answer: undefined }
+        return { mutations: [keys().deleting(tenantId, id)], response: undefined }
       }),
 
     /** One new key in place of the one there is. */
@@ -219,7 +219,7 @@ export const createDirectory = (kernel: Kernel) => {
             ...held.map((old) => keys().deleting(change.tenantId, old.id)),
             keys().inserting(change.tenantId, keyRecord),
           ],
-          answer: { application: record, key },
+          response: { application: record, key },
         }
       }),
   }

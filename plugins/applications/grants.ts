@@ -1,9 +1,9 @@
 import type { Static } from 'typebox'
 import {
   type ApplicationType,
-  type FieldFault,
+  type FieldIssue,
   type PermissionInfo,
-  refuseAny,
+  throwIfInvalid,
   unknownPermission,
 } from '#sdk'
 import type { RuleInput, StoredRule } from './schemas.ts'
@@ -16,7 +16,7 @@ interface GrantsInput {
 }
 
 /** What is wrong with granting `permission` to an application of `type`, or undefined. */
-const refusal = (permission: string, type: ApplicationType, known: readonly PermissionInfo[]) => {
+const rejection = (permission: string, type: ApplicationType, known: readonly PermissionInfo[]) => {
   const info = known.find((candidate) => candidate.type === permission)
   if (info === undefined) return unknownPermission(permission)
   if (!info.application_types.includes(type))
@@ -24,18 +24,18 @@ const refusal = (permission: string, type: ApplicationType, known: readonly Perm
   return undefined
 }
 
-const ruleFaults = (
+const ruleIssues = (
   rule: Static<typeof RuleInput>,
   index: number,
   rules: readonly Static<typeof RuleInput>[],
 ): [string, string][] => {
-  const faults: [string, string][] = []
+  const issues: [string, string][] = []
   if ((rule.conditions?.length ?? 0) > 0)
-    faults.push(['conditions', 'are for sessions only; name a container instead'])
-  else if (typeof rule.container !== 'string') faults.push(['container', 'is required'])
+    issues.push(['conditions', 'are for sessions only; name a container instead'])
+  else if (typeof rule.container !== 'string') issues.push(['container', 'is required'])
   if (rules.findIndex((other) => other.priority === rule.priority) < index)
-    faults.push(['priority', 'must be unique among the rules of an application'])
-  return faults
+    issues.push(['priority', 'must be unique among the rules of an application'])
+  return issues
 }
 
 const stored = (rule: Static<typeof RuleInput>): Rule => ({
@@ -57,28 +57,28 @@ export const checkGrants = (
 ): { permissions: string[]; rules: Rule[] } => {
   const permissions = [...new Set(input.permissions ?? [])]
   const rules = input.rules ?? []
-  const faults: FieldFault[] = permissions.map((permission) => [
+  const issues: FieldIssue[] = permissions.map((permission) => [
     'permissions',
-    refusal(permission, type, known),
+    rejection(permission, type, known),
   ])
   if (permissions.length === 0 && rules.length === 0)
-    faults.push([
+    issues.push([
       'permissions',
       'must not be empty when there are no rules: name at least one permission or rule',
     ])
   if (type === 'management' && rules.length > 0)
-    faults.push([
+    issues.push([
       'rules',
       'are for public and private applications; management applications have permissions only',
     ])
   else
     for (const [index, rule] of rules.entries()) {
       const at = `rules[${index}]`
-      for (const [member, sentence] of ruleFaults(rule, index, rules))
-        faults.push([`${at}.${member}`, sentence])
+      for (const [member, sentence] of ruleIssues(rule, index, rules))
+        issues.push([`${at}.${member}`, sentence])
       for (const permission of rule.permissions)
-        faults.push([`${at}.permissions`, refusal(permission, type, known)])
+        issues.push([`${at}.permissions`, rejection(permission, type, known)])
     }
-  refuseAny(faults)
+  throwIfInvalid(issues)
   return { permissions, rules: rules.map(stored) }
 }

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { defineOperation, type Kernel, Nothing } from '#sdk'
-import { keyAnswer } from './answers.ts'
 import { changeOf, mayHaveKeyOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
 import { KeyOutput, NewKeyOutput } from './schemas.ts'
+import { serializeKey } from './serialize.ts'
 
 const OfApplication = Type.Object({ application_id: Type.String({ field: 1 }) })
 
@@ -29,7 +29,7 @@ export const keyOperations = (kernel: Kernel, directory: Directory) => [
     run: async ({ application_id }, call) => {
       const check = await mayHaveKeyOf(kernel, call.caller)
       const { record, key } = await directory.addKey(application_id, changeOf(call), check)
-      return { ...keyAnswer(record), key, application_id }
+      return { ...serializeKey(record), key, application_id }
     },
   }),
   defineOperation({
@@ -43,7 +43,7 @@ export const keyOperations = (kernel: Kernel, directory: Directory) => [
     responseBody: 'keys',
     examples: examples.listKeys,
     run: async ({ application_id }, { caller }) => ({
-      keys: (await directory.listKeys(caller.tenantId, application_id)).map(keyAnswer),
+      keys: (await directory.listKeys(caller.tenantId, application_id)).map(serializeKey),
     }),
   }),
   defineOperation({
@@ -56,7 +56,7 @@ export const keyOperations = (kernel: Kernel, directory: Directory) => [
     output: KeyOutput,
     examples: examples.getKey,
     run: async ({ application_id, id }, { caller }) =>
-      keyAnswer(await directory.getKey(caller.tenantId, application_id, id)),
+      serializeKey(await directory.getKey(caller.tenantId, application_id, id)),
   }),
   defineOperation({
     rpc: 'ApplicationKeys.Delete',

@@ -1,7 +1,7 @@
 import { definePlugin, type PermissionInfo } from '#sdk'
+import { joining } from './accept-invitation.ts'
 import { Invitations, Members } from './collections.ts'
 import { invitationOperations } from './invitation-operations.ts'
-import { joining } from './join.ts'
 import { memberOperations } from './member-operations.ts'
 
 const permission = (type: string, description: string): PermissionInfo => ({

@@ -6,7 +6,7 @@ import {
   listOf,
   Nothing,
   newId,
-  noSuch,
+  notFound,
   offsetPage,
   offsetQuery,
   pageOf,
@@ -18,13 +18,13 @@ import { InvitationInput, InvitationOutput, invitationOutput } from './schemas.t
 /** How long an invitation is open (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
 
-export const noInvitation = (id: string) => noSuch('Invitation', id)
+export const noInvitation = (id: string) => notFound('Invitation', id)
 
 /** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
 export const invitationOperations = (kernel: Kernel) => {
   const invitations = () => kernel.records(Invitations)
 
-  const tell = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {
+  const notify = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {
     try {
       await kernel.port('invitations')?.invited({ tenant_id: tenantId, id, email, role, expires_at })
     } catch (err) {
@@ -54,7 +54,7 @@ export const invitationOperations = (kernel: Kernel) => {
           created_at: now,
         }
         await invitations().insert(caller.tenantId, invitation)
-        await tell(caller.tenantId, invitation)
+        await notify(caller.tenantId, invitation)
         return invitationOutput(caller.tenantId, invitation, now)
       },
     }),
@@ -106,7 +106,7 @@ export const invitationOperations = (kernel: Kernel) => {
           modified_at: now,
         }))
         if (invitation === undefined) throw noInvitation(id)
-        await tell(caller.tenantId, invitation)
+        await notify(caller.tenantId, invitation)
         return invitationOutput(caller.tenantId, invitation, now)
       },
     }),

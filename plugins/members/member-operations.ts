@@ -6,7 +6,7 @@ import {
   type Kernel,
   listOf,
   Nothing,
-  noSuch,
+  notFound,
   offsetPage,
   offsetQuery,
   pageOf,
@@ -16,7 +16,7 @@ import { Members } from './collections.ts'
 import * as examples from './examples.ts'
 import { MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
 
-const noMember = (id: string) => noSuch('Member', id)
+const noMember = (id: string) => notFound('Member', id)
 
 const isOwner = (what: string) =>
   new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)

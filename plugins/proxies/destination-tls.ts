@@ -1,11 +1,11 @@
 import { type Static, Type } from 'typebox'
 import {
-  authorityFault,
+  authorityError,
   type CertificateInfo,
   type DestinationTls,
   describeCertificates,
   field,
-  identityFaults,
+  identityErrors,
   invalid,
   isoTime,
   newId,
@@ -60,16 +60,16 @@ export const StoredTls = Type.Object({
 })
 export type StoredTls = Static<typeof StoredTls>
 
-const faultsOf = (
+const issuesOf = (
   { client_certificate, client_key, ca }: Static<typeof DestinationTlsInput>,
   now: number,
 ): Readonly<Record<string, string | undefined>> => {
-  const authorities = ca ? authorityFault(ca, now) : undefined
+  const authorities = ca ? authorityError(ca, now) : undefined
   if (!client_certificate && !client_key)
     return { ca: ca ? authorities : 'is required when there is no client certificate' }
   if (!client_certificate) return { client_certificate: 'is required with a client key', ca: authorities }
   if (!client_key) return { client_key: 'is required with a client certificate', ca: authorities }
-  const wrong = identityFaults({ certificate: client_certificate, key: client_key }, now)
+  const wrong = identityErrors({ certificate: client_certificate, key: client_key }, now)
   return { client_certificate: wrong.certificate, client_key: wrong.key, ca: authorities }
 }
 
@@ -96,10 +96,10 @@ export const parseDestinationTls = (
   }
   // Certificates that have ended meanwhile stop no other change.
   if (before !== undefined && isSame(before, next)) return before
-  const faults = Object.entries(faultsOf(input, now)).flatMap(([member, fault]) =>
-    fault === undefined ? [] : [[`destination_tls.${member}`, [fault]] as const],
+  const issues = Object.entries(issuesOf(input, now)).flatMap(([member, issue]) =>
+    issue === undefined ? [] : [[`destination_tls.${member}`, [issue]] as const],
   )
-  if (faults.length > 0) throw invalid(Object.fromEntries(faults))
+  if (issues.length > 0) throw invalid(Object.fromEntries(issues))
   // What stands around them in the text is for nobody: Envoy tells its log of text that it cannot read.
   return {
     id: newId(),
@@ -109,7 +109,7 @@ export const parseDestinationTls = (
   }
 }
 
-const told = ({ subject, fingerprint, expires }: CertificateInfo): Static<typeof Info> => ({
+const reported = ({ subject, fingerprint, expires }: CertificateInfo): Static<typeof Info> => ({
   subject,
   fingerprint,
   expires_at: isoTime(expires),
@@ -122,8 +122,8 @@ export const showDestinationTls = ({
 }: StoredTls): Static<typeof DestinationTlsOutput> => {
   const [own] = client_certificate === undefined ? [] : describeCertificates(client_certificate)
   return {
-    ...(own === undefined ? {} : { client_certificate: told(own) }),
-    ...(ca === undefined ? {} : { ca: describeCertificates(ca).map(told) }),
+    ...(own === undefined ? {} : { client_certificate: reported(own) }),
+    ...(ca === undefined ? {} : { ca: describeCertificates(ca).map(reported) }),
   }
 }
 

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import {
   type Call,
   type CodeWarning,
-  createTurns,
+  createKeyedMutex,
   defineOperation,
   EntityId,
   type Kernel,
@@ -11,12 +11,12 @@ import {
   namedPage,
   namedQuery,
   newId,
-  noSuch,
+  notFound,
   offsetPage,
   patchedInput,
   randomBase58,
+  retryOnConflict,
   Secret,
-  untilSettled,
 } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'
@@ -26,12 +26,12 @@ import { ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from '.
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
 
-const noProxy = (id: string) => noSuch('Proxy', id)
+const noProxy = (id: string) => notFound('Proxy', id)
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: Kernel) => {
   const proxies = () => kernel.records(Proxies)
-  const inTurn = createTurns()
+  const runExclusive = createKeyedMutex()
 
   /** Replaces what a caller decides by what `next` says, anew when another change came between. */
   const change = (
@@ -39,8 +39,8 @@ export const proxyOperations = (kernel: Kernel) => {
     { caller, now }: Call,
     next: (current: ProxyRecord) => Static<typeof ProxyInput>,
   ): Promise<{ readonly proxy: ProxyRecord; readonly warnings: CodeWarning[] }> =>
-    inTurn(`${caller.tenantId} ${id}`, () =>
-      untilSettled(async () => {
+    runExclusive(`${caller.tenantId} ${id}`, () =>
+      retryOnConflict(async () => {
         const { tenantId, actorId } = caller
         const current = await proxies().read(tenantId, id)
         if (current === undefined) throw noProxy(id)

@@ -4,7 +4,7 @@ import { AppError, type Json, type Kernel } from '#sdk'
 import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 
 /** Milliseconds that a receiver has to answer. */
-const PATIENCE = 15_000
+const TIMEOUT = 15_000
 /** Milliseconds within which whoever began an attempt has written down how it went. */
 const CLAIM = 30_000
 /** Characters of a record's message (completions §10). */
@@ -88,7 +88,7 @@ export const createCallbacks = (
           body: text,
           tenantId,
         },
-        AbortSignal.any([signal, AbortSignal.timeout(PATIENCE)]),
+        AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
       )
       return status >= 200 && status < 300
     } catch (thrown) {

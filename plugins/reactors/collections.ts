@@ -1,6 +1,6 @@
 import { type Static, Type } from 'typebox'
 import { changeMembers } from '#sdk'
-import { Elements, Parameters } from './elements.ts'
+import { Elements, Parameters } from './parameters.ts'
 
 /** A formula as it is stored; times in ms since the epoch. */
 export const Formulas = {

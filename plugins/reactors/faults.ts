@@ -1,8 +1,8 @@
-import { AppError, noSuch } from '#sdk'
+import { AppError, notFound } from '#sdk'
 
-export const noReactor = (id: string) => noSuch('Reactor', id)
+export const noReactor = (id: string) => notFound('Reactor', id)
 
-export const noFormula = (id: string) => noSuch('Reactor formula', id)
+export const noFormula = (id: string) => notFound('Reactor formula', id)
 
 export const noResult = () =>
   new AppError(

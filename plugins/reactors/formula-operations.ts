@@ -13,13 +13,13 @@ import {
   newId,
   offsetPage,
   offsetQuery,
-  refuseAny,
-  untilSettled,
+  retryOnConflict,
+  throwIfInvalid,
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
-import { elementFaults, parameterFaults, storedElements, storedParameters } from './elements.ts'
 import * as examples from './examples.ts'
 import { noFormula } from './faults.ts'
+import { elementIssues, parameterIssues, storedElements, storedParameters } from './parameters.ts'
 import { FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 
 type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modified_by' | 'modified_at'>
@@ -32,7 +32,7 @@ const parse = async (
 ): Promise<{ readonly members: Members; readonly warnings: CodeWarning[] }> => {
   const configuration = input.configuration ?? []
   const parameters = input.request_parameters ?? []
-  refuseAny([...elementFaults(configuration), ...parameterFaults(parameters)])
+  throwIfInvalid([...elementIssues(configuration), ...parameterIssues(parameters)])
   return {
     members: {
       name: input.name,
@@ -119,7 +119,7 @@ export const formulaOperations = (kernel: Kernel) => {
         const { tenantId } = caller
         if ((await formulas().get(tenantId, id)) === undefined) throw noFormula(id)
         const { members, warnings } = await parse(kernel, tenantId, input)
-        const formula = await untilSettled(async () => {
+        const formula = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw noFormula(id)
           // Its code is that of its reactors; one made meanwhile has moved the version.
@@ -154,7 +154,7 @@ export const formulaOperations = (kernel: Kernel) => {
       examples: examples.removeFormula,
       run: async ({ id }, { caller }) => {
         const { tenantId } = caller
-        const used = await untilSettled(async () => {
+        const used = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw noFormula(id)
           const { total } = await reactors().find(tenantId, { where: { formula_id: id }, page: 1, size: 1 })

@@ -1,11 +1,11 @@
 import { definePlugin, type PermissionInfo, Type } from '#sdk'
+import { createRequests } from './async-invocations.ts'
 import { createCallbacks } from './callbacks.ts'
 import { Callbacks, Formulas, Reactors, Requests } from './collections.ts'
 import { formulaOperations } from './formula-operations.ts'
 import { createReact } from './react.ts'
 import { reactOperations } from './react-operations.ts'
 import { reactorOperations } from './reactor-operations.ts'
-import { createRequests } from './requests.ts'
 
 const permission = (type: string, description: string): PermissionInfo => ({
   type,

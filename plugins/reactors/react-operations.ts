@@ -1,8 +1,8 @@
 import { type Call, checkDestination, defineOperation, type Json, type Kernel, type Static } from '#sdk'
+import type { BackgroundRequests } from './async-invocations.ts'
 import * as examples from './examples.ts'
 import type { React } from './react.ts'
 import { ReactAsyncOutput, ReactInput, ReactOutput, ResultInput, ResultOutput } from './react-schemas.ts'
-import type { BackgroundRequests } from './requests.ts'
 
 const audit = {
   entity: 'reactor',

@@ -1,5 +1,5 @@
 import { AppError, type Call, type Caller, isObject, type Json, type Kernel, type Program } from '#sdk'
-import { castArguments, castConfiguration } from './cast.ts'
+import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './faults.ts'
 
@@ -52,7 +52,7 @@ export const createReact = (kernel: Kernel) => {
 
     /**
      * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and gives them the types that
-     * the formula declares. `not_found`, `invalid`, `bad_expression`, `forbidden`.
+     * the formula declares. `not_found`, `invalid`, `invalid_expression`, `forbidden`.
      */
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
       const { tenantId } = call.caller

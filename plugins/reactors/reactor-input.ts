@@ -8,10 +8,10 @@ import {
   invalid,
   type Kernel,
   type Mutation,
-  refuseAny,
+  throwIfInvalid,
 } from '#sdk'
 import { Formulas, type ReactorRecord } from './collections.ts'
-import type { ElementType } from './elements.ts'
+import type { ElementType } from './parameters.ts'
 import type { ReactorInput } from './schemas.ts'
 
 export type ReactorMembers = Pick<
@@ -20,7 +20,7 @@ export type ReactorMembers = Pick<
 >
 
 /** What is wrong with a value for an element; values may be given as text, numbers as any text (completions §8). */
-const fault = (value: unknown, type: ElementType): string | undefined => {
+const issue = (value: unknown, type: ElementType): string | undefined => {
   if (value === undefined || value === null) return 'is required by the formula'
   switch (type) {
     case 'number':
@@ -69,10 +69,10 @@ export const parseReactor = async (
   const formulas = kernel.records(Formulas)
   const found = await formulas.read(tenantId, formula.id)
   if (found === undefined) throw invalid({ 'formula.id': ['must be the id of a formula of this tenant'] })
-  refuseAny(
+  throwIfInvalid(
     found.record.configuration.map(({ name: element, type }) => [
       `configuration.${element}`,
-      fault(Object.hasOwn(configuration, element) ? configuration[element] : undefined, type),
+      issue(Object.hasOwn(configuration, element) ? configuration[element] : undefined, type),
     ]),
   )
   return {

@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import {
   type Call,
   type CodeWarning,
-  createTurns,
+  createKeyedMutex,
   defineOperation,
   EntityId,
   eachInTurn,
@@ -15,7 +15,7 @@ import {
   offsetPage,
   patchedInput,
   randomBase58,
-  untilSettled,
+  retryOnConflict,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
@@ -39,7 +39,7 @@ const replaced = (
 /** Calls on reactors (completions §8). */
 export const reactorOperations = (kernel: Kernel) => {
   const reactors = () => kernel.records(Reactors)
-  const inTurn = createTurns()
+  const runExclusive = createKeyedMutex()
 
   const shown = async (tenantId: string, reactor: ReactorRecord, warnings: readonly CodeWarning[] = []) => {
     const { formula_id, application_id } = reactor
@@ -61,16 +61,16 @@ export const reactorOperations = (kernel: Kernel) => {
     { caller, now }: Call,
     next: (current: ReactorRecord) => Static<typeof ReactorInput>,
   ) =>
-    inTurn(`${caller.tenantId} ${id}`, () =>
-      untilSettled(async () => {
+    runExclusive(`${caller.tenantId} ${id}`, () =>
+      retryOnConflict(async () => {
         const { tenantId, actorId } = caller
         const current = await reactors().read(tenantId, id)
         if (current === undefined) throw noReactor(id)
         const { record } = current
         const { members, warnings, holding } = await parseReactor(kernel, caller, next(record), record)
         const { callback_key, created_by, created_at } = record
-        const kept = { id, callback_key, created_by, created_at }
-        const reactor = { ...members, ...kept, modified_by: actorId, modified_at: now }
+        const retained = { id, callback_key, created_by, created_at }
+        const reactor = { ...members, ...retained, modified_by: actorId, modified_at: now }
         await kernel.commit([...holding, reactors().replacing(tenantId, reactor, current.version)])
         return { reactor, warnings }
       }),
@@ -90,8 +90,8 @@ export const reactorOperations = (kernel: Kernel) => {
       examples: examples.create,
       run: async (input, { caller, now }) => {
         const { tenantId, actorId } = caller
-        const { reactor, warnings } = await inTurn(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
-          untilSettled(async () => {
+        const { reactor, warnings } = await runExclusive(`${tenantId} ${input.formula?.id ?? newId()}`, () =>
+          retryOnConflict(async () => {
             const { members, warnings, holding } = await parseReactor(kernel, caller, input)
             const made = { callback_key: randomBase58(KEY_LENGTH), created_by: actorId, created_at: now }
             const reactor = { ...members, id: newId(), ...made }

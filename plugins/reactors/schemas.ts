@@ -11,7 +11,7 @@ import {
   warningsOf,
 } from '#sdk'
 import type { FormulaRecord, ReactorRecord } from './collections.ts'
-import { Elements, elementsInput, Parameters, parametersInput } from './elements.ts'
+import { Elements, elementsInput, Parameters, parametersInput } from './parameters.ts'
 
 const name = Type.String({ minLength: 1, maxLength: 200 })
 const code = Type.String({ minLength: 1, maxLength: CODE_LENGTH })

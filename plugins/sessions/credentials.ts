@@ -1,4 +1,4 @@
-import { beyond, type Kernel, type Ports } from '#sdk'
+import { exceeds, type Kernel, type Ports } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 
 export interface SessionOptions {
@@ -25,7 +25,7 @@ export const createLifeOf =
     if (application === undefined) return undefined
     const until = Math.min(session.expires_at, application.expires_at ?? session.expires_at)
     if (authorized_by === undefined) return until
-    if (authority === undefined || !hasKey || (within && beyond(authority, session).length > 0))
+    if (authority === undefined || !hasKey || (within && exceeds(authority, session).length > 0))
       return undefined
     return Math.min(until, authority.expires_at ?? until)
   }

@@ -1,5 +1,5 @@
 import type { Static } from 'typebox'
-import { type FieldFault, type Grants, type PermissionInfo, refuseAny, unknownPermission } from '#sdk'
+import { type FieldIssue, type Grants, type PermissionInfo, throwIfInvalid, unknownPermission } from '#sdk'
 import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
 
 type Sent = Static<typeof RuleInput>
@@ -8,29 +8,29 @@ type Stored = Static<typeof StoredRule>
 const CONTAINER = /^\/(?:[a-z0-9_-]+\/)*$/
 
 /** Sessions may hold what private applications may. */
-const refusal = (permission: string, known: readonly PermissionInfo[]): string | undefined => {
+const rejection = (permission: string, known: readonly PermissionInfo[]): string | undefined => {
   const info = known.find(({ type }) => type === permission)
   if (info === undefined) return unknownPermission(permission)
   return info.application_types.includes('private') ? undefined : `"${permission}" is not for sessions`
 }
 
-const ruleFaults = (rule: Sent, index: number, rules: readonly Sent[]): [string, string][] => {
-  const faults: [string, string][] = []
+const ruleIssues = (rule: Sent, index: number, rules: readonly Sent[]): [string, string][] => {
+  const issues: [string, string][] = []
   const conditions = rule.conditions ?? []
   if (typeof rule.container === 'string') {
-    if (conditions.length > 0) faults.push(['conditions', 'must not be sent together with a container'])
-  } else if (conditions.length === 0) faults.push(['container', 'is required unless there are conditions'])
+    if (conditions.length > 0) issues.push(['conditions', 'must not be sent together with a container'])
+  } else if (conditions.length === 0) issues.push(['container', 'is required unless there are conditions'])
   for (const [at, { attribute, operator, value }] of conditions.entries()) {
     const path = value.toLowerCase()
     if (attribute !== 'container') continue
     if (operator === 'equals' && !CONTAINER.test(path.endsWith('/') ? path : `${path}/`))
-      faults.push([`conditions[${at}].value`, 'must be a container such as /pci/high/'])
+      issues.push([`conditions[${at}].value`, 'must be a container such as /pci/high/'])
     if (operator === 'starts_with' && !path.startsWith('/'))
-      faults.push([`conditions[${at}].value`, 'must begin with a slash'])
+      issues.push([`conditions[${at}].value`, 'must begin with a slash'])
   }
   if (rules.findIndex((other) => other.priority === rule.priority) < index)
-    faults.push(['priority', 'must be unique among the rules of a session'])
-  return faults
+    issues.push(['priority', 'must be unique among the rules of a session'])
+  return issues
 }
 
 const stored = ({ description, priority, container, conditions, transform, permissions }: Sent): Stored => ({
@@ -49,18 +49,19 @@ export const parseGrants = (
 ): { permissions: string[]; rules: Stored[] } & Grants => {
   const permissions = [...new Set(input.permissions ?? [])]
   const rules = input.rules ?? []
-  const faults: FieldFault[] = permissions.map((permission) => ['permissions', refusal(permission, known)])
+  const issues: FieldIssue[] = permissions.map((permission) => ['permissions', rejection(permission, known)])
   if (permissions.length === 0 && rules.length === 0)
-    faults.push([
+    issues.push([
       'permissions',
       'must not be empty when there are no rules: name at least one permission or rule',
     ])
   for (const [index, rule] of rules.entries()) {
     const at = `rules[${index}]`
-    for (const [member, sentence] of ruleFaults(rule, index, rules))
-      faults.push([`${at}.${member}`, sentence])
-    for (const permission of rule.permissions) faults.push([`${at}.permissions`, refusal(permission, known)])
+    for (const [member, sentence] of ruleIssues(rule, index, rules))
+      issues.push([`${at}.${member}`, sentence])
+    for (const permission of rule.permissions)
+      issues.push([`${at}.permissions`, rejection(permission, known)])
   }
-  refuseAny(faults)
+  throwIfInvalid(issues)
   return { permissions, rules: rules.map(stored) }
 }

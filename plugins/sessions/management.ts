@@ -8,7 +8,7 @@ import {
   type Kernel,
   listOf,
   Nothing,
-  noSuch,
+  notFound,
   pageOf,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
@@ -70,7 +70,7 @@ export const sessionManagement = (kernel: Kernel, lifeOf: LifeOf) => {
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {
-        if (!(await sessions().delete(caller.tenantId, id))) throw noSuch('Session', id)
+        if (!(await sessions().delete(caller.tenantId, id))) throw notFound('Session', id)
         return {}
       },
     }),

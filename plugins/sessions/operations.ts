@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import {
   AppError,
-  beyond,
   type Call,
   type Caller,
   defineOperation,
+  exceeds,
   invalid,
   isoTime,
   type Kernel,
@@ -90,8 +90,8 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
           created_at: now,
         }
         await sessions().insert(caller.tenantId, session)
-        const answer = { id: session.id, session_key, nonce, expires_at: isoTime(session.expires_at) }
-        return answer
+        const response = { id: session.id, session_key, nonce, expires_at: isoTime(session.expires_at) }
+        return response
       },
     }),
     defineOperation({
@@ -114,7 +114,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
         const expiry = expiryOf(input.expires_at, now)
         const found = await sessions().lookup('nonce_hash', kernel.hashKey(new Secret(input.nonce)))
         if (found === undefined || found.tenantId !== caller.tenantId) throw noSession()
-        const places = within ? beyond(caller.grants, grants) : []
+        const places = within ? exceeds(caller.grants, grants) : []
         if (places.length > 0)
           throw new AppError(
             'forbidden',

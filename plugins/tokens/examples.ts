@@ -238,7 +238,7 @@ export const detokenize: readonly Example[] = [
     summary: 'An unknown token',
     input: { body: { card: '{{ no-such-token }}' } },
     error: {
-      code: 'bad_expression',
+      code: 'invalid_expression',
       detail: 'An expression names a token that does not exist or has expired. Check its token ids.',
     },
   },

@@ -34,7 +34,7 @@ const targetOf = (address: string): Target => {
   )
     throw new AppError(
       'invalid',
-      `The address of the transit key in SIDEVAULT_MASTER_KEY is not usable. ${FORM}`,
+      `The address of the transit key in SIDEVAULT_ROOT_KEY is not usable. ${FORM}`,
     )
   return { origin: url.origin, mount: parts.join('/'), key }
 }
@@ -74,7 +74,7 @@ const wordsOf = (body: unknown): string => {
   return text === '' ? '' : ` ("${text}")`
 }
 
-const REMEDIES: Readonly<Record<number, string>> = {
+const FIXES: Readonly<Record<number, string>> = {
   400: 'Check that the key exists, is of a type that encrypts with associated data (aes256-gcm96), and still has the version that wrapped the root key.',
   403: 'Check the token, and that its policy allows update on <mount>/encrypt/<key> and <mount>/decrypt/<key>.',
   404: 'Check the mount and the name of the key.',
@@ -102,36 +102,36 @@ const call = async (
     ...(authority === undefined ? {} : { ca: await fileOf('BAO_CACERT', authority) }),
   }
   const { status, text } = await new Promise<{ status: number; text: string }>((done, fail) => {
-    const sent = (url.startsWith('https:') ? https : http)(url, options, (answer) => {
+    const sent = (url.startsWith('https:') ? https : http)(url, options, (response) => {
       let text = ''
-      answer.setEncoding('utf8')
-      answer.on('data', (chunk) => {
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
         text += chunk
-        if (text.length > LARGEST) answer.destroy(new Error('the answer is too large'))
+        if (text.length > LARGEST) response.destroy(new Error('the answer is too large'))
       })
-      answer.on('end', () => done({ status: answer.statusCode ?? 0, text }))
-      answer.on('error', fail)
+      response.on('end', () => done({ status: response.statusCode ?? 0, text }))
+      response.on('error', fail)
     })
     sent.on('error', fail)
     sent.end(JSON.stringify(body))
   }).catch((cause: unknown) => {
     const code = isObject(cause) && typeof cause.code === 'string' ? ` (${cause.code})` : ''
     throw new AppError(
-      'unavailable',
+      'gateway_timeout',
       `The transit server ${origin} does not answer${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
       { cause },
     )
   })
-  let answer: unknown
+  let response: unknown
   try {
-    answer = JSON.parse(text)
+    response = JSON.parse(text)
   } catch {
     // Said below: no data.
   }
-  if (status === 200 && isObject(answer) && isObject(answer.data)) return answer.data
+  if (status === 200 && isObject(response) && isObject(response.data)) return response.data
   throw new AppError(
-    status >= 500 || status === 429 ? 'unavailable' : 'invalid',
-    `The transit server refused to ${what} the root key: ${status}${wordsOf(answer)}. ${REMEDIES[status] ?? 'Look at its log, then start again.'}`,
+    status >= 500 || status === 429 ? 'gateway_timeout' : 'invalid',
+    `The transit server refused to ${what} the root key: ${status}${wordsOf(response)}. ${FIXES[status] ?? 'Look at its log, then start again.'}`,
   )
 }
 
@@ -145,7 +145,7 @@ export const keyProvider: KeyProvider = {
     if (typeof ciphertext !== 'string' || !/^vault:v\d+:[\w+/=]{1,1000}$/.test(ciphertext))
       throw new AppError(
         'invalid',
-        'The transit server answered no ciphertext. Check that SIDEVAULT_MASTER_KEY names a transit key.',
+        'The transit server answered no ciphertext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
       )
     return ciphertext
   },
@@ -155,7 +155,7 @@ export const keyProvider: KeyProvider = {
     if (typeof plaintext !== 'string')
       throw new AppError(
         'invalid',
-        'The transit server answered no plaintext. Check that SIDEVAULT_MASTER_KEY names a transit key.',
+        'The transit server answered no plaintext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
       )
     return Buffer.from(plaintext, 'base64')
   },

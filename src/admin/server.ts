@@ -1,12 +1,12 @@
 import { chmod, rm } from 'node:fs/promises'
 import type { FastifyInstance } from 'fastify'
-import type { Admit } from '../common/admit.ts'
 import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
+import type { RateLimiter } from '../common/rate-limiter.ts'
 import type { RunningKernel } from '../kernel/types.ts'
 import { createApp } from './http/app.ts'
-import type { LateLimits } from './http/late-bodies.ts'
+import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
 import { documentationRoutes } from './openapi/routes.ts'
 import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
@@ -31,7 +31,7 @@ export interface AdminOptions {
   /** Where clients see the service, for `Location`; default: host and scheme of each request. */
   readonly baseUrl?: string
   /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
+  readonly admit?: RateLimiter | undefined
   /** Of the service, as printed in the OpenAPI document. */
   readonly version?: string
   /** Bytes of a body; default 1 MiB. */
@@ -45,7 +45,7 @@ export interface AdminOptions {
   /** ms after which a call is answered with 504; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
   /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
-  readonly lateBodies?: LateLimits
+  readonly slowBodies?: SlowBodyLimits
   /** ms between two looks for requests that are too slow; default 1,000. */
   readonly checkInterval?: number
   /** ms that `close` waits for requests in flight; default 10,000. */
@@ -128,7 +128,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
       requestTimeout: options.requestTimeout ?? 30_000,
       headersTimeout: options.headersTimeout ?? 10_000,
       callTimeout: options.callTimeout ?? 45_000,
-      lateBodies: options.lateBodies,
+      slowBodies: options.slowBodies,
       checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
       absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,

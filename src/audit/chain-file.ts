@@ -126,7 +126,7 @@ export class ChainFile {
     this.#foreign = true
     const file = `The audit journal's file "${this.#segment.file}"`
     throw new AppError(
-      'unavailable',
+      'gateway_timeout',
       sealed
         ? `${file} was sealed, so nothing is disclosed here: the store knows other records by its numbers. Another machine may use a copy of this data directory. Run "sidevault audit verify", then restart.`
         : `${file} was changed or removed by something else. Run "sidevault audit verify", then restart.`,

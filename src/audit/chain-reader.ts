@@ -1,11 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import { follows } from './accepted.ts'
+import { follows } from './acknowledged-loss.ts'
 import { type ChainLine, type Mac, readLine } from './line.ts'
-import type { OwnLines } from './own-lines.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { readLines, type Segment } from './segments.ts'
 
 /** Where a chain is not as it was written. `line` counts from 1 in the file; `seq` is the record expected there. */
-export interface ChainFault {
+export interface ChainError {
   readonly file: string
   readonly line: number
   readonly seq: number
@@ -13,7 +13,7 @@ export interface ChainFault {
 }
 
 /** A place in a chain: behind `seq`, whose hash is `hash`, at a byte of a segment. */
-export interface ChainPlace {
+export interface ChainPosition {
   readonly segment: number
   readonly offset: number
   readonly line: number
@@ -23,15 +23,15 @@ export interface ChainPlace {
 
 export interface ChainPiece {
   readonly lines: readonly ChainLine[]
-  readonly place: ChainPlace
-  readonly fault?: ChainFault
+  readonly place: ChainPosition
+  readonly issue?: ChainError
   /** Bytes of an unfinished line at the end of the chain. */
   readonly rest: number
   /** False when the chain had nothing behind these lines as they were read. */
   readonly more: boolean
 }
 
-const faultAt = (place: ChainPlace, file: string, reason: string): ChainFault => ({
+const errorAt = (place: ChainPosition, file: string, reason: string): ChainError => ({
   file,
   line: place.line + 1,
   seq: place.seq + 1,
@@ -39,7 +39,7 @@ const faultAt = (place: ChainPlace, file: string, reason: string): ChainFault =>
 })
 
 /** Segment numbers must run on from `place` without a gap; the fault names the first file that is missing. */
-export const gapIn = (segments: readonly Segment[], place: ChainPlace): ChainFault | undefined => {
+export const gapIn = (segments: readonly Segment[], place: ChainPosition): ChainError | undefined => {
   for (const [index, { number, file }] of segments.entries()) {
     const expected = place.segment + index
     if (number !== expected)
@@ -52,20 +52,20 @@ export const gapIn = (segments: readonly Segment[], place: ChainPlace): ChainFau
 const follow = (
   mac: Mac,
   file: string,
-  from: ChainPlace,
+  from: ChainPosition,
   lines: readonly Buffer[],
   limit: number,
-  own: OwnLines | undefined,
-): { readonly read: readonly ChainLine[]; readonly place: ChainPlace; readonly fault?: ChainFault } => {
+  own: RecentLinesCache | undefined,
+): { readonly read: readonly ChainLine[]; readonly place: ChainPosition; readonly issue?: ChainError } => {
   const read: ChainLine[] = []
   let place = from
   for (const bytes of lines) {
     if (read.length >= limit) break
     const line = own?.read(place.hash, bytes) ?? readLine(mac, place.hash, bytes)
     if (line === undefined)
-      return { read, place, fault: faultAt(place, file, 'the line is not what was written here') }
+      return { read, place, issue: errorAt(place, file, 'the line is not what was written here') }
     if (!follows(line, place.seq))
-      return { read, place, fault: faultAt(place, file, 'the sequence number does not follow') }
+      return { read, place, issue: errorAt(place, file, 'the sequence number does not follow') }
     read.push(line)
     place = {
       segment: place.segment,
@@ -86,10 +86,10 @@ const follow = (
 export const nextPiece = async (
   mac: Mac,
   segments: readonly Segment[],
-  from: ChainPlace,
+  from: ChainPosition,
   limit: number,
   settle: (file: FileHandle) => Promise<void> = async () => {},
-  own?: OwnLines,
+  own?: RecentLinesCache,
 ): Promise<ChainPiece> => {
   let place = from
   for (;;) {
@@ -100,12 +100,12 @@ export const nextPiece = async (
         place,
         rest: 0,
         more: false,
-        fault: faultAt(place, `number ${place.segment}`, 'the file is missing'),
+        issue: errorAt(place, `number ${place.segment}`, 'the file is missing'),
       }
     const file = await open(segment.path, 'r')
     try {
       const { lines, rest, more } = await readLines(file, place.offset)
-      const { read, place: after, fault } = follow(mac, segment.file, place, lines, limit, own)
+      const { read, place: after, issue: fault } = follow(mac, segment.file, place, lines, limit, own)
       if (fault !== undefined || read.length > 0) {
         if (read.length > 0) await settle(file)
         return {
@@ -113,7 +113,7 @@ export const nextPiece = async (
           place: after,
           rest: 0,
           more: more || read.length < lines.length || segment !== segments.at(-1),
-          ...(fault === undefined ? {} : { fault }),
+          ...(fault === undefined ? {} : { issue: fault }),
         }
       }
       if (segment === segments.at(-1)) {
@@ -124,7 +124,7 @@ export const nextPiece = async (
               place,
               rest: 0,
               more: false,
-              fault: faultAt(place, segment.file, 'the file was cut'),
+              issue: errorAt(place, segment.file, 'the file was cut'),
             }
           : { lines: [], place, rest, more: false }
       }
@@ -135,7 +135,7 @@ export const nextPiece = async (
           place,
           rest,
           more: false,
-          fault: faultAt(place, segment.file, 'the line is not finished'),
+          issue: errorAt(place, segment.file, 'the line is not finished'),
         }
     } finally {
       await file.close()

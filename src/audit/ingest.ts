@@ -2,13 +2,13 @@ import { stat } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import { createSparing } from '../common/sparing.ts'
+import { createLogThrottle } from '../common/log-throttle.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
-import { type ChainFault, type ChainPiece, type ChainPlace, nextPiece } from './chain-reader.ts'
+import { type ChainError, type ChainPiece, type ChainPosition, nextPiece } from './chain-reader.ts'
 import type { ChainLine, Mac } from './line.ts'
-import type { OwnLines } from './own-lines.ts'
-import { allMissing, resume } from './resume.ts'
+import { allMissing, resume } from './locate-position.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { listSegments, type Segment } from './segments.ts'
 
 /** Records of one write: callers' writes may wait for it. */
@@ -20,7 +20,7 @@ export interface IngestDeps {
   readonly mac: Mac
   readonly log: Log
   /** What this process wrote into its own journal. */
-  readonly own?: OwnLines
+  readonly own?: RecentLinesCache
   /** Default: the system's. */
   readonly clock?: Clock
 }
@@ -28,7 +28,7 @@ export interface IngestDeps {
 export interface IngestOptions {
   readonly directory: string
   /** Called when a journal is found broken. */
-  readonly onBroken?: (journal: string, fault: ChainFault) => void
+  readonly onBroken?: (journal: string, issue: ChainError) => void
 }
 
 export interface Ingest {
@@ -39,7 +39,7 @@ export interface Ingest {
   /** Waits for the round at work. */
   stop(): Promise<void>
   /** Journals found broken since the start. Each is logged, and ingested no further until a restart. */
-  readonly faults: number
+  readonly issues: number
   /** The number of the file of a journal that this process has read to: the store has all before it. */
   reached(journal: string): number | undefined
   /** ms since when records wait, at most: since the journal that is behind the furthest was last read to its end. */
@@ -54,7 +54,7 @@ const rowOf = (journal: string, { seq, record, hash }: ChainLine): LogRow => ({
 })
 
 /** Where in its file a record is whose number the store knows another record by. */
-const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork: Forked): ChainFault => ({
+const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork: Forked): ChainError => ({
   file: segments.find(({ number }) => number === place.segment)!.file,
   line: place.line - lines.filter(({ seq }) => seq > fork.journal_seq).length,
   seq: fork.journal_seq,
@@ -63,7 +63,7 @@ const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork
 })
 
 /** True when a journal ends where it was read to: the usual answer of a poll, for one system call. */
-const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<boolean> => {
+const idle = async (segments: readonly Segment[], place: ChainPosition): Promise<boolean> => {
   const newest = segments.at(-1)
   return newest?.number === place.segment && (await stat(newest.path)).size === place.offset
 }
@@ -76,20 +76,20 @@ const idle = async (segments: readonly Segment[], place: ChainPlace): Promise<bo
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
   const { logs, mac, log, own, clock = systemClock } = deps
-  const places = new Map<string, ChainPlace>()
-  const broken = new Map<string, ChainFault>()
+  const places = new Map<string, ChainPosition>()
+  const broken = new Map<string, ChainError>()
   const forked = new Set<string>()
   /** ms: when each journal was last known to be in the store to its end. */
   const whole = new Map<string, number>()
 
-  const refuse = (journal: string, fault: ChainFault): void => {
-    broken.set(journal, fault)
+  const reject = (journal: string, issue: ChainError): void => {
+    broken.set(journal, issue)
     places.delete(journal)
     log.error(
-      { journal, ...fault },
+      { journal, ...issue },
       'audit journal is broken: ingesting nothing more of it; run "sidevault audit verify"',
     )
-    options.onBroken?.(journal, fault)
+    options.onBroken?.(journal, issue)
   }
 
   /** No other process knows, so whoever writes it is stopped by the file, in each round: it may have begun another. */
@@ -105,7 +105,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     if (place === undefined || place.segment < segments[0]!.number) {
       const resumed = await resume(deps, options.directory, name)
       if ('reason' in resumed) {
-        refuse(name, resumed)
+        reject(name, resumed)
         return 0
       }
       place = resumed.place
@@ -118,15 +118,15 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       const fork = rows.length === 0 ? undefined : await logs.ingest(rows)
       if (fork !== undefined) {
         stopWriter(name, segments.at(-1)!)
-        refuse(name, forkAt(segments, piece, fork))
+        reject(name, forkAt(segments, piece, fork))
         return count
       }
       count += piece.lines.length
       place = piece.place
       places.set(name, place)
-      if (piece.fault !== undefined) refuse(name, piece.fault)
+      if (piece.issue !== undefined) reject(name, piece.issue)
       // What is written meanwhile is the next round's: a busy journal would be followed record by record.
-      if (piece.fault !== undefined || !piece.more) return count
+      if (piece.issue !== undefined || !piece.more) return count
     }
   }
 
@@ -149,7 +149,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     }
     for (const name of places.keys()) {
       if (journals.has(name)) continue
-      refuse(name, allMissing(name, places.get(name)!.seq))
+      reject(name, allMissing(name, places.get(name)!.seq))
     }
     if (failures.length > 0) throw failures[0]
     return count
@@ -170,16 +170,16 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     return queued
   }
 
-  const sparing = createSparing()
+  const throttle = createLogThrottle()
   let stopping: AbortController | undefined
   let loop: Promise<void> = Promise.resolve()
   const run = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
       await catchUp().catch((err: unknown) => {
-        const unsaid = sparing('round')
-        if (unsaid !== undefined)
+        const suppressed = throttle('round')
+        if (suppressed !== undefined)
           log.error(
-            { err, ...(unsaid > 0 ? { unsaid } : {}) },
+            { err, ...(suppressed > 0 ? { unsaid: suppressed } : {}) },
             'audit journals could not be ingested; trying again',
           )
       })
@@ -199,7 +199,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       stopping = undefined
       await loop
     },
-    get faults() {
+    get issues() {
       return broken.size
     },
     reached: (journal) => places.get(journal)?.segment,

@@ -3,9 +3,9 @@ import { mkdir } from 'node:fs/promises'
 import { promisify } from 'node:util'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
+import { lockJournal } from './journal-lock.ts'
 import { LONGEST_LINE, type Mac, writeLine } from './line.ts'
-import { lockJournal } from './lock.ts'
-import type { OwnLines } from './own-lines.ts'
+import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { type Recovered, recover } from './recover.ts'
 import { JOURNAL_NAME } from './segments.ts'
 import type { AuditRecord, Journal } from './types.ts'
@@ -22,7 +22,7 @@ export interface JournalDeps {
   readonly mac: Mac
   readonly log: Log
   /** Gets every line that may be in the journal now, for the ingest of this process. */
-  readonly own?: OwnLines
+  readonly own?: RecentLinesCache
 }
 
 export interface JournalOptions {
@@ -46,7 +46,7 @@ const cannotWrite = (name: string, cause: unknown): AppError =>
   cause instanceof AppError
     ? cause
     : new AppError(
-        'unavailable',
+        'gateway_timeout',
         `The audit journal "${name}" cannot be written, so nothing is disclosed. Check the disk space and permissions of the data directory.`,
         { cause },
       )
@@ -247,7 +247,7 @@ class ChainedJournal implements OwnJournal {
 /**
  * Opens the journal of a process, or makes it: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one
  * record a line, each line's hash over the one before (docs/security-model.md, "Audit before disclosure"). Continues where the last run ended. Rejects with
- * `unavailable` when another live process writes it, when its last record was altered, or when it cannot be written.
+ * `gateway_timeout` when another live process writes it, when its last record was altered, or when it cannot be written.
  */
 export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<OwnJournal> => {
   const { directory, name } = options

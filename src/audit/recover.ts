@@ -1,12 +1,12 @@
 import { closeSync, ftruncateSync } from 'node:fs'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
-import { follows } from './accepted.ts'
+import { follows } from './acknowledged-loss.ts'
 import { ChainFile, createSegment, openSegment } from './chain-file.ts'
-import type { ChainFault, ChainPlace } from './chain-reader.ts'
-import { readKept } from './kept.ts'
+import type { ChainError, ChainPosition } from './chain-reader.ts'
 import { claimedHash, claimedSeq, type Mac, readLine } from './line.ts'
-import { allMissing } from './resume.ts'
+import { allMissing } from './locate-position.ts'
+import { readRetainedChain } from './retained-chain.ts'
 import { readTail, type Segment, segmentOf } from './segments.ts'
 
 /** A journal that can be continued. `seq` and `hash` are those of its last record, or those that it begins behind. */
@@ -16,23 +16,23 @@ export interface Recovered {
   readonly hash: string
 }
 
-const incomplete = (name: string, { file, reason }: ChainFault): AppError =>
+const incomplete = (name: string, { file, reason }: ChainError): AppError =>
   new AppError(
-    'unavailable',
-    `The audit journal "${name}" is not whole (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit accept-loss --journal ${name}" keeps what is left as evidence and lets the service start.`,
+    'gateway_timeout',
+    `The audit journal "${name}" is not whole (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit acknowledge-loss --journal ${name}" keeps what is left as evidence and lets the service start.`,
   )
 
 const brokenEnd = (segment: Segment): AppError =>
   new AppError(
-    'unavailable',
-    `The last record of the audit journal's file "${segment.file}" is not as it was written. Run "sidevault audit verify", and restore the file; if that cannot be done, "sidevault audit accept-loss --journal ${segment.name}" keeps the damaged part as evidence and lets the service start.`,
+    'gateway_timeout',
+    `The last record of the audit journal's file "${segment.file}" is not as it was written. Run "sidevault audit verify", and restore the file; if that cannot be done, "sidevault audit acknowledge-loss --journal ${segment.name}" keeps the damaged part as evidence and lets the service start.`,
   )
 
 /** The end of the chain, its record verified; segments without a line, which a crash may leave, are passed over. */
 const lastRecord = async (
   mac: Mac,
   segments: readonly Segment[],
-  start: ChainPlace,
+  start: ChainPosition,
 ): Promise<{ readonly seq: number; readonly hash: string }> => {
   for (let index = segments.length - 1; index >= 0; index--) {
     const segment = segments[index]!
@@ -53,7 +53,7 @@ const lastRecord = async (
 
 /**
  * Finds the end of a journal, cuts off what a torn write left behind the last newline, verifies the last record, and
- * opens the file for more. Rejects with `unavailable` when the last record does not verify.
+ * opens the file for more. Rejects with `gateway_timeout` when the last record does not verify.
  */
 export const recover = async (
   { mac, log }: { readonly mac: Mac; readonly log: Log },
@@ -61,7 +61,7 @@ export const recover = async (
   name: string,
   limit: number,
 ): Promise<Recovered> => {
-  const { segments, start, anchor, fault } = await readKept(mac, directory, name)
+  const { segments, start, anchor, issue: fault } = await readRetainedChain(mac, directory, name)
   if (fault !== undefined) throw incomplete(name, fault)
   const newest = segments.at(-1)
   if (newest === undefined) {

@@ -2,13 +2,13 @@ import { stat, unlink } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import { isAcceptance } from './accepted.ts'
-import { type Anchor, writeAnchor } from './anchor.ts'
-import { type ChainFault, nextPiece } from './chain-reader.ts'
-import { lockFiles } from './files-lock.ts'
+import { isAcceptance } from './acknowledged-loss.ts'
+import { type ChainError, nextPiece } from './chain-reader.ts'
+import { type Anchor, writeAnchor } from './checkpoint.ts'
 import type { Ingest } from './ingest.ts'
-import { type Kept, readKept } from './kept.ts'
 import type { Mac } from './line.ts'
+import { type RetainedChain, readRetainedChain } from './retained-chain.ts'
+import { lockFiles } from './retention-lock.ts'
 import { listSegments, type Segment } from './segments.ts'
 
 const POLL = 60_000
@@ -18,7 +18,7 @@ const BATCH = 250
 const PAUSE = 50
 
 /** What of the ingested records stays in files, at least as long as both allow. `Infinity`: without end. */
-export interface Keep {
+export interface RetentionLimits {
   /** ms since the last record of a file. */
   readonly ageMs: number
   /** Of all files together. */
@@ -34,9 +34,9 @@ export interface RetentionDeps {
 
 export interface RetentionOptions {
   readonly directory: string
-  readonly keep: Keep
+  readonly limits: RetentionLimits
   /** Called when a file that was to be removed does not verify. */
-  readonly onBroken?: (journal: string, fault: ChainFault) => void
+  readonly onBroken?: (journal: string, issue: ChainError) => void
 }
 
 export interface Retention {
@@ -47,9 +47,9 @@ export interface Retention {
   /** Waits for the removal at work. */
   stop(): Promise<void>
   /** Counts from the next file on. */
-  take(keep: Keep): void
+  take(limits: RetentionLimits): void
   /** Journals of which a file does not verify. Each is logged, and nothing of it removed until a restart. */
-  readonly faults: number
+  readonly issues: number
 }
 
 interface SizedSegment extends Segment {
@@ -67,7 +67,7 @@ const sized = async (segment: Segment): Promise<SizedSegment> => {
 const due = (
   journals: readonly (readonly SizedSegment[])[],
   total: number,
-  { ageMs, bytes }: Keep,
+  { ageMs, bytes }: RetentionLimits,
   now: number,
 ): readonly SizedSegment[] => {
   const queues = journals.filter(({ length }) => length > 0).map((files) => [...files])
@@ -88,17 +88,17 @@ const due = (
 /** The anchor that takes the place of all up to `segment`, if they and the line behind them verify. */
 const anchorAt = async (
   mac: Mac,
-  { segments, start, anchor }: Kept,
+  { segments, start, anchor }: RetainedChain,
   segment: number,
   now: number,
-): Promise<Anchor | ChainFault> => {
+): Promise<Anchor | ChainError> => {
   let place = start
   let losses = anchor?.losses ?? 0
   for (;;) {
     const piece = await nextPiece(mac, segments, place, BATCH)
     if (piece.lines.length > 0 && piece.place.segment > segment)
       return { segment, seq: place.seq, hash: place.hash, losses, since: anchor?.since ?? now, at: now }
-    if (piece.fault !== undefined) return piece.fault
+    if (piece.issue !== undefined) return piece.issue
     if (piece.lines.length === 0)
       return {
         file: segments.at(-1)!.file,
@@ -121,15 +121,15 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
   const { mac, ingest, clock, log } = deps
   const { directory } = options
   const broken = new Set<string>()
-  let { keep } = options
+  let { limits: keep } = options
 
-  const refuse = (journal: string, fault: ChainFault): void => {
+  const reject = (journal: string, issue: ChainError): void => {
     broken.add(journal)
     log.error(
-      { journal, ...fault },
+      { journal, ...issue },
       'audit journal is broken: removing nothing of it; run "sidevault audit verify"',
     )
-    options.onBroken?.(journal, fault)
+    options.onBroken?.(journal, issue)
   }
 
   const planned = async (): Promise<readonly SizedSegment[]> => {
@@ -146,15 +146,15 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
 
   /** In this order: whenever it is interrupted, the anchor counts the file as removed, or nothing has happened. */
   const remove = async ({ name, number, file, path, bytes }: SizedSegment): Promise<boolean> => {
-    const kept = await readKept(mac, directory, name)
-    if (kept.fault !== undefined) {
-      refuse(name, kept.fault)
+    const retained = await readRetainedChain(mac, directory, name)
+    if (retained.issue !== undefined) {
+      reject(name, retained.issue)
       return false
     }
-    if (number >= kept.start.segment) {
-      const anchor = await anchorAt(mac, kept, number, clock.now())
+    if (number >= retained.start.segment) {
+      const anchor = await anchorAt(mac, retained, number, clock.now())
       if ('reason' in anchor) {
-        refuse(name, anchor)
+        reject(name, anchor)
         return false
       }
       await writeAnchor(mac, directory, name, anchor)
@@ -210,7 +210,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
     take: (next) => {
       keep = next
     },
-    get faults() {
+    get issues() {
       return broken.size
     },
   }

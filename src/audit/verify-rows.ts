@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogRow, LogStore } from '../store/types.ts'
-import { acceptedBehind } from './accepted.ts'
+import { acceptedBehind } from './acknowledged-loss.ts'
 import { genesis, hashOf, type Mac } from './line.ts'
 
 /** Rows that are verified without letting others work: some 3 ms. */

@@ -1,11 +1,11 @@
 import { readdir } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
-import { ANCHOR, type Anchor } from './anchor.ts'
-import type { ChainFault } from './chain-reader.ts'
-import { readKept } from './kept.ts'
+import type { ChainError } from './chain-reader.ts'
+import { ANCHOR, type Anchor } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'
+import { readRetainedChain } from './retained-chain.ts'
 import { JOURNAL_NAME, listSegments } from './segments.ts'
-import { walk } from './walk.ts'
+import { walk } from './verify-chain.ts'
 
 export interface VerifyDeps {
   readonly mac: Mac
@@ -23,7 +23,7 @@ export interface JournalReport {
   readonly accepted?: readonly ChainLine[]
   /** What was removed, because the store has it, and when. */
   readonly removed?: Anchor
-  readonly fault?: ChainFault
+  readonly issue?: ChainError
 }
 
 export interface AuditReport {
@@ -56,15 +56,15 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
   const journals: JournalReport[] = []
   for (const name of await journalNames(directory, deps)) {
     const position = await deps.logs?.position(name)
-    const kept = await readKept(deps.mac, directory, name)
-    const { place, accepted, fault } = await walk(deps.mac, name, kept, position)
+    const retained = await readRetainedChain(deps.mac, directory, name)
+    const { place, accepted, issue } = await walk(deps.mac, name, retained, position)
     journals.push({
       name,
       records: place.seq,
       ...(accepted.length === 0 ? {} : { accepted }),
-      ...(kept.anchor === undefined ? {} : { removed: kept.anchor }),
-      ...(fault === undefined ? {} : { fault }),
+      ...(retained.anchor === undefined ? {} : { removed: retained.anchor }),
+      ...(issue === undefined ? {} : { issue }),
     })
   }
-  return { ok: journals.every(({ fault }) => fault === undefined), journals }
+  return { ok: journals.every(({ issue: fault }) => fault === undefined), journals }
 }

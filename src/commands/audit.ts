@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { configOption, operate, print } from './operate.ts'
+import { configOption, operate, print } from './run-command.ts'
 
 /** `sidevault audit …`: on the journals of the data directory, whether its service runs or not. */
 export const addAuditCommand = (root: Command): void => {
@@ -11,7 +11,7 @@ export const addAuditCommand = (root: Command): void => {
     .option('--head <journal:seq:hash...>', 'with --rows: heads from the log, to compare with the rows')
     .addOption(configOption())
     .action(async ({ config, rows, head }: { config?: string; rows: boolean; head?: string[] }) => {
-      const { verifyAudit, verifyAuditRows } = await import('../operator/audit.ts')
+      const { verifyAudit, verifyAuditRows } = await import('../maintenance/audit.ts')
       await operate(config, (settings) =>
         rows || head !== undefined
           ? verifyAuditRows(settings, head ?? [], print)
@@ -19,13 +19,13 @@ export const addAuditCommand = (root: Command): void => {
       )
     })
   audit
-    .command('accept-loss')
+    .command('acknowledge-loss')
     .description('set the damaged part of a journal aside, and continue the chain behind the valid part')
     .requiredOption('--journal <name>', 'the journal, as "verify" prints it')
     .option('--yes', 'do it; without it, only show what would be lost', false)
     .addOption(configOption())
     .action(async ({ config, ...options }: { config?: string; journal: string; yes: boolean }) => {
-      const { acceptAuditLoss } = await import('../operator/audit.ts')
+      const { acceptAuditLoss } = await import('../maintenance/audit.ts')
       await operate(config, (settings) => acceptAuditLoss(settings, options, print))
     })
 }

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { configOption, operate, print } from './operate.ts'
+import { configOption, operate, print } from './run-command.ts'
 
 /** `sidevault backup`, `sidevault restore`. */
 export const addBackupCommands = (root: Command): void => {
@@ -11,7 +11,7 @@ export const addBackupCommands = (root: Command): void => {
     .argument('<file>', 'a new file')
     .addOption(configOption())
     .action(async (file: string, { config }: { config?: string }) => {
-      const { runBackup } = await import('../operator/backup.ts')
+      const { runBackup } = await import('../maintenance/backup.ts')
       await operate(config, (settings) => runBackup(settings, file, print))
     })
   root
@@ -21,7 +21,7 @@ export const addBackupCommands = (root: Command): void => {
     .option('--unverified', 'without the root key: neither the seal nor the audit chain is checked', false)
     .addOption(configOption())
     .action(async (path: string, { config, unverified }: { config?: string; unverified: boolean }) => {
-      const { runRestore } = await import('../operator/restore.ts')
+      const { runRestore } = await import('../maintenance/restore.ts')
       await operate(config, (settings) => runRestore(settings, { path, unverified }, print))
     })
 }

@@ -1,6 +1,6 @@
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import { createServices } from '../kernel/services.ts'
+import { createServices } from '../kernel/services/services.ts'
 import type { Kernel, Plugin } from '../sdk/index.ts'
 
 const nothing = (): never => {
@@ -21,7 +21,7 @@ export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel 
     ports: nothing,
     keys: { mac: nothing, tenant: nothing },
     clock: systemClock,
-    onRefused: nothing,
+    onRejected: nothing,
     log: log.child({ plugin: plugin.name }),
     started: () => false,
     vault: nothing,

@@ -1,6 +1,6 @@
 import type { Command } from 'commander'
 import { StartError } from '../supervisor/start-error.ts'
-import { configOption, operate, print } from './operate.ts'
+import { configOption, operate, print } from './run-command.ts'
 
 /** `sidevault keys …`: on the store itself, whether the service runs or not. */
 export const addKeysCommand = (root: Command): void => {
@@ -20,7 +20,7 @@ export const addKeysCommand = (root: Command): void => {
           'A passphrase does not belong on the command line, where others see it and histories keep it. Put it into an environment variable: --to passphrase:env:<NAME>.',
           { configuration: true },
         )
-      const { runRotateRoot } = await import('../operator/keys.ts')
+      const { runRotateRoot } = await import('../maintenance/keys.ts')
       await operate(config, (settings) => runRotateRoot(settings, { to, finish }, print))
     })
   keys
@@ -29,16 +29,16 @@ export const addKeysCommand = (root: Command): void => {
     .option('--tenant <id>', 'only this tenant')
     .addOption(configOption())
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
-      const { runRotateData } = await import('../operator/keys.ts')
+      const { runRotateData } = await import('../maintenance/keys.ts')
       await operate(config, (settings) => runRotateData(settings, tenant, print))
     })
   keys
-    .command('retire-data')
+    .command('destroy-old')
     .description('destroy old versions of data keys that are no longer needed')
     .option('--tenant <id>', 'only this tenant')
     .addOption(configOption())
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
-      const { runRetireData } = await import('../operator/keys.ts')
+      const { runRetireData } = await import('../maintenance/keys.ts')
       await operate(config, (settings) => runRetireData(settings, tenant, print))
     })
 }

@@ -2,8 +2,8 @@ import { fileURLToPath } from 'node:url'
 import { createLog } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
-import { PluginFaults } from '../kernel/faults.ts'
-import { loadPlugins } from '../kernel/load.ts'
+import { PluginIssues } from '../kernel/check/issues.ts'
+import { loadPlugins } from '../kernel/load/load.ts'
 import { createRegistry } from '../kernel/registry.ts'
 import type { Registry } from '../kernel/types.ts'
 import type { Operation } from '../sdk/index.ts'
@@ -16,7 +16,7 @@ export const loadRegistry = async (
   config: Pick<Config, 'plugins' | 'pluginBases' | 'pluginConfig'>,
 ): Promise<Registry> => {
   const log = createLog('plugins', 'warn')
-  const { loaded, faults } = await loadPlugins(
+  const { loaded, issues } = await loadPlugins(
     {
       createExpressions,
       servicesFor: (plugin, pluginConfig) => idleServices(plugin, pluginConfig, log),
@@ -28,7 +28,7 @@ export const loadRegistry = async (
       configs: config.pluginConfig,
     },
   )
-  if (faults.length > 0) throw new PluginFaults(faults)
+  if (issues.length > 0) throw new PluginIssues(issues)
   return createRegistry(loaded)
 }
 

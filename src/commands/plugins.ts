@@ -1,11 +1,11 @@
 import { type Command, Option } from 'commander'
-import { configOption, USAGE } from './operate.ts'
+import { configOption, USAGE } from './run-command.ts'
 
 const print = (text: string) => process.stdout.write(text)
 
 /** Faults are the answer of these commands; they make the exit code 2. */
-const report = (faulty: boolean) => {
-  if (faulty) process.exitCode = USAGE
+const report = (invalid: boolean) => {
+  if (invalid) process.exitCode = USAGE
 }
 
 /** `sidevault plugins …`: for those who write and those who install plugins. */

@@ -1,5 +1,5 @@
 import { type Command, Option } from 'commander'
-import { configOption, USAGE } from './operate.ts'
+import { configOption, USAGE } from './run-command.ts'
 
 /** `sidevault proto`: for those who write gRPC clients. */
 export const addProtoCommand = (root: Command): void => {

@@ -2,34 +2,36 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
+import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
 import { ROLES, runDirOf, socketsIn } from '../supervisor/messages.ts'
-import { callSocket } from '../supervisor/socket-call.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { configOption, print } from './operate.ts'
+import { configOption, print } from './run-command.ts'
 
 /** Envoy may just be starting. */
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 const reloadOne = async (socket: string): Promise<void> => {
-  const answer = await callSocket(socket, 'POST', '/reload', { timeoutMs: PATIENCE_MS }).catch(
-    () => undefined,
-  )
-  if (answer === undefined)
+  const response = await unixHttp(socket, 'POST', '/reload', { timeoutMs: TIMEOUT_MS }).catch(() => undefined)
+  if (response === undefined)
     throw new StartError(
       'The service does not answer, so it is not known whether anything was changed. Look at its log, then repeat this.',
     )
-  const value: unknown = JSON.parse(answer.body)
-  if (answer.status !== 200 || !isObject(value))
+  const value: unknown = JSON.parse(response.body)
+  if (response.status !== 200 || !isObject(value))
     throw new StartError(`Nothing was changed.${isObject(value) ? ` ${value.detail}` : ''}`, {
       configuration: true,
     })
-  const { taken, waiting, warnings } = value as Record<'taken' | 'waiting' | 'warnings', readonly string[]>
+  const {
+    taken: applied,
+    waiting,
+    warnings,
+  } = value as Record<'taken' | 'waiting' | 'warnings', readonly string[]>
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
-  for (const name of taken) print(`in force                  ${name}`)
+  for (const name of applied) print(`in force                  ${name}`)
   for (const name of waiting) print(`from the next start on    ${name}`)
   print(
-    taken.length + waiting.length > 0
+    applied.length + waiting.length > 0
       ? 'Settings are taken.'
       : 'No setting changed; certificates were read again.',
   )

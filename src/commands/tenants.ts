@@ -2,11 +2,11 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Command } from 'commander'
 import { isObject } from '../common/json.ts'
+import { unixHttp } from '../common/unix-http.ts'
 import { loadConfig } from '../config.ts'
 import { socketsIn } from '../supervisor/messages.ts'
-import { callSocket } from '../supervisor/socket-call.ts'
 import { StartError } from '../supervisor/start-error.ts'
-import { configOption, print } from './operate.ts'
+import { configOption, print } from './run-command.ts'
 
 /** Where the parts that hold the management API keep their sockets. */
 const RUN_DIRS = ['run', 'run-admin']
@@ -28,12 +28,12 @@ const call = async (
   if (socket === undefined) throw notRunning()
   // Paths of sockets are short; that of the data directory may not be.
   process.chdir(dataDir)
-  const answer = await callSocket(socket, method, path, { ...(body ? { body } : {}) }).catch(() => {
+  const response = await unixHttp(socket, method, path, { ...(body ? { body } : {}) }).catch(() => {
     throw notRunning()
   })
-  const value: unknown = answer.body === '' ? undefined : JSON.parse(answer.body)
-  if (answer.status < 400) return value
-  throw new StartError(isObject(value) ? String(value.detail) : `The service answered ${answer.status}.`)
+  const value: unknown = response.body === '' ? undefined : JSON.parse(response.body)
+  if (response.status < 400) return value
+  throw new StartError(isObject(value) ? String(value.detail) : `The service answered ${response.status}.`)
 }
 
 /** `sidevault tenants …`: for the operator of a running service, on its machine. */

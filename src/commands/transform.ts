@@ -1,6 +1,6 @@
 import { type Command, Option } from 'commander'
 import { loadConfig } from '../config.ts'
-import { configOption, FAILURE } from './operate.ts'
+import { configOption, FAILURE } from './run-command.ts'
 import type { FixtureOptions } from './transform/fixtures.ts'
 
 const EXAMPLES = `

@@ -8,7 +8,7 @@ import {
 } from 'node:crypto'
 
 /** What is wrong, as the end of a sentence that begins with the name of what holds it. */
-export type PemFault = string
+export type PemIssue = string
 
 class PemError extends Error {}
 
@@ -32,7 +32,7 @@ const parse = (pem: string): X509Certificate[] => {
   })
 }
 
-const timeFault = (certificate: X509Certificate, now: number): PemFault | undefined => {
+const timeError = (certificate: X509Certificate, now: number): PemIssue | undefined => {
   if (Date.parse(certificate.validTo) <= now)
     return `expired at ${new Date(certificate.validTo).toISOString()}`
   if (Date.parse(certificate.validFrom) > now)
@@ -40,11 +40,11 @@ const timeFault = (certificate: X509Certificate, now: number): PemFault | undefi
   return undefined
 }
 
-const attempt = <T>(work: () => T): { readonly value: T } | { readonly fault: PemFault } => {
+const attempt = <T>(work: () => T): { readonly value: T } | { readonly error: PemIssue } => {
   try {
     return { value: work() }
   } catch (thrown) {
-    if (thrown instanceof PemError) return { fault: thrown.message }
+    if (thrown instanceof PemError) return { error: thrown.message }
     throw thrown
   }
 }
@@ -52,7 +52,7 @@ const attempt = <T>(work: () => T): { readonly value: T } | { readonly fault: Pe
 const chainOf = (pem: string, now: number): X509Certificate => {
   const chain = parse(pem)
   const [leaf] = chain as [X509Certificate]
-  const late = timeFault(leaf, now)
+  const late = timeError(leaf, now)
   if (late !== undefined) throw new PemError(late)
   for (const [index, certificate] of chain.entries()) {
     const issuer = chain[index + 1]
@@ -66,7 +66,7 @@ const numberIn = (jwk: JsonWebKey, name: keyof JsonWebKey): bigint =>
   BigInt(`0x0${Buffer.from(String(jwk[name] ?? ''), 'base64url').toString('hex')}`)
 
 /** BoringSSL checks what OpenSSL takes as it is: two primes, and numbers that fit together (RFC 8017 §3.2). */
-const isSound = (jwk: JsonWebKey): boolean => {
+const isValid = (jwk: JsonWebKey): boolean => {
   const of = (name: keyof JsonWebKey) => numberIn(jwk, name)
   const [n, e, d, p, q] = [of('n'), of('e'), of('d'), of('p'), of('q')]
   if (p < 3n || q < 3n || p * q !== n) return false
@@ -107,17 +107,17 @@ const keyOf = (pem: string): KeyObject => {
       : key.asymmetricKeyType === 'ec' && CURVES.includes(namedCurve)
   if (!good) throw new PemError(`is neither RSA of ${least} to ${most} bits nor EC on P-256, P-384 or P-521`)
   if (publicExponent > LARGEST_EXPONENT) throw new PemError(`has a public exponent above ${LARGEST_EXPONENT}`)
-  if (key.asymmetricKeyType === 'rsa' && !isSound(key.export({ format: 'jwk' })))
+  if (key.asymmetricKeyType === 'rsa' && !isValid(key.export({ format: 'jwk' })))
     throw new PemError('is an RSA key of more than two primes, or one whose numbers do not fit together')
   if (!isNamed(key)) throw new PemError('gives its curve by parameters instead of by name')
   return key
 }
 
 /** What is wrong with a certificate chain (its own certificate first) and its key; empty when Envoy takes them. */
-export const identityFaults = (
+export const identityErrors = (
   { certificate, key }: { readonly certificate: string; readonly key: string },
   now: number,
-): { readonly certificate?: PemFault; readonly key?: PemFault } => {
+): { readonly certificate?: PemIssue; readonly key?: PemIssue } => {
   const leaf = attempt(() => chainOf(certificate, now))
   const secret = attempt(() => keyOf(key))
   const both = 'value' in leaf && 'value' in secret ? { leaf: leaf.value, secret: secret.value } : undefined
@@ -125,8 +125,8 @@ export const identityFaults = (
   const unnamed = both !== undefined && !foreign && !isNamed(both.leaf.publicKey)
   return {
     ...(unnamed ? { certificate: 'gives its curve by parameters instead of by name' } : {}),
-    ...('fault' in leaf ? { certificate: leaf.fault } : {}),
-    ...('fault' in secret ? { key: secret.fault } : {}),
+    ...('error' in leaf ? { certificate: leaf.error } : {}),
+    ...('error' in secret ? { key: secret.error } : {}),
     ...(foreign ? { key: 'does not belong to the certificate' } : {}),
   }
 }
@@ -135,17 +135,17 @@ export const identityFaults = (
  * What is wrong with the authorities of a PEM text; undefined when Envoy takes them and one of them counts at least. One that
  * ends beside others vouches for nobody any more, and is no reason to refuse a start, or the edge's next certificate.
  */
-export const authorityFault = (pem: string, now: number): PemFault | undefined => {
+export const authorityError = (pem: string, now: number): PemIssue | undefined => {
   const all = attempt(() => parse(pem))
-  if ('fault' in all) return all.fault
-  const faults = all.value.map((one) => timeFault(one, now))
-  return faults.includes(undefined) ? undefined : faults[0]
+  if ('error' in all) return all.error
+  const errors = all.value.map((one) => timeError(one, now))
+  return errors.includes(undefined) ? undefined : errors[0]
 }
 
 /** The certificates of a PEM text and nothing else of it. */
 export const plainCertificates = (pem: string): string => `${(pem.match(CERTIFICATES) ?? []).join('\n')}\n`
 
-/** The same for a key that has no fault: PKCS #8. */
+/** The same for a key that has no error: PKCS #8. */
 export const plainKey = (pem: string): string =>
   keyOf(pem).export({ type: 'pkcs8', format: 'pem' }).toString()
 
@@ -158,7 +158,7 @@ export interface CertificateInfo {
   readonly expires: number
 }
 
-/** The certificates of a PEM text that has no fault. */
+/** The certificates of a PEM text that has no error. */
 export const describeCertificates = (pem: string): readonly CertificateInfo[] =>
   parse(pem).map((certificate) => ({
     subject: certificate.subject.split('\n').join(', '),

@@ -40,14 +40,14 @@ export const readCursor = async (
   { tenantId, list }: { readonly tenantId: string; readonly list: string },
   cursor: string,
 ): Promise<readonly number[]> => {
-  const refused = (): AppError => invalid({ start: ['must be the "next" of a page of this list'] })
-  if (cursor.length > LENGTH || !/^[\w-]+$/.test(cursor)) throw refused()
+  const rejected = (): AppError => invalid({ start: ['must be the "next" of a page of this list'] })
+  if (cursor.length > LENGTH || !/^[\w-]+$/.test(cursor)) throw rejected()
   const sealed = Buffer.from(cursor, 'base64url')
   const ring = await keys.tenant(tenantId, [sealed])
   try {
     return JSON.parse(ring.open(sealed, bound(tenantId, list)).toString()) as number[]
   } catch {
     // Told apart from no other malformed cursor.
-    throw refused()
+    throw rejected()
   }
 }

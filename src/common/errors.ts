@@ -7,12 +7,12 @@ import type { Json } from './json.ts'
 export const ERRORS = {
   malformed: { status: 400, grpc: 3, title: 'Malformed request' },
   invalid: { status: 400, grpc: 3, title: 'Validation failed' },
-  bad_expression: { status: 400, grpc: 3, title: 'Invalid expression' },
+  invalid_expression: { status: 400, grpc: 3, title: 'Invalid expression' },
   code_failed: { status: 400, grpc: 9, title: 'Code failed' },
-  bad_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
+  invalid_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
   unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
-  destination_forbidden: { status: 403, grpc: 7, title: 'Destination forbidden' },
+  destination_not_allowed: { status: 403, grpc: 7, title: 'Destination forbidden' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
   method_not_allowed: { status: 405, grpc: 12, title: 'Method not allowed' },
   request_timeout: { status: 408, grpc: 4, title: 'Request timed out' },
@@ -25,9 +25,9 @@ export const ERRORS = {
   headers_too_large: { status: 431, grpc: 8, title: 'Headers too large' },
   internal: { status: 500, grpc: 13, title: 'Internal error' },
   destination_unreachable: { status: 502, grpc: 14, title: 'Destination unreachable' },
-  bad_answer: { status: 502, grpc: 14, title: 'Unusable answer' },
-  overloaded: { status: 503, grpc: 14, title: 'Overloaded' },
-  unavailable: { status: 504, grpc: 14, title: 'Service unavailable' },
+  bad_gateway: { status: 502, grpc: 14, title: 'Invalid upstream response' },
+  overloaded: { status: 503, grpc: 14, title: 'Service unavailable' },
+  gateway_timeout: { status: 504, grpc: 14, title: 'Gateway timeout' },
 } as const
 
 export type ErrorCode = keyof typeof ERRORS
@@ -45,7 +45,7 @@ export interface Problem {
 }
 
 /** What a tenant's code decided about the answer of a failed call (completions §7). */
-export interface CodeAnswer {
+export interface CodeResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
   /** The whole body in place of a problem; a string is sent as it is. */
@@ -53,7 +53,7 @@ export interface CodeAnswer {
 }
 
 interface AppErrorOptions {
-  readonly answer?: CodeAnswer
+  readonly response?: CodeResponse
   readonly errors?: FieldErrors
   /** What was asked for may have been done, or not. */
   readonly uncertain?: boolean
@@ -76,7 +76,7 @@ export class AppError extends Error {
   readonly errors: FieldErrors | undefined
   readonly retryAfter: number | undefined
   readonly allow: readonly string[] | undefined
-  readonly answer: CodeAnswer | undefined
+  readonly response: CodeResponse | undefined
   readonly uncertain: boolean
 
   constructor(code: ErrorCode, detail: string, options: AppErrorOptions = {}) {
@@ -86,12 +86,12 @@ export class AppError extends Error {
     this.errors = options.errors
     this.retryAfter = options.retryAfter
     this.allow = options.allow
-    this.answer = options.answer
+    this.response = options.response
     this.uncertain = options.uncertain ?? false
   }
 
   get status(): number {
-    return this.answer?.status ?? ERRORS[this.code].status
+    return this.response?.status ?? ERRORS[this.code].status
   }
 
   /** The gRPC status code: that of the table, or of the first failure with the status that code chose. */
@@ -125,12 +125,12 @@ export const invalid = (
 ): AppError => new AppError('invalid', detail, { errors })
 
 /** What is wrong at a property path; undefined: nothing. */
-export type FieldFault = readonly [path: string, sentence: string | undefined]
+export type FieldIssue = readonly [path: string, sentence: string | undefined]
 
 /** Throws `invalid` with all faults, unless there are none. */
-export const refuseAny = (faults: readonly FieldFault[]): void => {
+export const throwIfInvalid = (issues: readonly FieldIssue[]): void => {
   const errors: Record<string, string[]> = {}
-  for (const [path, sentence] of faults)
+  for (const [path, sentence] of issues)
     if (sentence !== undefined) errors[path] = [...(errors[path] ?? []), sentence]
   if (Object.keys(errors).length > 0) throw invalid(errors)
 }

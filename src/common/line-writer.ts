@@ -1,7 +1,7 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 
 /** Characters kept for a reader that is behind. */
-const KEPT = 1024 * 1024
+const RETAINED = 1024 * 1024
 /** Bytes written at once: a pipe takes so many whole or not at all, so lines of several processes do not mix. */
 const ATOMIC = 4096
 /** ms after which a reader that was behind is tried again. */
@@ -44,7 +44,7 @@ const ownDescriptor = (fd: number): number => {
  */
 export const createLineWriter = (stream: { readonly fd: number }) => {
   const fd = ownDescriptor(stream.fd)
-  let kept = ''
+  let retained = ''
   let rest: Uint8Array = Buffer.alloc(0)
   let lost = 0
   let gone = false
@@ -65,18 +65,18 @@ export const createLineWriter = (stream: { readonly fd: number }) => {
   }
 
   const pump = () => {
-    while (!gone && (rest.length > 0 || kept !== '')) {
+    while (!gone && (rest.length > 0 || retained !== '')) {
       if (rest.length === 0) {
-        const length = head(kept)
-        rest = Buffer.from(kept.slice(0, length))
-        kept = kept.slice(length)
+        const length = head(retained)
+        rest = Buffer.from(retained.slice(0, length))
+        retained = retained.slice(length)
       }
       if (!wrote()) {
         timer ??= setTimeout(again, AGAIN).unref()
         return
       }
-      if (lost > 0 && kept === '') {
-        kept = notice(lost)
+      if (lost > 0 && retained === '') {
+        retained = notice(lost)
         lost = 0
       }
     }
@@ -90,8 +90,8 @@ export const createLineWriter = (stream: { readonly fd: number }) => {
     /** `lines` end with a line feed. */
     write(lines: string): void {
       if (gone) return
-      if (lost > 0 || kept.length + lines.length > KEPT) lost += countOf(lines)
-      else kept += lines
+      if (lost > 0 || retained.length + lines.length > RETAINED) lost += countOf(lines)
+      else retained += lines
       if (timer === undefined) pump()
     },
   }

@@ -47,7 +47,7 @@ export const createMetrics = () => {
       registers,
     }),
     refusedRecords: new Counter({
-      name: 'sidevault_records_refused_total',
+      name: 'sidevault_records_rejected_total',
       help: 'Stored records rejected because they were changed outside the service, by collection.',
       labelNames: ['collection'] as const,
       registers,

@@ -3,11 +3,11 @@ import ipaddr from 'ipaddr.js'
 
 /** What is wrong with one setting; the message never holds a secret. */
 export class SettingError extends Error {
-  readonly remedy: string
+  readonly fix: string
 
-  constructor(problem: string, remedy: string) {
+  constructor(problem: string, fix: string) {
     super(problem)
-    this.remedy = remedy
+    this.fix = fix
   }
 }
 

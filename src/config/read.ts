@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { isObject } from '../common/json.ts'
-import type { ConfigFault } from './fault.ts'
-import { matches } from './matches.ts'
+import type { ConfigIssue } from './issue.ts'
 import {
   HIDDEN,
   type SettingName,
@@ -12,6 +11,7 @@ import {
   settingsSchema,
   variableOf,
 } from './schema.ts'
+import { matches } from './validate.ts'
 import { yaml } from './yaml.ts'
 
 /** Variables with our prefix that are not settings. */
@@ -23,7 +23,7 @@ export type FileContent = Readonly<Record<string, unknown>>
 interface Read {
   readonly settings: Settings
   readonly content: FileContent
-  readonly faults: readonly ConfigFault[]
+  readonly issues: readonly ConfigIssue[]
   readonly warnings: readonly string[]
 }
 
@@ -51,9 +51,9 @@ const placeOf = (error: unknown): string => {
   return at === undefined ? '' : ` at line ${at.line}, column ${at.col} (${code})`
 }
 
-const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> => {
-  const fault = (problem: string, remedy: string) => {
-    faults.push({ name: 'SIDEVAULT_CONFIG', problem, remedy })
+const readFile = (path: string, issues: ConfigIssue[]): Record<string, unknown> => {
+  const issue = (problem: string, fix: string) => {
+    issues.push({ name: 'SIDEVAULT_CONFIG', message: problem, fix })
     return {}
   }
   let text: string
@@ -61,16 +61,16 @@ const readFile = (path: string, faults: ConfigFault[]): Record<string, unknown> 
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
-    return fault(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
+    return issue(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
   }
   try {
     const content: unknown = yaml().parse(text) // YAML 1.2 holds JSON
     if (content === null || content === undefined) return {}
     if (isObject(content)) return content
   } catch (error) {
-    return fault(`the file "${path}" is no YAML or JSON${placeOf(error)}.`, 'Correct what is written there.')
+    return issue(`the file "${path}" is no YAML or JSON${placeOf(error)}.`, 'Correct what is written there.')
   }
-  return fault(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
+  return issue(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
 }
 
 /** A printed configuration has this where a secret was, which as a key would be one that everybody knows. */
@@ -97,10 +97,10 @@ export const readSettings = (
   from: { readonly file: string | undefined; readonly content: FileContent | undefined },
   cwd: string,
 ): Read => {
-  const faults: ConfigFault[] = []
+  const issues: ConfigIssue[] = []
   const warnings: string[] = []
   const merged: Record<string, unknown> = {}
-  const content = from.content ?? (from.file ? readFile(resolve(cwd, from.file), faults) : {})
+  const content = from.content ?? (from.file ? readFile(resolve(cwd, from.file), issues) : {})
   const known = new Set<string>(settingNames)
   for (const name of Object.keys(content))
     if (!known.has(name)) warnings.push(`"${name}" in the configuration file is no setting; it is ignored.`)
@@ -117,14 +117,18 @@ export const readSettings = (
     const { description, secret } = settingOf(name)
     if (secret && isHidden(merged[name])) {
       const problem = `"${HIDDEN}" stands where "config print" left out a secret.`
-      faults.push({ name: variableOf(name), problem, remedy: 'Write the value, or remove the setting.' })
+      issues.push({
+        name: variableOf(name),
+        message: problem,
+        fix: 'Write the value, or remove the setting.',
+      })
       delete merged[name]
       continue
     }
     if (matches(settingsSchema.properties[name], merged[name])) continue
     const problem = secret ? 'the value is not valid.' : `${JSON.stringify(text ?? given)} is not valid.`
-    faults.push({ name: variableOf(name), problem, remedy: `Expected: ${description}` })
+    issues.push({ name: variableOf(name), message: problem, fix: `Expected: ${description}` })
     delete merged[name]
   }
-  return { settings: merged as Settings, content, faults, warnings }
+  return { settings: merged as Settings, content, issues, warnings }
 }

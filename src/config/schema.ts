@@ -36,17 +36,17 @@ export const settingsSchema = Type.Partial(
       description:
         'Connections to PostgreSQL for requests of each process, 2 to 500. Each process holds up to two more.',
     }),
-    store_timeout: Type.Integer({
+    store_timeout_seconds: Type.Integer({
       minimum: 1,
       maximum: 300,
       description: 'Seconds that PostgreSQL may take for one statement, 1 to 300.',
     }),
-    store_lock_timeout: Type.Integer({
+    store_lock_timeout_seconds: Type.Integer({
       minimum: 1,
       maximum: 300,
       description: 'Seconds that a statement may wait for a lock of another transaction, 1 to 300.',
     }),
-    store_connect_timeout: Type.Integer({
+    store_connect_timeout_seconds: Type.Integer({
       minimum: 1,
       maximum: 60,
       description: 'Seconds to get a connection to PostgreSQL, free or new, 1 to 60.',
@@ -56,7 +56,7 @@ export const settingsSchema = Type.Partial(
       description:
         'Redis (6 or later) that replicas share for rate limits: redis[s]://[[user]:password@]host[:port][/database].',
     }),
-    master_key: Type.String({
+    root_key: Type.String({
       pattern: '^[a-z][a-z0-9-]*:[^]+$',
       secret: true,
       description:
@@ -84,11 +84,11 @@ export const settingsSchema = Type.Partial(
       description: 'Allow plain HTTP beyond loopback, where something in front ends TLS: true or false.',
     }),
     workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
-    warm_contexts: Type.Boolean({
+    reuse_contexts: Type.Boolean({
       description:
         'Calls of the same transform or formula share a context: a quarter of the CPU, but variables outside its function, card data too, stay for later calls: true or false.',
     }),
-    sandbox_memory: Type.Integer({
+    sandbox_memory_mib: Type.Integer({
       minimum: 700,
       maximum: 65_536,
       description:
@@ -98,7 +98,7 @@ export const settingsSchema = Type.Partial(
       description:
         'Confinement of the sandbox without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
     }),
-    envoy_memory: Type.Integer({
+    envoy_memory_mib: Type.Integer({
       minimum: 256,
       maximum: 16_384,
       description:
@@ -122,7 +122,7 @@ export const settingsSchema = Type.Partial(
       maximum: 64 * 1024 * 1024,
       description: 'Bytes of a proxied request body, 1024 to 67108864.',
     }),
-    destination_timeout: Type.Integer({
+    destination_timeout_seconds: Type.Integer({
       minimum: 1,
       maximum: 600,
       description:
@@ -133,11 +133,11 @@ export const settingsSchema = Type.Partial(
       maximum: 86_400,
       description: "Seconds that a card's cvc is stored, 1 to 86400. Unset: 3600.",
     }),
-    rate_limit_key: Type.String({
+    rate_limit_per_key: Type.String({
       pattern: RATE_LIMIT,
       description: 'Calls a minute with one API key, up to 99999999; 0 or none: no limit.',
     }),
-    rate_limit_address: Type.String({
+    rate_limit_per_address: Type.String({
       pattern: RATE_LIMIT,
       description: 'Calls a minute from one address (IPv6: one /64), up to 99999999; 0 or none: no limit.',
     }),
@@ -149,16 +149,16 @@ export const settingsSchema = Type.Partial(
     audit_sync: Type.Boolean({
       description: 'Sync every audit record to disk before a disclosure: true or false.',
     }),
-    audit_keep_days: Type.String({
+    audit_retention_days: Type.String({
       pattern: '^(forever|0|[1-9][0-9]{0,3})$',
       description:
         'Days to retain audit journal files once the store has their records, 0 to 9999, or forever.',
     }),
-    audit_keep_mb: Type.Integer({
+    audit_retention_mib: Type.Integer({
       minimum: 0,
       maximum: 1_000_000_000,
       description:
-        'MiB of audit journal files to retain, 0 to 1000000000; the oldest go first. Unset: 10240, at most a quarter of the disk; no limit with audit_keep_days forever.',
+        'MiB of audit journal files to retain, 0 to 1000000000; the oldest go first. Unset: 10240, at most a quarter of the disk; no limit with audit_retention_days forever.',
     }),
     drain_seconds: Type.Integer({
       minimum: 0,

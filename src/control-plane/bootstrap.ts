@@ -1,8 +1,8 @@
 /** The file that Envoy starts with. */
 import { DEFAULT_MEMORY_BYTES } from './limits.ts'
+import { sockets } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
 import { createSnapshot } from './snapshot.ts'
-import { sockets } from './sockets.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
 
 const FIXED_HEAP = 'type.googleapis.com/envoy.extensions.resource_monitors.fixed_heap.v3.FixedHeapConfig'

@@ -1,9 +1,9 @@
 /** The far ends of Envoy: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
 import { UNREACHED } from './limits.ts'
+import { sockets } from './load-assignment.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
-import { sockets } from './sockets.ts'
 
 const PROTOCOL = 'type.googleapis.com/envoy.extensions.upstreams.http.v3.HttpProtocolOptions'
 

@@ -1,8 +1,8 @@
 /** The ways to destinations: names that Envoy looks up, addresses that the gateway names, the demo. */
 import { createHash } from 'node:crypto'
-import { brandHeaders, IDENTITY_PREFIX, METADATA } from './agreement.ts'
-import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from './egress-guard.ts'
-import { restoreForwardedProto } from './header-copies.ts'
+import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from '../egress/envoy-filter.ts'
+import { IDENTITY_PREFIX, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
+import { restoreForwardedProto } from './early-header-mutation.ts'
 import {
   BUFFER_BYTES,
   CACHED_HOSTS,
@@ -11,9 +11,9 @@ import {
   STREAM_WINDOW_BYTES,
   UNREACHED,
 } from './limits.ts'
+import { sockets } from './load-assignment.ts'
 import type { DestinationIdentity, Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
-import { sockets } from './sockets.ts'
 
 const CLUSTER = 'type.googleapis.com/envoy.extensions.clusters.dynamic_forward_proxy.v3.ClusterConfig'
 const CARES = 'type.googleapis.com/envoy.extensions.network.dns_resolver.cares.v3.CaresDnsResolverConfig'
@@ -24,7 +24,7 @@ const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.Upstr
 
 const KEEP_ALIVE = '60s'
 /** Of a destination's answer: what a caller may read is the caller's affair, what Envoy holds has a bound. */
-const ANSWER_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
+const RESPONSE_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
 
 /** The DNS cache that destination clusters share; its address filter is the first egress guard. */
 const dnsCacheConfig = ({ egress }: Settings) => ({
@@ -66,15 +66,15 @@ const dnsCache = (settings: Settings) => {
 }
 
 /** Says what the destination answered, in the place of anything it may have said about it itself. */
-const headerMutation = (brands: readonly string[]) => ({
+const headerMutation = (prefixes: readonly string[]) => ({
   name: 'envoy.filters.http.header_mutation',
   typed_config: {
     '@type': MUTATION,
     mutations: {
       request_mutations: restoreForwardedProto,
-      response_mutations: brands.map((brand) => ({
+      response_mutations: prefixes.map((prefix) => ({
         append: {
-          header: { key: brandHeaders(brand).destinationStatus, value: '%RESP(:STATUS)%' },
+          header: { key: prefixHeaders(prefix).destinationStatus, value: '%RESP(:STATUS)%' },
           append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
         },
       })),
@@ -146,7 +146,7 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
   typed_extension_protocol_options: {
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
       '@type': PROTOCOL,
-      common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...ANSWER_HEADERS },
+      common_http_protocol_options: { idle_timeout: KEEP_ALIVE, ...RESPONSE_HEADERS },
       ...(scheme === 'https'
         ? {
             upstream_http_protocol_options: { auto_sni: true, auto_san_validation: true },
@@ -158,7 +158,7 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
           addresses: settings.ownAddresses,
           port: settings.listen.port,
         }),
-        headerMutation(settings.brands),
+        headerMutation(settings.prefixes),
         codec,
       ],
     },
@@ -195,7 +195,7 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
     'envoy.extensions.upstreams.http.v3.HttpProtocolOptions': {
       '@type': PROTOCOL,
       explicit_http_config: { http_protocol_options: {} },
-      http_filters: [headerMutation(settings.brands), codec],
+      http_filters: [headerMutation(settings.prefixes), codec],
     },
   },
   load_assignment: sockets(CLUSTERS.demo, [socket]),
@@ -229,7 +229,10 @@ interface Cluster {
  * Those clusters of `before` that requests begun before a change of settings may still go to, since their routes or
  * gateways name them. Certificates that nobody uses are none of them.
  */
-export const leftBehind = <T extends Cluster>(before: readonly T[], next: readonly T[]): readonly T[] => {
+export const drainingClusters = <T extends Cluster>(
+  before: readonly T[],
+  next: readonly T[],
+): readonly T[] => {
   const names = new Set<unknown>(next.flatMap(({ name, alt_stat_name }) => [name, alt_stat_name]))
   return before.filter(
     ({ name, alt_stat_name: plain }) =>

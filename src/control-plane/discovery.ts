@@ -5,24 +5,24 @@ import { type Snapshot, typed } from './snapshot.ts'
 import { HOLD_MS, KIND_NAMES, KINDS, type Kind } from './xds.ts'
 
 /** The members of a `DiscoveryRequest` that count here. */
-export interface Question {
+export interface DiscoveryRequest {
   readonly version_info?: string
   readonly resource_names?: readonly string[]
 }
 
 /** 304: nothing new. */
-export type Answer = { readonly status: 200; readonly body: string } | { readonly status: 304 }
+export type DiscoveryResponse = { readonly status: 200; readonly body: string } | { readonly status: 304 }
 
-export interface KindStatus {
+export interface TypeStatus {
   readonly kind: Kind
   /** What is served. */
   readonly version: string
   /** Whether Envoy has taken it. */
-  readonly taken: boolean
+  readonly acked: boolean
   /** Milliseconds since it was first served. */
   readonly ageMs: number
   /** Versions that Envoy refused. */
-  readonly refused: number
+  readonly nacked: number
 }
 
 export interface Discovery {
@@ -32,30 +32,30 @@ export interface Discovery {
    */
   serve(snapshot: Snapshot, limitMs: number): Promise<void>
   /** One question; waits for news when there are none. */
-  answer(kind: Kind, question: Question, signal: AbortSignal): Promise<Answer>
+  response(kind: Kind, question: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryResponse>
   /** Another Envoy asks from now on. */
   restarted(): void
-  status(): readonly KindStatus[]
+  status(): readonly TypeStatus[]
   /** Lets all that wait go. */
   close(): void
 }
 
 /** Envoy did not take what it was given. */
-export class NotTaken extends Error {
-  readonly refused: readonly Kind[]
+export class NackError extends Error {
+  readonly nacked: readonly Kind[]
 
-  constructor(refused: readonly Kind[]) {
+  constructor(nacked: readonly Kind[]) {
     super(
-      refused.length === 0
+      nacked.length === 0
         ? 'Envoy did not take the configuration in time.'
-        : `Envoy refused the new ${refused.join(' and ')}. Its log line says why.`,
+        : `Envoy refused the new ${nacked.join(' and ')}. Its log line says why.`,
     )
-    this.refused = refused
+    this.nacked = nacked
   }
 }
 
 /** An answer may be lost on its way; one that was given so often and not taken is refused. */
-const GIVEN = 3
+const SERVED = 3
 /** What was refused is given once more after so many ms: an address may be free by then, a file be there again. */
 const AGAIN_MS = 5_000
 
@@ -66,7 +66,7 @@ interface Served {
   since: number
   state: 'offered' | 'taken' | 'refused'
   given: number
-  refusals: number
+  nacks: number
 }
 
 /** Over REST a refusal has no message of its own: Envoy goes on asking with the version that it has. */
@@ -77,20 +77,20 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   const served = new Map<Kind, Served>(
     KIND_NAMES.map((kind) => [
       kind,
-      { kind, text: '', version: '', since: clock.now(), state: 'offered', given: 0, refusals: 0 },
+      { kind, text: '', version: '', since: clock.now(), state: 'offered', given: 0, nacks: 0 },
     ]),
   )
   const waiting = new Set<() => void>()
   const watching = new Set<() => void>()
-  const tell = (all: Set<() => void>) => {
+  const notify = (all: Set<() => void>) => {
     for (const one of [...all]) one()
   }
 
   /** Nobody asks for a kind that there is nothing of. */
   const asked = () => [...served.values()].filter(({ text }) => text !== '[]')
   const outcome = (): 'open' | 'taken' | readonly Kind[] => {
-    const refused = asked().filter(({ state }) => state === 'refused')
-    if (refused.length > 0) return refused.map(({ kind }) => kind)
+    const nacked = asked().filter(({ state }) => state === 'refused')
+    if (nacked.length > 0) return nacked.map(({ kind }) => kind)
     return asked().every(({ state }) => state === 'taken') ? 'taken' : 'open'
   }
 
@@ -106,11 +106,11 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   const judge = (one: Served, has: string) => {
     if (one.state !== 'offered') return
     if (one.version !== '' && one.version === has) one.state = 'taken'
-    else if (one.given >= GIVEN) {
+    else if (one.given >= SERVED) {
       one.state = 'refused'
-      one.refusals++
+      one.nacks++
     } else return
-    tell(watching)
+    notify(watching)
   }
 
   const settled = (limitMs: number): Promise<void> =>
@@ -120,11 +120,11 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
         if (now === 'open') return
         done()
         if (now === 'taken') resolve()
-        else reject(new NotTaken(now))
+        else reject(new NackError(now))
       }
       const late = setTimeout(() => {
         done()
-        reject(new NotTaken([]))
+        reject(new NackError([]))
       }, limitMs)
       const done = () => {
         clearTimeout(late)
@@ -134,7 +134,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       look()
     })
 
-  const give = (one: Served, names: readonly string[]): Answer => {
+  const give = (one: Served, names: readonly string[]): DiscoveryResponse => {
     one.given++
     const all = snapshot?.[one.kind] ?? []
     const resources = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
@@ -164,10 +164,10 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     async serve(next, limitMs) {
       snapshot = next
       for (const one of served.values()) put(one, JSON.stringify(next[one.kind]))
-      tell(waiting)
+      notify(waiting)
       await settled(limitMs)
     },
-    async answer(kind, { version_info: has = '', resource_names: names = [] }, signal) {
+    async response(kind, { version_info: has = '', resource_names: names = [] }, signal) {
       const one = served.get(kind) as Served
       const isNews = () => one.version !== '' && one.version !== has && one.state !== 'refused'
       judge(one, has)
@@ -175,24 +175,24 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       if (!isNews()) await news(signal, state === 'refused' ? AGAIN_MS : HOLD_MS)
       // Whoever serves something else after a refusal has done so long ago.
       if (state === 'refused' && one.version === version && !signal.aborted)
-        Object.assign(one, { state: 'offered', given: GIVEN - 1 })
+        Object.assign(one, { state: 'offered', given: SERVED - 1 })
       return !signal.aborted && isNews() ? give(one, names) : { status: 304 }
     },
     restarted() {
       for (const one of served.values()) Object.assign(one, { given: 0, state: 'offered' })
     },
     status: () =>
-      asked().map(({ kind, version, state, since, refusals }) => ({
+      asked().map(({ kind, version, state, since, nacks: refusals }) => ({
         kind,
         version,
-        taken: state === 'taken',
-        refused: refusals,
+        acked: state === 'taken',
+        nacked: refusals,
         ageMs: clock.now() - since,
       })),
     close: () => {
       closed = true
-      tell(waiting)
-      tell(watching)
+      notify(waiting)
+      notify(watching)
     },
   }
 }

@@ -1,11 +1,11 @@
 /** The one port that is reachable: management API and `/proxy` (docs/architecture.md, "Processes"). */
-import { brandHeaders, HEADER_KIB, HEADER_LINES, METADATA } from './agreement.ts'
-import { finalAnswers } from './final-answers.ts'
-import { headerCopies } from './header-copies.ts'
+import { HEADER_KIB, HEADER_LINES, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
+import { customResponse } from './custom-response.ts'
+import { headerCopies } from './early-header-mutation.ts'
 import { BUFFER_BYTES } from './limits.ts'
 import { localReplies } from './local-replies.ts'
 import { duration, type Settings } from './options.ts'
-import { RECONNECT } from './reconnect.ts'
+import { RECONNECT } from './retry-policy.ts'
 import { CLUSTERS } from './route-names.ts'
 import { EDGE_ROUTES } from './routes.ts'
 import { EDGE_CERTIFICATE } from './secrets.ts'
@@ -28,7 +28,7 @@ const withoutEnvoyHeaders = {
   },
 }
 
-const answerMode = (body: 'NONE' | 'BUFFERED') => ({
+const responseMode = (body: 'NONE' | 'BUFFERED') => ({
   response_header_mode: 'SEND',
   request_body_mode: 'BUFFERED',
   response_body_mode: body,
@@ -49,7 +49,7 @@ const gateway = ({ gatewayTimeoutMs }: Settings) => ({
     message_timeout: duration(gatewayTimeoutMs),
     // For requests whose answer a transform waits for; for all others answers never pass through the gateway.
     allow_mode_override: true,
-    allowed_override_modes: [answerMode('NONE'), answerMode('BUFFERED')],
+    allowed_override_modes: [responseMode('NONE'), responseMode('BUFFERED')],
     processing_mode: {
       request_header_mode: 'SEND',
       request_body_mode: 'BUFFERED',
@@ -98,7 +98,7 @@ const failures = {
  * What only Envoy knows: the gateway has let a request go before its destination fails. No paths, queries, headers or
  * hosts (completions §12).
  */
-const accessLog = ({ brands: [brand, other = brand], accessLog: which = 'failures' }: Settings) => ({
+const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'failures' }: Settings) => ({
   name: 'envoy.access_loggers.stderr',
   ...(which === 'failures' ? { filter: failures } : {}),
   typed_config: {
@@ -112,7 +112,7 @@ const accessLog = ({ brands: [brand, other = brand], accessLog: which = 'failure
         flags: '%RESPONSE_FLAGS%',
         details: '%RESPONSE_CODE_DETAILS%',
         reason: '%UPSTREAM_TRANSPORT_FAILURE_REASON%',
-        trace_id: `%REQ(${brandHeaders(brand).traceId}?${brandHeaders(other).traceId}):200%`,
+        trace_id: `%REQ(${prefixHeaders(prefix).traceId}?${prefixHeaders(other).traceId}):200%`,
         ms: '%DURATION%',
       },
     },
@@ -160,7 +160,7 @@ const connectionManager = (settings: Settings) => ({
     http_filters: [
       withoutEnvoyHeaders,
       gateway(settings),
-      finalAnswers,
+      customResponse,
       {
         name: 'envoy.filters.http.router',
         typed_config: { '@type': ROUTER, suppress_envoy_headers: true },

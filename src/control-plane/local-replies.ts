@@ -3,7 +3,13 @@
  * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
  */
 import { ERRORS, type ErrorCode } from '../common/errors.ts'
-import { brandHeaders, METADATA, PROXY_METHODS, TRACE_ID_LENGTH, TRACE_ID_PATTERN } from './agreement.ts'
+import {
+  METADATA,
+  PROXY_METHODS,
+  prefixHeaders,
+  TRACE_ID_LENGTH,
+  TRACE_ID_PATTERN,
+} from '../ext-proc/contract.ts'
 import type { Settings } from './options.ts'
 import { ROUTES } from './route-names.ts'
 
@@ -39,7 +45,7 @@ const anyOf = (member: string, starts: readonly string[]) =>
   starts.map((start) => `${member}.startsWith('${start}')`).join(' || ')
 
 const DETAILS = 'response.code_details'
-const GATEWAY_FAULTS = [
+const GATEWAY_ERRORS = [
   'ext_proc_error',
   'spurious_message',
   'header_mutation',
@@ -94,7 +100,7 @@ const SHARED: readonly Rule[] = [
     'malformed',
     'The transfer coding is not supported. Send the body with its length, or chunked and nothing else.',
   ),
-  rule(status('GE', 500), 'unavailable', 'A part of the service does not answer. Retry.'),
+  rule(status('GE', 500), 'gateway_timeout', 'A part of the service does not answer. Retry.'),
   rule(status('EQ', 404), 'not_found', 'There is nothing at this path. /docs lists what there is.'),
   {
     when: status('GE', 400),
@@ -114,23 +120,23 @@ const upgrade: Rule = {
 const QUERY_WITHOUT_TYPE = cel(`${DETAILS} == 'query_missing_content_type'`)
 
 const PROXY: readonly Rule[] = [
-  rule(cel(`${DETAILS}.contains('address_denied')`), 'destination_forbidden', FORBIDDEN),
-  rule(cel(`${DETAILS}.startsWith('rbac_access_denied')`), 'destination_forbidden', FORBIDDEN),
-  rule(all(metadataPresent('upstream'), cel(anyOf(DETAILS, GATEWAY_FAULTS))), 'unavailable', RELEASED),
-  rule(cel(anyOf(DETAILS, GATEWAY_FAULTS)), 'unavailable', HELD),
+  rule(cel(`${DETAILS}.contains('address_denied')`), 'destination_not_allowed', FORBIDDEN),
+  rule(cel(`${DETAILS}.startsWith('rbac_access_denied')`), 'destination_not_allowed', FORBIDDEN),
+  rule(all(metadataPresent('upstream'), cel(anyOf(DETAILS, GATEWAY_ERRORS))), 'gateway_timeout', RELEASED),
+  rule(cel(anyOf(DETAILS, GATEWAY_ERRORS)), 'gateway_timeout', HELD),
   rule(
     cel(`${DETAILS} == 'response_payload_too_large'`),
-    'bad_answer',
+    'bad_gateway',
     "The destination's answer is larger than a transform may take. It may have done what was asked.",
   ),
   rule(
     all(metadataPresent('upstream'), status('EQ', 502), cel(`${DETAILS} == ''`)),
-    'bad_answer',
+    'bad_gateway',
     'The destination opened a tunnel, or answered with a status that is none. It may have done what was asked.',
   ),
   rule(
     all(flags('UH'), cel(GATEWAY_ROUTES.map((name) => `xds.route_name == '${name}'`).join(' || '))),
-    'unavailable',
+    'gateway_timeout',
     HELD,
   ),
   rule(cel(`xds.route_name == '${ROUTES.method}'`), 'method_not_allowed', METHODS),
@@ -145,7 +151,7 @@ const PROXY: readonly Rule[] = [
     'destination_timeout',
     'Neither the request nor its answer went on for too long. The destination may have received it.',
   ),
-  rule(cel(`${DETAILS} == 'cluster_not_found'`), 'unavailable', HELD),
+  rule(cel(`${DETAILS} == 'cluster_not_found'`), 'gateway_timeout', HELD),
   rule(
     cel(`${DETAILS}.startsWith('dns_cache')`),
     'overloaded',
@@ -180,7 +186,7 @@ const API: readonly Rule[] = [
   },
   rule(
     flags('UT', 'UMSDR', 'UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
-    'unavailable',
+    'gateway_timeout',
     'A part of the service does not answer. Retry.',
   ),
   upgrade,
@@ -192,16 +198,16 @@ const inProxy = any(metadata('active', { bool_match: true }), {
 })
 
 /** The request spoke this brand: as the gateway found, or, before it could, by the headers it carries. */
-const speaks = (brand: string): Filter => {
-  const { apiKey, proxyKey, proxyUrl, traceId } = brandHeaders(brand)
+const speaks = (prefix: string): Filter => {
+  const { apiKey, proxyKey, proxyUrl, traceId } = prefixHeaders(prefix)
   return any(
-    metadata('brand', { string_match: { exact: brand } }),
+    metadata('brand', { string_match: { exact: prefix } }),
     ...[apiKey, proxyKey, proxyUrl, traceId].map(present),
   )
 }
 
-const traceHeaders = (brand: string) => {
-  const key = brandHeaders(brand).traceId
+const traceHeaders = (prefix: string) => {
+  const key = prefixHeaders(prefix).traceId
   const sent = `request.headers['${key}']`
   const valid = `${sent}.size() <= ${TRACE_ID_LENGTH} && ${sent}.matches('${TRACE_ID_PATTERN}')`
   return [
@@ -214,9 +220,9 @@ const traceHeaders = (brand: string) => {
 }
 
 /** Left out unless the destination had answered. */
-const destinationStatus = (brand: string) => ({
+const destinationStatus = (prefix: string) => ({
   header: {
-    key: brandHeaders(brand).destinationStatus,
+    key: prefixHeaders(prefix).destinationStatus,
     value: `%DYNAMIC_METADATA(${METADATA}:destination_status)%`,
   },
   append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
@@ -231,28 +237,30 @@ const body = ({ title, detail }: Rule, wrap: boolean) => {
 }
 
 /** `HttpConnectionManager.local_reply_config`. */
-export const localReplies = ({ brands }: Settings) => {
-  const [canonical, ...others] = brands
-  const family = (rules: readonly Rule[], wrap: boolean, brand: string, when: readonly Filter[]) =>
+export const localReplies = ({ prefixes }: Settings) => {
+  const [canonical, ...others] = prefixes
+  const family = (rules: readonly Rule[], wrap: boolean, prefix: string, when: readonly Filter[]) =>
     rules.map((one) => ({
       filter: all(...when, one.when),
       ...(one.status === undefined ? {} : { status_code: one.status }),
       headers_to_add: [
-        ...traceHeaders(brand),
-        ...(wrap ? [destinationStatus(brand)] : []),
+        ...traceHeaders(prefix),
+        ...(wrap ? [destinationStatus(prefix)] : []),
         ...(one.allow === undefined ? [] : [{ header: { key: 'allow', value: one.allow } }]),
       ],
       body_format_override: body(one, wrap),
     }))
-  const brandFilters: readonly (readonly [string, readonly Filter[]])[] = [
-    ...(others.length === 0 ? [] : [canonical, ...others].map((brand) => [brand, [speaks(brand)]] as const)),
+  const prefixFilters: readonly (readonly [string, readonly Filter[]])[] = [
+    ...(others.length === 0
+      ? []
+      : [canonical, ...others].map((prefix) => [prefix, [speaks(prefix)]] as const)),
     [canonical, []],
   ]
   return {
     mappers: [
       { filter: metadata('reply', { bool_match: true }) },
-      ...brandFilters.flatMap(([brand, when]) => family(PROXY, true, brand, [...when, inProxy])),
-      ...brandFilters.flatMap(([brand, when]) => family(API, false, brand, when)),
+      ...prefixFilters.flatMap(([prefix, when]) => family(PROXY, true, prefix, [...when, inProxy])),
+      ...prefixFilters.flatMap(([prefix, when]) => family(API, false, prefix, when)),
     ],
   }
 }

@@ -28,7 +28,7 @@ export interface BootstrapOptions {
   /** Bytes that Envoy may hold before it refuses requests. Default 1 GiB. */
   readonly memoryBytes?: number
   /** Header brands, first canonical, any letter case. */
-  readonly brands: readonly string[]
+  readonly prefixes: readonly string[]
   readonly egress: {
     /** CIDR blocks outside the public internet that destinations may have. */
     readonly allow: readonly string[]
@@ -63,7 +63,7 @@ export interface BootstrapOptions {
 }
 
 export interface Settings extends BootstrapOptions {
-  readonly brands: readonly [string, ...string[]]
+  readonly prefixes: readonly [string, ...string[]]
   readonly bodyLimit: number
   readonly gatewayTimeoutMs: number
   readonly apiTimeoutMs: number
@@ -74,7 +74,7 @@ export interface Settings extends BootstrapOptions {
   readonly ownAddresses: readonly string[]
 }
 
-const BRAND = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
+const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
 const SOCKET_PATH_BYTES = 107
 
 /** An IPv4 address or block as IPv6 has it. */
@@ -96,10 +96,10 @@ export const machineAddresses = (): readonly string[] =>
 
 /** Options with their defaults. Throws an Error naming what is wrong: a brand, a socket path. */
 export const settle = (options: BootstrapOptions): Settings => {
-  const [canonical, ...others] = [...new Set(options.brands.map((brand) => brand.toLowerCase()))]
+  const [canonical, ...others] = [...new Set(options.prefixes.map((prefix) => prefix.toLowerCase()))]
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
-  for (const brand of [canonical, ...others])
-    if (!BRAND.test(brand)) throw new Error(`"${brand}" cannot be a header prefix`)
+  for (const prefix of [canonical, ...others])
+    if (!PREFIX.test(prefix)) throw new Error(`"${prefix}" cannot be a header prefix`)
   if (options.gatewaySockets.length === 0) throw new Error('at least one gateway socket is needed')
   const listen = { ...options.listen }
   if (listen.host === 'localhost') listen.host = '127.0.0.1'
@@ -114,7 +114,7 @@ export const settle = (options: BootstrapOptions): Settings => {
   return {
     ...options,
     listen,
-    brands: [canonical, ...others],
+    prefixes: [canonical, ...others],
     bodyLimit: options.bodyLimit ?? 8 * 1024 * 1024,
     gatewayTimeoutMs: options.gatewayTimeoutMs ?? 15_000,
     apiTimeoutMs: options.apiTimeoutMs ?? 60_000,

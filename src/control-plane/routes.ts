@@ -1,11 +1,17 @@
 /** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
-import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
-import { brandHeaders, CLUSTER_HEADER, METADATA, PROXY_METHODS, type Upstream } from './agreement.ts'
+import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
+import {
+  CLUSTER_HEADER,
+  METADATA,
+  PROXY_METHODS,
+  prefixHeaders,
+  type Upstream,
+} from '../ext-proc/contract.ts'
 import { destinationClusters } from './destinations.ts'
-import { COPIES } from './header-copies.ts'
+import { COPIES } from './early-header-mutation.ts'
 import { PIECES_BYTES } from './limits.ts'
 import { duration, type Settings } from './options.ts'
-import { RECONNECT } from './reconnect.ts'
+import { RECONNECT } from './retry-policy.ts'
 import { CLUSTERS, ROUTES } from './route-names.ts'
 
 const PER_ROUTE = 'type.googleapis.com/envoy.extensions.filters.http.ext_proc.v3.ExtProcPerRoute'
@@ -42,24 +48,24 @@ const QUIET_MS = 300_000
 const released = (
   settings: Settings,
   { upstream, cluster }: { readonly upstream: string; readonly cluster?: string | undefined },
-  brand: string,
+  prefix: string,
 ) => {
-  const own = brandHeaders(brand)
-  const foreign = settings.brands
-    .filter((other) => other !== brand)
-    .map((other) => brandHeaders(other).destinationStatus)
+  const own = prefixHeaders(prefix)
+  const foreign = settings.prefixes
+    .filter((other) => other !== prefix)
+    .map((other) => prefixHeaders(other).destinationStatus)
   return {
     name: `proxy_${upstream}`,
     match: {
       prefix: '/',
       dynamic_metadata: [
         metadata('upstream', { string_match: { exact: upstream } }),
-        metadata('brand', { string_match: { exact: brand } }),
+        metadata('brand', { string_match: { exact: prefix } }),
       ],
     },
     request_body_buffer_limit: upstream.startsWith('dialed') ? PIECES_BYTES : settings.bodyLimit,
     ...(cluster === undefined ? { request_headers_to_remove: [CLUSTER_HEADER] } : {}),
-    response_headers_to_remove: [...settings.brands.map((each) => brandHeaders(each).traceId), ...foreign],
+    response_headers_to_remove: [...settings.prefixes.map((each) => prefixHeaders(each).traceId), ...foreign],
     response_headers_to_add: [
       {
         header: { key: own.traceId, value: `%REQ(${own.traceId})%` },
@@ -120,7 +126,7 @@ export const routes = (settings: Settings) => {
         name: 'all',
         domains: ['*'],
         routes: [
-          ...settings.brands.flatMap((brand) => upstreams.map((way) => released(settings, way, brand))),
+          ...settings.prefixes.flatMap((prefix) => upstreams.map((way) => released(settings, way, prefix))),
           {
             name: ROUTES.hold,
             match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
@@ -142,13 +148,13 @@ export const routes = (settings: Settings) => {
             direct_response: { status: 405 },
             ...withoutGateway,
           },
-          ...settings.brands.map((brand) => ({
+          ...settings.prefixes.map((prefix) => ({
             name: ROUTES.stream,
             match: {
               path_separated_prefix: '/proxy',
               headers: [
                 {
-                  name: brandHeaders(brand).stream,
+                  name: prefixHeaders(prefix).stream,
                   string_match: { exact: 'true', ignore_case: true },
                 },
               ],

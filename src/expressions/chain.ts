@@ -82,7 +82,7 @@ const attempt = <T>(run: () => T): T => {
 
 /**
  * Compiles filters; each charges for what it reads and makes, before it makes it or when that is no more than what it
- * read. Throws `bad_expression` for one that there is not.
+ * read. Throws `invalid_expression` for one that there is not.
  */
 export const compileFilters = (calls: readonly FilterCall[], filters: Filters): Chain => {
   const steps = calls.map((call) => stepOf(call, filters))

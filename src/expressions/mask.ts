@@ -4,10 +4,10 @@ import type { StoredExpression } from './types.ts'
 import { weigh } from './values.ts'
 import type { Work } from './work.ts'
 
-/** A mask made ready: every string inside is an expression; the shape stays. Throws `bad_expression`. */
+/** A mask made ready: every string inside is an expression; the shape stays. Throws `invalid_expression`. */
 export type Mask = (variables: Readonly<Record<string, Json>>, work: Work) => Json
 
-/** Parses each expression of a mask once. Throws `bad_expression`. */
+/** Parses each expression of a mask once. Throws `invalid_expression`. */
 export const compileMask = (mask: Json, parse: (text: string) => StoredExpression): Mask => {
   if (typeof mask === 'string') {
     const expression = parse(mask)

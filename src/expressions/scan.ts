@@ -143,7 +143,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
       const literal = (end: number) => {
         if (end > from) pieces.push({ kind: 'literal', start: from, end })
       }
-      const begun = passed
+      const started = passed
       if (from < part.length) trimming = false
       for (let open = part.indexOf(OPEN, from); open !== -1; open = part.indexOf(OPEN, from)) {
         // What an expression is may depend on all that it may hold.
@@ -151,7 +151,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
         if (++expressions > LIMITS.expressions) throw tooMany()
         const { trimBefore, trimAfter, ...piece } = scanExpression(part, open)
         const end = trimBefore ? trimmedEnd(part, from, open) : open
-        if (trimBefore && open - end + (end === 0 ? begun : 0) > blanks) throw manyBlanks()
+        if (trimBefore && open - end + (end === 0 ? started : 0) > blanks) throw manyBlanks()
         literal(end)
         pieces.push(piece)
         passed = 0
@@ -169,7 +169,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
       let end = trimmedEnd(part, from, undecided)
       const held = undecided - end
       // Only what goes on with white space from its very beginning goes on counting.
-      const before = end === 0 ? begun : 0
+      const before = end === 0 ? started : 0
       passed = 0
       if (held + before > blanks) {
         end = undecided
@@ -183,7 +183,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
 
 /**
  * Splits a text at its expressions; empty literals are left out. Linear in the text's length. `text` may also be bytes
- * read as latin1: only ASCII is looked at. Throws `bad_expression` on an unclosed, empty or overlong `{{ }}`, `too_large`
+ * read as latin1: only ASCII is looked at. Throws `invalid_expression` on an unclosed, empty or overlong `{{ }}`, `too_large`
  * on too many.
  */
 export const scanText = (text: string): readonly Piece[] =>

@@ -53,7 +53,7 @@ const partsOf = (text: string, filters: Filters): readonly (string | Output)[] =
 
 /**
  * Parses an expression that is stored with a token: text with outputs; tags are text. A text that is nothing but one
- * output keeps its value's type. Throws `bad_expression`.
+ * output keeps its value's type. Throws `invalid_expression`.
  */
 export const parseStoredText = (text: string, filters: Filters): StoredExpression => {
   if (text.length > LIMITS.stored)

@@ -151,7 +151,7 @@ const filtersOf = (reader: Reader, slips: boolean): readonly FilterCall[] => {
   return filters
 }
 
-/** `| filter: literal, … | …`. Throws `bad_expression`. */
+/** `| filter: literal, … | …`. Throws `invalid_expression`. */
 export const parseFilters = (text: string): readonly FilterCall[] => {
   const filters = filtersOf(createReader(text), false)
   for (const { name, args, named } of filters)
@@ -160,7 +160,7 @@ export const parseFilters = (text: string): readonly FilterCall[] => {
   return filters
 }
 
-/** `value | filter: argument, … | …` of a stored expression; slips are read as meant. Throws `bad_expression`. */
+/** `value | filter: argument, … | …` of a stored expression; slips are read as meant. Throws `invalid_expression`. */
 export const parseOutput = (
   text: string,
 ): { readonly head: Operand; readonly filters: readonly FilterCall[] } => {

@@ -67,7 +67,7 @@ const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): J
 
 /**
  * Parses a text of a detokenization by the head rule of completions §6. Reading it and evaluating it may each take what
- * a single expression may, and count in `reading` and in the work that is handed in. Throws `bad_expression`.
+ * a single expression may, and count in `reading` and in the work that is handed in. Throws `invalid_expression`.
  */
 export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Template => {
   const parts: (string | Compiled)[] = []

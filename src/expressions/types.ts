@@ -11,7 +11,7 @@ export interface Template {
   readonly ids: readonly string[]
   /** True when the text is exactly one expression: the result then keeps the value's own type. */
   readonly single: boolean
-  /** Values are never evaluated again. Texts of one body share `work`. Throws `bad_expression`. */
+  /** Values are never evaluated again. Texts of one body share `work`. Throws `invalid_expression`. */
   evaluate(resolve: Resolve, work?: Work): Json
   /** The result as text: objects as JSON, null as empty. */
   render(resolve: Resolve, work?: Work): string
@@ -19,7 +19,7 @@ export interface Template {
 
 /** A stored expression (mask, fingerprint, search index, alias) over named variables. */
 export interface StoredExpression {
-  /** `undefined` variables read as null. Throws `bad_expression`. */
+  /** `undefined` variables read as null. Throws `invalid_expression`. */
   evaluate(variables: Readonly<Record<string, Json>>, work?: Work): Json
   render(variables: Readonly<Record<string, Json>>, work?: Work): string
 }
@@ -27,7 +27,7 @@ export interface StoredExpression {
 /** The `{{ }}` language (completions §6). Pure; of compiled texts only stored expressions are kept. */
 export interface Expressions {
   /**
-   * Throws `bad_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault, and when `work` is used
+   * Throws `invalid_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault, and when `work` is used
    * up: reading an expression counts as evaluating it does. What is compiled is shared by texts of the same `work`.
    */
   parse(text: string, work?: Work): Template

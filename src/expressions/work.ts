@@ -6,7 +6,7 @@ import { LIMITS } from './limits.ts'
  * units of up to 0.1 µs for what filters read and make, so that what is refused once is refused always.
  */
 export interface Work {
-  /** Throws `bad_expression` when more is used than there is, or when the call takes too long. */
+  /** Throws `invalid_expression` when more is used than there is, or when the call takes too long. */
   use(units: number): void
 }
 

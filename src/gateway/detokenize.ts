@@ -1,12 +1,13 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
+
+import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
-import { codingsOf, decode } from './body/decode.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
 import { mayUse } from './identify.ts'
-import type { Timed } from './stages.ts'
+import type { Timed } from './timings.ts'
 
 /** What expressions see of tokens in use. */
 export const resolver =
@@ -74,7 +75,7 @@ const mayHoldBraces = (bytes: Buffer, contentEncoding: string | undefined): bool
 
 /**
  * `acting` tells whose grants apply, and is asked only when there are expressions. Rejects with `forbidden` when those
- * hold no `token:use`, with `bad_expression`, `malformed`, `too_large`, and what the vault rejects with.
+ * hold no `token:use`, with `invalid_expression`, `malformed`, `too_large`, and what the vault rejects with.
  */
 export const detokenize = async (
   { bytes, contentType, contentEncoding }: RequestBody,

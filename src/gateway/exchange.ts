@@ -6,42 +6,51 @@
 import { AppError } from '../common/errors.ts'
 import type { Share, Shares } from '../common/shares.ts'
 import { CALL_BYTES, PIECES_BYTES } from '../control-plane/limits.ts'
+import { createDestinations, type DestinationPolicy } from '../egress/parse-url.ts'
 import type { Code, StoredProxy, Vault } from '../sdk/index.ts'
-import { type Acceptance, type Accepted, acceptHead } from './accept.ts'
-import { type AccountDeps, createAccount } from './account.ts'
-import { actingIn } from './acting.ts'
 import type { Admission } from './admission.ts'
-import { createDestinations, type DestinationPolicy } from './destination.ts'
 import { detokenize, detokenizePlain } from './detokenize.ts'
-import { type RehearseDeps, rehearse } from './dry-run/rehearse.ts'
+import { type DryRunDeps, runDryRun } from './dry-run/run.ts'
+import { effectiveCaller } from './effective-caller.ts'
 import {
-  asks,
-  type BrandRules,
-  brandOf,
   type Edits,
   type Head,
+  type HeaderRules,
+  isFlagSet,
   merged,
+  prefixOf,
   single,
   strippedNames,
   traceHeaderOf,
   traceIdOf,
 } from './headers.ts'
 import { callerStill, identify, ownerOf } from './identify.ts'
-import { createPatience } from './patience.ts'
 import type { RecentHosts } from './recent-hosts.ts'
 import { dryRunReply, proxyError } from './replies.ts'
-import { createTimed, noting, type Stage, type Timed } from './stages.ts'
-import { answerStatus, type CollectedAnswer, collectible, transformAnswer } from './transform/answer.ts'
+import { createRequestRecord, type RequestRecordDeps } from './request-record.ts'
+import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
+import { createStepTimeout } from './step-timeout.ts'
+import {
+  type StreamedRequestDeps,
+  type StreamedRequestOptions,
+  uploadThrough,
+} from './streaming/streamed-request.ts'
+import { createTimed, measured, type Stage, type Timed } from './timings.ts'
 import { type Shape, shapeOf } from './transform/content.ts'
+import {
+  type CollectedResponse,
+  collectible,
+  responseStatus,
+  transformResponse,
+} from './transform/response.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './transform/run.ts'
-import type { Answer, Exchange, Watch } from './types.ts'
-import { type UploadingDeps, type UploadingOptions, uploadThrough } from './uploading.ts'
+import type { Exchange, ExtProcReply, Watch } from './types.ts'
 
 export interface ExchangeDeps
-  extends AccountDeps,
-    UploadingDeps,
-    Pick<RehearseDeps, 'runIdle'>,
-    Pick<Acceptance, 'clusterOf'> {
+  extends RequestRecordDeps,
+    StreamedRequestDeps,
+    Pick<DryRunDeps, 'runIdle'>,
+    Pick<RequestResolver, 'clusterOf'> {
   readonly vault: Vault
   /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
   readonly held: Shares
@@ -52,10 +61,10 @@ export interface ExchangeDeps
   readonly code?: Pick<Code, 'run'> | undefined
 }
 
-export interface ExchangeOptions extends UploadingOptions {
-  readonly brands: BrandRules
+export interface ExchangeOptions extends StreamedRequestOptions {
+  readonly prefixes: HeaderRules
   readonly destinations: DestinationPolicy
-  /** Milliseconds that one step may take before it fails with `unavailable`. */
+  /** Milliseconds that one step may take before it fails with `gateway_timeout`. */
   readonly stepMs: number
   /** The same for a step that runs code, whose own time is bounded by the sandbox. */
   readonly codeStepMs: number
@@ -65,23 +74,23 @@ export interface ExchangeOptions extends UploadingOptions {
 }
 
 /** Makes an exchange; `refuse` is told of a reply in the place of a body that is waited for, and not wanted any more. */
-export type StartExchange = (refuse: (reply: Answer) => void) => Exchange
+export type StartExchange = (reject: (reply: ExtProcReply) => void) => Exchange
 
 /** What makes an exchange for each request; what they have in common is prepared here. */
 export const createExchanges = (deps: ExchangeDeps, options: ExchangeOptions): StartExchange => {
   const shared: Shared = {
     deps,
     options,
-    brands: options.brands,
+    prefixes: options.prefixes,
     bodyLimit: options.bodyLimit,
     destinations: createDestinations(options.destinations),
     clusterOf: deps.clusterOf,
     timed: createTimed(deps.metrics),
   }
-  return (refuse) => createExchange(shared, refuse)
+  return (reject) => createExchange(shared, reject)
 }
 
-interface Shared extends Acceptance {
+interface Shared extends RequestResolver {
   readonly deps: ExchangeDeps
   readonly options: ExchangeOptions
   readonly timed: Timed
@@ -89,7 +98,7 @@ interface Shared extends Acceptance {
 
 /** A request whose headers were accepted. */
 interface Held {
-  readonly accepted: Accepted
+  readonly accepted: ResolvedRequest
   /** When it was asked who calls. */
   readonly since: number
   readonly head: Head
@@ -119,17 +128,17 @@ const GROWS_MS = 500
 const LATE =
   "The destination's response was not complete in time, and its transform needs it whole. The destination received the request."
 
-const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchange => {
-  const { deps, options, brands } = shared
-  const account = createAccount(deps)
-  const patience = createPatience()
-  let brand: string = brands.brands[0]
+const createExchange = (shared: Shared, reject: (reply: ExtProcReply) => void): Exchange => {
+  const { deps, options, prefixes } = shared
+  const record = createRequestRecord(deps)
+  const stepTimeout = createStepTimeout()
+  let prefix: string = prefixes.prefixes[0]
   let traceHeader = ''
   let held: Held | undefined
   let share: Share | undefined
   let growing: NodeJS.Timeout | undefined
   let late: NodeJS.Timeout | undefined
-  let answer: CollectedAnswer | undefined
+  let response: CollectedResponse | undefined
   let destinationStatus: string | undefined
   let watching = false
   let gone = false
@@ -137,27 +146,34 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
   const stages: Partial<Record<Stage, number>> = {}
 
   /** Bounded work for one message; what it rejects with becomes the answer. */
-  const step = async (ms: number, bytes: number, work: () => Promise<Answer>): Promise<Answer> => {
+  const step = async (
+    ms: number,
+    bytes: number,
+    work: () => Promise<ExtProcReply>,
+  ): Promise<ExtProcReply> => {
     try {
       const owner = held === undefined ? [] : [ownerOf(held.accepted.caller)]
-      return await patience.within(ms, deps.admission.run(bytes, work, ...owner))
+      return await stepTimeout.within(ms, deps.admission.run(bytes, work, ...owner))
     } catch (thrown) {
       return await replyTo(thrown)
     }
   }
 
-  const accept = (head: Head, acceptance: Acceptance = shared): Promise<Accepted> =>
-    acceptHead(head, brand, acceptance, (request) => {
-      if (request.dryRun) timed = noting(timed, stages)
+  const accept = (head: Head, acceptance: RequestResolver = shared): Promise<ResolvedRequest> =>
+    resolveRequest(head, prefix, acceptance, (request) => {
+      if (request.dryRun) timed = measured(timed, stages)
       return timed('authenticate', () =>
-        identify(deps, brands, request, (identity) => {
-          account.identity = identity
+        identify(deps, prefixes, request, (identity) => {
+          record.identity = identity
         }),
       )
     })
 
   /** Throws `rate_limited` when its tenant has its share of calls, of bytes that they hold, or of hosts. */
-  const takeShare = ({ caller, destination: { upstream, host, port } }: Accepted, bytes: number): void => {
+  const takeShare = (
+    { caller, destination: { upstream, host, port } }: ResolvedRequest,
+    bytes: number,
+  ): void => {
     if (gone) return
     const owner = ownerOf(caller)
     share = deps.held.take(CALL_BYTES + bytes, owner)
@@ -172,7 +188,7 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
         holds(more)
         growWhileWaiting(more)
       } catch (thrown) {
-        refuseLate(thrown)
+        rejectLate(thrown)
       }
     }, GROWS_MS)
   }
@@ -181,29 +197,29 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     clearTimeout(late)
   }
   /** Of a body that is waited for. */
-  const refuseLate = (thrown: unknown): void => {
+  const rejectLate = (thrown: unknown): void => {
     stopWaiting()
-    void replyTo(thrown).then(refuse)
+    void replyTo(thrown).then(reject)
   }
 
   const runFor = (): Omit<TransformRun, 'code' | 'proxy'> => ({
-    brands,
-    texts: account.identity?.caller.actorType !== 'anonymous',
-    traceId: account.traceId,
-    signal: patience.signal(),
+    prefixes: prefixes,
+    texts: record.identity?.caller.actorType !== 'anonymous',
+    traceId: record.traceId,
+    signal: stepTimeout.signal(),
     limits: options.body,
   })
 
   const runOf = (proxy: StoredProxy): TransformRun => {
-    if (deps.code === undefined) throw new AppError('unavailable', 'No code runs here. Ask the operator.')
+    if (deps.code === undefined) throw new AppError('gateway_timeout', 'No code runs here. Ask the operator.')
     return { ...runFor(), code: deps.code, proxy }
   }
 
-  const rehearsed = async ({ accepted, head }: Held, body: Buffer): Promise<Answer> => {
-    const rehearsal = { accepted, head, body, now: deps.clock.now(), timed, stages, run: runFor() }
-    const reply = dryRunReply(await rehearse(rehearsal, deps), brand, account.traceId)
-    account.finish('dry_run')
-    return { kind: 'reply', brand, reply }
+  const dryRunOf = async ({ accepted, head }: Held, body: Buffer): Promise<ExtProcReply> => {
+    const dryRun = { accepted, head, body, now: deps.clock.now(), timed, stages, run: runFor() }
+    const reply = dryRunReply(await runDryRun(dryRun, deps), prefix, record.traceId)
+    record.finish('dry_run')
+    return { kind: 'reply', prefix, reply }
   }
 
   const transformed = (
@@ -221,43 +237,48 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
   }
 
   /** The request with its body as it goes out. */
-  const released = ({ accepted }: Held, edits: Edits, body: Buffer | undefined, watch?: Watch): Answer => {
+  const released = (
+    { accepted }: Held,
+    edits: Edits,
+    body: Buffer | undefined,
+    watch?: Watch,
+  ): ExtProcReply => {
     if (body !== undefined) holds(body.length)
     if (watch !== undefined) watching = true
-    else account.finish('forwarded')
+    else record.finish('forwarded')
     const { upstream, cluster } = accepted
     const replaced = body === undefined ? {} : { body }
-    return { kind: 'release', brand, upstream, cluster, edits, watch, ...replaced }
+    return { kind: 'release', prefix, upstream, cluster, edits, watch, ...replaced }
   }
 
   /** What the destination is told in the place of what the caller said. */
-  const editsOf = (accepted: Accepted, remove: readonly string[]): Edits => ({
+  const editsOf = (accepted: ResolvedRequest, remove: readonly string[]): Edits => ({
     set: new Map([
       [':authority', accepted.destination.authority],
       [':path', accepted.path],
-      [traceHeader, account.traceId],
+      [traceHeader, record.traceId],
     ]),
     remove,
   })
 
-  const takeHeaders = async (head: Head, endOfStream: boolean): Promise<Answer> => {
-    if (asks(head, brands, 'stream')) throw new Error('a body that should come in pieces comes whole')
+  const onRequestHeaders = async (head: Head, endOfStream: boolean): Promise<ExtProcReply> => {
+    if (isFlagSet(head, prefixes, 'stream')) throw new Error('a body that should come in pieces comes whole')
     const since = deps.clock.now()
     const accepted = await accept(head)
     const length = single(head, 'content-length')
     takeShare(accepted, endOfStream ? 0 : Number(length ?? UNKNOWN_BYTES))
     const { proxy, contentType, dryRun } = accepted
     const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
-    const request: Held = { accepted, since, head, stripped: strippedNames(head, brands), shape }
+    const request: Held = { accepted, since, head, stripped: strippedNames(head, prefixes), shape }
     const edits = editsOf(accepted, request.stripped)
     const watch = dryRun ? undefined : watchOf(proxy)
     held = request
     if (!endOfStream) {
       if (length === undefined && !gone) growWhileWaiting(UNKNOWN_BYTES)
-      return { kind: 'hold', brand, edits, watch }
+      return { kind: 'hold', prefix, edits, watch }
     }
-    await account.called(accepted)
-    if (dryRun) return rehearsed(request, NO_BODY)
+    await record.called(accepted)
+    if (dryRun) return dryRunOf(request, NO_BODY)
     if (shape === undefined) return released(request, edits, undefined, watch)
     const { edits: changes, body } = await transformed(request, shape, NO_BODY)
     const set = new Map(changes.set)
@@ -266,30 +287,30 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     return released(request, all, body.length === 0 ? undefined : body, watch)
   }
 
-  const takeBody = async (bytes: Buffer): Promise<Answer> => {
+  const onRequestBody = async (bytes: Buffer): Promise<ExtProcReply> => {
     if (held === undefined) throw new Error('a body came without accepted headers')
     const { shape } = held
     stopWaiting()
     holds(bytes.length)
-    const caller = await callerStill(deps, brands, held.accepted, deps.clock.now() - held.since)
+    const caller = await callerStill(deps, prefixes, held.accepted, deps.clock.now() - held.since)
     const accepted = { ...held.accepted, caller }
     const { contentType, contentEncoding } = accepted
-    const called = account.called(accepted)
+    const called = record.called(accepted)
     if (accepted.dryRun) {
       await called
-      return rehearsed({ ...held, accepted }, bytes)
+      return dryRunOf({ ...held, accepted }, bytes)
     }
     const work = (shape === undefined ? detokenize : detokenizePlain)(
       { bytes, contentType, contentEncoding },
       { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed },
-      () => actingIn(deps, accepted),
-      { traceId: account.traceId, now: deps.clock.now() },
+      () => effectiveCaller(deps, accepted),
+      { traceId: record.traceId, now: deps.clock.now() },
     )
     // The call's record and those of its tokens share a write.
     const [found] = await Promise.all([work, called])
-    account.tokens = found.tokens
+    record.tokens = found.tokens
     const watch = watchOf(accepted.proxy)
-    const set = new Map([[traceHeader, account.traceId]])
+    const set = new Map([[traceHeader, record.traceId]])
     if (shape !== undefined) {
       const { edits, body } = await transformed(held, shape, found.body ?? bytes)
       return released(held, merged({ set, remove: [] }, withoutCoding(edits, contentEncoding)), body, watch)
@@ -298,52 +319,52 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
     return released(held, { set, remove: found.decoded ? ['content-encoding'] : [] }, found.body, watch)
   }
 
-  const takeAnswerHeaders = (head: Head, endOfStream: boolean): Answer => {
-    destinationStatus = answerStatus(head, brand)
+  const onResponseHeaders = (head: Head, endOfStream: boolean): ExtProcReply => {
+    destinationStatus = responseStatus(head, prefix)
     const otherwise = held?.accepted.proxy?.responseOtherwise
-    answer = endOfStream ? undefined : collectible(head, destinationStatus, otherwise, options.bodyLimit)
-    if (answer !== undefined && destinationStatus !== undefined) {
+    response = endOfStream ? undefined : collectible(head, destinationStatus, otherwise, options.bodyLimit)
+    if (response !== undefined && destinationStatus !== undefined) {
       const length = head.get('content-length')?.[0]
       holds(Number(length ?? UNKNOWN_BYTES))
       if (!gone) {
         if (length === undefined) growWhileWaiting(UNKNOWN_BYTES)
-        late = setTimeout(() => refuseLate(new AppError('destination_timeout', LATE)), options.responseMs)
+        late = setTimeout(() => rejectLate(new AppError('destination_timeout', LATE)), options.responseMs)
       }
       return { kind: 'collect', destinationStatus }
     }
-    account.finish('forwarded')
+    record.finish('forwarded')
     return { kind: 'pass' }
   }
 
-  const takeAnswerBody = async (bytes: Buffer): Promise<Answer> => {
+  const onResponseBody = async (bytes: Buffer): Promise<ExtProcReply> => {
     const { proxy, caller } = held?.accepted ?? {}
-    if (proxy === undefined || caller === undefined || answer === undefined)
+    if (proxy === undefined || caller === undefined || response === undefined)
       throw new Error('an answer came that was not asked for')
     stopWaiting()
     holds(bytes.length)
-    const collected = answer
-    const run = () => transformAnswer(collected, bytes, runOf(proxy))
+    const collected = response
+    const run = () => transformResponse(collected, bytes, runOf(proxy))
     const result =
       bytes.length === 0
         ? undefined
         : await timed('transform', () => deps.codeRoom.run(bytes.length, run, ownerOf(caller), proxy.id))
-    account.finish('forwarded')
+    record.finish('forwarded')
     return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
   }
 
   const begin = (head: Head): void => {
-    brand = brandOf(head, brands)
-    traceHeader = traceHeaderOf(brands, brand)
-    account.traceId = traceIdOf(head, traceHeader)
+    prefix = prefixOf(head, prefixes)
+    traceHeader = traceHeaderOf(prefixes, prefix)
+    record.traceId = traceIdOf(head, traceHeader)
   }
 
-  const replyTo = async (thrown: unknown): Promise<Answer> => {
+  const replyTo = async (thrown: unknown): Promise<ExtProcReply> => {
     const error = AppError.from(thrown)
-    await account.refused(error)
+    await record.rejected(error)
     return {
       kind: 'reply',
-      brand,
-      reply: proxyError(error, brands, brand, account.traceId, destinationStatus),
+      prefix,
+      reply: proxyError(error, prefixes, prefix, record.traceId, destinationStatus),
     }
   }
 
@@ -356,35 +377,43 @@ const createExchange = (shared: Shared, refuse: (reply: Answer) => void): Exchan
         takeShare(accepted, PIECES_BYTES)
         return accepted
       }
-      const uploading = { brands, brand, account, patience, timed, accept: acceptStreamed, edits: editsOf }
+      const uploading = {
+        prefixes,
+        prefix,
+        record,
+        stepTimeout,
+        timed,
+        accept: acceptStreamed,
+        edits: editsOf,
+      }
       try {
         await uploadThrough(head, endOfStream, flow, uploading, deps, options)
-        account.finish('forwarded')
+        record.finish('forwarded')
       } catch (thrown) {
-        if (gone) account.finish('interrupted')
+        if (gone) record.finish('interrupted')
         else await flow.write(await replyTo(thrown)).catch(() => {})
       }
     },
-    headers(head, endOfStream) {
+    onRequestHeaders(head, endOfStream) {
       begin(head)
       // Without a body a transform runs now.
       const ms = endOfStream ? options.codeStepMs : options.stepMs
-      return step(ms, 0, () => takeHeaders(head, endOfStream))
+      return step(ms, 0, () => onRequestHeaders(head, endOfStream))
     },
     body: (bytes) =>
       step(held?.shape === undefined ? options.stepMs : options.codeStepMs, bytes.length, () =>
-        takeBody(bytes),
+        onRequestBody(bytes),
       ),
-    answerHeaders: (head, endOfStream) =>
-      step(options.stepMs, 0, async () => takeAnswerHeaders(head, endOfStream)),
-    answerBody: (bytes) => step(options.codeStepMs, bytes.length, () => takeAnswerBody(bytes)),
-    abandon() {
+    onResponseHeaders: (head, endOfStream) =>
+      step(options.stepMs, 0, async () => onResponseHeaders(head, endOfStream)),
+    onResponseBody: (bytes) => step(options.codeStepMs, bytes.length, () => onResponseBody(bytes)),
+    cancel() {
       gone = true
       stopWaiting()
       share?.release()
-      patience.giveUp()
+      stepTimeout.cancel()
       // The request is out, and nobody waits for its answer.
-      if (watching) account.finish('forwarded')
+      if (watching) record.finish('forwarded')
     },
   }
 }

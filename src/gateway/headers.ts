@@ -1,15 +1,16 @@
 /** Request headers: brands, trace ids, and what is taken off before a request is forwarded (completions §1, §7). */
-import { CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
+
 import { AppError } from '../common/errors.ts'
 import { newId } from '../common/ids.ts'
+import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
+import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
 import {
-  brandHeaders,
   HEADER_KIB,
   HEADER_LINES,
+  prefixHeaders,
   TRACE_ID_LENGTH,
   TRACE_ID_PATTERN,
-} from '../control-plane/agreement.ts'
-import { CONNECTION_COPY, COPIES } from '../control-plane/header-copies.ts'
+} from '../ext-proc/contract.ts'
 
 /** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
 export type Head = ReadonlyMap<string, readonly string[]>
@@ -26,18 +27,18 @@ export const merged = (first: Edits, second: Edits): Edits => ({
   remove: [...first.remove, ...second.remove],
 })
 
-export interface BrandRules {
+export interface HeaderRules {
   /** Lower case, canonical first. */
-  readonly brands: readonly [string, ...string[]]
+  readonly prefixes: readonly [string, ...string[]]
   /** Of each brand. */
-  readonly names: ReadonlyMap<string, BrandNames>
+  readonly names: ReadonlyMap<string, PrefixedNames>
   /** Names of all brands that are for this service only, and are never forwarded. */
   readonly own: ReadonlySet<string>
   /** Query parameters that hold a proxy key. */
   readonly keyParameters: readonly string[]
 }
 
-type BrandNames = ReturnType<typeof brandHeaders>
+type PrefixedNames = ReturnType<typeof prefixHeaders>
 
 /** Headers that tell which brand a caller speaks, in this order. */
 const TELLING = ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const
@@ -60,27 +61,27 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
 ])
 
 /** What no `connection` header may take off: the message would no longer be the caller's, or no longer be framed. */
-const KEPT = new Set(['host', 'content-length', 'content-type', 'content-encoding'])
+const RETAINED = new Set(['host', 'content-length', 'content-type', 'content-encoding'])
 
 /** Throws an Error when there is no prefix. */
-export const brandRules = (prefixes: readonly string[]): BrandRules => {
+export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   const [canonical, ...others] = [...new Set(prefixes.map((prefix) => prefix.toLowerCase()))]
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
   const brands = [canonical, ...others] as const
-  const names = new Map(brands.map((brand) => [brand, brandHeaders(brand)]))
+  const names = new Map(brands.map((prefix) => [prefix, prefixHeaders(prefix)]))
   const own = [...names.values()].flatMap(
-    ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunAnswer, stream, idempotencyKey }) => [
+    ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunResponse, stream, idempotencyKey }) => [
       apiKey,
       proxyKey,
       proxyUrl,
       dryRun,
-      dryRunAnswer,
+      dryRunResponse,
       stream,
       idempotencyKey,
     ],
   )
   return {
-    brands,
+    prefixes: brands,
     names,
     own: new Set(own),
     keyParameters: [...names.values()].map(({ proxyKey }) => proxyKey),
@@ -114,10 +115,10 @@ export const single = (head: Head, name: string): string | undefined => {
 }
 
 /** The value of one kind of header in the first brand that has it. */
-export const branded = (
+export const prefixed = (
   head: Head,
-  { names }: BrandRules,
-  kind: 'apiKey' | 'proxyUrl' | 'dryRunAnswer',
+  { names }: HeaderRules,
+  kind: 'apiKey' | 'proxyUrl' | 'dryRunResponse',
 ): string | undefined => {
   for (const own of names.values()) {
     const value = single(head, own[kind])
@@ -130,7 +131,7 @@ export const branded = (
  * Whether the request asks what would be done with it (`dryRun`), or to have its body go on as it comes (`stream`).
  * Throws `malformed` for a header that says neither yes nor no.
  */
-export const asks = (head: Head, { names }: BrandRules, kind: 'dryRun' | 'stream'): boolean => {
+export const isFlagSet = (head: Head, { names }: HeaderRules, kind: 'dryRun' | 'stream'): boolean => {
   for (const own of names.values()) {
     const value = single(head, own[kind])?.toLowerCase()
     if (value === undefined || value === 'false') continue
@@ -141,18 +142,18 @@ export const asks = (head: Head, { names }: BrandRules, kind: 'dryRun' | 'stream
 }
 
 /** The brand whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */
-export const brandOf = (head: Head, { brands, names }: BrandRules): string => {
-  for (const kind of TELLING) for (const [brand, own] of names) if (head.has(own[kind])) return brand
+export const prefixOf = (head: Head, { prefixes: brands, names }: HeaderRules): string => {
+  for (const kind of TELLING) for (const [prefix, own] of names) if (head.has(own[kind])) return prefix
   const path = head.get(':path')?.[0] ?? ''
   const mark = path.indexOf('?')
   if (mark < 0) return brands[0]
   const query = `&${path.slice(mark + 1).toLowerCase()}`
-  return brands.find((brand) => query.includes(`&${brandHeaders(brand).proxyKey}=`)) ?? brands[0]
+  return brands.find((prefix) => query.includes(`&${prefixHeaders(prefix).proxyKey}=`)) ?? brands[0]
 }
 
 /** The header of a brand that a trace id travels in. */
-export const traceHeaderOf = ({ names }: BrandRules, brand: string): string =>
-  (names.get(brand) ?? brandHeaders(brand)).traceId
+export const traceHeaderOf = ({ names }: HeaderRules, prefix: string): string =>
+  (names.get(prefix) ?? prefixHeaders(prefix)).traceId
 
 /** The caller's trace id, from the header of its brand, when it can be echoed, else a new one. */
 export const traceIdOf = (head: Head, header: string): string => {
@@ -171,12 +172,12 @@ const nominated = (head: Head): ReadonlySet<string> => {
     values
       .flatMap((value) => value.split(','))
       .map((name) => name.trim().toLowerCase())
-      .filter((name) => name !== '' && !name.startsWith(':') && !KEPT.has(name)),
+      .filter((name) => name !== '' && !name.startsWith(':') && !RETAINED.has(name)),
   )
 }
 
 /** Names that must not reach the destination. */
-export const strippedNames = (head: Head, { own }: BrandRules): string[] => {
+export const strippedNames = (head: Head, { own }: HeaderRules): string[] => {
   const dropped = nominated(head)
   const stripped: string[] = []
   for (const name of head.keys())

@@ -1,9 +1,10 @@
 /** Who calls the proxy, and through which stored proxy (interface, "Ephemeral proxy", "Pre-configured proxies"). */
-import { type Admit, CLIENT_ADDRESS_HEADER } from '../common/admit.ts'
+
 import { AppError } from '../common/errors.ts'
+import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
-import { type BrandRules, branded, type Head } from './headers.ts'
+import { type Head, type HeaderRules, prefixed } from './headers.ts'
 
 export interface Identity {
   readonly caller: Caller
@@ -18,7 +19,7 @@ export interface IdentifyDeps {
   /** Absent: every proxy key is unknown. */
   readonly proxies?: Pick<ProxyDirectory, 'find'> | undefined
   /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
+  readonly admit?: RateLimiter | undefined
 }
 
 /** completions §4: `token:use` may come from a plain permission or any rule; which tokens it covers is the vault's. */
@@ -41,7 +42,7 @@ const unknownProxy = () =>
   new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
 
 /** Throws `forbidden` for a caller who may not be told what a call would come to. */
-const checkRehearser = ({ caller, proxy }: Identity): void => {
+const requireDryRunPermission = ({ caller, proxy }: Identity): void => {
   if (caller.applicationType === 'private') checkCaller(caller)
   else if (caller.applicationType !== 'management')
     throw new AppError('forbidden', 'A dry run takes the key of a private or a management application.')
@@ -78,32 +79,35 @@ export interface CallHead {
  */
 export const identify = async (
   { authenticator, proxies, admit }: IdentifyDeps,
-  brands: BrandRules,
+  prefixes: HeaderRules,
   { head, proxyKey, dryRun }: CallHead,
   seen: (identity: Identity) => void,
 ): Promise<Identity> => {
-  const key = branded(head, brands, 'apiKey')
+  const key = prefixed(head, prefixes, 'apiKey')
   await admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
   const proxy = proxyKey === undefined ? undefined : await proxies?.find(proxyKey)
   if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
   if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
     const identity = { caller: anonymous(proxy), proxy, dryRun }
     seen(identity)
-    if (dryRun) checkRehearser(identity)
+    if (dryRun) requireDryRunPermission(identity)
     return identity
   }
   const caller = await authenticator.authenticate(key)
   if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
   const identity = { caller, proxy, dryRun }
   seen(identity)
-  if (dryRun) checkRehearser(identity)
+  if (dryRun) requireDryRunPermission(identity)
   else checkCaller(caller)
   return identity
 }
 
 /** The same for a request that has been let in: a key that was deleted meanwhile opens nothing any more. */
-export const identifyAgain = (deps: IdentifyDeps, brands: BrandRules, request: CallHead): Promise<Identity> =>
-  identify({ ...deps, admit: undefined }, brands, request, () => {})
+export const identifyAgain = (
+  deps: IdentifyDeps,
+  prefixes: HeaderRules,
+  request: CallHead,
+): Promise<Identity> => identify({ ...deps, admit: undefined }, prefixes, request, () => {})
 
 /** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
 const STILL_MS = 1_000
@@ -114,8 +118,8 @@ const STILL_MS = 1_000
  */
 export const callerStill = async (
   deps: IdentifyDeps,
-  brands: BrandRules,
+  prefixes: HeaderRules,
   { caller, request }: { readonly caller: Caller; readonly request: CallHead },
   ms: number,
 ): Promise<Caller> =>
-  ms >= 0 && ms <= STILL_MS ? caller : (await identifyAgain(deps, brands, request)).caller
+  ms >= 0 && ms <= STILL_MS ? caller : (await identifyAgain(deps, prefixes, request)).caller

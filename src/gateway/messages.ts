@@ -2,10 +2,10 @@
  * Envoy's messages (proto/sidevault/ext-proc.proto) on the wire. Written by hand for the few fields there are: a
  * library that reads the description builds an object for every field first, which costs more than the exchange.
  */
-import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../control-plane/agreement.ts'
+import { CLUSTER_HEADER, type ExchangeMetadata, METADATA } from '../ext-proc/contract.ts'
+import { Reader, WireError, Writer } from '../ext-proc/protobuf.ts'
 import type { Edits, Head } from './headers.ts'
-import { Reader, WireError, Writer } from './protobuf.ts'
-import type { Answer } from './types.ts'
+import type { ExtProcReply } from './types.ts'
 
 /** The phase that an answer is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
@@ -161,31 +161,31 @@ const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
   return bytes
 }
 
-const metadataOf = (answer: Answer): Buffer | undefined => {
-  switch (answer.kind) {
+const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
+  switch (reply.kind) {
     case 'hold':
-      return remembered(`hold ${answer.brand}`, { active: true, brand: answer.brand })
+      return remembered(`hold ${reply.prefix}`, { active: true, prefix: reply.prefix })
     case 'release': {
-      const { brand, upstream, address } = answer
-      if (address !== undefined) return metadataBytes({ active: true, brand, upstream, address })
-      return remembered(`${upstream} ${brand}`, { active: true, brand, upstream })
+      const { prefix, upstream, address } = reply
+      if (address !== undefined) return metadataBytes({ active: true, prefix, upstream, address })
+      return remembered(`${upstream} ${prefix}`, { active: true, prefix, upstream })
     }
     case 'reply':
-      return remembered(`reply ${answer.brand}`, { active: true, brand: answer.brand, reply: true })
+      return remembered(`reply ${reply.prefix}`, { active: true, prefix: reply.prefix, reply: true })
     case 'collect':
-      return remembered(answer.destinationStatus, { destination_status: answer.destinationStatus })
+      return remembered(reply.destinationStatus, { destination_status: reply.destinationStatus })
     default:
       return undefined
   }
 }
 
 /** `ProcessingMode`: the request's body and the parts of the answer that are wanted; never trailers. */
-const modeBytes = (answerBody: boolean): Buffer => {
+const modeBytes = (responseBody: boolean): Buffer => {
   const [SEND, SKIP, BUFFERED] = [1, 2, 2]
   const writer = new Writer(16)
   writer.varint(6, SKIP)
   writer.varint(5, SKIP)
-  if (answerBody) writer.varint(4, BUFFERED)
+  if (responseBody) writer.varint(4, BUFFERED)
   writer.varint(3, BUFFERED)
   writer.varint(2, SEND)
   return Buffer.concat(writer.pieces())
@@ -194,12 +194,12 @@ const WATCH = modeBytes(false)
 const COLLECT = modeBytes(true)
 
 /** The processing mode that takes the place of the configured one; Envoy heeds it in answers to headers. */
-const modeOf = (answer: Answer, phase: Phase): Buffer | undefined => {
-  if (answer.kind === 'collect') return COLLECT
-  if (answer.kind === 'pass') return phase === 'response_headers' ? WATCH : undefined
-  if (phase !== 'request_headers' || (answer.kind !== 'hold' && answer.kind !== 'release')) return undefined
-  if (answer.watch === undefined) return undefined
-  return answer.watch === 'body' ? COLLECT : WATCH
+const modeOf = (reply: ExtProcReply, phase: Phase): Buffer | undefined => {
+  if (reply.kind === 'collect') return COLLECT
+  if (reply.kind === 'pass') return phase === 'response_headers' ? WATCH : undefined
+  if (phase !== 'request_headers' || (reply.kind !== 'hold' && reply.kind !== 'release')) return undefined
+  if (reply.watch === undefined) return undefined
+  return reply.watch === 'body' ? COLLECT : WATCH
 }
 
 const NO_EDITS: Edits = { set: new Map(), remove: [] }
@@ -213,17 +213,17 @@ const REQUEST_TRAILERS = 5
 const CONTINUE_AND_REPLACE = 1
 
 /** The cluster's name is set last: nothing that code or a caller sends may take its place. */
-const editsOf = (answer: Answer): Edits => {
-  if (answer.kind !== 'release' || answer.cluster === undefined)
-    return 'edits' in answer ? answer.edits : NO_EDITS
-  const { set, remove } = answer.edits
-  return { set: new Map([...set, [CLUSTER_HEADER, answer.cluster]]), remove }
+const editsOf = (reply: ExtProcReply): Edits => {
+  if (reply.kind !== 'release' || reply.cluster === undefined)
+    return 'edits' in reply ? reply.edits : NO_EDITS
+  const { set, remove } = reply.edits
+  return { set: new Map([...set, [CLUSTER_HEADER, reply.cluster]]), remove }
 }
 
 /** `CommonResponse`. */
-const writeCommon = (writer: Writer, answer: Answer, phase: Phase): void => {
-  const { set, remove } = editsOf(answer)
-  const body = 'body' in answer ? answer.body : undefined
+const writeCommon = (writer: Writer, reply: ExtProcReply, phase: Phase): void => {
+  const { set, remove } = editsOf(reply)
+  const body = 'body' in reply ? reply.body : undefined
   const ofRequest = phase === 'request_headers' || phase === 'request_body'
   // Chooses the route again; without a header mutation Envoy does not.
   if (ofRequest) writer.varint(5, 1)
@@ -233,7 +233,7 @@ const writeCommon = (writer: Writer, answer: Answer, phase: Phase): void => {
 }
 
 /** `CommonResponse` with a `StreamedBodyResponse`. */
-const writePiece = (writer: Writer, { body, isLast }: Extract<Answer, { kind: 'piece' }>): void =>
+const writePiece = (writer: Writer, { body, isLast }: Extract<ExtProcReply, { kind: 'piece' }>): void =>
   writer.message(3, () =>
     writer.message(3, () => {
       if (isLast) writer.varint(2, 1)
@@ -245,24 +245,23 @@ const writePiece = (writer: Writer, { body, isLast }: Extract<Answer, { kind: 'p
  * The message for one answer, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
  * are latin1, as `decodeRequest` reads.
  */
-export const encodeAnswer = (answer: Answer, phase: Phase): readonly Buffer[] => {
+export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[] => {
   const writer = new Writer(1024)
-  const mode = modeOf(answer, phase)
+  const mode = modeOf(reply, phase)
   if (mode !== undefined) writer.bytes(9, mode)
-  const metadata = metadataOf(answer)
+  const metadata = metadataOf(reply)
   if (metadata !== undefined) writer.bytes(8, metadata)
-  if (answer.kind === 'reply') {
-    const { status, headers } = answer.reply
+  if (reply.kind === 'reply') {
+    const { status, headers } = reply.reply
     writer.message(7, () => {
       writer.latin1(5, 'gateway')
-      writer.bytes(3, answer.reply.body)
+      writer.bytes(3, reply.reply.body)
       writer.message(2, () => writeMutation(writer, headers, []))
       writer.message(1, () => writer.varint(1, status))
     })
-  } else if (answer.kind === 'piece')
-    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writePiece(writer, answer)))
-  else if (answer.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
-  else
-    writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, answer, phase)))
+  } else if (reply.kind === 'piece')
+    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writePiece(writer, reply)))
+  else if (reply.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
+  else writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, reply, phase)))
   return writer.pieces()
 }

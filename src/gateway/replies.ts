@@ -1,8 +1,8 @@
 /** The gateway's own answers: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
-import { AppError, type CodeAnswer } from '../common/errors.ts'
-import { brandHeaders } from '../control-plane/agreement.ts'
-import type { DryRun } from './dry-run/rehearse.ts'
-import type { BrandRules } from './headers.ts'
+import { AppError, type CodeResponse } from '../common/errors.ts'
+import { prefixHeaders } from '../ext-proc/contract.ts'
+import type { DryRun } from './dry-run/run.ts'
+import type { HeaderRules } from './headers.ts'
 import { isHidden, readHeaders } from './transform/headers.ts'
 
 export interface Reply {
@@ -16,7 +16,7 @@ const JSON_TYPE = 'application/json; charset=utf-8'
 /** RFC 9110 §15.3.5, §15.4.5. */
 const BODILESS = [204, 205, 304]
 
-const bodyOf = ({ status, body }: CodeAnswer): Buffer => {
+const bodyOf = ({ status, body }: CodeResponse): Buffer => {
   if (body === undefined || BODILESS.includes(status)) return Buffer.alloc(0)
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
@@ -24,18 +24,18 @@ const bodyOf = ({ status, body }: CodeAnswer): Buffer => {
 /** Any thrown thing as an answer to the caller, with the trace id in its brand's header. */
 export const proxyError = (
   thrown: unknown,
-  brands: BrandRules,
-  brand: string,
+  prefixes: HeaderRules,
+  prefix: string,
   traceId: string,
   destinationStatus?: string,
 ): Reply => {
   const error = AppError.from(thrown)
-  const names = brandHeaders(brand)
-  const { answer } = error
+  const names = prefixHeaders(prefix)
+  const { response: answer } = error
   const own = answer?.body !== undefined
   const headers = new Map<string, string | readonly string[]>([
     ['content-type', own && typeof answer.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
-    ...(own ? (readHeaders(answer.headers ?? {}, (name) => isHidden(name, brands)) ?? []) : []),
+    ...(own ? (readHeaders(answer.headers ?? {}, (name) => isHidden(name, prefixes)) ?? []) : []),
     [names.traceId, traceId],
   ])
   if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
@@ -49,11 +49,11 @@ export const proxyError = (
 }
 
 /** What would have been done. */
-export const dryRunReply = (dryRun: DryRun, brand: string, traceId: string): Reply => ({
+export const dryRunReply = (dryRun: DryRun, prefix: string, traceId: string): Reply => ({
   status: 200,
   headers: new Map([
     ['content-type', JSON_TYPE],
-    [brandHeaders(brand).traceId, traceId],
+    [prefixHeaders(prefix).traceId, traceId],
   ]),
   body: Buffer.from(JSON.stringify(dryRun)),
 })

@@ -1,14 +1,14 @@
 import { createShares } from '../common/shares.ts'
 import { DEFAULT_MEMORY_BYTES, HOSTS, heldBytes } from '../control-plane/limits.ts'
-import { parseCidr } from '../control-plane/ranges.ts'
+import { parseCidr } from '../egress/cidr.ts'
+import { listen } from '../ext-proc/listen.ts'
 import { type AdmissionLimits, createAdmission } from './admission.ts'
 import { BODY_LIMITS, type BodyLimits } from './body/rewrite.ts'
 import { createExchanges, type ExchangeDeps } from './exchange.ts'
-import { brandRules } from './headers.ts'
+import { headerRules } from './headers.ts'
 import { createRecentHosts } from './recent-hosts.ts'
 import { serveStream } from './stream.ts'
-import { listen } from './transport/listen.ts'
-import { UPLOAD_LIMITS, type UploadLimits } from './upload.ts'
+import { UPLOAD_LIMITS, type UploadLimits } from './streaming/pipe-body.ts'
 
 export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads' | 'held' | 'hosts'>
 
@@ -92,7 +92,7 @@ export const startGateway = async (deps: GatewayDeps, options: GatewayOptions): 
     createExchanges(
       { ...deps, admission, codeRoom, uploads, held, hosts },
       {
-        brands: brandRules(options.prefixes),
+        prefixes: headerRules(options.prefixes),
         destinations: {
           allow: egress.allow.map(parseCidr),
           ports: egress.ports,

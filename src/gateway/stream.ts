@@ -6,18 +6,18 @@
  * answer, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
 import type { Log } from '../common/log.ts'
+import type { Call, CallHandler } from '../ext-proc/call.ts'
 import type { StartExchange } from './exchange.ts'
-import { createFlow, type FlowInput } from './flow.ts'
 import type { Head } from './headers.ts'
-import { decodeRequest, encodeAnswer, type Phase, type ProcessingRequest } from './messages.ts'
-import type { Call, CallHandler } from './transport/call.ts'
-import type { Answer, Exchange } from './types.ts'
+import { decodeRequest, encodeReply, type Phase, type ProcessingRequest } from './messages.ts'
+import { createFlow, type FlowInput } from './streaming/body-buffer.ts'
+import type { Exchange, ExtProcReply } from './types.ts'
 
 /** The message that may come next, if any may. */
-const phaseAfter = (answer: Answer, phase: Phase): Phase | 'done' => {
-  if (answer.kind === 'hold' && phase === 'request_headers') return 'request_body'
-  if (answer.kind === 'release' && answer.watch) return 'response_headers'
-  return answer.kind === 'collect' ? 'response_body' : 'done'
+const phaseAfter = (response: ExtProcReply, phase: Phase): Phase | 'done' => {
+  if (response.kind === 'hold' && phase === 'request_headers') return 'request_body'
+  if (response.kind === 'release' && response.watch) return 'response_headers'
+  return response.kind === 'collect' ? 'response_body' : 'done'
 }
 
 /** Serves one call to its end; `start` makes the exchange when headers come. */
@@ -32,7 +32,7 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
 
   const close = () => {
     over = true
-    exchange?.abandon()
+    exchange?.cancel()
     input?.giveUp()
     exchange = undefined
   }
@@ -43,31 +43,32 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
     call.reset()
   }
 
-  const refuse = (reply: Answer) => {
+  const reject = (reply: ExtProcReply) => {
     if (over || busy || (phase !== 'request_body' && phase !== 'response_body')) return
-    call.send(...encodeAnswer(reply, phase))
+    call.send(...encodeReply(reply, phase))
     phase = 'done'
   }
 
-  const decide = (message: ProcessingRequest): Promise<Answer> | undefined => {
+  const decide = (message: ProcessingRequest): Promise<ExtProcReply> | undefined => {
     if (message.kind !== phase) return undefined
     if (message.kind === 'request_headers') {
-      exchange = start(refuse)
-      return exchange.headers(message.head, message.endOfStream)
+      exchange = start(reject)
+      return exchange.onRequestHeaders(message.head, message.endOfStream)
     }
     if (message.kind === 'request_body') return exchange?.body(message.body)
-    if (message.kind === 'response_headers') return exchange?.answerHeaders(message.head, message.endOfStream)
-    return message.kind === 'response_body' ? exchange?.answerBody(message.body) : undefined
+    if (message.kind === 'response_headers')
+      return exchange?.onResponseHeaders(message.head, message.endOfStream)
+    return message.kind === 'response_body' ? exchange?.onResponseBody(message.body) : undefined
   }
 
   const step = async (message: ProcessingRequest): Promise<void> => {
     const deciding = decide(message)
     if (deciding === undefined || phase === 'done') return fail(`unexpected message in phase "${phase}"`)
-    const answer = await deciding
+    const response = await deciding
     if (over) return
-    const answered = phase
-    phase = phaseAfter(answer, answered)
-    call.send(...encodeAnswer(answer, answered))
+    const responded = phase
+    phase = phaseAfter(response, responded)
+    call.send(...encodeReply(response, responded))
   }
 
   const take = async (message: ProcessingRequest): Promise<void> => {
@@ -82,11 +83,11 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
 
   /** A body that comes and goes in pieces: the flow is told all answers. */
   const upload = ({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void => {
-    const begun = createFlow(call)
-    input = begun
+    const started = createFlow(call)
+    input = started
     ended = endOfStream
-    exchange = start(refuse)
-    exchange.upload(head, endOfStream, begun.flow).catch((error) => {
+    exchange = start(reject)
+    exchange.upload(head, endOfStream, started.flow).catch((error) => {
       log.error({ err: error }, 'exchange failed')
       fail('the exchange failed')
     })

@@ -1,5 +1,5 @@
 /** What an exchange says to Envoy, and Envoy's stream to an exchange. */
-import type { UploadUpstream, Upstream } from '../control-plane/agreement.ts'
+import type { UploadUpstream, Upstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
@@ -13,16 +13,16 @@ export type Watch = 'headers' | 'body'
  * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
  * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
  */
-export type Answer =
+export type ExtProcReply =
   | {
       readonly kind: 'hold'
-      readonly brand: string
+      readonly prefix: string
       readonly edits: Edits
       readonly watch?: Watch | undefined
     }
   | {
       readonly kind: 'release'
-      readonly brand: string
+      readonly prefix: string
       readonly edits: Edits
       readonly upstream: Upstream | UploadUpstream
       /** With the upstream `tls`: the cluster. */
@@ -39,21 +39,21 @@ export type Answer =
   | { readonly kind: 'pass' }
   | { readonly kind: 'collect'; readonly destinationStatus: string }
   | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
-  | { readonly kind: 'reply'; readonly brand: string; readonly reply: Reply }
+  | { readonly kind: 'reply'; readonly prefix: string; readonly reply: Reply }
 
 /** What has come of a body. */
-export interface Portion {
+export interface BodyChunk {
   readonly bytes: Buffer
   /** The body is over. */
   readonly isLast: boolean
 }
 
 /** A body that comes and goes in pieces, as an exchange has it. All reject once the caller is gone. */
-export interface Flow {
+export interface BodyStream {
   /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
-  read(ms?: number): Promise<Portion | undefined>
+  read(ms?: number): Promise<BodyChunk | undefined>
   /** Resolves when there is room for more, or after `ms`. */
-  write(answer: Answer, ms?: number): Promise<void>
+  write(response: ExtProcReply, ms?: number): Promise<void>
   /** The body's last piece. */
   end(bytes: Buffer): Promise<void>
 }
@@ -61,11 +61,11 @@ export interface Flow {
 /** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
 export interface Exchange {
   /** In the place of the others, for a body that goes on in pieces: all answers are told to `flow`. */
-  upload(head: Head, endOfStream: boolean, flow: Flow): Promise<void>
-  headers(head: Head, endOfStream: boolean): Promise<Answer>
-  body(body: Buffer): Promise<Answer>
-  answerHeaders(head: Head, endOfStream: boolean): Promise<Answer>
-  answerBody(body: Buffer): Promise<Answer>
+  upload(head: Head, endOfStream: boolean, flow: BodyStream): Promise<void>
+  onRequestHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
+  body(body: Buffer): Promise<ExtProcReply>
+  onResponseHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
+  onResponseBody(body: Buffer): Promise<ExtProcReply>
   /** The caller went away: what is waited for is let go. */
-  abandon(): void
+  cancel(): void
 }

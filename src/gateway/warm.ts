@@ -6,7 +6,7 @@ import type { Program, StoredProxy } from '../sdk/index.ts'
 const PROXIES = 100
 
 export interface WarmerDeps {
-  readonly proxies: Pick<ProxyDirectory, 'changes' | 'lately'>
+  readonly proxies: Pick<ProxyDirectory, 'changes' | 'recentlyUsed'>
   readonly sandbox: { warm(programs: readonly Program[]): Promise<void> }
   readonly log: Log
 }
@@ -37,7 +37,7 @@ export const startWarmer = (
     try {
       const changes = await proxies.changes()
       if (changes !== seen) {
-        await sandbox.warm((await proxies.lately(PROXIES)).flatMap(programsOf))
+        await sandbox.warm((await proxies.recentlyUsed(PROXIES)).flatMap(programsOf))
         seen = changes
       }
     } catch (err) {

@@ -1,5 +1,5 @@
 import type { EntityType, Operation, TokenType } from '../sdk/index.ts'
-import { subjectOf, titled } from './audit.ts'
+import { subjectOf, titled } from './invoke/audit.ts'
 
 /** Every kind of entity that logs are about: token types, then what operations record done or denied, each once. */
 export const entityTypesOf = (

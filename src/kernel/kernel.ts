@@ -6,18 +6,18 @@ import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
 import type { AuditEntry, Code, Filter, Kernel, Operation, Tenants, TokenType, Vault } from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
-import { createAuthenticator, createIdentify } from './authenticate.ts'
-import { checkConfigNames, placeOf } from './check-plugin.ts'
-import { firstLine, PluginFaults } from './faults.ts'
-import { createIdempotency } from './idempotency.ts'
-import { createInvoke, type Invoke } from './invoke.ts'
-import { type LoadOptions, loadPlugins } from './load.ts'
-import { createRefusedRecords, type RefusedRecords } from './refused-records.ts'
+import { firstLine, PluginIssues } from './check/issues.ts'
+import { checkConfigNames, placeOf } from './check/plugin.ts'
+import { createAuthenticator, createIdentify } from './invoke/authenticate.ts'
+import { createIdempotency } from './invoke/idempotency.ts'
+import { createInvoke, type Invoke } from './invoke/invoke.ts'
+import { type LoadOptions, loadPlugins } from './load/load.ts'
 import { createRegistry } from './registry.ts'
-import { createServices } from './services.ts'
-import { settled } from './settled.ts'
-import { createTenants } from './tenants.ts'
+import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
+import { createServices } from './services/services.ts'
+import { createTenants } from './services/tenants.ts'
 import type { LoadedPlugin, Registry, RunningKernel } from './types.ts'
+import { withTimeout } from './with-timeout.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
 interface VaultParts {
@@ -34,11 +34,11 @@ interface CodeParts {
 }
 
 export interface KernelDeps {
-  readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'answers'>
+  readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'idempotency'>
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
   /** Resolves when everything that was recorded before the call is in the store. */
   readonly ingested: () => Promise<unknown>
-  /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
+  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would not go there. */
   readonly checkDestination: (url: string) => void
   /** Unique among the processes of the store that live. */
   readonly processName?: string
@@ -69,9 +69,9 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   let registry: Registry | undefined
   let vault: Vault | undefined
   let code: Code | undefined
-  const refused = createRefusedRecords(deps)
-  const foundation = {
-    onRefused: refused.onRefused,
+  const rejected = createRejectedRecords(deps)
+  const runtime = {
+    onRejected: rejected.onRejected,
     store: store.records,
     tenants: store.tenants,
     logs: store.logs,
@@ -91,12 +91,12 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     entityTypes: () => registry!.entityTypes,
     ports: () => registry!.ports,
   }
-  const { loaded, plugins, expressions, faults } = await loadPlugins(
+  const { loaded, plugins, expressions, issues } = await loadPlugins(
     {
       createExpressions: deps.createExpressions,
       servicesFor: (plugin, config, known) =>
         createServices(plugin, config, {
-          ...foundation,
+          ...runtime,
           log: log.child({ plugin: plugin.name }),
           collectionsOf: (asking) =>
             known.find((each) => each.plugin === asking)?.contribution.collections ?? [],
@@ -105,11 +105,11 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     options,
   )
   const names = plugins.map(({ plugin }) => plugin.name)
-  checkConfigNames(options.configs ?? {}, names, faults)
-  if (faults.length > 0) throw new PluginFaults(faults)
+  checkConfigNames(options.configs ?? {}, names, issues)
+  if (issues.length > 0) throw new PluginIssues(issues)
 
   const wired = createRegistry(loaded)
-  const tenants = createTenants({ ...foundation, store: store.tenants })
+  const tenants = createTenants({ ...runtime, store: store.tenants })
   vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
   const authenticator = createAuthenticator({
     keys: deps.keys,
@@ -121,21 +121,21 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const idempotency = createIdempotency({
     ...deps,
     vault,
-    answers: store.answers,
+    responses: store.idempotency,
     tokenTypes: wired.tokenTypes,
   })
-  const { identify } = foundation
+  const { identify } = runtime
   const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
   const services = { registry: wired, vault, tenants, expressions, code, authenticator }
-  return runKernel(deps, { services, calls, refused }, options.onProgress)
+  return runKernel(deps, { services, calls, rejected }, options.onProgress)
 }
 
 interface Wired {
   readonly services: Omit<RunningKernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'records' | 'stop'>
   readonly calls: Invoke
-  readonly refused: RefusedRecords
+  readonly rejected: RejectedRecords
 }
 
 const runKernel = async (
@@ -143,7 +143,7 @@ const runKernel = async (
   wired: Wired,
   onProgress: LoadOptions['onProgress'],
 ): Promise<RunningKernel> => {
-  const { calls, services, refused } = wired
+  const { calls, services, rejected: refused } = wired
   const { registry } = services
   const { log, journal } = deps
   const stopping = new AbortController()
@@ -165,21 +165,21 @@ const runKernel = async (
       if (each.contribution.start) onProgress?.(place)
       const start = (async () => each.contribution.start?.(stopping.signal))()
       onProgress?.(undefined)
-      if ((await settled(start, START_TIMEOUT)) === 'late')
+      if ((await withTimeout(start, START_TIMEOUT)) === 'late')
         throw new Error(`it did not settle within ${START_TIMEOUT / 1000} s`)
       startedPlugins.push(each)
     } catch (err) {
       log.error({ err, plugin: each.plugin.name }, 'a plugin failed to start')
       await stopAll()
       const problem = `it failed: ${firstLine(err)}.`
-      throw new PluginFaults([
-        { place, problem, remedy: 'Its log line says where; the others were stopped.' },
+      throw new PluginIssues([
+        { location: place, message: problem, fix: 'Its log line says where; the others were stopped.' },
       ])
     }
   }
 
   const stop = async () => {
-    if ((await settled(calls.settled(), STOP_TIMEOUT)) === 'late')
+    if ((await withTimeout(calls.settled(), STOP_TIMEOUT)) === 'late')
       log.error('stopping before every call has ended')
     await stopAll()
   }

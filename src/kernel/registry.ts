@@ -1,7 +1,7 @@
 import type { Filter, Operation, Plugin, Ports, TokenType } from '../sdk/index.ts'
 import { entityTypesOf } from './entity-types.ts'
 import { deepFreeze } from './freeze.ts'
-import { orderByRequirement } from './order.ts'
+import { orderByRequirement } from './load/order.ts'
 import type { LoadedPlugin, Registry } from './types.ts'
 
 /** The filters of all plugins by name. */

@@ -69,7 +69,7 @@ export interface ProxyDirectory {
   /** A number that differs after any change to proxies, in any process. */
   changes(): Promise<number>
   /** Proxies made or found last, as they are now, at most `limit` of each. */
-  lately(limit: number): Promise<readonly StoredProxy[]>
+  recentlyUsed(limit: number): Promise<readonly StoredProxy[]>
 }
 
 /** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode. */

@@ -4,8 +4,8 @@ import type { Clock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
 import type { KeyRow, KeyStore } from '../store/types.ts'
-import { type HeldRoots, holdRoots } from './hold-roots.ts'
 import { isKey, type Ring, ringOf } from './ring.ts'
+import { createRootKeyring, type RootKeyring } from './root-keyring.ts'
 import { versionOf } from './seal.ts'
 import type { Keys } from './types.ts'
 import { rootIdOf, subkey, type Wrapper } from './wrap.ts'
@@ -37,14 +37,14 @@ export interface KeysOptions {
 /** The service's own keys, unwrapped; made first when there are none and `create` allows. Nothing else is written. */
 const serviceKeys = async (
   { keys, clock }: KeysDeps,
-  roots: HeldRoots,
-  { create, row: kept }: KeysOptions,
+  roots: RootKeyring,
+  { create, row: retained }: KeysOptions,
 ): Promise<ReadonlyMap<string, KeyObject>> => {
   let rows = await keys.keys('')
   if (rows.length === 0) {
     if (!create)
       throw new AppError(
-        'unavailable',
+        'gateway_timeout',
         'The store holds no keys yet. Start the admin role first, with the same store and root key: it makes them.',
       )
     const now = clock.now()
@@ -52,7 +52,7 @@ const serviceKeys = async (
     const fresh = SERVICE_PURPOSES.map((purpose) =>
       roots.now.current.fresh({ tenant_id: '', purpose, version: 1 }, now),
     )
-    await keys.add(kept === undefined ? fresh : [...fresh, kept])
+    await keys.add(retained === undefined ? fresh : [...fresh, retained])
     rows = await keys.keys('')
   }
   await roots.renew()
@@ -69,7 +69,7 @@ const serviceKeys = async (
       throw new AppError(
         'invalid',
         purpose === 'check' && rootIdOf(row) !== undefined && !roots.now.knows(row)
-          ? 'The root key is not the one this store was made with. Set SIDEVAULT_MASTER_KEY (or the key file of the data directory) to the original root key; nothing was changed.'
+          ? 'The root key is not the one this store was made with. Set SIDEVAULT_ROOT_KEY (or the key file of the data directory) to the original root key; nothing was changed.'
           : `The service's key "${purpose}" was altered in the store. Restore the store from a backup; nothing was changed.`,
       )
     unwrapped.set(purpose, createSecretKey(purpose === 'check' ? key : subkey(key, purpose)))
@@ -79,7 +79,7 @@ const serviceKeys = async (
 }
 
 /** A cache of rings: bounded, one load at a time for each tenant, empty as soon as any process has changed a key. */
-const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
+const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
   const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
   const loading = new Map<string, Promise<Ring>>()
   let cachedAt: number | undefined
@@ -141,10 +141,10 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: HeldRoots) => {
 /**
  * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Rejects with a sentence and changes nothing when the root
  * key is not the store's, or a key row is gone or altered (`invalid`), or there are none and none may be made
- * (`unavailable`). Several processes may open the same store at once.
+ * (`gateway_timeout`). Several processes may open the same store at once.
  */
 export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
-  const roots = holdRoots(deps, options)
+  const roots = createRootKeyring(deps, options)
   const service = await serviceKeys(deps, roots, options)
   const ring = ringCache(deps, roots)
   let rootsAt = await deps.keys.changes()

@@ -2,7 +2,7 @@ import { createHmac, createSecretKey, type KeyObject, timingSafeEqual } from 'no
 import bs58 from 'bs58'
 import type { KeyRow } from '../store/types.ts'
 import { lengthPrefixed } from './bytes.ts'
-import type { Roots } from './roots.ts'
+import type { Roots } from './root-key-rows.ts'
 import { createSealer, macOf, open, versionOf } from './seal.ts'
 import type { SealContext, TenantKeys } from './types.ts'
 import { subkey } from './wrap.ts'

@@ -56,7 +56,7 @@ const variable = (name: string, env: RootKeyOptions['env']): string => {
   if (value === undefined || value === '')
     throw new AppError(
       'invalid',
-      `SIDEVAULT_MASTER_KEY names the environment variable "${name}", which is not set. Set it, or choose another source.`,
+      `SIDEVAULT_ROOT_KEY names the environment variable "${name}", which is not set. Set it, or choose another source.`,
     )
   return value
 }
@@ -105,7 +105,7 @@ const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<B
 }
 
 /**
- * The root key (32 bytes), from where `source` (SIDEVAULT_MASTER_KEY) says:
+ * The root key (32 bytes), from where `source` (SIDEVAULT_ROOT_KEY) says:
  *
  * - undefined: `<dataDir>/root.key`, 0600, base64; made when absent and `create` allows
  * - `file:<path>`: the same form; never made
@@ -133,6 +133,6 @@ export const loadRootKey = async (
   if (scheme === 'passphrase' && rest !== '') return new Secret(await fromPassphrase(rest, options))
   throw new AppError(
     'invalid',
-    'SIDEVAULT_MASTER_KEY must be file:<path>, env:<NAME>, passphrase:<text> or passphrase:env:<NAME>; without it the key file of the data directory is used.',
+    'SIDEVAULT_ROOT_KEY must be file:<path>, env:<NAME>, passphrase:<text> or passphrase:env:<NAME>; without it the key file of the data directory is used.',
   )
 }

@@ -27,21 +27,21 @@ const recordKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
 }
 
 /** Keys of salts kept for each data key; the one kept longest goes first. They go with the ring that holds the data key. */
-const KEPT = 100
-const kept = new WeakMap<KeyObject, Map<string, KeyObject>>()
+const RETAINED = 100
+const retained = new WeakMap<KeyObject, Map<string, KeyObject>>()
 
 const keyOf = (dataKey: KeyObject, salt: Buffer): KeyObject => {
-  let keys = kept.get(dataKey)
+  let keys = retained.get(dataKey)
   if (keys === undefined) {
     keys = new Map()
-    kept.set(dataKey, keys)
+    retained.set(dataKey, keys)
   }
   const name = salt.toString('latin1')
   let key = keys.get(name)
   if (key === undefined) {
     key = recordKey(dataKey, salt)
     const [oldest] = keys.keys()
-    if (keys.size >= KEPT && oldest !== undefined) keys.delete(oldest)
+    if (keys.size >= RETAINED && oldest !== undefined) keys.delete(oldest)
     keys.set(name, key)
   }
   return key

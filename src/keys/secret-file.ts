@@ -108,9 +108,9 @@ export const createSecretFile = async (path: string, text: string): Promise<stri
  * Gives `path` the content of `next`, which goes, and keeps what it held under `kept`. At every moment `path` is there
  * and whole; on disk when resolved. Repeating it after a crash is harmless.
  */
-export const replaceSecretFile = async (path: string, next: string, kept: string): Promise<void> => {
+export const replaceSecretFile = async (path: string, next: string, retained: string): Promise<void> => {
   try {
-    await link(path, kept).catch((thrown: unknown) => {
+    await link(path, retained).catch((thrown: unknown) => {
       if (codeOf(thrown) !== 'EEXIST') throw thrown
     })
     await rename(next, path)

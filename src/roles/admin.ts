@@ -8,18 +8,18 @@ import { DEMO_HOST, demoFiles } from '../supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../supervisor/demo-destination.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createPurge } from '../vault/purge.ts'
-import { type Foundation, openFoundation } from './foundation.ts'
-import { install } from './install.ts'
-import { machineOf } from './machine.ts'
-import { startOperator } from './operator.ts'
-import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
+import { bootstrapTenant } from './bootstrap-tenant.ts'
+import { startOperator } from './maintenance.ts'
+import { nodeHealth } from './node-health.ts'
+import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
+import { openRuntime, type Runtime } from './runtime.ts'
 
 const PURGE_MS = 5_000
 
 /** Reactors that are compiled before anybody asks. */
 const WARM_REACTORS = 50
 
-const warmReactors = async ({ kernel, codeHost }: Foundation): Promise<void> =>
+const warmReactors = async ({ kernel, codeHost }: Runtime): Promise<void> =>
   codeHost.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
 /** The admin process: management API, first tenant, ingest of the audit journals, purge, demo destination. */
@@ -27,26 +27,26 @@ export const startAdminRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
-  tell: Tell = {},
+  events: RoleEvents = {},
 ): Promise<RunningRole> => {
-  const foundation = await openFoundation(config, {
+  const runtime = await openRuntime(config, {
     name: 'admin',
     owner: true,
     listenPort: start.listen.port,
     trustBundle: start.settings.trustBundle,
     log,
-    tell,
+    notify: events,
   })
-  const { store, keys, kernel, metrics, upkeep } = foundation
+  const { store, keys, kernel, metrics, maintenance } = runtime
   // Of several machines that start on one new store, one makes the first tenant.
   const installed = await store.alone('install', () =>
-    install(foundation, { given: config.bootstrapKey, now: systemClock.now(), log }),
+    bootstrapTenant(runtime, { given: config.bootstrapKey, now: systemClock.now(), log }),
   )
-  await upkeep.catchUp()
-  upkeep.start()
+  await maintenance.catchUp()
+  maintenance.start()
   const purge = createPurge(
     {
-      stores: [store.tokens, store.leftovers],
+      stores: [store.tokens, store.tenantPurge],
       clock: systemClock,
       time: store.time,
       log,
@@ -54,8 +54,8 @@ export const startAdminRole = async (
     { intervalMs: PURGE_MS },
   )
   purge.start()
-  const machine = machineOf(foundation, config, start, log)
-  const { checks, sources } = machine
+  const node = nodeHealth(runtime, config, start, log)
+  const { checks, sources } = node
   const sockets = socketsIn(start.runDir, config.workers)
   const demo = start.demo ? await startDemoDestination(sockets.demo, demoFiles(start.runDir)) : undefined
   const admin = await startAdmin(
@@ -65,7 +65,7 @@ export const startAdminRole = async (
       prefixes: config.headerPrefixes,
       version: programVersion(),
       bodyLimit: config.bodyLimit,
-      admit: foundation.admit,
+      admit: runtime.admit,
     },
   )
   const grpc = await startGrpc(
@@ -74,7 +74,7 @@ export const startAdminRole = async (
       socketPath: sockets.grpc,
       prefixes: config.headerPrefixes,
       messageLimit: config.bodyLimit,
-      admit: foundation.admit,
+      admit: runtime.admit,
     },
   )
   const operator = await startOperator(
@@ -82,14 +82,14 @@ export const startAdminRole = async (
       store,
       keys,
       credentials: kernel.registry.ports.credentials,
-      journal: foundation.journal,
+      journal: runtime.journal,
       clock: systemClock,
       log,
     },
     sockets.operator,
   )
   const warming = setTimeout(() => {
-    warmReactors(foundation).catch((err: unknown) => {
+    warmReactors(runtime).catch((err: unknown) => {
       log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
     })
   }, WARM_AFTER_MS).unref()
@@ -97,16 +97,16 @@ export const startAdminRole = async (
   return {
     ...(installed === undefined ? {} : { installed }),
     take: async (next, trustBundle) => {
-      await foundation.take(next, trustBundle)
-      machine.take(next)
+      await runtime.take(next, trustBundle)
+      node.take(next)
     },
     close: async () => {
       clearTimeout(warming)
       await Promise.all([admin.close(), grpc.close(), operator.close()])
       await demo?.close()
       await purge.stop()
-      await upkeep.stop()
-      await foundation.close()
+      await maintenance.stop()
+      await runtime.close()
     },
   }
 }

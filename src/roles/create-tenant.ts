@@ -1,6 +1,6 @@
 import { newId } from '../common/ids.ts'
 import type { Secret } from '../common/secret.ts'
-import { macOfTenant } from '../kernel/tenants.ts'
+import { macOfTenant } from '../kernel/services/tenants.ts'
 import type { Keys } from '../keys/types.ts'
 import type { Ports } from '../sdk/index.ts'
 import type { Store, TenantRow } from '../store/types.ts'

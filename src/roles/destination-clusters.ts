@@ -1,26 +1,26 @@
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
-import { IDENTITY_PREFIX } from '../control-plane/agreement.ts'
+import { unixHttp } from '../common/unix-http.ts'
+import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
 import type { DestinationTls } from '../sdk/index.ts'
-import { callSocket } from '../supervisor/socket-call.ts'
 
 /** What the supervisor keeps for minutes is asked for again once in this time. */
-const KEPT_MS = 60_000
+const RETAINED_MS = 60_000
 /** What Envoy refused is not asked for again before. */
-const REFUSED_MS = 30_000
+const REJECTED_MS = 30_000
 /** Less than a gateway gives one step. */
-const PATIENCE_MS = 5_000
+const TIMEOUT_MS = 5_000
 const MOST = 1_000
 /** The control plane's status for what Envoy does not take. */
-const REFUSED = 422
+const REJECTED = 422
 
 type Outcome = { readonly cluster: string } | 'refused' | 'late'
 
 export interface DestinationClusters {
   /**
    * The name of Envoy's cluster for certificates, when Envoy has it: within some 100 ms of their first use. Rejects with
-   * `unavailable` when it does not come in time, or is refused.
+   * `gateway_timeout` when it does not come in time, or is refused.
    */
   clusterOf(tls: DestinationTls, tenantId: string): Promise<string>
   /** With other settings the clusters have other names. */
@@ -28,13 +28,13 @@ export interface DestinationClusters {
 }
 
 const clusterIn = (body: string): string => {
-  const answer: unknown = JSON.parse(body)
-  if (isObject(answer) && typeof answer.cluster === 'string') return answer.cluster
+  const response: unknown = JSON.parse(body)
+  if (isObject(response) && typeof response.cluster === 'string') return response.cluster
   throw new Error('the control plane named no cluster')
 }
 
 export const createDestinationClusters = (socketPath: string): DestinationClusters => {
-  const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: KEPT_MS })
+  const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: RETAINED_MS })
 
   const request = async (
     name: string,
@@ -46,10 +46,10 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
       ...(client === undefined ? {} : { certificate: client.certificate, key: client.key.reveal() }),
       ...(authorities === undefined ? {} : { authorities }),
     }
-    const options = { body, timeoutMs: PATIENCE_MS }
-    const answer = await callSocket(socketPath, 'PUT', `/identities/${name}`, options)
-    if (answer.status === 200) return { cluster: clusterIn(answer.body) }
-    return answer.status === REFUSED ? 'refused' : 'late'
+    const options = { body, timeoutMs: TIMEOUT_MS }
+    const response = await unixHttp(socketPath, 'PUT', `/identities/${name}`, options)
+    if (response.status === 200) return { cluster: clusterIn(response.body) }
+    return response.status === REJECTED ? 'refused' : 'late'
   }
 
   const ask = (name: string, tenantId: string, tls: DestinationTls): Promise<Outcome> => {
@@ -58,7 +58,7 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
       .then((outcome) => {
         if (asked.get(name) !== asking) return outcome
         if (outcome === 'late') asked.delete(name)
-        if (outcome === 'refused') asked.set(name, asking, { ttl: REFUSED_MS })
+        if (outcome === 'refused') asked.set(name, asking, { ttl: REJECTED_MS })
         return outcome
       })
     asked.set(name, asking)
@@ -71,7 +71,7 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
       const outcome = await (asked.get(name) ?? ask(name, tenantId, tls))
       if (typeof outcome === 'object') return outcome.cluster
       throw new AppError(
-        'unavailable',
+        'gateway_timeout',
         "The proxy's certificates could not be made ready, and nothing was forwarded. Retry; if that does not help, ask the operator.",
       )
     },

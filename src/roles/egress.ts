@@ -1,17 +1,17 @@
 import { readFile } from 'node:fs/promises'
 import type { Config } from '../config.ts'
 import { machineAddresses } from '../control-plane/options.ts'
-import { trustBundle as makeTrustBundle } from '../control-plane/trust.ts'
-import { createDestinationCheck } from '../gateway/check-destination.ts'
-import { createAddresses, dialed } from '../outbound/addresses.ts'
-import type { Outbound } from '../outbound/fetch.ts'
-import { createResolve } from '../outbound/resolve.ts'
+import { createAddresses, dialed } from '../egress/addresses.ts'
+import { createDestinationCheck } from '../egress/check-destination.ts'
+import type { Outbound } from '../egress/fetch.ts'
+import { createResolve } from '../egress/resolve.ts'
+import { trustBundle as makeTrustBundle } from '../egress/trust-bundle.ts'
 
 export interface Egress {
   readonly fetch: Outbound['fetch']
-  /** Throws `bad_destination` or `destination_forbidden`. */
+  /** Throws `invalid_destination` or `destination_not_allowed`. */
   readonly checkDestination: (url: string) => void
-  /** Where a host is to be dialed, `<address>:<port>`. Rejects with `destination_forbidden`, `destination_unreachable`. */
+  /** Where a host is to be dialed, `<address>:<port>`. Rejects with `destination_not_allowed`, `destination_unreachable`. */
   readonly dial: (host: string, port: number) => Promise<string>
   /** Goes on with other settings; requests that are out end under the old ones. */
   take(config: Config, trustBundle: string): Promise<void>
@@ -42,9 +42,7 @@ export const openEgress = async (
   let outbound: Promise<Outbound> | undefined
   return {
     fetch: async (request, signal) => {
-      outbound ??= import('../outbound/fetch.ts').then(({ createOutbound }) =>
-        createOutbound(current.options),
-      )
+      outbound ??= import('../egress/fetch.ts').then(({ createOutbound }) => createOutbound(current.options))
       return (await outbound).fetch(request, signal)
     },
     checkDestination: (url) => current.check(url),

@@ -1,4 +1,4 @@
-import { callSocket } from '../supervisor/socket-call.ts'
+import { unixHttp } from '../common/unix-http.ts'
 
 interface Shown {
   readonly name: string
@@ -17,7 +17,7 @@ const SHOWN: readonly Shown[] = [
     samples: [[{}, 'http.edge.downstream_rq_total']],
   },
   {
-    name: 'sidevault_envoy_answers_total',
+    name: 'sidevault_envoy_responses_total',
     type: 'counter',
     help: 'Responses of the edge, including those of destinations, by status class.',
     samples: ['2xx', '3xx', '4xx', '5xx'].map((status) => [{ status }, `http.edge.downstream_rq_${status}`]),
@@ -47,7 +47,7 @@ const FILTER = encodeURIComponent(`^(${STATS.join('|').replaceAll('.', '\\.')})$
 
 /** What Envoy counts, in the form of prom-client's JSON. Rejects when Envoy does not answer. */
 export const envoyMetrics = async (socketPath: string, signal: AbortSignal): Promise<readonly object[]> => {
-  const { status, body } = await callSocket(socketPath, 'GET', `/stats?filter=${FILTER}`, { signal })
+  const { status, body } = await unixHttp(socketPath, 'GET', `/stats?filter=${FILTER}`, { signal })
   if (status !== 200) throw new Error(`Envoy answered ${status}`)
   const stats = new Map(body.split('\n').map((line) => line.split(': ') as [string, string]))
   return SHOWN.map(({ name, type, help, samples }) => ({

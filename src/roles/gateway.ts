@@ -1,37 +1,37 @@
-import { createRunIdle } from '../code-host/run-idle.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Config } from '../config.ts'
 import { HOSTS, heldBytes } from '../control-plane/limits.ts'
-import { startOps } from '../gateway/ops.ts'
 import { startGateway } from '../gateway/server.ts'
+import { startOps } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
-import { createIdentify } from '../kernel/authenticate.ts'
-import { createProxyDirectory } from '../kernel/proxies.ts'
+import { createRunIdle } from '../host-api/dry-run-host.ts'
+import { createIdentify } from '../kernel/invoke/authenticate.ts'
+import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
 import { createDestinationClusters } from './destination-clusters.ts'
-import { type Foundation, openFoundation } from './foundation.ts'
-import { machineOf } from './machine.ts'
-import { type RunningRole, type Tell, WARM_AFTER_MS } from './running-role.ts'
+import { nodeHealth } from './node-health.ts'
+import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
+import { openRuntime, type Runtime } from './runtime.ts'
 
 /** Health and metrics of a machine without an admin process, where Envoy looks for the management API. */
-const startPages = async (foundation: Foundation, config: Config, start: ProcessStart, log: Log) => {
+const startPages = async (runtime: Runtime, config: Config, start: ProcessStart, log: Log) => {
   const { startAdmin } = await import('../admin/server.ts')
-  const { kernel, metrics } = foundation
-  const machine = machineOf(foundation, config, start, log)
-  const { checks, sources } = machine
+  const { kernel, metrics } = runtime
+  const node = nodeHealth(runtime, config, start, log)
+  const { checks, sources } = node
   const admin = await startAdmin(
     { kernel, metrics, log, checks, sources },
     {
       listen: { socketPath: socketsIn(start.runDir, config.workers).api },
       prefixes: config.headerPrefixes,
       management: false,
-      admit: foundation.admit,
+      admit: runtime.admit,
       processName: `gateway-${start.worker}`,
     },
   )
-  return { take: machine.take, close: admin.close }
+  return { take: node.take, close: admin.close }
 }
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
@@ -39,22 +39,22 @@ export const startGatewayRole = async (
   config: Config,
   start: ProcessStart,
   log: Log,
-  tell: Tell = {},
+  events: RoleEvents = {},
 ): Promise<RunningRole> => {
   const name = `gateway-${start.worker}`
-  const foundation = await openFoundation(config, {
+  const runtime = await openRuntime(config, {
     name,
     owner: false,
     listenPort: start.listen.port,
     trustBundle: start.settings.trustBundle,
     log,
-    tell,
+    notify: events,
   })
-  const { kernel, journal, keys, metrics, store, upkeep } = foundation
+  const { kernel, journal, keys, metrics, store, maintenance: upkeep } = runtime
   // On a machine without the admin role nobody else brings its journals into the store.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
   if (ingests) upkeep.start()
-  const { sandbox } = foundation.codeHost
+  const { sandbox } = runtime.codeHost
   const proxies = createProxyDirectory({
     keys,
     records: store.records,
@@ -73,11 +73,11 @@ export const startGatewayRole = async (
       metrics,
       clock: systemClock,
       audit: (records) => journal.append(records),
-      admit: foundation.admit,
+      admit: runtime.admit,
       proxies,
       code: kernel.code,
       runIdle: createRunIdle(sandbox),
-      dial: foundation.dial,
+      dial: runtime.dial,
       applicationCaller: (tenantId, id) => identify({ tenantId, id }),
       clusterOf: clusters.clusterOf,
     },
@@ -100,13 +100,11 @@ export const startGatewayRole = async (
   const parts = { sandbox: () => sandbox.health(), records: () => kernel.records() }
   const ops = await startOps({ metrics, health, parts }, at(sockets.status))
   const pages =
-    start.role === 'gateway' && start.worker === 0
-      ? await startPages(foundation, config, start, log)
-      : undefined
+    start.role === 'gateway' && start.worker === 0 ? await startPages(runtime, config, start, log) : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
     take: async (next, trustBundle) => {
-      await foundation.take(next, trustBundle)
+      await runtime.take(next, trustBundle)
       pages?.take(next)
       clusters.forget()
       gateway.take({
@@ -121,7 +119,7 @@ export const startGatewayRole = async (
       await gateway.close()
       await ops.close()
       if (ingests) await upkeep.stop()
-      await foundation.close()
+      await runtime.close()
     },
   }
 }

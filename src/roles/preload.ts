@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { compileValidator } from '../kernel/validate.ts'
+import { compileValidator } from '../kernel/invoke/validate.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
 
 /** Loads the modules of a role, or of both and of the plugins here, so that a later start finds them loaded. */

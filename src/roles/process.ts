@@ -6,18 +6,18 @@ import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, loadConfig } from '../config.ts'
-import type { AcceptedSettings, ProcessStart, Report } from '../supervisor/messages.ts'
+import type { AcceptedSettings, ChildMessage, ProcessStart } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
 import { preload } from './preload.ts'
-import type { RunningRole, Tell } from './running-role.ts'
+import type { RoleEvents, RunningRole } from './role-events.ts'
 
 let role: Promise<RunningRole> | undefined
 
-const report = (message: Report) => process.send?.(message)
+const report = (message: ChildMessage) => process.send?.(message)
 
 const sandboxes = new Set<number>()
 
-const tell: Tell = {
+const events: RoleEvents = {
   // Sent before the code of a plugin runs: code that never returns cannot say so afterwards.
   onProgress: (place) => report({ kind: 'progress', ...(place === undefined ? {} : { place }) }),
   onSandbox: (pid, what) => {
@@ -40,8 +40,8 @@ const run = async (start: ProcessStart): Promise<RunningRole> => {
   const config = configOf(start, start.settings)
   const name = start.kind === 'admin' ? 'admin' : `gateway-${start.worker}`
   const log = createLog(name, config.logLevel)
-  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, tell)
-  return (await import('./gateway.ts')).startGatewayRole(config, start, log, tell)
+  if (start.kind === 'admin') return (await import('./admin.ts')).startAdminRole(config, start, log, events)
+  return (await import('./gateway.ts')).startGatewayRole(config, start, log, events)
 }
 
 let takeSettings: (settings: AcceptedSettings) => Promise<void> = async () => {}

@@ -1,10 +1,10 @@
 import { systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
-import { findKeyProvider } from '../kernel/key-providers.ts'
-import { rootChangeIn } from '../keys/change-root.ts'
-import { newProvidedKey, type ProvidedKey, placeOf, providedKey } from '../keys/provided.ts'
+import { findKeyProvider } from '../kernel/services/key-providers.ts'
+import { newProvidedKey, type ProvidedKey, placeOf, providedKey } from '../keys/kms-root-key.ts'
 import { loadRootKey } from '../keys/root-key.ts'
+import { rootChangeIn } from '../keys/root-key-rotation.ts'
 import type { Store } from '../store/types.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
 
@@ -15,7 +15,7 @@ export const isProvided = (source: string | undefined): source is string =>
   source !== undefined && source !== '' && !BUILT_IN.test(source)
 
 /**
- * The root key of a source (SIDEVAULT_MASTER_KEY). `existing`: never made. `first`: made when there is none. `next`: what
+ * The root key of a source (SIDEVAULT_ROOT_KEY). `existing`: never made. `first`: made when there is none. `next`: what
  * the store is to change to; a change that has begun goes on with the key it was begun with.
  */
 export const loadRoot = async (
@@ -40,7 +40,7 @@ export const loadRoot = async (
     if (how === 'existing')
       throw new AppError(
         'invalid',
-        'This store holds no root key that the key provider of SIDEVAULT_MASTER_KEY has wrapped. Set it to where the root key comes from; nothing was changed.',
+        'This store holds no root key that the key provider of SIDEVAULT_ROOT_KEY has wrapped. Set it to where the root key comes from; nothing was changed.',
       )
   }
   return newProvidedKey(provider, rows, place, systemClock.now())

@@ -8,11 +8,11 @@ import { type Checked, createCheckJob } from './parent/check.ts'
 import { checkConfinement, probeConfinement } from './parent/confinement.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
+import { limitSentence } from './parent/limit-messages.ts'
 import { createPool } from './parent/pool.ts'
-import { createReputation } from './parent/reputation.ts'
-import { limitSentence } from './parent/sentences.ts'
 import { startText } from './parent/sources.ts'
 import { spawnChild } from './parent/spawn.ts'
+import { createReputation } from './parent/trust.ts'
 import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
 export interface SandboxOptions {
@@ -94,7 +94,7 @@ export const createSandbox = async (
   const warm = async (program: Program): Promise<void> => {
     const { key } = sourceOf(program, defaults, defaults.memoryMb)
     if (unready.has(key)) return
-    if ((await check(program)).faults.length > 0) unready.set(key, true)
+    if ((await check(program)).issues.length > 0) unready.set(key, true)
   }
 
   await pool.ready.catch(async (error) => {
@@ -104,7 +104,7 @@ export const createSandbox = async (
   return {
     run: (invocation) =>
       new Promise((resolve) => {
-        const answer = (outcome: Outcome) => {
+        const result = (outcome: Outcome) => {
           count(outcome)
           resolve(outcome)
         }
@@ -112,7 +112,7 @@ export const createSandbox = async (
         const bytes = Buffer.byteLength(invocation.argument)
         const source = sourceOf(invocation.program, limits, memoryFor(limits, bytes))
         if (bytes > limits.argumentBytes)
-          return answer({
+          return result({
             kind: 'limit',
             limit: 'argument',
             message: limitSentence('argument', limits, source),
@@ -122,7 +122,7 @@ export const createSandbox = async (
         pool.submit(
           createInvocationJob(++ids, invocation, source, limits, {
             now: () => performance.now(),
-            resolve: answer,
+            resolve: result,
             onBehaved: (well) => (well ? reputation.behaved(source.key) : reputation.exceeded(source.key)),
           }),
         )
@@ -134,7 +134,7 @@ export const createSandbox = async (
     health: async () => {
       if (pool.alive === 0)
         throw new AppError(
-          'unavailable',
+          'gateway_timeout',
           'No process that runs transforms and formulas is ready. Retry in a moment.',
         )
       return { missing: confinement.missing }

@@ -3,7 +3,7 @@
  * "Reactor formulas"; completions §7 and §8; src/sandbox/README.md). Only JSON texts cross.
  */
 import type { Json } from '../common/json.ts'
-import type { CodeFault } from '../sdk/index.ts'
+import type { CodeIssue } from '../sdk/index.ts'
 
 /**
  * What stands around the processes that run code, beside isolated-vm: their own user, no network, a list of system calls, a
@@ -98,7 +98,7 @@ export type Outcome = (
     }
   | { readonly kind: 'limit'; readonly limit: LimitName; readonly message: string }
   /** The code does not parse, throws while it is loaded, or exports no function (422). */
-  | { readonly kind: 'unusable'; readonly message: string; readonly faults: readonly CodeFault[] }
+  | { readonly kind: 'unusable'; readonly message: string; readonly issues: readonly CodeIssue[] }
 ) & {
   readonly console: readonly ConsoleLine[]
   /** Milliseconds. */
@@ -114,7 +114,7 @@ export interface Sandbox {
    */
   check(
     program: Program,
-  ): Promise<{ readonly faults: readonly CodeFault[]; readonly exportsFunction: boolean }>
+  ): Promise<{ readonly issues: readonly CodeIssue[]; readonly exportsFunction: boolean }>
   /** Makes isolates and spare contexts ready; failures are passed over, and what failed is not made ready again. */
   warm(programs: readonly Program[]): Promise<void>
   /** Rejects when no child answers; `missing`: confinement that this system does not give. */

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
 import type { Caller } from './access.ts'
-import { handingOut } from './handing-out.ts'
+import { handingOut } from './grants-within-own.ts'
 import type { Kernel } from './plugin.ts'
 
 /** Times that a change starts again because another came between. */
@@ -23,7 +23,7 @@ export const checkConfiguration = (configuration: object): void => {
 }
 
 /** `attempt`, again when what it read was changed before it wrote (`conflict`). */
-export const untilSettled = async <T>(attempt: () => Promise<T>): Promise<T> => {
+export const retryOnConflict = async <T>(attempt: () => Promise<T>): Promise<T> => {
   for (let count = 1; ; count++) {
     try {
       return await attempt()

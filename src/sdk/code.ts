@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { refuseAny } from '../common/errors.ts'
+import { throwIfInvalid } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { UsedTokens } from './vault.ts'
 
@@ -7,14 +7,14 @@ import type { UsedTokens } from './vault.ts'
 export const CODE_LENGTH = 50_000
 
 /** Where code does not parse; line and column count from 1. */
-export interface CodeFault {
+export interface CodeIssue {
   readonly line: number
   readonly column: number
   readonly message: string
 }
 
 /** A fault of code that was saved all the same (completions §7). */
-export interface CodeWarning extends CodeFault {
+export interface CodeWarning extends CodeIssue {
   /** The member that holds the code, e.g. `request_transform.code`. */
   readonly path: string
 }
@@ -53,7 +53,7 @@ export interface Code {
    */
   run(run: CodeRun): Promise<Json | undefined>
   /** Where it does not parse, or that it exports no function; none when it can run. It is kept ready then. */
-  check(program: Program): Promise<readonly CodeFault[]>
+  check(program: Program): Promise<readonly CodeIssue[]>
 }
 
 /** The output member with the faults of code that was saved all the same. */
@@ -95,13 +95,13 @@ export const codeWarnings = async (
   const found = await Promise.all(
     Object.entries(code).map(async ([path, text]): Promise<CodeWarning[]> => {
       if (text === undefined) return []
-      const faults = await kernel.code.check({ tenantId, name: nameOf(path), code: text })
-      return faults.map((fault) => ({ path, ...fault }))
+      const issues = await kernel.code.check({ tenantId, name: nameOf(path), code: text })
+      return issues.map((issue) => ({ path, ...issue }))
     }),
   )
   const warnings = found.flat()
   if (warnings.length > 0 && (await kernel.tenants.get(tenantId))?.settings.strict_code === 'true')
-    refuseAny(
+    throwIfInvalid(
       warnings.map(({ path, line, column, message }) => [path, `line ${line}, column ${column}: ${message}`]),
     )
   return warnings

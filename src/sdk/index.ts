@@ -5,27 +5,28 @@ import type { Contribution, Kernel, Plugin } from './plugin.ts'
 export { type Static, type TSchema, Type } from 'typebox'
 
 export {
-  authorityFault,
+  authorityError,
   type CertificateInfo,
   describeCertificates,
-  identityFaults,
+  identityErrors,
   plainCertificates,
   plainKey,
 } from '../common/certificates.ts'
 export { isoTime, parseIsoTime } from '../common/clock.ts'
-export { AppError, type FieldFault, invalid, refuseAny } from '../common/errors.ts'
+export { AppError, type FieldIssue, invalid, throwIfInvalid } from '../common/errors.ts'
 export { eachInTurn } from '../common/event-loop.ts'
 export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
 export { isObject, mergePatch } from '../common/json.ts'
-export { noSuch, unknownPermission } from '../common/naming.ts'
+export { createKeyedMutex, type RunExclusive } from '../common/keyed-mutex.ts'
+export { notFound, unknownPermission } from '../common/not-found.ts'
 export { Secret } from '../common/secret.ts'
-export { createTurns, type InTurn } from '../common/turns.ts'
 export type * from './access.ts'
 export * from './changes.ts'
 export * from './code.ts'
 export type * from './collection.ts'
-export * from './handing-out.ts'
+export { exceeds } from './grant-subset.ts'
+export * from './grants-within-own.ts'
 export type * from './key-provider.ts'
 export * from './lists.ts'
 export type * from './logs.ts'
@@ -35,7 +36,6 @@ export type * from './plugin.ts'
 export * from './schemas.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
-export { beyond } from './within.ts'
 
 /** A plugin module exports its plugin under the name `plugin`. The type of `kernel.config` is that of the schema. */
 export const definePlugin = <C extends TSchema>(

@@ -1,6 +1,6 @@
 /** What a key provider is told of its place. */
 export interface KeyPlace {
-  /** What follows `<scheme>:` in SIDEVAULT_MASTER_KEY. */
+  /** What follows `<scheme>:` in SIDEVAULT_ROOT_KEY. */
   readonly address: string
   readonly env: Readonly<Record<string, string | undefined>>
   /** Aborts when the service has waited long enough. */
@@ -8,7 +8,7 @@ export interface KeyPlace {
 }
 
 /**
- * A key management service, which wraps the root key so that only it can unwrap it: `SIDEVAULT_MASTER_KEY=<scheme>:…`.
+ * A key management service, which wraps the root key so that only it can unwrap it: `SIDEVAULT_ROOT_KEY=<scheme>:…`.
  * A plugin's folder (or package) exports it as `keyProvider` from `key-provider.ts` (or `.js`), a module that is imported
  * alone, before the kernel and whatever the plugin declares: the service must open its keys first. The wrapped key lies in
  * the store; the root key is in memory only. Failures are AppErrors with a remedy, without key material or credentials.

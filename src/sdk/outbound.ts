@@ -7,7 +7,7 @@ export interface OutboundRequest {
   readonly body?: string | Uint8Array
   /** Follow redirects, each checked like the first address. Default: they are answered as they are. */
   readonly follow?: boolean
-  /** Following, a 307 or 308 may take the body to another origin. Default: that fails with `destination_forbidden`. */
+  /** Following, a 307 or 308 may take the body to another origin. Default: that fails with `destination_not_allowed`. */
   readonly bodyToAnyOrigin?: boolean
   /** For whom: its connections are apart from those of others, and it has a share of all. Default: the service itself. */
   readonly tenantId?: string
@@ -15,7 +15,7 @@ export interface OutboundRequest {
   readonly onBytes?: (bytes: number) => void
 }
 
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
   readonly statusText: string
   /** Where the answer came from, after redirects. */

@@ -8,11 +8,11 @@ import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
 import type { AuditEntry, EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
-import type { OutboundAnswer, OutboundRequest } from './outbound.ts'
+import type { OutboundRequest, OutboundResponse } from './outbound.ts'
 import type { TokenType } from './token-type.ts'
 import type { Vault } from './vault.ts'
 
-/** A filter of the expression language. Null in, null out is handled outside; throw `AppError('bad_expression')` when impossible. */
+/** A filter of the expression language. Null in, null out is handled outside; throw `AppError('invalid_expression')` when impossible. */
 export type Filter = (value: Json, ...args: Json[]) => Json
 
 export interface Tenant {
@@ -169,19 +169,19 @@ export interface Kernel<Config = unknown> {
   readonly logs: Logs
   /**
    * Writes to the audit journal what no operation's declaration says, and resolves when it is there. Rejects with
-   * `unavailable` when it cannot be: then nothing may be disclosed.
+   * `gateway_timeout` when it cannot be: then nothing may be disclosed.
    */
   audit(entry: AuditEntry): Promise<void>
   /** Counts everything that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
   /** What other plugins offer; undefined when none provides it. */
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
-  /** Throws `bad_destination` or `destination_forbidden` when the gateway would not go there. */
+  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would not go there. */
   checkDestination(url: string): void
   /** Tenants' code, in the sandbox. */
   readonly code: Code
   /** A request to a party outside, under the rules that hold for proxied ones (completions §7). */
-  fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundAnswer>
+  fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse>
   /** The caller that work for an application is done as; `unauthenticated` when it is gone or expired. */
   identify(application: ApplicationRef): Promise<Caller>
   /** Records of a collection that this plugin declares. */

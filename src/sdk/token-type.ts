@@ -2,7 +2,7 @@ import type { TSchema } from 'typebox'
 import type { Json } from '../common/json.ts'
 
 /** A fault in a token's data: where (JSON pointer below `data`, '' for the whole) and what is wrong, without the value. */
-export interface Fault {
+export interface DataIssue {
   readonly at: string
   readonly message: string
 }
@@ -23,7 +23,7 @@ export interface TokenType {
   readonly data: TSchema | Readonly<Record<string, unknown>>
   /** Brings accepted spellings to one form, after the schema, before `check`. */
   readonly normalize?: (data: Json) => Json
-  readonly check?: (data: Json) => readonly Fault[]
+  readonly check?: (data: Json) => readonly DataIssue[]
   readonly checks?: readonly { readonly check: NamedCheck; readonly at: string }[]
   /** Default container, e.g. `/pci/high/`. */
   readonly container: string

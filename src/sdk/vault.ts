@@ -121,14 +121,14 @@ export interface Held {
 
 /** Units of work that one call has left. */
 export interface Work {
-  /** Throws `bad_expression` when more is used than there is. */
+  /** Throws `invalid_expression` when more is used than there is. */
   use(units: number): void
 }
 
 /**
  * The tokens of a tenant under a caller's grants (completions §4–5). Every method checks permission per container,
  * writes one audit record per token before anything is returned, and never tells another tenant's id from a free one.
- * Errors: `invalid`, `forbidden`, `not_found`, `conflict`, `unavailable`.
+ * Errors: `invalid`, `forbidden`, `not_found`, `conflict`, `gateway_timeout`.
  */
 export interface Vault {
   /** All or nothing, in order. */
@@ -165,7 +165,7 @@ export interface Vault {
   detokenize(body: Json, context: UseContext, permission?: 'token:read' | 'token:use'): Promise<Json>
   /**
    * Values for a body of expressions on its way out (`token:use`; completions §6–7). One batched read serves all ids.
-   * Unknown ids are `bad_expression`. The audit records are in the journal when this resolves.
+   * Unknown ids are `invalid_expression`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
   /** Whether these tokens are there, unchanged, as their seals say: not as columns do, which may have been edited. */
@@ -174,7 +174,7 @@ export interface Vault {
    * What `use` would come to for each id, in order, with masked values (dry runs of the proxy). Nothing is used: masked
    * values that are handed out leave the records of a read.
    */
-  foresee(ids: readonly string[], context: UseContext): Promise<readonly ForeseenUse[]>
+  preview(ids: readonly string[], context: UseContext): Promise<readonly UsePreview[]>
 }
 
 /** A token whose `data` was disclosed by its rule: plaintext, masked, or null when redacted. */
@@ -188,7 +188,7 @@ export interface UsedToken {
 }
 
 /** What `use` would come to for one id. `unknown`: there is no such token; `denied`: no grant covers it. */
-export type ForeseenUse =
+export type UsePreview =
   | { readonly kind: 'unknown' | 'denied'; readonly id: string }
   | {
       readonly kind: 'used'

@@ -1,6 +1,6 @@
 import ipaddr from 'ipaddr.js'
-import type { Admit, AdmitGuesses } from '../common/admit.ts'
 import { AppError, invalid } from '../common/errors.ts'
+import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import type { Claim, SharedState, Wait } from './types.ts'
 
 export interface RateLimits {
@@ -39,7 +39,7 @@ const networkOf = (address: string): string => {
 export const createRateLimits = (
   { state, hash }: Counting,
   { perKey, perAddress }: RateLimits,
-): Admit | undefined => {
+): RateLimiter | undefined => {
   if (perKey === undefined && perAddress === undefined) return undefined
   return async ({ key, address, page }) => {
     const claims: (Claim & { readonly what: string })[] = []
@@ -64,7 +64,7 @@ export const createRateLimits = (
 export const createGuessLimit = (
   { state, hash }: Counting,
   perMinute: number | undefined,
-): AdmitGuesses | undefined => {
+): GuessLimiter | undefined => {
   if (perMinute === undefined) return undefined
   return async ({ tenantId, actorId }, guesses) => {
     if (guesses > perMinute)

@@ -21,23 +21,23 @@ export interface Dialect {
   /** A column that no index shall be picked for: the order of the walk matters more. */
   readonly unindexed: <T>(column: string) => RawBuilder<T>
   /** A condition on rows that their number leads to: no index shall be picked for it, whatever the engine expects. */
-  readonly led: (condition: RawBuilder<SqlBool>) => RawBuilder<SqlBool>
+  readonly byRowNumber: (condition: RawBuilder<SqlBool>) => RawBuilder<SqlBool>
   /** An insert of one row that `Session.insert` runs. */
   readonly numbered: <T extends Compilable>(
     insert: T & { returning(column: 'seq'): Compilable<{ seq: number }> },
   ) => Compilable<{ seq: number }>
   /** In a statement that `Session.runAll` runs: these parameters of a row, in this order. */
-  readonly each: <P>(slot: Slots<P>, types: ColumnTypes<P>) => readonly RawBuilder<unknown>[]
+  readonly columnsOf: <P>(slot: Slots<P>, types: ColumnTypes<P>) => readonly RawBuilder<unknown>[]
   /** What an insert that `Session.runAll` runs writes: such parameters of every row. */
-  readonly rows: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
+  readonly valuesOf: <P>(slot: Slots<P>, types: ColumnTypes<P>) => RawBuilder<never>
   /** One of the streams that a list merges, newest first, of which it shows at most `limit` rows. */
   readonly stream: <T extends SelectQueryBuilder<Schema, 'tokens', object>>(query: T, limit: number) => T
   /** The rows that a command reads stay as they are until its end. */
-  readonly held: <T>(query: T & { forShare(): T }) => T
+  readonly forShare: <T>(query: T & { forShare(): T }) => T
   /** As `held`, and no other command holds or takes them meanwhile. */
-  readonly taken: <T>(query: T & { forUpdate(): T }) => T
+  readonly forUpdate: <T>(query: T & { forUpdate(): T }) => T
   /** Ends a subquery of a condition that is to be asked for each row by itself. */
   readonly rowByRow: RawBuilder<unknown>
   /** The condition with `unknown` read as false, so that it can be negated. */
-  readonly known: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
+  readonly unknownIsFalse: (condition: Expression<SqlBool>) => RawBuilder<SqlBool>
 }

@@ -15,7 +15,7 @@ export interface OpenStoreOptions {
   readonly mode: 'read-write' | 'join' | 'read-only'
   readonly log: Log
   /** ms to wait for other processes that start at the same time. */
-  readonly patience?: number
+  readonly timeout?: number
   readonly limits?: Partial<WriterLimits>
   /** For PostgreSQL. */
   readonly postgres?: PostgresSettings
@@ -23,9 +23,9 @@ export interface OpenStoreOptions {
   readonly onMoved?: () => void
 }
 
-/** Errors: `invalid` (not a database of ours, or of a newer version), `unavailable`, `overloaded`; each with its remedy. */
+/** Errors: `invalid` (not a database of ours, or of a newer version), `gateway_timeout`, `overloaded`; each with its remedy. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, patience = 15_000, limits, postgres, onMoved } = options
+  const { location, mode, log, timeout: patience = 15_000, limits, postgres, onMoved } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes start without.
     const { openPostgres } = await import('./postgres/open.ts')
@@ -34,7 +34,7 @@ export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
       ...(postgres ? { settings: postgres } : {}),
       ...(onMoved ? { onMoved } : {}),
     }
-    return openPostgres({ log }, { address: location, mode, patience, ...more })
+    return openPostgres({ log }, { address: location, mode, timeout: patience, ...more })
   }
   // The rest of the address may hold a password.
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
@@ -42,5 +42,5 @@ export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
       'invalid',
       `This version stores in SQLite files and in PostgreSQL, not in "${location.slice(0, location.indexOf(':'))}". Set SIDEVAULT_STORE to postgres://…, or leave it out.`,
     )
-  return openSqlite({ log }, { path: location, mode, patience, ...(limits ? { limits } : {}) })
+  return openSqlite({ log }, { path: location, mode, timeout: patience, ...(limits ? { limits } : {}) })
 }

@@ -2,7 +2,7 @@ import { AppError } from '../common/errors.ts'
 import { SCHEMA_VERSION } from './migrations/index.ts'
 
 /** Throws `invalid` for a schema newer than this program knows: writing to it could lose what a newer one keeps. */
-export const refuseNewer = (version: number): void => {
+export const rejectNewer = (version: number): void => {
   if (version > SCHEMA_VERSION)
     throw new AppError(
       'invalid',

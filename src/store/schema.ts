@@ -18,8 +18,8 @@ export interface Schema {
   token_associations: { parent_seq: number; child_seq: number; tenant_id: string }
   active_tokens: { month: number; tenant_id: string; seq: number }
   active_counts: { tenant_id: string; month: number; count: number }
-  idempotent_answers: IdempotentAnswersTable
-  answer_tokens: { tenant_id: string; token_id: string; key: Uint8Array }
+  idempotency_keys: IdempotencyKeysTable
+  idempotency_key_tokens: { tenant_id: string; token_id: string; key: Uint8Array }
   deleted_tenants: { id: string; deleted_at: number; emptied_at: number | null }
   journal_positions: { journal: string; seq: number; hash: string }
   schema_migrations: { version: number; name: string; applied_at: number }
@@ -90,7 +90,7 @@ export interface RecordsTable {
  * `sealed` is null while `holder` is at work. `shown` is the answer with what it shows of tokens, null once one of them
  * has changed or gone; not to be read from `shown_until` on.
  */
-export interface IdempotentAnswersTable {
+export interface IdempotencyKeysTable {
   tenant_id: string
   key: Uint8Array
   operation: string

@@ -1,6 +1,6 @@
 import type { Compilable } from 'kysely'
 import type { Dialect, Slots } from './dialect.ts'
-import { storable } from './text.ts'
+import { rejectNul } from './reject-nul.ts'
 
 /** Stands for a named value in a query that is compiled once and run often. */
 class Parameter {
@@ -57,7 +57,7 @@ export const compileStatement = <P, R>(dialect: Dialect, { build }: Statement<P,
   const { sql, parameters } = build(dialect, ((name: string) => new Parameter(name)) as Slots<P>).compile()
   const readers = parameters.map((parameter) =>
     parameter instanceof Parameter
-      ? (values: Record<string, unknown>) => storable(values[parameter.parameter])
+      ? (values: Record<string, unknown>) => rejectNul(values[parameter.parameter])
       : () => parameter,
   )
   return {

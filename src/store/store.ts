@@ -1,12 +1,12 @@
 import { systemClock } from '../common/clock.ts'
-import { underRights } from './answers/during.ts'
-import { createAnswerStore } from './answers/repository.ts'
-import { type Changes, createChanges, shareChanges } from './changes.ts'
+import { type ChangeCounters, createChangeCounters, shareChangeCounters } from './change-counters.ts'
+import { withLease } from './idempotency/lease.ts'
+import { createIdempotencyStore } from './idempotency/repository.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
 
 import { allChanges } from './records/statements.ts'
-import { createSealedStore } from './sealed/repository.ts'
+import { createSealedStore } from './reencrypt/repository.ts'
 
 import type { Session } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
@@ -16,7 +16,7 @@ import { createUsageStore } from './usage/repository.ts'
 import type { Writer } from './writer.ts'
 
 /** The repositories over one engine's session and writer. */
-export const assembleStore = (
+export const createStore = (
   given: { readonly session: Session; readonly writer: Writer },
   options: {
     readonly writable: boolean
@@ -28,12 +28,13 @@ export const assembleStore = (
     /** By the engine's own clock; default: it has none. */
     readonly time?: Store['time']
     /** Counters that the engine knows in a way of its own. */
-    readonly watched?: { readonly changes: Changes; readonly writer: Writer; changed(): void }
+    readonly watched?: { readonly changes: ChangeCounters; readonly writer: Writer; changed(): void }
   },
 ): Store => {
   const { writable, close, watched } = options
-  const counters = watched ?? (writable ? shareChanges(given) : { ...given, changes: createChanges(given) })
-  const deps = { ...given, ...counters, writer: underRights(counters.writer) }
+  const counters =
+    watched ?? (writable ? shareChangeCounters(given) : { ...given, changes: createChangeCounters(given) })
+  const deps = { ...given, ...counters, writer: withLease(counters.writer) }
   return {
     engine: deps.session.dialect.engine,
     tokens: createTokenStore(deps),
@@ -43,8 +44,8 @@ export const assembleStore = (
     sealed: createSealedStore(deps),
     logs: createLogStore(deps),
     usage: createUsageStore(deps),
-    answers: createAnswerStore(deps),
-    leftovers: { purge: (now, limit) => deps.writer.write('leftovers.purge', { now, limit }) },
+    idempotency: createIdempotencyStore(deps),
+    tenantPurge: { purge: (now, limit) => deps.writer.write('leftovers.purge', { now, limit }) },
     health: async () => {
       await deps.session.all(allChanges, {})
       if (writable) await deps.writer.write('health.touch', {})

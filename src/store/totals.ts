@@ -5,7 +5,7 @@ import { LRUCache } from 'lru-cache'
 const EXACT = 10_000
 /** ms that a larger one may be old. */
 const MAX_AGE_MS = 10_000
-const MAX_KEPT = 1_000
+const MAX_STORED = 1_000
 
 interface Known {
   readonly total: number
@@ -20,7 +20,7 @@ export type Totals = ReturnType<typeof createTotals>
  * (completions §3). `now`: ms of any clock that only goes forward.
  */
 export const createTotals = (now: () => number = () => performance.now()) => {
-  const kept = new LRUCache<string, Known>({ max: MAX_KEPT })
+  const stored = new LRUCache<string, Known>({ max: MAX_STORED })
   const running = new Map<string, Promise<Known>>()
 
   const isFresh = (known: Known | undefined): known is Known =>
@@ -41,14 +41,14 @@ export const createTotals = (now: () => number = () => performance.now()) => {
     /** `query`: what is counted, as plain data that says all that the total depends on. */
     of: async (query: object, count: () => Promise<number>): Promise<number> => {
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64')
-      const known = kept.get(key)
+      const known = stored.get(key)
       if (isFresh(known)) return known.total
-      const begun = running.get(key)
-      const shared = begun && (await begun)
+      const started = running.get(key)
+      const shared = started && (await started)
       if (isFresh(shared)) return shared.total
       const fresh = await counted(key, count)
-      if (fresh.total > EXACT) kept.set(key, fresh)
-      else kept.delete(key)
+      if (fresh.total > EXACT) stored.set(key, fresh)
+      else stored.delete(key)
       return fresh.total
     },
   }

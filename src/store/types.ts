@@ -1,21 +1,21 @@
-import type { AnswerStore } from './answers/types.ts'
+import type { IdempotencyStore } from './idempotency/types.ts'
 import type { LogStore } from './logs/types.ts'
 import type { RecordStore } from './records/types.ts'
-import type { SealedStore } from './sealed/types.ts'
+import type { SealedStore } from './reencrypt/types.ts'
 import type { KeyStore, TenantStore } from './tenants/types.ts'
 import type { TokenStore } from './tokens/types.ts'
 import type { UsageStore } from './usage/types.ts'
 
-export type * from './answers/types.ts'
+export type * from './idempotency/types.ts'
 export type * from './logs/types.ts'
 export type * from './records/types.ts'
-export type * from './sealed/types.ts'
+export type * from './reencrypt/types.ts'
 export type * from './tenants/types.ts'
 export type * from './tokens/types.ts'
 export type * from './usage/types.ts'
 
 /** What nothing asks for any more: past records and answers, past months' activity, rows of deleted tenants. */
-export interface Leftovers {
+export interface TenantPurge {
   /** At most `limit` of each kind; how many were removed. */
   purge(now: number, limit: number): Promise<number>
 }
@@ -27,9 +27,9 @@ export interface Held {
 
 export interface HoldOptions {
   /** Another process has the name now: the store could not be reached for a while. Called at most once. */
-  readonly onTaken: () => void
+  readonly onLocked: () => void
   /** ms to wait for another holder to end; one whose machine vanished is forgotten within 9 s. Default 12,000. */
-  readonly patience?: number
+  readonly timeout?: number
 }
 
 export interface Store {
@@ -41,8 +41,8 @@ export interface Store {
   readonly sealed: SealedStore
   readonly logs: LogStore
   readonly usage: UsageStore
-  readonly answers: AnswerStore
-  readonly leftovers: Leftovers
+  readonly idempotency: IdempotencyStore
+  readonly tenantPurge: TenantPurge
   /** Rejects when the store cannot read or, for `writable`, write. */
   health(): Promise<void>
   /** Runs `work` while no other process of the store runs work of this name. */

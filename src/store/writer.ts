@@ -1,5 +1,5 @@
-import type { CommandName, Commands } from './commands/registry.ts'
-import type { AnswerRight } from './types.ts'
+import type { IdempotencyLease } from './types.ts'
+import type { CommandName, Commands } from './write-commands.ts'
 
 /** Runs commands in transactions. A command's answer arrives after its commit is on disk. */
 export interface Writer {
@@ -11,8 +11,8 @@ export interface Writer {
     command: N,
     args: Commands[N]['args'],
     bytes?: number,
-    right?: AnswerRight,
-  ): Promise<Commands[N]['answer']>
+    lease?: IdempotencyLease,
+  ): Promise<Commands[N]['result']>
   /** Waits for what was accepted. */
   close(): Promise<void>
 }

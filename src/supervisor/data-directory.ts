@@ -48,7 +48,7 @@ const makeDirectory = (path: string): void => {
 const OURS = /^(run|audit|root\.(key|salt)|sidevault\.db|lost\+found)/
 
 /** A folder that others read and that holds other things, such as a home, would be closed to them: a slip of the setting. */
-const refuseSharedFolder = (path: string): void => {
+const rejectSharedFolder = (path: string): void => {
   if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) return
   const entries = readdirSync(path)
   if (entries.length === 0 || entries.some((name) => OURS.test(name))) return
@@ -65,7 +65,7 @@ export const openDataDirectory = (dataDir: string, role: Role): DataDirectory =>
   const runDir = runDirOf(role)
   const locks = join(dataDir, 'run')
   try {
-    refuseSharedFolder(dataDir)
+    rejectSharedFolder(dataDir)
     for (const directory of [dataDir, locks, join(dataDir, runDir)]) {
       makeDirectory(directory)
       chmodSync(directory, 0o700)

@@ -1,16 +1,16 @@
 import { readFile } from 'node:fs/promises'
-import { authorityFault, identityFaults } from '../common/certificates.ts'
+import { authorityError, identityErrors } from '../common/certificates.ts'
 import { type SettingName, variableOf } from '../config/schema.ts'
-import { type Config, ConfigError, type ConfigFault } from '../config.ts'
+import { type Config, ConfigError, type ConfigIssue } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
-import { writeTrustBundle } from '../control-plane/trust.ts'
+import { writeTrustBundle } from '../egress/trust-bundle.ts'
 import { DEMO_HOST } from './demo-certificate.ts'
 import { type Role, socketsIn } from './messages.ts'
 
-const fault = (name: SettingName, problem: string, remedy: string): ConfigFault => ({
+const issue = (name: SettingName, problem: string, fix: string): ConfigIssue => ({
   name: variableOf(name),
-  problem,
-  remedy,
+  message: problem,
+  fix,
 })
 
 /** A file that was there a moment ago may be gone, or be written anew. */
@@ -19,22 +19,22 @@ const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() 
 const tlsOf = async (
   { tls }: Config,
   now: number,
-  faults: ConfigFault[],
+  issues: ConfigIssue[],
 ): Promise<Pick<BootstrapOptions, 'tls'>> => {
   if (tls === undefined) return {}
   const [certificate, key] = await Promise.all([read(tls.certificate), read(tls.key)])
-  const wrong = identityFaults({ certificate, key }, now)
+  const wrong = identityErrors({ certificate, key }, now)
   if (wrong.certificate !== undefined)
-    faults.push(
-      fault(
+    issues.push(
+      issue(
         'tls_cert',
         `"${tls.certificate}" ${wrong.certificate}.`,
         'Name a PEM chain, the own certificate first.',
       ),
     )
   if (wrong.key !== undefined)
-    faults.push(
-      fault('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the key that the certificate was made for.'),
+    issues.push(
+      issue('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the key that the certificate was made for.'),
     )
   return { tls: { certificate, key } }
 }
@@ -42,13 +42,13 @@ const tlsOf = async (
 const authoritiesOf = async (
   path: string | undefined,
   now: number,
-  faults: ConfigFault[],
+  issues: ConfigIssue[],
 ): Promise<string | undefined> => {
   if (path === undefined) return undefined
   const authorities = await read(path)
-  const wrong = authorityFault(authorities, now)
+  const wrong = authorityError(authorities, now)
   if (wrong !== undefined)
-    faults.push(fault('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
+    issues.push(issue('egress_ca', `"${path}" ${wrong}.`, 'Name a PEM file with valid authorities.'))
   return authorities
 }
 
@@ -69,10 +69,10 @@ export const envoyOptions = async (
   },
 ): Promise<BootstrapOptions> => {
   const { role, listen, runDir, demoAuthority, now } = deps
-  const faults: ConfigFault[] = []
-  const tls = await tlsOf(config, now, faults)
-  const authorities = await authoritiesOf(config.egress.ca, now, faults)
-  if (faults.length > 0) throw new ConfigError(faults)
+  const issues: ConfigIssue[] = []
+  const tls = await tlsOf(config, now, issues)
+  const authorities = await authoritiesOf(config.egress.ca, now, issues)
+  if (issues.length > 0) throw new ConfigError(issues)
   const sockets = socketsIn(runDir, config.workers)
   const trustBundle = await writeTrustBundle(runDir, authorities)
   return {
@@ -83,7 +83,7 @@ export const envoyOptions = async (
     // Without it a call over gRPC finds what one over HTTP finds: nothing, which gRPC calls unimplemented.
     ...(role === 'gateway' ? {} : { grpcSocket: sockets.grpc }),
     envoyAdminSocket: sockets.envoyAdmin,
-    brands: config.headerPrefixes,
+    prefixes: config.headerPrefixes,
     egress: {
       allow: config.egress.allow,
       http: config.egress.http,

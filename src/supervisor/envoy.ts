@@ -2,9 +2,9 @@ import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
+import { unixHttp } from '../common/unix-http.ts'
 import { ROUTES } from '../control-plane/route-names.ts'
-import type { ProcessKind } from './managed.ts'
-import { callSocket } from './socket-call.ts'
+import type { ProcessKind } from './managed-process.ts'
 
 const POLL_MS = 20
 
@@ -62,8 +62,8 @@ const deathSignal = (): readonly string[] => {
 
 /** True when Envoy has its configuration and listens. */
 export const envoyIsLive = async (socketPath: string): Promise<boolean> => {
-  const answer = await callSocket(socketPath, 'GET', '/ready').catch(() => undefined)
-  return answer?.status === 200
+  const response = await unixHttp(socketPath, 'GET', '/ready').catch(() => undefined)
+  return response?.status === 200
 }
 
 export interface EnvoyOptions {
@@ -108,10 +108,10 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
 export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promise<void> => {
   const stats = '/stats?filter=%5Ehttp%5C.edge%5C.downstream_rq_active%24'
   try {
-    await callSocket(socketPath, 'POST', '/healthcheck/fail')
-    await callSocket(socketPath, 'POST', '/drain_listeners')
+    await unixHttp(socketPath, 'POST', '/healthcheck/fail')
+    await unixHttp(socketPath, 'POST', '/drain_listeners')
     while (!signal.aborted) {
-      const { body } = await callSocket(socketPath, 'GET', stats)
+      const { body } = await unixHttp(socketPath, 'GET', stats)
       if (Number(/downstream_rq_active: (\d+)/.exec(body)?.[1] ?? 0) === 0) return
       await setTimeout(POLL_MS, undefined, { signal })
     }

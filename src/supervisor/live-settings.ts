@@ -1,21 +1,21 @@
 /** Settings that change while the service runs: Envoy has them first, since it may refuse, then the processes. */
 
 import { dirname } from 'node:path'
+import { createKeyedMutex } from '../common/keyed-mutex.ts'
 import type { Log } from '../common/log.ts'
-import { createTurns } from '../common/turns.ts'
-import { liveChanges } from '../config/live.ts'
+import { liveChanges } from '../config/reloadable.ts'
 import { variableOf } from '../config/schema.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { BootstrapOptions } from '../control-plane/options.ts'
-import { removeTrustBundles } from '../control-plane/trust.ts'
-import type { Control } from './control.ts'
+import type { Control } from '../control-plane/xds-server.ts'
+import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import type { AcceptedSettings } from './messages.ts'
-import { lookAt, watchFiles } from './watch-files.ts'
+import { fingerprint, watchFiles } from './watch-files.ts'
 
 /** Variables of settings that changed. */
 export interface Reloaded {
   /** In force. */
-  readonly taken: readonly string[]
+  readonly applied: readonly string[]
   /** In force from the next start. */
   readonly waiting: readonly string[]
   readonly warnings: readonly string[]
@@ -38,7 +38,7 @@ export interface LiveSettingsDeps {
   /** What Envoy's configuration is made from; rejects with ConfigError. */
   readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
   /** Resolves when every process goes by these. */
-  readonly tell: (settings: AcceptedSettings) => Promise<void>
+  readonly notify: (settings: AcceptedSettings) => Promise<void>
   readonly env: NodeJS.ProcessEnv
   readonly configFile: string | undefined
   readonly log: Log
@@ -46,7 +46,7 @@ export interface LiveSettingsDeps {
 
 /** The files that settings name, as they are now: to be called before they are read. */
 export const lookAtFiles = ({ tls, egress }: Config): Promise<string> =>
-  lookAt([tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined))
+  fingerprint([tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined))
 
 /**
  * Begins with `config`, of which Envoy has `trustBundle`, from files that were those of `files`. Certificates and
@@ -58,7 +58,7 @@ export const createLiveSettings = (
 ): LiveSettings => {
   const { control, env, configFile: file, log } = deps
   const { baseDir: cwd } = first.config
-  const inTurn = createTurns()
+  const runExclusive = createKeyedMutex()
   let { config: current, trustBundle, files } = first
   const accepted = (): AcceptedSettings => ({ content: current.file.reveal(), trustBundle })
 
@@ -71,7 +71,7 @@ export const createLiveSettings = (
     current = next
     trustBundle = options.egress.trustBundle
     files = looked
-    await deps.tell(accepted())
+    await deps.notify(accepted())
     await removeTrustBundles(dirname(trustBundle), control.namesFile).catch((error: unknown) =>
       log.warn(`old trust bundles are not removed: ${String(error)}`),
     )
@@ -79,27 +79,27 @@ export const createLiveSettings = (
 
   const reload = async (): Promise<Reloaded> => {
     const asked = loadConfig(env, { file, cwd })
-    const { content, taken, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
+    const { content, applied, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
     await take(loadConfig(env, { file, cwd, content }))
     const result = {
-      taken: taken.map(variableOf),
+      applied: applied.map(variableOf),
       waiting: waiting.map(variableOf),
       warnings: asked.warnings,
     }
-    log.info(result, 'settings are taken')
+    log.info(result, 'settings are applied')
     return result
   }
 
   const renew = async () => {
-    await inTurn('', () => take(current))
+    await runExclusive('', () => take(current))
     log.info('certificates are read again')
   }
-  /** Files are often written one after the other, and Envoy may be away: what is not taken is tried again. */
+  /** Files are often written one after the other, and Envoy may be away: what is not applied is tried again. */
   const watching = watchFiles({
     now: () => lookAtFiles(current),
-    taken: () => files,
+    applied: () => files,
     take: renew,
-    onRefused: (error) => log.warn(`changed certificates are not taken: ${String(error)}`),
+    onRejected: (error) => log.warn(`changed certificates are not applied: ${String(error)}`),
   })
   return {
     get current() {
@@ -108,7 +108,7 @@ export const createLiveSettings = (
     get accepted() {
       return accepted()
     },
-    reload: () => inTurn('', reload),
+    reload: () => runExclusive('', reload),
     close: () => watching.close(),
   }
 }

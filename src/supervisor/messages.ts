@@ -33,7 +33,7 @@ export type Role = 'all' | 'gateway' | 'admin'
 export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
 
 /** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
-export type Order =
+export type ParentMessage =
   | { readonly kind: 'start'; readonly start: ProcessStart }
   /** Settings that may change while it runs. */
   | { readonly kind: 'settings'; readonly settings: AcceptedSettings }
@@ -41,7 +41,7 @@ export type Order =
   | { readonly kind: 'envoy'; readonly pid: number }
 
 /** Process → supervisor. */
-export type Report =
+export type ChildMessage =
   /** `installed`: this start made the first tenant; `key` is there when it was generated, and is nowhere else. */
   | { readonly kind: 'ready'; readonly installed?: boolean; readonly key?: string }
   /** The code of the plugin at this place runs next; without a place, the code of plugins has returned. */

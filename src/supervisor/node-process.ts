@@ -1,9 +1,9 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
-import { QUICK_RESOLVE } from '../common/quick-resolve.ts'
-import type { ProcessKind } from './managed.ts'
-import type { AcceptedSettings, Order, ProcessStart, Report } from './messages.ts'
+import { RESOLVE_HOOK } from '../common/resolve-hook.ts'
+import type { ProcessKind } from './managed-process.ts'
+import type { AcceptedSettings, ChildMessage, ParentMessage, ProcessStart } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
@@ -28,11 +28,11 @@ export const forkProcess = (
       ...(kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env),
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [YOUNG, '--import', QUICK_RESOLVE],
+    execArgv: [YOUNG, '--import', RESOLVE_HOOK],
     detached: true, // Ctrl-C is for the supervisor, which ends its children in order
   })
 
-export const order = (child: ChildProcess | undefined, message: Order): void => {
+export const order = (child: ChildProcess | undefined, message: ParentMessage): void => {
   if (child?.connected) child.send(message, () => {}) // it may end before it reads
 }
 
@@ -49,7 +49,7 @@ const stuck = (place: string) =>
 /** Children of a process that run tenants' code: killed when it ends, since one in an endless loop would not see that. */
 const watchSandboxes = (child: ChildProcess): void => {
   const pids = new Set<number>()
-  child.on('message', (report: Report) => {
+  child.on('message', (report: ChildMessage) => {
     if (report.kind !== 'sandbox') return
     if (report.alive) pids.add(report.pid)
     else pids.delete(report.pid)
@@ -60,7 +60,7 @@ const watchSandboxes = (child: ChildProcess): void => {
 }
 
 /** Those that have told that they answer. */
-const answering = new WeakSet<ChildProcess>()
+const responding = new WeakSet<ChildProcess>()
 
 /** Nobody may go on with settings that were taken back; who is slower is born again with the new ones. */
 const SETTINGS_MS = 5_000
@@ -77,10 +77,10 @@ export const giveSettings = (child: ChildProcess | undefined, settings: Accepted
       child.off('exit', done)
       resolve()
     }
-    const listen = (report: Report) => {
+    const listen = (report: ChildMessage) => {
       if (report.kind === 'settings') done()
     }
-    const late = setTimeout(() => child.kill('SIGKILL'), answering.has(child) ? SETTINGS_MS : STARTING_MS)
+    const late = setTimeout(() => child.kill('SIGKILL'), responding.has(child) ? SETTINGS_MS : STARTING_MS)
     child.on('message', listen)
     child.once('exit', done)
     order(child, { kind: 'settings', settings })
@@ -93,7 +93,7 @@ export const nodeKind = (
     readonly start: () => ProcessStart
     /** A process that waits for its order. */
     readonly spawn: () => ChildProcess
-    readonly onReady: (report: Extract<Report, { kind: 'ready' }>) => void
+    readonly onReady: (report: Extract<ChildMessage, { kind: 'ready' }>) => void
   },
 ): ProcessKind => {
   const places = new WeakMap<ChildProcess, string>()
@@ -109,13 +109,13 @@ export const nodeKind = (
     ready: (child, signal) =>
       new Promise((resolve, reject) => {
         let limit: NodeJS.Timeout | undefined
-        child.on('message', (report: Report) => {
+        child.on('message', (report: ChildMessage) => {
           if (report.kind === 'sandbox' || report.kind === 'settings') return
           clearTimeout(limit)
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))
           if (report.kind === 'ready') {
-            answering.add(child)
+            responding.add(child)
             options.onReady(report)
             return resolve()
           }

@@ -6,7 +6,7 @@ import { StartError } from './start-error.ts'
 const ATTEMPTS = 6
 const PAUSE = 200
 
-const remedies: Readonly<Record<string, string>> = {
+const fixes: Readonly<Record<string, string>> = {
   EADDRINUSE: 'is in use. Stop what listens there, or set SIDEVAULT_LISTEN to another port.',
   EACCES: 'may not be used by this user. Set SIDEVAULT_LISTEN to a port from 1024 on.',
   EADDRNOTAVAIL: 'is not an address of this machine. Set SIDEVAULT_LISTEN to one that is.',
@@ -33,8 +33,8 @@ export const claimPort = async (listen: { readonly host: string; readonly port: 
         await setTimeout(PAUSE)
         continue
       }
-      const remedy = remedies[code] ?? `cannot be used (${code}). Set SIDEVAULT_LISTEN to another address.`
-      throw new StartError(`The address ${listen.host}:${listen.port} ${remedy}`)
+      const fix = fixes[code] ?? `cannot be used (${code}). Set SIDEVAULT_LISTEN to another address.`
+      throw new StartError(`The address ${listen.host}:${listen.port} ${fix}`)
     }
   }
 }

@@ -5,23 +5,23 @@ import { steadyClock, systemClock } from '../common/clock.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, ConfigError } from '../config.ts'
 import { renderBootstrap } from '../control-plane/bootstrap.ts'
-import { removeTrustBundles } from '../control-plane/trust.ts'
-import { announcement, baseUrl } from './announcement.ts'
-import { type Control, startControl } from './control.ts'
+import { type Control, startControl } from '../control-plane/xds-server.ts'
+import { removeTrustBundles } from '../egress/trust-bundle.ts'
 import { openDataDirectory } from './data-directory.ts'
 import { ensureDemoCertificate } from './demo-certificate.ts'
-import type { Early } from './early.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
 import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
 import { createLiveSettings, type LiveSettings, lookAtFiles, type Reloaded } from './live-settings.ts'
-import { type Managed, manage } from './managed.ts'
+import { type Managed, manage } from './managed-process.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
+import type { Early } from './prefork.ts'
 import { probe } from './probe.ts'
-import { createSpare } from './spare.ts'
+import { createStandby } from './standby-process.ts'
 import { StartError } from './start-error.ts'
+import { announcement, baseUrl } from './startup-banner.ts'
 
 const READY_TIMEOUT_MS = 60_000
 const PROBE_MS = 25
@@ -91,8 +91,8 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const shutDown = async () => {
     log.info('stopping')
-    await begun.catch(() => {}) // what it was making is there to be ended
-    spare.close()
+    await started.catch(() => {}) // what it was making is there to be ended
+    standby.close()
     settings?.close()
     const enough = AbortSignal.any([
       impatient.signal,
@@ -122,21 +122,21 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     stopping.then(finish, finish)
   }
 
-  const tellEnvoy = (one: Managed) => {
+  const notifyEnvoy = (one: Managed) => {
     const pid = envoy?.child?.pid
     if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
   }
-  const spare = createSpare(() => forkProcess(options.env))
+  const standby = createStandby(() => forkProcess(options.env))
   let announced = false
   const startService = (name: string, start: Omit<ProcessStart, 'settings'>, live: LiveSettings): Managed => {
     const kind = nodeKind(name, {
       start: () => ({ ...start, settings: live.accepted }),
-      spawn: () => options.early?.take(start.kind) ?? spare.take() ?? forkProcess(options.env, start.kind),
+      spawn: () => options.early?.take(start.kind) ?? standby.take() ?? forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
         if (report.key !== undefined) first.key ??= handOver(report.key, config.dataDir, options.terminal)
-        tellEnvoy(one)
-        if (announced) spare.prepare()
+        notifyEnvoy(one)
+        if (announced) standby.prepare()
       },
     })
     const one = manage(kind, { log, clock: steadyClock })
@@ -162,7 +162,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       {
         control,
         envoyOptions: optionsOf,
-        tell: async (accepted) => {
+        notify: async (accepted) => {
           await Promise.all(services.map((one) => giveSettings(one.child, accepted)))
         },
         env: options.env,
@@ -218,7 +218,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         clock: steadyClock,
         onSpawn: () => {
           control?.restarted()
-          queueMicrotask(() => services.forEach(tellEnvoy))
+          queueMicrotask(() => services.forEach(notifyEnvoy))
         },
       },
     )
@@ -228,15 +228,15 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     log.info({ listen, role }, 'ready')
     options.print(announcement({ config, listen, role, firstSteps: demo, ...first }))
     announced = true
-    spare.prepare()
+    standby.prepare()
   }
   const reload = async (): Promise<Reloaded> => {
     if (!announced || settings === undefined || stopping !== undefined)
       throw new StartError('The service is starting or stopping. Try again when it is ready.')
     return settings.reload()
   }
-  const begun = begin()
-  const ready = begun.catch(async (error: unknown) => {
+  const started = begin()
+  const ready = started.catch(async (error: unknown) => {
     if (stopping !== undefined) return
     impatient.abort()
     stop()

@@ -10,41 +10,41 @@ const look = async (path: string): Promise<string> => {
 }
 
 /** What tells these files, as they are now, from others, also behind links, as mounted secrets are. */
-export const lookAt = async (paths: readonly string[]): Promise<string> =>
+export const fingerprint = async (paths: readonly string[]): Promise<string> =>
   (await Promise.all(paths.map(look))).join('\n')
 
 export interface Watched {
   /** The files as they are now (`lookAt`). */
   readonly now: () => Promise<string>
   /** As they were just before they were read the last time that they were taken. */
-  readonly taken: () => string
+  readonly applied: () => string
   /** Takes them. Rejects when they cannot be: then it is tried again, ever less often until they change. */
   readonly take: () => Promise<void>
   /** Told why, once for each state of the files. */
-  readonly onRefused: (error: unknown) => void
+  readonly onRejected: (error: unknown) => void
 }
 
 /** Has files taken that are not those that were. Looks, since systems tell of changes in different ways, or not at all. */
 export const watchFiles = (
-  { now, taken, take, onRefused }: Watched,
+  { now, applied: taken, take, onRejected }: Watched,
   { everyMs = EVERY_MS }: { readonly everyMs?: number } = {},
 ): { close(): void } => {
-  let refused: string | undefined
+  let rejected: string | undefined
   let pause = 0
   let left = 0
   let timer: NodeJS.Timeout | undefined
   let closed = false
   const round = async () => {
     const found = await now()
-    const again = found === refused
+    const again = found === rejected
     if (found === taken() || (again && --left > 0) || closed) return
     try {
       await take()
     } catch (error) {
       pause = again ? Math.min(2 * pause, MOST_PAUSED) : 1
       left = pause
-      refused = found
-      if (!again) onRefused(error)
+      rejected = found
+      if (!again) onRejected(error)
     }
   }
   const next = () => {

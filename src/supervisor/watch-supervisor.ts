@@ -1,5 +1,5 @@
 import { killQuietly } from '../common/kill.ts'
-import type { AcceptedSettings, Order, ProcessStart } from './messages.ts'
+import type { AcceptedSettings, ParentMessage, ProcessStart } from './messages.ts'
 
 /**
  * For the processes below the supervisor: what it orders runs, `stop` also on SIGTERM. When it dies without a word, this
@@ -24,7 +24,7 @@ export const watchSupervisor = ({
       () => process.exit(1),
     )
   }
-  process.on('message', (message: Order) => {
+  process.on('message', (message: ParentMessage) => {
     if (message.kind === 'start') start(message.start)
     else if (message.kind === 'settings') settings(message.settings)
     else if (message.kind === 'envoy') envoy = message.pid

@@ -11,8 +11,8 @@ import { Secret } from '../common/secret.ts'
 import { loadConfig } from '../config.ts'
 import { planBody } from '../gateway/body/rewrite.ts'
 import { resolver } from '../gateway/detokenize.ts'
-import { openFoundation } from '../roles/foundation.ts'
-import { install } from '../roles/install.ts'
+import { bootstrapTenant } from '../roles/bootstrap-tenant.ts'
+import { openRuntime } from '../roles/runtime.ts'
 
 export interface TestVaultOptions {
   /** As in SIDEVAULT_PLUGINS: `*`, folders, npm names, JSON files; file URLs too. */
@@ -23,7 +23,7 @@ export interface TestVaultOptions {
   readonly logLevel?: string
 }
 
-export interface TestAnswer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
@@ -42,7 +42,7 @@ export interface TestVault {
   /** Key of the first tenant's management application. */
   readonly key: string
   /** One call of the management API; `path` with its query. */
-  call(method: string, path: string, sent?: TestCall): Promise<TestAnswer>
+  call(method: string, path: string, sent?: TestCall): Promise<TestResponse>
   /** The key of a new application that may do these things. */
   application(permissions: readonly string[], type?: 'private' | 'public' | 'management'): Promise<string>
   /**
@@ -79,17 +79,17 @@ export const startTestVault = async ({
     pluginConfig: configs,
   }
   const log = createLog('test', logLevel)
-  const foundation = await openFoundation(config, { name: 'admin', owner: true, log }).catch((thrown) => {
+  const runtime = await openRuntime(config, { name: 'admin', owner: true, log }).catch((thrown) => {
     remove()
     throw thrown
   })
-  const { kernel, metrics } = foundation
+  const { kernel, metrics } = runtime
   const key = `key_${randomBytes(24).toString('hex')}`
-  await install(foundation, { given: new Secret(key), now: systemClock.now(), log })
+  await bootstrapTenant(runtime, { given: new Secret(key), now: systemClock.now(), log })
   const admin = await startAdmin({ kernel, metrics, log }, { listen: 'nowhere' })
 
   const call: TestVault['call'] = async (method, path, sent = {}) => {
-    const answer = await admin.app.inject({
+    const response = await admin.app.inject({
       method: method as 'GET',
       url: path,
       headers: {
@@ -99,8 +99,8 @@ export const startTestVault = async ({
       },
       ...(sent.body === undefined ? {} : { payload: JSON.stringify(sent.body) }),
     })
-    const headers = answer.headers as Record<string, string | undefined>
-    return { status: answer.statusCode, headers, body: parsed(answer.body) }
+    const headers = response.headers as Record<string, string | undefined>
+    return { status: response.statusCode, headers, body: parsed(response.body) }
   }
 
   return {
@@ -123,7 +123,7 @@ export const startTestVault = async ({
     },
     close: async () => {
       await admin.close()
-      await foundation.close()
+      await runtime.close()
       remove()
     },
   }

@@ -1,4 +1,4 @@
 /** `node --import` of this file lets tests of plugins import `sidevault/sdk` and `sidevault/testing` from anywhere. */
-import { provideSdk } from '../kernel/import-module.ts'
+import { provideSdk } from '../kernel/load/import-module.ts'
 
 provideSdk()

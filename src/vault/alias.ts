@@ -84,7 +84,7 @@ export const aliasCandidates = (
       if (isTokenId(id) && !shows(id, leaves)) candidates.add(id)
     }
   } catch (error) {
-    if (error instanceof AppError && error.code === 'bad_expression')
+    if (error instanceof AppError && error.code === 'invalid_expression')
       throw invalid({ id: ['cannot be evaluated over the data'] })
     throw error
   }

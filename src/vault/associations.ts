@@ -11,13 +11,13 @@ import type {
 import type { Association } from '../store/types.ts'
 import { createTokens } from './create.ts'
 import { listTokens } from './list.ts'
-import { named } from './naming.ts'
-import { type Parts, timeOf } from './parts.ts'
 import { findToken } from './read.ts'
+import { printableId } from './safe-id.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** Both tokens, found and allowed, by their numbers. */
 const pairOf = async (
-  parts: Parts,
+  parts: VaultParts,
   [parentId, childId]: readonly [string, string],
   permission: TokenPermission,
   context: UseContext,
@@ -32,7 +32,7 @@ const missing = (): AppError => new AppError('not_found', 'One of the two tokens
 
 /** `Vault.associate`. */
 export const associateTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   parentId: string,
   childId: string,
   context: UseContext,
@@ -43,24 +43,24 @@ export const associateTokens = async (
   const outcome = await parts.tokens.associate(pair, timeOf(parts, context))
   if (outcome === 'gone') throw missing()
   if (outcome === 'exists')
-    throw new AppError('conflict', `${named(childId)} is a child of this token already.`)
+    throw new AppError('conflict', `${printableId(childId)} is a child of this token already.`)
 }
 
 /** `Vault.dissociate`. */
 export const dissociateTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   parentId: string,
   childId: string,
   context: UseContext,
 ): Promise<void> => {
   const pair = await pairOf(parts, [parentId, childId], 'token:delete', context)
   if (!(await parts.tokens.dissociate(pair)))
-    throw new AppError('not_found', `${named(childId)} is no child of this token.`)
+    throw new AppError('not_found', `${printableId(childId)} is no child of this token.`)
 }
 
 /** `Vault.createChild`. */
 export const createChild = async (
-  parts: Parts,
+  parts: VaultParts,
   parentId: string,
   input: TokenInput,
   context: UseContext,
@@ -72,7 +72,7 @@ export const createChild = async (
 
 /** `Vault.children`. */
 export const listChildren = async (
-  parts: Parts,
+  parts: VaultParts,
   parentId: string,
   filter: Pick<TokenFilter, 'ids' | 'types'>,
   page: PageRequest,

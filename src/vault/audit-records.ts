@@ -1,6 +1,6 @@
 import type { AuditRecord } from '../audit/types.ts'
 import type { UseContext } from '../sdk/index.ts'
-import type { Parts } from './parts.ts'
+import type { VaultParts } from './vault-deps.ts'
 
 export type TokenOperation = 'create' | 'read' | 'update' | 'delete' | 'use'
 
@@ -47,11 +47,12 @@ const record = (
   }
 }
 
-const titleOf = (parts: Pick<Parts, 'types'>, type: string): string => parts.types.get(type)?.title ?? 'Token'
+const titleOf = (parts: Pick<VaultParts, 'types'>, type: string): string =>
+  parts.types.get(type)?.title ?? 'Token'
 
 /** The record of something done to a token, e.g. "Card used" (completions §10). */
 export const doneRecord = (
-  parts: Pick<Parts, 'types'>,
+  parts: Pick<VaultParts, 'types'>,
   subject: Subject,
   operation: TokenOperation,
   context: UseContext,
@@ -63,7 +64,7 @@ export const doneRecord = (
 
 /** The record of a call that was refused, e.g. "Card read denied". */
 export const deniedRecord = (
-  parts: Pick<Parts, 'types'>,
+  parts: Pick<VaultParts, 'types'>,
   subject: Subject,
   operation: TokenOperation,
   context: UseContext,

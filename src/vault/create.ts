@@ -9,17 +9,17 @@ import type { Created, NewToken, TokenRow } from '../store/types.ts'
 import { decide, seesDataIn } from './access.ts'
 import { aliasCandidates, isItsData } from './alias.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
-import { checkMask, type Derived, derive } from './derive.ts'
-import { withoutNever } from './disclosure.ts'
-import { createFaults } from './faults.ts'
-import { createHolding } from './held.ts'
+import { omitNeverReturned } from './disclosure.ts'
 import { type IdPlan, idAttempts } from './ids.ts'
+import { checkMask, type Derived, derive } from './index-terms.ts'
+import { createIssues } from './issues.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { presentOrOutline, type ShownRow } from './present.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding } from './seal.ts'
+import { type ShownRow, serializeOrSummarize } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
 export type Outcome = {
@@ -42,11 +42,11 @@ interface Prepared {
 
 export const isOn = (setting: string | undefined): boolean => setting === 'true'
 
-const planId = (parts: Parts, draft: Draft, opened: Opened, work: Work): IdPlan => {
+const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): IdPlan => {
   const { id, data } = draft
   if (id.kind === 'none') return { kind: 'fixed', id: newId() }
   if (id.kind === 'alias') {
-    const shown = withoutNever(draft.type, opened.data)
+    const shown = omitNeverReturned(draft.type, opened.data)
     return { kind: 'alias', candidates: aliasCandidates(parts.expressions, id.text, data, shown, work) }
   }
   if (isItsData(id.text, data))
@@ -56,7 +56,7 @@ const planId = (parts: Parts, draft: Draft, opened: Opened, work: Work): IdPlan 
 
 /** The disclosure that `token:create` gives on each destination; one that is denied refuses them all. */
 const authorize = async (
-  parts: Parts,
+  parts: VaultParts,
   drafts: readonly Draft[],
   context: UseContext,
   now: number,
@@ -81,7 +81,7 @@ const authorize = async (
 }
 
 const prepare = (
-  parts: Parts,
+  parts: VaultParts,
   ring: TenantKeys,
   settings: Tenant['settings'],
   draft: Draft,
@@ -145,7 +145,7 @@ const newToken = (
 
 /** Stores all drafts or none, in order. */
 const store = async (
-  parts: Parts,
+  parts: VaultParts,
   ring: TenantKeys,
   prepared: readonly Prepared[],
   context: UseContext,
@@ -153,7 +153,7 @@ const store = async (
   parentSeq: number | undefined,
 ): Promise<{ readonly tokens: readonly NewToken[]; readonly created: readonly Created[] }> => {
   const plans = prepared.map(({ plan }) => plan)
-  let taken: unknown
+  let used: unknown
   for await (const ids of idAttempts(parts, context.caller.tenantId, plans, now)) {
     const tokens = await mapInTurns(prepared, (item, i) =>
       newToken(item, ids[i] as string, ring, context, now, parentSeq),
@@ -162,10 +162,10 @@ const store = async (
       return { tokens, created: await parts.tokens.create(tokens, now) }
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'conflict') throw error
-      taken = error
+      used = error
     }
   }
-  throw taken
+  throw used
 }
 
 const outcomeOf = (
@@ -192,7 +192,7 @@ const outcomeOf = (
 
 /** A duplicate is a read of the existing token, granted or not. */
 const recordOf = (
-  parts: Parts,
+  parts: VaultParts,
   { kind, row, disclosure }: Outcome,
   context: UseContext,
   now: number,
@@ -204,7 +204,7 @@ const recordOf = (
 
 /** Validated definitions → stored tokens with their audit records written, in order, all or nothing. */
 export const storeDrafts = async (
-  parts: Parts,
+  parts: VaultParts,
   drafts: readonly Draft[],
   context: UseContext,
   work: Work,
@@ -227,7 +227,7 @@ export const storeDrafts = async (
   )
   const { tokens, created } = await store(parts, ring, prepared, context, now, parentSeq)
   const duplicates = created.flatMap((one) => (one.kind === 'duplicate' ? [one.token] : []))
-  createHolding(parts, context)(storedBytes(duplicates))
+  createMemoryBudget(parts, context)(storedBytes(duplicates))
   const sealed = duplicates.map((token) => token.sealed)
   const opening = sealed.length > 0 ? await parts.keys.tenant(tenantId, sealed) : ring
   const outcomes = await mapInTurns(prepared, (item, i) =>
@@ -239,23 +239,23 @@ export const storeDrafts = async (
 
 /** `Vault.create`. `parentSeq`: the token whose children they become. */
 export const createTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   inputs: readonly TokenInput[],
   context: UseContext,
   parentSeq?: number,
 ): Promise<readonly Token[]> => {
   if (inputs.length > parts.limits.tokens)
     throw invalid({ '': [`must not hold more than ${parts.limits.tokens} tokens`] })
-  const faults = createFaults()
-  const rules = { ...parts, faults, depth: parts.limits.depth, now: timeOf(parts, context) }
+  const issues = createIssues()
+  const rules = { ...parts, issues, depth: parts.limits.depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(inputs, (input, i) =>
     parseDraft(input, rules, inputs.length > 1 ? String(i) : ''),
   )
-  faults.check()
+  issues.check()
   const { work = bodyWork() } = context
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work, parentSeq)
   return mapInTurns(outcomes, ({ row, opened, disclosure }) => {
     context.used?.add(stateOf(row, opened))
-    return presentOrOutline(parts, row, opened, disclosure, context.caller.grants, undefined, work)
+    return serializeOrSummarize(parts, row, opened, disclosure, context.caller.grants, undefined, work)
   })
 }

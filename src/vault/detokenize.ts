@@ -4,9 +4,9 @@ import { deeperThan, type Json } from '../common/json.ts'
 import { mayHoldExpression, type Resolve } from '../expressions/types.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext } from '../sdk/index.ts'
-import { createHolding } from './held.ts'
-import type { Parts } from './parts.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 import { resolveTokens } from './use.ts'
+import type { VaultParts } from './vault-deps.ts'
 
 /** Every string value inside `body` as `replace` gives it; shape and member names stay. */
 const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
@@ -35,7 +35,7 @@ const occurrences = (text: string, part: string): number => text.split(part).len
 
 /** `Vault.detokenize`. */
 export const detokenizeBody = async (
-  parts: Parts,
+  parts: VaultParts,
   body: Json,
   context: UseContext,
   permission: 'token:read' | 'token:use' = 'token:read',
@@ -67,7 +67,7 @@ export const detokenizeBody = async (
         'The detokenized body would be too large. Detokenize fewer tokens at once.',
       )
   }
-  const hold = createHolding(parts, context)
+  const hold = createMemoryBudget(parts, context)
   const results = new Map<string, Json>()
   await mapInTurns(texts, ({ text, count, template }) => {
     // Checked before evaluating: a short text can repeat a large value many times.

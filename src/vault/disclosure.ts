@@ -6,7 +6,7 @@ import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
 /** The data that expressions of callers, and answers, may hold: nothing of what is never returned. */
-export const withoutNever = (type: CompiledType, data: Json): Json =>
+export const omitNeverReturned = (type: CompiledType, data: Json): Json =>
   type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
 
 /** The mask in force: the token's own, else its type's. */
@@ -23,7 +23,7 @@ const withoutUnset = (mask: Json, masked: Json): Json =>
       ) as Json)
     : masked
 
-/** The mask evaluated over the data, undefined when there is no mask. Throws `bad_expression`. */
+/** The mask evaluated over the data, undefined when there is no mask. Throws `invalid_expression`. */
 export const maskedData = (
   expressions: Expressions,
   type: CompiledType,
@@ -32,7 +32,7 @@ export const maskedData = (
 ): Json | undefined => {
   const mask = maskOf(type, opened)
   if (mask === undefined) return undefined
-  const variables = { data: withoutNever(type, wholeData(opened)) }
+  const variables = { data: omitNeverReturned(type, wholeData(opened)) }
   return withoutUnset(mask, expressions.evaluateMask(mask, variables, work))
 }
 
@@ -51,5 +51,5 @@ export const disclosedData = (
   if (type === undefined || disclosure === 'redact') return undefined
   if (disclosure === 'mask') return maskedData(expressions, type, opened, work)
   const data = wholeData(opened)
-  return purpose === 'use' ? data : withoutNever(type, data)
+  return purpose === 'use' ? data : omitNeverReturned(type, data)
 }

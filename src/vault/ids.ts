@@ -1,5 +1,5 @@
 import { newId } from '../common/ids.ts'
-import type { Parts } from './parts.ts'
+import type { VaultParts } from './vault-deps.ts'
 
 /** How one token of a batch gets its id: chosen, made, or one of several aliases. */
 export type IdPlan =
@@ -14,7 +14,7 @@ const ALIAS_ATTEMPTS = 3
  * by a read, then, should another create take one in between, others, and at last UUIDs (completions §5).
  */
 export const idAttempts = async function* (
-  parts: Pick<Parts, 'tokens'>,
+  parts: Pick<VaultParts, 'tokens'>,
   tenantId: string,
   plans: readonly IdPlan[],
   now: number,
@@ -22,10 +22,10 @@ export const idAttempts = async function* (
   const aliases = plans.flatMap((plan) => (plan.kind === 'alias' ? plan.candidates : []))
   for (let attempt = 0; attempt < (aliases.length > 0 ? ALIAS_ATTEMPTS : 0); attempt++) {
     const rows = await parts.tokens.heads(tenantId, aliases, now)
-    const taken = new Set(rows.map(({ id }) => id))
+    const used = new Set(rows.map(({ id }) => id))
     const choose = (candidates: readonly string[]): string => {
-      const free = candidates.slice(attempt).find((id) => !taken.has(id)) ?? newId()
-      taken.add(free)
+      const free = candidates.slice(attempt).find((id) => !used.has(id)) ?? newId()
+      used.add(free)
       return free
     }
     yield plans.map((plan) => (plan.kind === 'fixed' ? plan.id : choose(plan.candidates)))

@@ -15,10 +15,10 @@ import type { SearchNode, TokenListQuery } from '../store/types.ts'
 import { decide, seesAllListed, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { present, shownData } from './present.ts'
 import { filterNode } from './search/filter.ts'
+import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 const SIZE = 100
 
@@ -47,7 +47,7 @@ const offsetOf = (page: number, size: number): number => Math.min((page - 1) * s
  * has a `read` record. `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   filter: TokenFilter,
   page: PageRequest,
   context: UseContext,
@@ -57,10 +57,10 @@ export const listTokens = async (
   const { tenantId, grants } = context.caller
   const now = timeOf(parts, context)
   const visible = visibility(grants, permission)
-  const refuseListing = () =>
+  const rejectListing = () =>
     parts.journal.append([deniedRecord(parts, { id: '', type: 'token' }, 'read', context, now)])
   if (visible === 'none') {
-    await refuseListing()
+    await rejectListing()
     throw new AppError('forbidden', `Listing tokens needs the permission "${permission}".`)
   }
   checkPage(page)
@@ -73,7 +73,7 @@ export const listTokens = async (
   const wanted = filterNode(filter, term)
   if (!seesAllListed(grants, permission)) {
     if (wanted && namesFingerprint(wanted)) {
-      await refuseListing()
+      await rejectListing()
       throw new AppError(
         'forbidden',
         'Fingerprints are searched for by those only who see the data of all tokens that they may list. Use a key with access rules that reveal them.',
@@ -111,10 +111,10 @@ export const listTokens = async (
     const value = shownData(parts, row.type, opened, disclosure, work)
     // A page is refused, rather than shown with data in some of its tokens only.
     work.use(0)
-    const kept = withoutSeals(row)
-    if (value !== undefined) shown.push({ row: kept, disclosure })
+    const stored = withoutSeals(row)
+    if (value !== undefined) shown.push({ row: stored, disclosure })
     states.push(stateOf(row, opened))
-    data.push(present(parts, kept, opened, value, grants))
+    data.push(present(parts, stored, opened, value, grants))
   }
   if (shown.length > 0)
     await parts.journal.append(shown.map(({ row }) => doneRecord(parts, row, 'read', context, now)))

@@ -3,9 +3,9 @@ import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { TokenHead, TokenRow } from '../store/types.ts'
-import { createHolding } from './held.ts'
-import type { Parts } from './parts.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 import { type Opened, openToken } from './seal.ts'
+import type { VaultParts } from './vault-deps.ts'
 
 /** So few tokens are read without a look at their sizes: together they are no larger than a call may open. */
 const FEW = 16
@@ -18,7 +18,7 @@ export const bytesOf = (heads: readonly Sized[]): number => heads.reduce((sum, {
 
 /** What a call names, as far as it is there; of a few tokens only their ids are known. */
 export const headsOf = async (
-  { tokens }: Pick<Parts, 'tokens'>,
+  { tokens }: Pick<VaultParts, 'tokens'>,
   tenantId: string,
   ids: readonly string[],
   now: number,
@@ -34,7 +34,10 @@ export const headsOf = async (
 }
 
 /** Throws `too_large` for more than one call may open. */
-export const checkBytes = ({ limits: { opened } }: Pick<Parts, 'limits'>, heads: readonly Sized[]): void => {
+export const checkBytes = (
+  { limits: { opened } }: Pick<VaultParts, 'limits'>,
+  heads: readonly Sized[],
+): void => {
   if (bytesOf(heads) > opened)
     throw new AppError(
       'too_large',
@@ -71,13 +74,13 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
  * out. Lets others go on in between. Throws `rate_limited` when the tenant holds too much besides.
  */
 export async function* openInBatches(
-  parts: Pick<Parts, 'tokens' | 'keys' | 'held'>,
+  parts: Pick<VaultParts, 'tokens' | 'keys' | 'held'>,
   context: UseContext,
   heads: readonly Sized[],
   now: number,
 ): AsyncGenerator<{ readonly row: TokenRow; open(): Opened }> {
   const { tenantId } = context.caller
-  const hold = createHolding(parts, context)
+  const hold = createMemoryBudget(parts, context)
   let unread = bytesOf(heads)
   hold(unread)
   for (const ids of batchesOf(heads)) {

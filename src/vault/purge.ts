@@ -1,6 +1,6 @@
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import type { Leftovers } from '../store/types.ts'
+import type { TenantPurge } from '../store/types.ts'
 
 export interface Purge {
   start(): void
@@ -21,7 +21,7 @@ const ROUNDS = 200
  */
 export const createPurge = (
   deps: {
-    readonly stores: readonly Leftovers[]
+    readonly stores: readonly TenantPurge[]
     readonly clock: Clock
     /** The time by a clock that others go by too: what is removed is over by both. Default: there is none. */
     readonly time?: () => Promise<number>

@@ -3,21 +3,21 @@ import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/inde
 import type { TokenRow } from '../store/types.ts'
 import { decide } from './access.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
-import { createHolding } from './held.ts'
-import { named } from './naming.ts'
+import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { present, shownData } from './present.ts'
+import { printableId } from './safe-id.ts'
 import { openToken } from './seal.ts'
+import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** One answer for unknown, expired and other tenants' ids (completions §2). */
 export const notFound = (id: string): AppError =>
-  new AppError('not_found', `${named(id)} does not exist. Check the id.`)
+  new AppError('not_found', `${printableId(id)} does not exist. Check the id.`)
 
 /** Records a refused call, then throws `forbidden`. */
-export const refuse = async (
-  parts: Parts,
+export const reject = async (
+  parts: VaultParts,
   row: Pick<TokenRow, 'id' | 'type'>,
   operation: TokenOperation,
   context: UseContext,
@@ -25,13 +25,13 @@ export const refuse = async (
   await parts.journal.append([deniedRecord(parts, row, operation, context, timeOf(parts, context))])
   throw new AppError(
     'forbidden',
-    `${named(row.id)} may not be ${operation === 'read' ? 'read' : `${operation.replace(/e$/, '')}ed`} with this key. Use a key with an access rule or permission for its container.`,
+    `${printableId(row.id)} may not be ${operation === 'read' ? 'read' : `${operation.replace(/e$/, '')}ed`} with this key. Use a key with an access rule or permission for its container.`,
   )
 }
 
 /** A live token of the caller's tenant and what `permission` discloses of it; `not_found` or `forbidden`. */
 export const findToken = async (
-  parts: Parts,
+  parts: VaultParts,
   id: string,
   permission: TokenPermission,
   operation: TokenOperation,
@@ -40,14 +40,14 @@ export const findToken = async (
   const [row] = await parts.tokens.read(context.caller.tenantId, [id], timeOf(parts, context))
   if (!row) throw notFound(id)
   const disclosure = decide(context.caller.grants, permission, row)
-  return disclosure === 'denied' ? refuse(parts, row, operation, context) : { row, disclosure }
+  return disclosure === 'denied' ? reject(parts, row, operation, context) : { row, disclosure }
 }
 
 /** `Vault.get`. */
-export const getToken = async (parts: Parts, id: string, context: UseContext): Promise<Token> => {
+export const getToken = async (parts: VaultParts, id: string, context: UseContext): Promise<Token> => {
   const { row, disclosure } = await findToken(parts, id, 'token:read', 'read', context)
   const now = timeOf(parts, context)
-  createHolding(parts, context)(storedBytes([row]))
+  createMemoryBudget(parts, context)(storedBytes([row]))
   const ring = await parts.keys.tenant(context.caller.tenantId, [row.sealed])
   const opened = openToken(ring, row, now)
   const data = shownData(parts, row.type, opened, disclosure)
@@ -59,7 +59,7 @@ export const getToken = async (parts: Parts, id: string, context: UseContext): P
 }
 
 /** `Vault.delete`. */
-export const deleteToken = async (parts: Parts, id: string, context: UseContext): Promise<void> => {
+export const deleteToken = async (parts: VaultParts, id: string, context: UseContext): Promise<void> => {
   const { row } = await findToken(parts, id, 'token:delete', 'delete', context)
   const now = timeOf(parts, context)
   // Before the row goes: afterwards nothing else would tell of it. Other changes leave their actor and time in the row.

@@ -85,7 +85,7 @@ export const wholeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
 export const splitEphemeral = (
   type: CompiledType,
   data: Json,
-  untilOf: (member: { readonly at: string; readonly seconds: number }) => number | undefined,
+  expiryOf: (member: { readonly at: string; readonly seconds: number }) => number | undefined,
 ): Pick<Opened, 'data' | 'ephemeral'> => {
   const ephemeral = new Map<string, Ephemeral>()
   let rest = data
@@ -93,7 +93,7 @@ export const splitEphemeral = (
     const value = valueAt(data, member.at)
     if (value === undefined) continue
     rest = without(rest, member.at) as Json
-    const until = untilOf(member)
+    const until = expiryOf(member)
     if (until !== undefined) ephemeral.set(member.at, { value: value as Json, until })
   }
   return { data: rest, ephemeral }

@@ -3,7 +3,7 @@ import { deeperThan, holdsMore, isObject, type Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import { parseContainer } from './containers.ts'
 import { parseInstant } from './expiry.ts'
-import { type Faults, memberPath, pointerPath } from './faults.ts'
+import { type Issues, memberPath, pointerPath } from './issues.ts'
 import type { CompiledType, TokenTypes } from './token-types.ts'
 
 /** Bounds of a token's members (completions §5). */
@@ -42,7 +42,7 @@ export interface Draft {
 export interface InputRules {
   readonly types: TokenTypes
   readonly expressions: Expressions
-  readonly faults: Faults
+  readonly issues: Issues
   readonly depth: number
   readonly now: number
 }
@@ -56,7 +56,7 @@ export const isTokenId = (id: string): boolean =>
 const absent = (value: unknown): value is null | undefined => value === undefined || value === null
 
 /** Says what is wrong with an expression, without its text. */
-const expressionFault = (expressions: Expressions, text: unknown): string | undefined => {
+const expressionIssue = (expressions: Expressions, text: unknown): string | undefined => {
   if (typeof text !== 'string') return 'must be a string'
   if (text.length > LIMITS.expression) return `must not be longer than ${LIMITS.expression} characters`
   try {
@@ -70,9 +70,9 @@ const expressionFault = (expressions: Expressions, text: unknown): string | unde
 
 /** Validates the members of `raw`; their faults are added to `rules.faults` under `base`, and the answer is undefined. */
 export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | undefined => {
-  const { faults, expressions } = rules
+  const { issues: faults, expressions } = rules
   let valid = true
-  const fault = (name: string, sentence: string) => {
+  const issue = (name: string, sentence: string) => {
     valid = false
     faults.add(base === '' ? name : `${base}.${name}`, sentence)
   }
@@ -81,7 +81,7 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     return undefined
   }
   if (deeperThan(raw, rules.depth)) {
-    fault('data', `must not nest deeper than ${rules.depth}`)
+    issue('data', `must not nest deeper than ${rules.depth}`)
     return undefined
   }
 
@@ -89,13 +89,13 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const { id } = raw
     if (absent(id)) return { kind: 'none' }
     if (typeof id === 'string' && id.includes('{{')) {
-      const sentence = expressionFault(expressions, id)
-      if (sentence) fault('id', sentence)
+      const sentence = expressionIssue(expressions, id)
+      if (sentence) issue('id', sentence)
       return { kind: 'alias', text: id }
     }
     if (typeof id === 'string' && isTokenId(id)) return { kind: 'given', text: id }
     const { minimum, maximum } = LIMITS.id
-    fault(
+    issue(
       'id',
       `must be a string of ${minimum} to ${maximum} characters without # / \\ + ? [ ] | & = % < > { } ^`,
     )
@@ -109,28 +109,28 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
       : typeof name === 'string' && name.length <= LIMITS.type
         ? rules.types.get(name)
         : undefined
-    if (!type) fault('type', 'must be the name of a known token type')
+    if (!type) issue('type', 'must be the name of a known token type')
     return type
   }
 
   const dataOf = (type: CompiledType | undefined): Json => {
     if (!Object.hasOwn(raw, 'data') || raw.data === undefined) {
-      fault('data', 'is required')
+      issue('data', 'is required')
       return null
     }
     if (!type) return null
     // However it came: bodies are limited, what code returns and a merged update are not.
     if (Buffer.byteLength(JSON.stringify(raw.data)) > LIMITS.dataBytes) {
-      fault('data', `must not be larger than ${LIMITS.dataBytes} bytes as JSON`)
+      issue('data', `must not be larger than ${LIMITS.dataBytes} bytes as JSON`)
       return null
     }
     if (holdsMore(raw.data, LIMITS.dataContainers)) {
-      fault('data', `must not hold more than ${LIMITS.dataContainers} arrays and objects`)
+      issue('data', `must not hold more than ${LIMITS.dataContainers} arrays and objects`)
       return null
     }
     const outcome = type.accept(raw.data as Json)
     if ('data' in outcome) return outcome.data
-    for (const { at, message } of outcome.faults) fault(pointerPath('data', at), message)
+    for (const { at, message } of outcome.issues) issue(pointerPath('data', at), message)
     return null
   }
 
@@ -138,21 +138,21 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const { mask } = raw
     if (absent(mask)) return undefined
     if (typeof mask !== 'string' && !isObject(mask)) {
-      fault('mask', 'must be a string or an object of expressions')
+      issue('mask', 'must be a string or an object of expressions')
       return undefined
     }
     let count = 0
     const walk = (value: unknown, path: string): void => {
       if (typeof value === 'string') {
         count += 1
-        const sentence = count > LIMITS.maskExpressions ? undefined : expressionFault(expressions, value)
-        if (sentence) fault(path, sentence)
+        const sentence = count > LIMITS.maskExpressions ? undefined : expressionIssue(expressions, value)
+        if (sentence) issue(path, sentence)
       } else if (typeof value === 'object' && value !== null)
         for (const [name, member] of Object.entries(value)) walk(member, memberPath(path, name))
     }
     walk(mask, 'mask')
     if (count > LIMITS.maskExpressions)
-      fault('mask', `must not hold more than ${LIMITS.maskExpressions} expressions`)
+      issue('mask', `must not hold more than ${LIMITS.maskExpressions} expressions`)
     return mask as Json
   }
 
@@ -160,19 +160,19 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const { metadata } = raw
     if (absent(metadata)) return undefined
     if (!isObject(metadata)) {
-      fault('metadata', 'must be an object of strings')
+      issue('metadata', 'must be an object of strings')
       return undefined
     }
     const entries = Object.entries(metadata)
     if (entries.length > LIMITS.metadata.entries) {
-      fault('metadata', `must not have more than ${LIMITS.metadata.entries} entries`)
+      issue('metadata', `must not have more than ${LIMITS.metadata.entries} entries`)
       return undefined
     }
     for (const [key, value] of entries) {
       if (!METADATA_KEY.test(key))
-        fault('metadata', 'must have keys of 1 to 200 letters, digits and the characters _ . -')
+        issue('metadata', 'must have keys of 1 to 200 letters, digits and the characters _ . -')
       else if (typeof value !== 'string' || value.length > LIMITS.metadata.value || value.includes('\0'))
-        fault(
+        issue(
           memberPath('metadata', key),
           `must be a string of at most ${LIMITS.metadata.value} characters without NUL`,
         )
@@ -184,12 +184,12 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const { search_indexes: indexes } = raw
     if (absent(indexes)) return undefined
     if (!Array.isArray(indexes) || indexes.length > LIMITS.searchIndexes) {
-      fault('search_indexes', `must be an array of at most ${LIMITS.searchIndexes} expressions`)
+      issue('search_indexes', `must be an array of at most ${LIMITS.searchIndexes} expressions`)
       return undefined
     }
     indexes.forEach((index: unknown, i) => {
-      const sentence = expressionFault(expressions, index)
-      if (sentence) fault(`search_indexes[${i}]`, sentence)
+      const sentence = expressionIssue(expressions, index)
+      if (sentence) issue(`search_indexes[${i}]`, sentence)
     })
     return indexes as string[]
   }
@@ -197,8 +197,8 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
   const fingerprintOf = (): string | undefined => {
     const { fingerprint_expression: expression } = raw
     if (absent(expression)) return undefined
-    const sentence = expression === '' ? 'must not be empty' : expressionFault(expressions, expression)
-    if (sentence) fault('fingerprint_expression', sentence)
+    const sentence = expression === '' ? 'must not be empty' : expressionIssue(expressions, expression)
+    if (sentence) issue('fingerprint_expression', sentence)
     return expression as string
   }
 
@@ -207,13 +207,13 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const otherwise = type?.container ?? ''
     if (absent(containers)) return otherwise
     if (!Array.isArray(containers) || containers.length > 1) {
-      fault('containers', 'must be an array of one container')
+      issue('containers', 'must be an array of one container')
       return otherwise
     }
     if (containers.length === 0) return otherwise
     const container = parseContainer(containers[0])
     if (container === undefined)
-      fault('containers[0]', 'must be a path such as /pci/high/ of letters, digits, - and _')
+      issue('containers[0]', 'must be a path such as /pci/high/ of letters, digits, - and _')
     return container ?? otherwise
   }
 
@@ -221,15 +221,15 @@ export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | 
     const { expires_at: text } = raw
     if (absent(text)) return undefined
     const instant = typeof text === 'string' ? parseInstant(text) : undefined
-    if (!instant) fault('expires_at', 'must be an ISO 8601 date-time')
-    else if (instant.from <= rules.now) fault('expires_at', 'must lie in the future')
+    if (!instant) issue('expires_at', 'must be an ISO 8601 date-time')
+    else if (instant.from <= rules.now) issue('expires_at', 'must lie in the future')
     return instant?.from
   }
 
   const deduplicateOf = (): boolean | undefined => {
     const { deduplicate_token: flag } = raw
     if (absent(flag)) return undefined
-    if (typeof flag !== 'boolean') fault('deduplicate_token', 'must be true or false')
+    if (typeof flag !== 'boolean') issue('deduplicate_token', 'must be true or false')
     return flag === true
   }
 

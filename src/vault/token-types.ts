@@ -1,10 +1,10 @@
 import type { ErrorObject } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import formats from 'ajv-formats'
+import { isAlternative, joined, sentence } from '../common/ajv-messages.ts'
 import { type Json, valueAt } from '../common/json.ts'
-import { isAlternative, joined, sentence } from '../common/schema-sentences.ts'
-import type { Fault, TokenType } from '../sdk/index.ts'
-import { NAMED_CHECKS } from './named-checks.ts'
+import type { DataIssue, TokenType } from '../sdk/index.ts'
+import { CHECKSUMS } from './checksums.ts'
 
 /** Used by types that declare no fingerprint of their own (completions §5 "Types"). */
 const DEFAULT_FINGERPRINT = '{{ data | stringify }}'
@@ -28,7 +28,7 @@ export interface CompiledType {
   readonly ephemeral: readonly { readonly at: string; readonly seconds: number }[]
   readonly privacy: Privacy
   /** Schema, then normalizing, then checks; the data to store, or its faults. */
-  accept(data: Json): { readonly data: Json } | { readonly faults: readonly Fault[] }
+  accept(data: Json): { readonly data: Json } | { readonly issues: readonly DataIssue[] }
 }
 
 export interface TokenTypes {
@@ -36,7 +36,7 @@ export interface TokenTypes {
 }
 
 /** Faults of one value that are told. */
-const FAULT_LIMIT = 10
+const ISSUE_LIMIT = 10
 
 const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
 
@@ -44,9 +44,9 @@ const placeOf = ({ keyword, instancePath, params }: ErrorObject): string =>
   keyword === 'required' ? `${instancePath}/${escapePart(params.missingProperty)}` : instancePath
 
 /** The faults of one place are told together: "must be a string or an integer". */
-const faultsOf = (errors: readonly ErrorObject[]): readonly Fault[] => {
-  const told = errors.filter((error) => !isAlternative(error))
-  const byPlace = Map.groupBy(told.length > 0 ? told : errors, placeOf)
+const issuesOf = (errors: readonly ErrorObject[]): readonly DataIssue[] => {
+  const reported = errors.filter((error) => !isAlternative(error))
+  const byPlace = Map.groupBy(reported.length > 0 ? reported : errors, placeOf)
   return [...byPlace].flatMap(([at, of]) =>
     joined(new Set(of.map(sentence))).map((message) => ({ at, message })),
   )
@@ -69,15 +69,15 @@ const compile = (type: TokenType): CompiledType => {
   const ajv = new Ajv2020({ strict: false, allErrors: true, ownProperties: true, logger: false })
   formats.default(ajv)
   const validate = ajv.compile(type.data)
-  const check = (data: Json): Fault[] => {
-    const faults = [...(type.check?.(data) ?? [])]
+  const check = (data: Json): DataIssue[] => {
+    const issues = [...(type.check?.(data) ?? [])]
     for (const { check: name, at } of type.checks ?? []) {
       const value = valueAt(data, at)
       if (value === undefined || value === null) continue
-      const { passes, message } = NAMED_CHECKS[name]
-      if (typeof value === 'object' || !passes(String(value))) faults.push({ at, message })
+      const { passes, message } = CHECKSUMS[name]
+      if (typeof value === 'object' || !passes(String(value))) issues.push({ at, message })
     }
-    return faults
+    return issues
   }
   return {
     name: type.name,
@@ -90,10 +90,10 @@ const compile = (type: TokenType): CompiledType => {
     ephemeral: type.ephemeral ?? [],
     privacy: privacyOf(type),
     accept: (data) => {
-      if (!validate(data)) return { faults: faultsOf(validate.errors ?? []).slice(0, FAULT_LIMIT) }
+      if (!validate(data)) return { issues: issuesOf(validate.errors ?? []).slice(0, ISSUE_LIMIT) }
       const stored = type.normalize ? type.normalize(data) : data
-      const faults = check(stored)
-      return faults.length > 0 ? { faults: faults.slice(0, FAULT_LIMIT) } : { data: stored }
+      const issues = check(stored)
+      return issues.length > 0 ? { issues: issues.slice(0, ISSUE_LIMIT) } : { data: stored }
     },
   }
 }

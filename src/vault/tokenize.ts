@@ -5,11 +5,11 @@ import { bodyWork } from '../expressions/work.ts'
 import type { Grants, UseContext, Work } from '../sdk/index.ts'
 import { type Outcome, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
-import { createFaults, memberPath } from './faults.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { presentOrOutline, presentUnmasked } from './present.ts'
+import { createIssues, memberPath } from './issues.ts'
+import { serializeOrSummarize, serializeUnmasked } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** Members of a token definition (completions §5). */
 const MEMBERS: ReadonlySet<string> = new Set([
@@ -42,10 +42,10 @@ interface Place {
 }
 
 /** What the answer has at a place, by the order in which places were met. */
-type Answer = (index: number) => Json
+type Result = (index: number) => Json
 
 /** The answer's value at a place of the body; undefined: the body's own, since nothing in it becomes a token. */
-type Build = ((answer: Answer) => Json) | undefined
+type Build = ((result: Result) => Json) | undefined
 
 /** Walks the body; returns the builder of the answer's shape. */
 const collect = (body: Json, places: Place[], limit: number, path = ''): Build => {
@@ -53,7 +53,7 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): Build =
     const index = places.push({ kind, definition, path }) - 1
     if (places.length > limit)
       throw invalid({ '': [`must not hold more than ${limit} values to tokenize; split it`] })
-    return (answer: Answer): Json => answer(index)
+    return (result: Result): Json => result(index)
   }
   if (typeof body === 'string') return take('string', { data: body })
   if (typeof body !== 'object' || body === null) return undefined
@@ -68,59 +68,63 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): Build =
   else for (const [name, value] of Object.entries(body)) visit(name, value, () => memberPath(path, name))
   if (builds.size === 0) return undefined
   if (Array.isArray(body))
-    return (answer) =>
+    return (result) =>
       body.map((item: Json, i) => {
         const build = builds.get(i)
-        return build ? build(answer) : item
+        return build ? build(result) : item
       })
-  return (answer) =>
+  return (result) =>
     Object.fromEntries(
       Object.entries(body).map(([name, value]) => {
         const build = builds.get(name)
-        return [name, build ? build(answer) : value]
+        return [name, build ? build(result) : value]
       }),
     )
 }
 
 /** The masked values, which a card that is the whole body shows as `mask` too; undefined when they cannot be made. */
-const maskedValues = (parts: Parts, { row, opened, disclosure }: Outcome, work: Work): Json | undefined => {
+const maskedValues = (
+  parts: VaultParts,
+  { row, opened, disclosure }: Outcome,
+  work: Work,
+): Json | undefined => {
   const type = parts.types.get(row.type)
   if (!type || (disclosure !== 'mask' && disclosure !== 'reveal')) return undefined
   try {
     return maskedData(parts.expressions, type, opened, work)
   } catch (error) {
-    if (error instanceof AppError && error.code === 'bad_expression') return undefined
+    if (error instanceof AppError && error.code === 'invalid_expression') return undefined
     throw error
   }
 }
 
 /** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
-const recordOf = (parts: Parts, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
+const recordOf = (parts: VaultParts, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
-  const record = presentOrOutline(parts, row, opened, disclosure, grants, presentUnmasked, work)
+  const record = serializeOrSummarize(parts, row, opened, disclosure, grants, serializeUnmasked, work)
   const mask = whole ? maskedValues(parts, outcome, work) : undefined
   return (mask === undefined ? record : { ...record, mask }) as unknown as Json
 }
 
 /** `Vault.tokenize`. */
-export const tokenizeBody = async (parts: Parts, body: Json, context: UseContext): Promise<Json> => {
+export const tokenizeBody = async (parts: VaultParts, body: Json, context: UseContext): Promise<Json> => {
   const { depth, tokens } = parts.limits
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []
   const began = performance.now()
   const build = collect(body, places, tokens)
   await restAfter(began)
-  const faults = createFaults()
-  const rules = { ...parts, faults, depth, now: timeOf(parts, context) }
+  const issues = createIssues()
+  const rules = { ...parts, issues, depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))
-  faults.check()
+  issues.check()
   const { work = bodyWork() } = context
   const outcomes = await storeDrafts(parts, drafts as readonly Draft[], context, work)
-  const answers = await mapInTurns(outcomes, (outcome, i) => {
+  const results = await mapInTurns(outcomes, (outcome, i) => {
     const { kind, path } = places[i] as Place
     if (kind === 'string') return outcome.row.id
     context.used?.add(stateOf(outcome.row, outcome.opened))
     return recordOf(parts, outcome, context.caller.grants, path === '', work)
   })
-  return build ? build((index) => answers[index] as Json) : body
+  return build ? build((index) => results[index] as Json) : body
 }

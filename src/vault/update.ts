@@ -7,16 +7,16 @@ import type { TokenRow } from '../store/types.ts'
 import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { isOn } from './create.ts'
-import { checkMask, derive } from './derive.ts'
 import { maskOf } from './disclosure.ts'
-import { createFaults } from './faults.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { present, presentOrOutline, shownData } from './present.ts'
-import { findToken, notFound, refuse } from './read.ts'
+import { checkMask, derive } from './index-terms.ts'
+import { createIssues } from './issues.ts'
+import { findToken, notFound, reject } from './read.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
+import { present, serializeOrSummarize, shownData } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** Times an update is tried again when other processes were faster. */
 const ATTEMPTS = 200
@@ -27,7 +27,7 @@ const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): 
 
 /** The token as the patch leaves it, in the form of a create request, found valid. Throws `invalid`. */
 const merge = (
-  parts: Parts,
+  parts: VaultParts,
   type: CompiledType,
   row: TokenRow,
   opened: Opened,
@@ -52,9 +52,9 @@ const merge = (
     expires_at: patch.expires_at,
     deduplicate_token: patch.deduplicate_token,
   }
-  const faults = createFaults()
-  const draft = parseDraft(merged, { ...parts, faults, depth: parts.limits.depth + 1, now })
-  faults.check()
+  const issues = createIssues()
+  const draft = parseDraft(merged, { ...parts, issues, depth: parts.limits.depth + 1, now })
+  issues.check()
   return draft as Draft
 }
 
@@ -67,8 +67,8 @@ const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =
   )
 
 /** The update would have made a duplicate: the existing token, as far as the caller may read it. */
-const answerDuplicate = async (
-  parts: Parts,
+const respondWithDuplicate = async (
+  parts: VaultParts,
   existing: TokenRow,
   context: UseContext,
   now: number,
@@ -79,7 +79,7 @@ const answerDuplicate = async (
   const ring = await parts.keys.tenant(context.caller.tenantId, [existing.sealed])
   const opened = openToken(ring, existing, now)
   context.used?.add(stateOf(existing, opened))
-  return presentOrOutline(parts, existing, opened, disclosure, context.caller.grants)
+  return serializeOrSummarize(parts, existing, opened, disclosure, context.caller.grants)
 }
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
@@ -102,7 +102,7 @@ const seen = (grants: Grants, token: Located): number =>
   Math.max(...SHOWING.map((permission) => levelOf(decide(grants, permission, token))))
 
 const forbidden = async (
-  parts: Parts,
+  parts: VaultParts,
   row: TokenRow,
   context: UseContext,
   now: number,
@@ -114,7 +114,7 @@ const forbidden = async (
 
 /** One try; undefined when another writer was faster. */
 const attempt = async (
-  parts: Parts,
+  parts: VaultParts,
   id: string,
   patch: TokenPatch,
   context: UseContext,
@@ -138,8 +138,8 @@ const attempt = async (
   const moved = { id, container: draft.container }
   await restAfter(began)
   const there = decide(caller.grants, 'token:update', moved)
-  if (there === 'denied') return refuse(parts, row, 'update', context)
-  const answered = weaker(disclosure, there)
+  if (there === 'denied') return reject(parts, row, 'update', context)
+  const responded = weaker(disclosure, there)
   if (seen(caller.grants, moved) > seen(caller.grants, row))
     return forbidden(
       parts,
@@ -204,11 +204,11 @@ const attempt = async (
   const updated = await parts.tokens.update(update, now)
   if (updated.kind === 'stale') return undefined
   if (updated.kind === 'gone') throw notFound(id)
-  if (updated.kind === 'duplicate') return answerDuplicate(parts, updated.token, context, now)
-  const data: Json | undefined = shownData(parts, row.type, opened, answered, work)
+  if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
+  const data: Json | undefined = shownData(parts, row.type, opened, responded, work)
   await parts.journal.append([
     doneRecord(parts, next, 'update', context, now),
-    ...(answered === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
+    ...(responded === 'reveal' ? [doneRecord(parts, next, 'read' as const, context, now)] : []),
   ])
   context.used?.add(stateOf({ ...next, version: version + 1 }, opened), 'own')
   return present(parts, next, opened, data, caller.grants)
@@ -219,7 +219,7 @@ const attempt = async (
  * concurrent change is lost (completions §5).
  */
 export const updateToken = async (
-  parts: Parts,
+  parts: VaultParts,
   id: string,
   patch: TokenPatch,
   context: UseContext,

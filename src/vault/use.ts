@@ -8,11 +8,11 @@ import { decide } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
 import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
-import { type Parts, timeOf } from './parts.ts'
-import { present } from './present.ts'
-import { refuse } from './read.ts'
+import { reject } from './read.ts'
 import type { Opened } from './seal.ts'
+import { present } from './serialize-token.ts'
 import { stateOf } from './used.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
 export interface Resolved {
@@ -25,26 +25,31 @@ export interface Resolved {
 
 const unknownToken = (): AppError =>
   new AppError(
-    'bad_expression',
+    'invalid_expression',
     'An expression names a token that does not exist or has expired. Check its token ids.',
   )
 
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
-export const wholeToken = (parts: Parts, row: OpenedRow, opened: Opened, data: Json, grants: Grants): Json =>
-  present(parts, row, opened, data, grants) as unknown as Json
+export const isBareTokenExpression = (
+  parts: VaultParts,
+  row: OpenedRow,
+  opened: Opened,
+  data: Json,
+  grants: Grants,
+): Json => present(parts, row, opened, data, grants) as unknown as Json
 
-/** Throws `bad_expression` for more tokens than one body may name. */
-export const checkCount = ({ limits }: Parts, ids: readonly string[]): void => {
+/** Throws `invalid_expression` for more tokens than one body may name. */
+export const checkCount = ({ limits }: VaultParts, ids: readonly string[]): void => {
   if (ids.length > limits.tokens)
-    throw new AppError('bad_expression', `More than ${limits.tokens} tokens in one body. Split it.`)
+    throw new AppError('invalid_expression', `More than ${limits.tokens} tokens in one body. Split it.`)
 }
 
 /**
  * All tokens that expressions name, in one batched read, their audit records written. All or nothing: an unknown id is
- * `bad_expression`, a token the caller has no grant for `forbidden`.
+ * `invalid_expression`, a token the caller has no grant for `forbidden`.
  */
 export const resolveTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   ids: readonly string[],
   permission: Extract<TokenPermission, 'token:read' | 'token:use'>,
   context: UseContext,
@@ -57,7 +62,7 @@ export const resolveTokens = async (
   const purpose = permission === 'token:use' ? 'use' : 'read'
   const allowed = (row: TokenHead | TokenRow): Disclosure | Promise<never> => {
     const decision = decide(grants, permission, row)
-    return decision === 'denied' ? refuse(parts, row, purpose, context) : decision
+    return decision === 'denied' ? reject(parts, row, purpose, context) : decision
   }
   const heads = await headsOf(parts, tenantId, wanted, now)
   if (heads.length < wanted.length) throw unknownToken()
@@ -78,13 +83,13 @@ export const resolveTokens = async (
     const opened = open()
     const shown = purpose === 'use' ? 'use' : 'show'
     const data = disclosedData(parts.expressions, type, opened, disclosure, shown, work) ?? null
-    const kept = withoutSeals(row)
+    const stored = withoutSeals(row)
     states.push(stateOf(row, opened))
     resolved.set(row.id, {
-      row: kept,
+      row: stored,
       disclosure,
       data,
-      whole: () => wholeToken(parts, kept, opened, data, grants),
+      whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
     })
   }
   if (resolved.size < wanted.length) throw unknownToken()
@@ -100,7 +105,7 @@ export const resolveTokens = async (
 
 /** `Vault.use`. */
 export const useTokens = async (
-  parts: Parts,
+  parts: VaultParts,
   ids: readonly string[],
   context: UseContext,
 ): Promise<ReadonlyMap<string, UsedToken>> => {

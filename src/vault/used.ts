@@ -2,8 +2,8 @@ import { yieldIfDue } from '../common/event-loop.ts'
 import type { TokenState, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
 import { bytesOf, headsOf, openInBatches } from './open.ts'
-import type { Parts } from './parts.ts'
 import type { Opened } from './seal.ts'
+import type { VaultParts } from './vault-deps.ts'
 
 /** A token as it is, with the ends that lie under its seals: a column may have been edited. */
 export const stateOf = (
@@ -17,7 +17,7 @@ export const stateOf = (
 
 /** `Vault.areCurrent`. */
 export const areCurrent = async (
-  parts: Parts,
+  parts: VaultParts,
   states: readonly Omit<TokenState, 'until'>[],
   context: UseContext,
 ): Promise<boolean> => {

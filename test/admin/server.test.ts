@@ -41,13 +41,13 @@ const open = async (port: number): Promise<Socket> => {
 /** What is said to one raw request on a connection of its own. */
 const raw = async (port: number, text: string): Promise<string> => {
   const socket = await open(port)
-  const answer = everything(socket)
+  const response = everything(socket)
   socket.write(text)
-  return answer
+  return response
 }
 
-const problemIn = (answer: string) => {
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
+const problemIn = (response: string) => {
+  const [head = '', body = ''] = response.split('\r\n\r\n')
   return { head, status: Number(head.split(' ')[1]), json: body === '' ? undefined : JSON.parse(body) }
 }
 
@@ -62,10 +62,10 @@ t.test('a unix socket is listened on, for its owner only, and a stale one is rep
   t.equal(statSync(socketPath).mode & 0o777, 0o600)
   const sent = request({ socketPath, path: '/healthz', agent: false })
   sent.end()
-  const [answer] = await once(sent, 'response')
-  t.equal(answer.statusCode, 200)
-  answer.resume()
-  await once(answer, 'end')
+  const [response] = await once(sent, 'response')
+  t.equal(response.statusCode, 200)
+  response.resume()
+  await once(response, 'end')
   await service.admin.close()
   t.notOk(existsSync(socketPath), 'and removed at the end')
 })
@@ -129,7 +129,7 @@ t.test('a body that comes too slowly is 408, and its connection is closed', asyn
 
 t.test('of one tenant few bodies are late; what is late beside them is 408', async (t) => {
   const limits = { most: 3, afterMs: 50 }
-  const service = await startTestService(t, { admin: { listen: { port: 0 }, lateBodies: limits } })
+  const service = await startTestService(t, { admin: { listen: { port: 0 }, slowBodies: limits } })
   const { call, managementKey } = service
   const port = Number(new URL(service.admin.address).port)
   const head = `POST /applications HTTP/1.1\r\nhost: a\r\nsvc-api-key: ${managementKey}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`
@@ -138,21 +138,21 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
     t.teardown(() => {
       for (const socket of sockets) socket.destroy()
     })
-    const refused = new Set<Socket>()
+    const rejected = new Set<Socket>()
     const enough = Promise.withResolvers<void>()
     for (const socket of sockets) {
       socket.once('data', (text) => {
-        refused.add(socket)
+        rejected.add(socket)
         t.match(problemIn(String(text)), { status: 408, json: { title: 'Request timed out' } })
-        if (refused.size === sockets.length - limits.most) enough.resolve()
+        if (rejected.size === sockets.length - limits.most) enough.resolve()
       })
       socket.write(head)
     }
     await enough.promise
-    return sockets.filter((socket) => !refused.has(socket))
+    return sockets.filter((socket) => !rejected.has(socket))
   }
   /** What is answered on a connection that sends only this head, and stays. */
-  const answerTo = async (text: string) => {
+  const responseTo = async (text: string) => {
     const socket = await open(port)
     t.teardown(() => socket.destroy())
     socket.write(text)
@@ -162,8 +162,8 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
   for (const what of ['first', 'once these have come']) {
     const waiting = await flood()
     t.equal(waiting.length, limits.most, what)
-    t.equal(await answerTo(head.replace('length: 2', 'length: 9999999')), 413, 'answered before it is late')
-    t.equal(await answerTo(head), 408, 'and a later one is judged as before')
+    t.equal(await responseTo(head.replace('length: 2', 'length: 9999999')), 413, 'answered before it is late')
+    t.equal(await responseTo(head), 408, 'and a later one is judged as before')
     t.equal((await call('GET', '/healthz')).status, 200)
     for (const socket of waiting) {
       socket.removeAllListeners('data')
@@ -184,11 +184,11 @@ t.test(
   async (t) => {
     const { port, call } = await setUp(t)
     const socket = await open(port)
-    const answer = everything(socket)
+    const response = everything(socket)
     socket.end(
       'POST /things HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"name"',
     )
-    t.match(await answer, /^(HTTP\/1\.1 400 |$)/)
+    t.match(await response, /^(HTTP\/1\.1 400 |$)/)
     t.equal((await call('GET', '/things')).status, 200)
   },
 )
@@ -196,9 +196,9 @@ t.test(
 t.test('a client that closes its half after the request still gets its answer', async (t) => {
   const { port } = await setUp(t)
   const socket = await open(port)
-  const answer = everything(socket)
+  const response = everything(socket)
   socket.end('GET /things/half HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n')
-  t.match(await answer, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"half"\}\}/)
+  t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"half"\}\}/)
 })
 
 t.test('dots in a path are an id like any other', async (t) => {
@@ -222,9 +222,9 @@ t.test(
       socket.write(begin)
       const [first] = await once(socket, 'data')
       t.match(problemIn(String(first)), { status: 413, json: { title: 'Body too large', status: 413 } })
-      const answer = everything(socket)
+      const response = everything(socket)
       socket.write(`${rest}GET /things/next HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
-      t.match(await answer, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)
+      t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)
     }
   },
 )
@@ -254,8 +254,8 @@ t.test('closing lets requests in flight finish, and takes no new ones', async (t
   t.match(await waiting, /^HTTP\/1\.1 200 [\s\S]*"waited"/)
   idle.end()
   await Promise.all([closed, idleClosed])
-  const refused = connect(port, '127.0.0.1')
-  const [error] = await once(refused, 'error')
+  const rejected = connect(port, '127.0.0.1')
+  const [error] = await once(rejected, 'error')
   t.equal((error as NodeJS.ErrnoException).code, 'ECONNREFUSED')
 })
 

@@ -190,7 +190,7 @@ t.test('a journal whose last record was altered is not continued', async (t) => 
   const path = join(directory, FILE)
   const text = readFileSync(path, 'utf8')
   writeFileSync(path, text.replace('"id-3"', '"id-4"'))
-  t.match(await problemOf(open(directory)), /^unavailable: The last record of the audit journal's file/)
+  t.match(await problemOf(open(directory)), /^gateway_timeout: The last record of the audit journal's file/)
   writeFileSync(path, text)
   await (await open(directory)).close()
   const other = await problemOf(
@@ -199,7 +199,7 @@ t.test('a journal whose last record was altered is not continued', async (t) => 
       { directory, name: 'gateway-1' },
     ),
   )
-  t.match(other, /^unavailable/, 'nor with another key')
+  t.match(other, /^gateway_timeout/, 'nor with another key')
 })
 
 t.test('a name has one live writer; kill -9 frees it', async (t) => {
@@ -208,15 +208,19 @@ t.test('a name has one live writer; kill -9 frees it', async (t) => {
   await acknowledgedAtLeast(child, 1)
   t.match(
     await problemOf(open(directory)),
-    /^unavailable: Another live process writes the audit journal "gateway-1"/,
+    /^gateway_timeout: Another live process writes the audit journal "gateway-1"/,
   )
   await (await open(directory, { name: 'gateway-2' })).close()
   await killed(child)
   const journal = await open(directory)
-  t.match(await problemOf(open(directory)), /^unavailable: Another live process/, 'nor twice in one process')
+  t.match(
+    await problemOf(open(directory)),
+    /^gateway_timeout: Another live process/,
+    'nor twice in one process',
+  )
   const second = writer(directory, { count: 1 })
   await once(second, 'close')
-  t.match(second.acknowledged(), [/^failed unavailable Another live process/])
+  t.match(second.acknowledged(), [/^failed gateway_timeout Another live process/])
   await journal.append([record('mine')])
   await journal.close()
   t.equal(idsOf(directory).at(-1), 'mine')
@@ -249,7 +253,7 @@ t.test('a full disk fails closed, and leaves whole lines only', async (t) => {
   const lines = child.acknowledged()
   t.match(
     lines.at(-1),
-    /^failed unavailable The audit journal "gateway-1" cannot be written, so nothing is disclosed/,
+    /^failed gateway_timeout The audit journal "gateway-1" cannot be written, so nothing is disclosed/,
   )
   t.ok(lines.length > 20)
   t.same(idsOf(directory), lines.slice(0, -1))
@@ -269,9 +273,9 @@ t.test('stays closed while it cannot be written, and opens by itself when it can
   const failures = await Promise.all(
     ['a', 'b'].map((id) => problemOf(journal.append([record(id), record(`${id}+`)]))),
   )
-  for (const failure of failures) t.match(failure, /^unavailable: .*nothing is disclosed/)
-  t.match(await problemOf(journal.health()), /^unavailable/)
-  t.match(await problemOf(journal.append([record('c'), record('c+')])), /^unavailable/)
+  for (const failure of failures) t.match(failure, /^gateway_timeout: .*nothing is disclosed/)
+  t.match(await problemOf(journal.health()), /^gateway_timeout/)
+  t.match(await problemOf(journal.append([record('c'), record('c+')])), /^gateway_timeout/)
   t.equal(lines.length, 1, 'logged once')
   rmdirSync(obstacle)
   await journal.health()
@@ -294,10 +298,10 @@ t.test('a file cut, extended or removed by something else ends disclosure until 
     damage(join(directory, FILE))
     t.match(
       await problemOf(journal.append([record('three')])),
-      /^unavailable: .*changed or removed by something else/,
+      /^gateway_timeout: .*changed or removed by something else/,
     )
-    t.match(await problemOf(journal.health()), /^unavailable/)
-    t.match(await problemOf(journal.append([record('four')])), /^unavailable/)
+    t.match(await problemOf(journal.health()), /^gateway_timeout/)
+    t.match(await problemOf(journal.append([record('four')])), /^gateway_timeout/)
     await journal.close()
     const idle = join(t.testdir(), `${name}-idle`)
     const other = await open(idle)
@@ -310,7 +314,7 @@ t.test('a file cut, extended or removed by something else ends disclosure until 
 
 t.test('where no journal can be made, opening fails', async (t) => {
   const directory = t.testdir({ file: 'x' })
-  t.match(await problemOf(open(join(directory, 'file', 'audit'))), /^unavailable: .*cannot be written/)
+  t.match(await problemOf(open(join(directory, 'file', 'audit'))), /^gateway_timeout: .*cannot be written/)
   t.match(await problemOf(open(directory, { name: '../up' })), /^invalid/)
   t.match(await problemOf(open(directory, { name: 'a.000001.jsonl' })), /^invalid/)
 })
@@ -322,8 +326,8 @@ t.test('closing writes what waits; then nothing is accepted', async (t) => {
     const appends = Array.from({ length: 20 }, (_, index) => journal.append([record(`id-${index}`)]))
     await Promise.all([journal.close(), ...appends])
     t.equal(idsOf(directory).length, 20)
-    t.match(await problemOf(journal.append([record('late')])), /^unavailable/)
-    t.match(await problemOf(journal.health()), /^unavailable/)
+    t.match(await problemOf(journal.append([record('late')])), /^gateway_timeout/)
+    t.match(await problemOf(journal.health()), /^gateway_timeout/)
     await journal.close()
   }
 })

@@ -10,11 +10,11 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { acceptLoss } from '../../src/audit/accept-loss.ts'
-import { withFiles } from '../../src/audit/files-lock.ts'
+import { acceptLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
-import { createRetention, type Keep } from '../../src/audit/retention.ts'
+import { createRetention, type RetentionLimits } from '../../src/audit/retention.ts'
+import { withFiles } from '../../src/audit/retention-lock.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
 import type { LogStore } from '../../src/store/types.ts'
 import { linesOf, mac, openLogs, record, recordingLog, type Test } from './kit.ts'
@@ -22,8 +22,8 @@ import { linesOf, mac, openLogs, record, recordingLog, type Test } from './kit.t
 const NAME = 'gateway-1'
 const DAY = 86_400_000
 const NOW = Date.parse('2100-03-01T12:00:00Z')
-const ALL: Keep = { ageMs: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
-const NONE: Keep = { ...ALL, ageMs: 0 }
+const ALL: RetentionLimits = { ageMs: Number.POSITIVE_INFINITY, bytes: Number.POSITIVE_INFINITY }
+const NONE: RetentionLimits = { ...ALL, ageMs: 0 }
 /** Five records a file. */
 const SEGMENT_BYTES = 1_000
 
@@ -49,8 +49,8 @@ const setUp = async (t: Test) => {
     file,
     files,
     anchor: join(directory, `${NAME}.anchor`),
-    retention: (keep: Keep, from = ingest) =>
-      createRetention({ mac, ingest: from, clock, log }, { directory, keep }),
+    retention: (keep: RetentionLimits, from = ingest) =>
+      createRetention({ mac, ingest: from, clock, log }, { directory, limits: keep }),
     /** As a process does that starts, writes and ends. */
     write: async (count: number, name = NAME) => {
       const options = { directory, name, segmentBytes: SEGMENT_BYTES }
@@ -151,7 +151,7 @@ t.test('a file that was altered after it was ingested stays, and is told of once
       t.equal(await one.run(), 1)
       t.equal(await one.run(), 0)
       t.equal(files().length, 3)
-      t.equal(one.faults, 1)
+      t.equal(one.issues, 1)
       t.equal(lines.filter(({ text }) => /removing nothing/.test(text)).length, 1)
     })
   }
@@ -207,12 +207,12 @@ t.test('who removes, alters or replaces files by hand is found', async (t) => {
       await steal(of)
       const { ok, journals } = await of.verify()
       t.notOk(ok)
-      t.ok(journals.find((each) => each.name === NAME)?.fault)
+      t.ok(journals.find((each) => each.name === NAME)?.issue)
       if (name !== 'a record, changed' && name !== 'all files') {
         const restarted = of.startIngest()
         await restarted.catchUp()
         const inTail = name === 'the first kept records, cut'
-        t.equal(restarted.faults, inTail ? 0 : 1, 'ingest')
+        t.equal(restarted.issues, inTail ? 0 : 1, 'ingest')
         t.equal(await of.retention(NONE).run(), 0, 'retention')
       }
     })
@@ -248,7 +248,7 @@ t.test('a process that had read less of a journal goes on where the store is', a
   t.equal(await retention(NONE).run(), 3)
   await write(2)
   t.equal(await slow.catchUp(), 2)
-  t.equal(slow.faults, 0)
+  t.equal(slow.issues, 0)
   t.same(await ids(), numbered(22))
 })
 
@@ -270,7 +270,7 @@ t.test('a removal beside a start that asked the store before is no fault', async
     },
   })
   await starting.catchUp()
-  t.equal(starting.faults, 0)
+  t.equal(starting.issues, 0)
   t.same(await ids(), numbered(20))
 })
 
@@ -281,15 +281,15 @@ t.test(
     const old = { ...of.logs, position: async () => ({ seq: 4, hash: linesOf(of.directory)[0]!.hash }) }
     const ingest = of.startIngest(old)
     t.equal(await ingest.catchUp(), 0)
-    t.equal(ingest.faults, 1)
+    t.equal(ingest.issues, 1)
     t.match(await verifyJournals({ mac, logs: old }, of.directory), {
-      journals: [{ fault: { reason: /records up to 10 were removed .* up to 4 only/ } }],
+      journals: [{ issue: { reason: /records up to 10 were removed .* up to 4 only/ } }],
     })
     const deps = { mac, logs: old, clock: { now: () => NOW } }
     t.ok(await acceptLoss(deps, of.directory, NAME))
     const after = of.startIngest(old)
     t.equal(await after.catchUp(), 11, 'what is kept, and the record of the loss')
-    t.equal(after.faults, 0)
+    t.equal(after.issues, 0)
     t.match(await verifyJournals({ mac, logs: old }, of.directory), { ok: true })
   },
 )
@@ -299,12 +299,12 @@ t.test('a journal whose anchor is lost or forged goes on when that is accepted',
     const of = await shortened(t)
     if (text === undefined) rmSync(of.anchor)
     else writeFileSync(of.anchor, text)
-    await t.rejects(of.write(1), { code: 'unavailable', message: /accept-loss --journal gateway-1/ })
+    await t.rejects(of.write(1), { code: 'gateway_timeout', message: /acknowledge-loss --journal gateway-1/ })
     t.ok(await of.acceptLoss())
     await of.write(1)
     const ingest = of.startIngest()
     t.equal(await ingest.catchUp(), 2)
-    t.equal(ingest.faults, 0)
+    t.equal(ingest.issues, 0)
     t.match(await of.verify(), { ok: true, journals: [{ records: 22, accepted: [{ seq: 21 }] }] })
   }
 })

@@ -61,13 +61,13 @@ t.test('every edit of one byte is found, in its line', async (t) => {
         writeFileSync(join(copy, files[file]!), bytes)
       })
       const line = content.subarray(0, place).toString('latin1').split('\n').length
-      const fault = report.journals[0]?.fault
+      const issue = report.journals[0]?.issue
       const before = contents
         .slice(0, file)
         .reduce((sum, bytes) => sum + bytes.toString().split('\n').length - 1, 0)
       // A newline more or less moves the place to the neighbouring line.
-      const near = fault !== undefined && fault.seq - (before + line) <= 1 && before + line - fault.seq <= 1
-      return !report.ok && near && fault.file === files[file]
+      const near = issue !== undefined && issue.seq - (before + line) <= 1 && before + line - issue.seq <= 1
+      return !report.ok && near && issue.file === files[file]
     }),
     { numRuns: 150 },
   )
@@ -78,7 +78,7 @@ t.test('every edit of one byte is found, in its line', async (t) => {
       bytes[bytes.length - 1]! ^= flip
       writeFileSync(join(copy, files[2]!), bytes)
     }, false)
-    t.match(report, { ok: false, journals: [{ fault: { reason: 'the last line is not finished' } }] })
+    t.match(report, { ok: false, journals: [{ issue: { reason: 'the last line is not finished' } }] })
   }
 })
 
@@ -97,9 +97,9 @@ t.test('lines deleted, inserted, repeated or moved are found at the first place'
   for (const [name, edit, line] of edits) {
     const report = await verify((copy) => editLines(join(copy, middle), edit), false)
     t.equal(report.ok, false, name)
-    const fault = report.journals[0]?.fault
-    t.equal(fault?.file, middle, name)
-    if (line > 0) t.equal(fault?.line, line, name)
+    const issue = report.journals[0]?.issue
+    t.equal(issue?.file, middle, name)
+    if (line > 0) t.equal(issue?.line, line, name)
   }
 })
 
@@ -118,7 +118,7 @@ t.test('a line made by someone without the key is found', async (t) => {
     (copy) => editLines(join(copy, files[0]!), (lines) => lines.with(0, line)),
     false,
   )
-  t.match(report, { ok: false, journals: [{ records: 0, fault: { file: files[0], line: 1, seq: 1 } }] })
+  t.match(report, { ok: false, journals: [{ records: 0, issue: { file: files[0], line: 1, seq: 1 } }] })
 })
 
 t.test('removed, doubled, swapped and foreign files are found', async (t) => {
@@ -150,7 +150,7 @@ t.test('removed, doubled, swapped and foreign files are found', async (t) => {
   for (const [name, alter] of alterations) {
     const report = await verify(alter)
     t.equal(report.ok, false, name)
-    t.match(report.journals.find(({ fault }) => fault)?.fault, { file: String, reason: String }, name)
+    t.match(report.journals.find(({ issue: fault }) => fault)?.issue, { file: String, reason: String }, name)
   }
 })
 
@@ -160,7 +160,7 @@ t.test('a cut at the end is found by what the store has ingested', async (t) => 
   t.equal((await verify(cut, false)).ok, true, 'nothing in the files tells')
   t.match(await verify(cut), {
     ok: false,
-    journals: [{ records: RECORDS - 1, fault: { file: files[2], seq: RECORDS } }],
+    journals: [{ records: RECORDS - 1, issue: { file: files[2], seq: RECORDS } }],
   })
   const path = join(directory, files[2]!)
   editLines(path, (lines) => lines.slice(0, -1))
@@ -173,7 +173,7 @@ t.test('a cut at the end is found by what the store has ingested', async (t) => 
     journals: [
       {
         records: RECORDS - 1,
-        fault: {
+        issue: {
           file: files[2],
           line: lines + 1,
           seq: RECORDS,
@@ -199,6 +199,6 @@ t.test('a journal can be verified while it is written and ingested', async (t) =
     if (!report.ok) t.fail(JSON.stringify(report))
   }
   await journal.close()
-  t.equal(ingest.faults, 0)
+  t.equal(ingest.issues, 0)
   t.match(await verifyJournals({ mac, logs }, directory), { ok: true })
 })

@@ -85,10 +85,10 @@ const fill = async (sidevault: Sidevault, key: string, from: number, to: number)
       const first = stored
       stored += 100
       const body = Array.from({ length: 100 }, (_, i) => `value ${first + i}`)
-      const answer = await sidevault.call('POST', '/tokenize', { key, body })
-      if (answer.status !== 200)
-        throw new Error(`tokenize answered ${answer.status}: ${answer.text.slice(0, 200)}`)
-      if (ids.length < READ) ids.push(...answer.json)
+      const response = await sidevault.call('POST', '/tokenize', { key, body })
+      if (response.status !== 200)
+        throw new Error(`tokenize answered ${response.status}: ${response.text.slice(0, 200)}`)
+      if (ids.length < READ) ids.push(...response.json)
       if (stored % 100_000 === 0) process.stderr.write(`  ${stored.toLocaleString('en')} tokens stored\n`)
     }
   }
@@ -103,12 +103,12 @@ const bareFigures = async (options: Options): Promise<ApiFigures[]> => {
     const create = [httpRequest('POST', '/tokens', JSON_BODY, CARD)]
     const ids: string[] = []
     for (let i = 0; i < 100; i++) {
-      const answer = await fetch(`http://127.0.0.1:${port}/tokens`, {
+      const response = await fetch(`http://127.0.0.1:${port}/tokens`, {
         method: 'POST',
         headers: JSON_BODY,
         body: CARD,
       })
-      ids.push(((await answer.json()) as { id: string }).id)
+      ids.push(((await response.json()) as { id: string }).id)
     }
     const read = ids.map((id) => httpRequest('GET', `/tokens/${id}`, {}))
     const target = { name: 'bare', port, pids, requests: { create, read } }

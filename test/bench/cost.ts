@@ -24,8 +24,8 @@ try {
   if (admin === undefined) throw new Error('there is no admin process')
   const headers = { 'content-type': 'application/json', 'svc-api-key': key }
   const create = async () => {
-    const answer = await sidevault.call('POST', '/tokens', { key, body: JSON.parse(CARD) })
-    return String(answer.json.id)
+    const response = await sidevault.call('POST', '/tokens', { key, body: JSON.parse(CARD) })
+    return String(response.json.id)
   }
   const ids: string[] = []
   for (let i = 0; i < 200; i++) ids.push(await create())

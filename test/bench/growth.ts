@@ -52,9 +52,9 @@ const measure = async (sidevault: Sidevault, { name, requests }: Asked, concurre
 }
 
 const createCard = async (sidevault: Sidevault, key: string): Promise<string> => {
-  const answer = await sidevault.call('POST', '/tokens', { key, body: JSON.parse(CARD) })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json.id
+  const response = await sidevault.call('POST', '/tokens', { key, body: JSON.parse(CARD) })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json.id
 }
 
 const proxied = (destination: BenchDestination, key: string, body: string, type = 'application/json') =>

@@ -46,7 +46,7 @@ export const httpRequest = (
 const CONTENT_LENGTH = /\r\ncontent-length: *(\d+)/i
 
 /** Where the first answer in `data` ends, and its status; undefined while it is incomplete. Answers carry a length. */
-const answerEnd = (data: Buffer): { end: number; status: number } | undefined => {
+const responseEnd = (data: Buffer): { end: number; status: number } | undefined => {
   const head = data.indexOf('\r\n\r\n')
   if (head < 0) return undefined
   const text = data.toString('latin1', 0, head)
@@ -88,11 +88,11 @@ export const load = async (options: LoadOptions): Promise<LoadResult> => {
       socket.on('connect', next)
       socket.on('data', (chunk) => {
         pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
-        const answer = answerEnd(pending)
-        if (answer === undefined) return
-        pending = pending.subarray(answer.end)
+        const response = responseEnd(pending)
+        if (response === undefined) return
+        pending = pending.subarray(response.end)
         latencies.push(performance.now() - sentAt)
-        if (answer.status >= 400) failures++
+        if (response.status >= 400) failures++
         next()
       })
       socket.on('error', reject)

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 
 /** A file of `/proc`; undefined when the process has ended meanwhile. */
-const told = (pid: number, file: 'stat' | 'cmdline'): string | undefined => {
+const reported = (pid: number, file: 'stat' | 'cmdline'): string | undefined => {
   try {
     return readFileSync(`/proc/${pid}/${file}`, 'utf8')
   } catch {
@@ -10,7 +10,7 @@ const told = (pid: number, file: 'stat' | 'cmdline'): string | undefined => {
 }
 
 const parentOf = (pid: number): number | undefined => {
-  const stat = told(pid, 'stat')
+  const stat = reported(pid, 'stat')
   return stat === undefined ? undefined : Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1])
 }
 
@@ -35,7 +35,7 @@ export const partsBelow = (pid: number): Record<string, number> => {
   }
   const parts: Record<string, number> = {}
   for (const one of parents.keys()) {
-    const kind = isBelow(one) ? kindOf(told(one, 'cmdline') ?? '') : undefined
+    const kind = isBelow(one) ? kindOf(reported(one, 'cmdline') ?? '') : undefined
     if (kind !== undefined) parts[kind in parts ? `${kind}-${Object.keys(parts).length}` : kind] = one
   }
   return parts

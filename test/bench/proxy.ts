@@ -78,11 +78,11 @@ export const benchProxy = async (options: {
   const headers = { 'content-type': 'application/json' }
   const body = bodyWith(`{{ ${token.json.id} | json: '$.number' }}`, 1024)
   const store = async (transforms: object): Promise<string> => {
-    const answer = await sidevault.call('POST', '/proxies', {
+    const response = await sidevault.call('POST', '/proxies', {
       key: sidevault.managementKey,
       body: { name: 'bench', destination_url: destination.url, ...transforms },
     })
-    return answer.json.key
+    return response.json.key
   }
   const through = (proxyKey: string) =>
     httpRequest('POST', '/proxy/charge', { ...headers, 'svc-api-key': key, 'svc-proxy-key': proxyKey }, body)

@@ -10,7 +10,7 @@ import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
-import { ALL_TOKEN_PERMISSIONS, type Answer, startSidevault } from '../kit/sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS, type Response, startSidevault } from '../kit/sidevault.ts'
 import { INSPECTABLE, inspect } from './collected.ts'
 import { anonymousMiB } from './cpu.ts'
 import { startDestination } from './destination.ts'
@@ -85,7 +85,7 @@ try {
   const card = () => ({ card: `{{ ${pick()} | json: '$.number' }}` })
   const through = (headers: Record<string, string>) =>
     sidevault.call('POST', '/proxy/charge', { key, body: card(), headers })
-  const calls: (() => Promise<Answer>)[] = [
+  const calls: (() => Promise<Response>)[] = [
     async () => {
       const data = { number: '4242424242424242', expiration_month: 1, expiration_year: 2031 }
       const body = {
@@ -94,9 +94,9 @@ try {
         search_indexes: ['{{ data.number }}'],
         metadata: { turn: `${turn}` },
       }
-      const answer = await sidevault.call('POST', '/tokens', { key, body })
-      ids.push(answer.json.id)
-      if (ids.length <= ALIVE) return answer
+      const response = await sidevault.call('POST', '/tokens', { key, body })
+      ids.push(response.json.id)
+      if (ids.length <= ALIVE) return response
       return sidevault.call('DELETE', `/tokens/${ids.shift()}`, { key })
     },
     () => sidevault.call('GET', `/tokens/${pick()}`, { key }),

@@ -73,7 +73,7 @@ try {
   await timed('the same on this thread, one by one, not synced', 20_000, async () => {
     for (let done = 0; done < 20_000; done++) await own.store.tokens.create([rich()], NOW)
   })
-  const statements = own.taken().filter((sql) => !/^(begin|commit|savepoint|release)/i.test(sql)).length
+  const statements = own.applied().filter((sql) => !/^(begin|commit|savepoint|release)/i.test(sql)).length
   print(`statements of one of these: ${(statements / 20_000).toFixed(1)}`)
   await own.store.close()
   const any = () => ids[Math.floor(Math.random() * ids.length)] as string

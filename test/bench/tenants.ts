@@ -36,7 +36,7 @@ const measure = async (children: number, apart: boolean, tenants: number) => {
   for (let tenant = 0; tenant < tenants; tenant++) await call(`t${tenant}`)
   look()
   const before = [...spent.values()].reduce((sum, cpu) => sum + cpu, 0)
-  const bornBefore = started
+  const startedBefore = started
   const watching = setInterval(look, 20)
   const latencies: number[] = []
   const end = performance.now() + SECONDS * 1_000
@@ -57,7 +57,7 @@ const measure = async (children: number, apart: boolean, tenants: number) => {
   process.stdout.write(
     `${apart ? 'apart' : 'mixed'}, ${children} children, ${tenants} tenants: ${(latencies.length / SECONDS).toFixed(0)} calls/s, ` +
       `p50 ${at(0.5)} ms, p99 ${at(0.99)} ms, ${((cpu * 1_000) / latencies.length).toFixed(2)} ms of children's CPU a call, ` +
-      `${mib.toFixed(0)} MiB, ${started - bornBefore} children started\n`,
+      `${mib.toFixed(0)} MiB, ${started - startedBefore} children started\n`,
   )
   await sandbox.close()
 }

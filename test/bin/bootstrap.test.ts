@@ -180,7 +180,7 @@ t.test('programs that install get no secret of ours, and what they need of the e
     PATH: process.env.PATH ?? '',
     https_proxy: 'http://proxy.example.com',
     NPM_CONFIG_REGISTRY: 'https://registry.example.com',
-    SIDEVAULT_MASTER_KEY: 'passphrase:marker',
+    SIDEVAULT_ROOT_KEY: 'passphrase:marker',
     DATABASE_PASSWORD: 'marker',
   }
   const script = `import { run, toolEnvironment } from '${bootstrap('run')}'

@@ -19,26 +19,29 @@ t.test('a service whose journal lost its last record says how to go on, and then
   const file = join(dataDir, 'audit', 'admin.000001.jsonl')
   const text = readFileSync(file, 'utf8')
   writeFileSync(file, text.replace(/"hash":"....([^\n]*\n)$/, '"hash":"0000$1'))
-  const refusal = await startSidevault({ dataDir }).then(
+  const rejection = await startSidevault({ dataDir }).then(
     async (running) => {
       await running.stop()
       return 'it started'
     },
     (thrown: Error) => thrown.message,
   )
-  t.match(refusal, /"admin".*not the one that was ingested.*sidevault audit accept-loss --journal admin/)
-  const [verified, nobody, gateway, unsure] = await Promise.all([
+  t.match(
+    rejection,
+    /"admin".*not the one that was ingested.*sidevault audit acknowledge-loss --journal admin/,
+  )
+  const [verified, anonymous, gateway, unsure] = await Promise.all([
     audit('verify'),
-    audit('accept-loss', '--journal', 'nobody'),
-    audit('accept-loss', '--journal', 'gateway-0'),
-    audit('accept-loss', '--journal', 'admin'),
+    audit('acknowledge-loss', '--journal', 'nobody'),
+    audit('acknowledge-loss', '--journal', 'gateway-0'),
+    audit('acknowledge-loss', '--journal', 'admin'),
   ])
-  t.match(verified, { code: 1, text: /^BROKEN {2}admin: .*\n(?:.*\n)*.*accept-loss/ })
-  t.match(nobody, { code: 1, text: /There are: admin, gateway-0/ })
+  t.match(verified, { code: 1, text: /^BROKEN {2}admin: .*\n(?:.*\n)*.*acknowledge-loss/ })
+  t.match(anonymous, { code: 1, text: /There are: admin, gateway-0/ })
   t.match(gateway, { code: 0, text: /nothing is lost/ })
   t.match(unsure, { code: 1, text: /Nothing was changed.*--yes/ })
   t.equal(readdirSync(join(dataDir, 'audit')).filter((name) => name.includes('damaged')).length, 0)
-  t.match(await audit('accept-loss', '--journal', 'admin', '--yes'), {
+  t.match(await audit('acknowledge-loss', '--journal', 'admin', '--yes'), {
     code: 0,
     text: /^kept {4}admin\..*damaged/m,
   })

@@ -3,7 +3,7 @@ export interface BadPlugin {
   readonly name: string
   /** `index.js` of its folder. */
   readonly source: string
-  readonly told: RegExp
+  readonly reported: RegExp
 }
 
 const SDK = "import { definePlugin, defineOperation, Type } from 'sidevault/sdk'\n"
@@ -25,37 +25,42 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
   {
     name: 'bad-api',
     source: "export const plugin = { api: 2, name: 'bad-api', version: '1.0.0', setup: () => ({}) }\n",
-    told: /plugin "bad-api": it is written for plugin API 2\. This service speaks api: 1; install a release/,
+    reported:
+      /plugin "bad-api": it is written for plugin API 2\. This service speaks api: 1; install a release/,
   },
   {
     name: 'bad-syntax',
     source: 'export const plugin = {\n',
-    told: /"[^"]*bad-syntax": its module cannot be loaded: .* Repair the module/,
+    reported: /"[^"]*bad-syntax": its module cannot be loaded: .* Repair the module/,
   },
   {
     name: 'bad-export',
     source: 'export default {}\n',
-    told: /"[^"]*bad-export": its module exports no "plugin"\. Export it by name/,
+    reported: /"[^"]*bad-export": its module exports no "plugin"\. Export it by name/,
   },
   {
     name: 'bad-import',
     source: "import 'nowhere-to-be-found'\n",
-    told: /bad-import": its module cannot be loaded: Cannot find package 'nowhere-to-be-found'.* Install it in the plugin's own folder/,
+    reported:
+      /bad-import": its module cannot be loaded: Cannot find package 'nowhere-to-be-found'.* Install it in the plugin's own folder/,
   },
   {
     name: 'bad-throw',
     source: plugin('bad-throw', "(() => { throw new Error('no disk') })()"),
-    told: /plugin "bad-throw" › setup: it threw: no disk \(index\.js:\d+\)\. Repair the plugin, or remove it from the list\./,
+    reported:
+      /plugin "bad-throw" › setup: it threw: no disk \(index\.js:\d+\)\. Repair the plugin, or remove it from the list\./,
   },
   {
     name: 'bad-never-settles',
     source: plugin('bad-never-settles', 'new Promise(() => {})'),
-    told: /plugin "bad-never-settles" › setup: it did not settle within 10 s\. Return declarations; do work in start/,
+    reported:
+      /plugin "bad-never-settles" › setup: it did not settle within 10 s\. Return declarations; do work in start/,
   },
   {
     name: 'bad-top-level-await',
     source: 'await new Promise(() => {})\nexport const plugin = {}\n',
-    told: /"[^"]*bad-top-level-await": its module did not load within 10 s\. Declare at the top of a module/,
+    reported:
+      /"[^"]*bad-top-level-await": its module did not load within 10 s\. Declare at the top of a module/,
   },
   {
     name: 'bad-route',
@@ -63,7 +68,7 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
       'bad-route',
       `{ operations: [${operation("http: 'GET /tokens/{token_id}', input: Type.Object({ token_id: Type.String({ field: 1 }) }), rpc: 'Bad.Route'")}] }`,
     ),
-    told: /route "GET \/tokens\/\{\}": plugin "[a-z-]+" has it too\. Give one another path/,
+    reported: /route "GET \/tokens\/\{\}": plugin "[a-z-]+" has it too\. Give one another path/,
   },
   {
     name: 'bad-rpc',
@@ -71,7 +76,7 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
       'bad-rpc',
       `{ operations: [${operation("rpc: 'Tokens.Create', http: 'GET /bad-rpc/{id}'")}] }`,
     ),
-    told: /operation "Tokens\.Create": plugin "[a-z-]+" has it too\. Rename one/,
+    reported: /operation "Tokens\.Create": plugin "[a-z-]+" has it too\. Rename one/,
   },
   {
     name: 'bad-field',
@@ -79,12 +84,14 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
       'bad-field',
       `{ operations: [${operation("rpc: 'Bad.Field', http: 'GET /bad-field/{id}', output: Type.Object({ id: Type.String({ field: 1 }), name: Type.String({ field: 1 }) })")}] }`,
     ),
-    told: /operation Bad\.Field › output › name: its field number 1 is already that of "id"\. Give each its own/,
+    reported:
+      /operation Bad\.Field › output › name: its field number 1 is already that of "id"\. Give each its own/,
   },
   {
     name: 'bad-mask',
     source: plugin('bad-mask', tokenType('bad_mask', "mask: { all: '{{ data | stringify }}' }")),
-    told: /token type "bad_mask" › mask: it shows "\/pin", which is never to be returned\. Leave that member out/,
+    reported:
+      /token type "bad_mask" › mask: it shows "\/pin", which is never to be returned\. Leave that member out/,
   },
   {
     name: 'bad-never',
@@ -92,12 +99,13 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
       'bad-never',
       tokenType('bad_never', 'normalize: (data) => ({ ...data, hint: data.pin.slice(0, 1) })'),
     ),
-    told: /token type "bad_never" › normalize: it copies "\/pin", which is never to be returned, to another member\./,
+    reported:
+      /token type "bad_never" › normalize: it copies "\/pin", which is never to be returned, to another member\./,
   },
   {
     name: 'bad-type',
     source: plugin('bad-type', tokenType('card', '')),
-    told: /token type "card": plugin "[a-z-]+" has it too\. Rename one, or remove its plugin/,
+    reported: /token type "card": plugin "[a-z-]+" has it too\. Rename one, or remove its plugin/,
   },
 ]
 
@@ -106,17 +114,17 @@ export const GOOD_PLUGIN: BadPlugin = {
   source: `${SDK}import { writeFileSync } from 'node:fs'
 export const plugin = definePlugin({ api: 1, name: 'good', version: '1.0.0',
   setup: () => ({ start: () => writeFileSync(new URL('./started', import.meta.url), '') }) })\n`,
-  told: /good/,
+  reported: /good/,
 }
 
 export const ENDLESS: BadPlugin = {
   name: 'endless',
   source: plugin('endless', '(() => { for (;;); })()'),
-  told: /plugin "endless" › setup: its code did not return within 12 s\. Look for a loop without end/,
+  reported: /plugin "endless" › setup: its code did not return within 12 s\. Look for a loop without end/,
 }
 
 export const EXITING: BadPlugin = {
   name: 'exiting',
   source: plugin('exiting', 'process.exit(0)'),
-  told: /plugin "exiting" › setup|ends the process/,
+  reported: /plugin "exiting" › setup|ends the process/,
 }

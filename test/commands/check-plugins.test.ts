@@ -12,7 +12,7 @@ const check = async (t: Test, plugins: readonly BadPlugin[], folder: string) => 
     ...plugins.map(({ name }) => `./${name}`),
   ])
   t.equal(code, 2, text)
-  for (const { told } of plugins) t.match(text, told)
+  for (const { reported: told } of plugins) t.match(text, told)
   return text
 }
 
@@ -21,7 +21,7 @@ t.test(
   { buffered: true },
   async (t) => {
     const all = await check(t, BAD_PLUGINS, folderOf(t, BAD_PLUGINS))
-    t.match(all, new RegExp(`^${BAD_PLUGINS.length} faults:$`, 'm'))
+    t.match(all, new RegExp(`^${BAD_PLUGINS.length} issues:$`, 'm'))
   },
 )
 
@@ -41,7 +41,7 @@ t.test('configuration that a plugin refuses is told without the values', { buffe
     source: `import { definePlugin, Type } from 'sidevault/sdk'
 export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
   config: Type.Object({ url: Type.String({ pattern: '^https://' }) }), setup: () => ({}) })\n`,
-    told: /plugin "strict" › config: "url" must match \^https:\/\//,
+    reported: /plugin "strict" › config: "url" must match \^https:\/\//,
   }
   const folder = folderOf(t, [strict])
   const list = (config: unknown) =>
@@ -56,7 +56,7 @@ export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
     list({ strict: { url: 'https://x' } }),
   ])
   t.match(missing, { code: 2, text: /"url" is required/ })
-  t.match(wrong, { code: 2, text: strict.told })
+  t.match(wrong, { code: 2, text: strict.reported })
   t.notMatch(wrong.text, /secret-thing/)
   t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
   t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })

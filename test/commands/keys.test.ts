@@ -40,7 +40,7 @@ t.test('root key and data keys change under a service that goes on', async (t) =
     code: 0,
     text: /^rotated \S+: data key version 2, \d+ values/m,
   })
-  t.match(await run('keys', 'retire-data'), { code: 1, text: /^kept {4}\S+: calls that began/m })
+  t.match(await run('keys', 'destroy-old'), { code: 1, text: /^kept {4}\S+: calls that began/m })
   stop = true
   await load
   t.match(await run('tenants', 'create', 'Another'), { code: 0 }, 'a key made now is under the new root key')
@@ -64,9 +64,9 @@ t.test('root key and data keys change under a service that goes on', async (t) =
 t.test('secrets do not belong on the command line', async (t) => {
   const cwd = t.testdir()
   const run = (...args: string[]) => sidevault(cwd, args, { SIDEVAULT_DATA_DIR: cwd })
-  const refused = await run('keys', 'rotate-root', '--to', 'passphrase:correct horse battery')
-  t.match(refused, { code: 2, text: /--to passphrase:env:<NAME>/ })
-  t.notMatch(refused.text, /horse/)
+  const rejected = await run('keys', 'rotate-root', '--to', 'passphrase:correct horse battery')
+  t.match(rejected, { code: 2, text: /--to passphrase:env:<NAME>/ })
+  t.notMatch(rejected.text, /horse/)
   t.match(await run('migrate-store', '--to', 'env:NONE'), { code: 2, text: /"NONE" of --to is not set/ })
   const warned = await run('migrate-store', '--to', 'postgres://user:battery@localhost/vault')
   t.match(warned, { code: 1, text: /^warning: a password on the command line(?:.*\n)*.*no database in/m })

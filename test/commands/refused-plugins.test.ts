@@ -25,7 +25,7 @@ t.test(
     const folder = folderOf(t, [...BAD_PLUGINS, GOOD_PLUGIN])
     const { code, text, left } = await start(folder, [...BAD_PLUGINS, GOOD_PLUGIN])
     t.equal(code, 2, text)
-    for (const { told } of BAD_PLUGINS) t.match(text, told)
+    for (const { reported: told } of BAD_PLUGINS) t.match(text, told)
     t.match(text, new RegExp(`${BAD_PLUGINS.length} faults in the plugins; nothing was started`))
     t.equal(text.split('it threw: no disk').length, 2, 'told once')
     t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
@@ -50,7 +50,7 @@ t.test('code that never returns, or ends the process, is named', { buffered: tru
   await Promise.all(
     plugins.map(async (bad) => {
       const { text, code, left } = await start(folder, [bad], `data-${bad.name}`)
-      t.match(text, bad.told)
+      t.match(text, bad.reported)
       t.not(code, 0)
       t.equal(left, 0, 'no process is left')
     }),
@@ -62,10 +62,10 @@ t.test('a plugin whose start fails stops the service and is named', { buffered: 
     name: 'failing',
     source:
       "export const plugin = { api: 1, name: 'failing', version: '1.0.0', setup: () => ({ start: async () => { throw new Error('no port') } }) }\n",
-    told: /plugin "failing" › start: it failed: no port\./,
+    reported: /plugin "failing" › start: it failed: no port\./,
   }
   const { code, text, left } = await start(folderOf(t, [failing]), [failing])
-  t.match(text, failing.told)
+  t.match(text, failing.reported)
   t.equal(code, 2)
   t.equal(left, 0)
 })

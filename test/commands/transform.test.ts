@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { join } from 'node:path'
 import t from 'tap'
 import { FixtureError, fixtureOf } from '../../src/commands/transform/fixtures.ts'
-import { brandRules } from '../../src/gateway/headers.ts'
+import { headerRules } from '../../src/gateway/headers.ts'
 import { root } from '../kit/sources.ts'
 
 // Each run starts the whole command, and its sandbox.
@@ -121,7 +121,7 @@ t.test('what cannot be run is said in a sentence, and nothing of a fixture is qu
   ] as const
   for (const given of wrong)
     try {
-      fixtureOf({ ...options, ...given }, brandRules(['SVC']))
+      fixtureOf({ ...options, ...given }, headerRules(['SVC']))
       t.fail(JSON.stringify(given))
     } catch (error) {
       t.ok(error instanceof FixtureError, JSON.stringify(given))

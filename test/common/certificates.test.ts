@@ -1,6 +1,6 @@
 import { createPrivateKey, generateKeyPairSync, generatePrimeSync, type JsonWebKey } from 'node:crypto'
 import t from 'tap'
-import { authorityFault, describeCertificates, identityFaults } from '../../src/common/certificates.ts'
+import { authorityError, describeCertificates, identityErrors } from '../../src/common/certificates.ts'
 import { createAuthority } from '../kit/authority.ts'
 
 const now = Date.now()
@@ -9,47 +9,47 @@ const other = await createAuthority('another')
 const { cert, key } = await authority.issue(['a.test'])
 const foreign = await other.issue(['a.test'])
 const pem = { type: 'pkcs8', format: 'pem' } as const
-const faults = (certificate: string, secret: string, at = now) =>
-  identityFaults({ certificate, key: secret }, at)
+const issues = (certificate: string, secret: string, at = now) =>
+  identityErrors({ certificate, key: secret }, at)
 
 t.test('a chain and its key have no fault', (t) => {
-  t.same(faults(cert, key), {})
-  t.same(faults(`Bag Attributes\n${cert}${authority.pem}`, key), {})
-  t.equal(authorityFault(authority.pem + other.pem, now), undefined)
+  t.same(issues(cert, key), {})
+  t.same(issues(`Bag Attributes\n${cert}${authority.pem}`, key), {})
+  t.equal(authorityError(authority.pem + other.pem, now), undefined)
   t.end()
 })
 
 t.test('an authority that has ended is a fault where no other one is left', async (t) => {
   const { cert: ended } = await authority.issue(['a.test'], { expired: true })
-  t.match(authorityFault(ended, now), /^expired at 2/)
-  t.equal(authorityFault(ended + other.pem, now), undefined)
-  t.match(authorityFault(ended + other.pem, now + 30 * 86_400_000), /^expired at 2/)
+  t.match(authorityError(ended, now), /^expired at 2/)
+  t.equal(authorityError(ended + other.pem, now), undefined)
+  t.match(authorityError(ended + other.pem, now + 30 * 86_400_000), /^expired at 2/)
 })
 
 t.test('each fault is named, and never quotes a key', async (t) => {
-  t.match(faults(cert, foreign.key), { key: 'does not belong to the certificate' })
-  t.match(faults('', 'nothing'), {
+  t.match(issues(cert, foreign.key), { key: 'does not belong to the certificate' })
+  t.match(issues('', 'nothing'), {
     certificate: 'holds no PEM certificate',
     key: 'is no PEM private key without a passphrase',
   })
-  t.match(faults(cert.replace(/\n[A-Za-z0-9+/]{20}/, '\nAAAAAAAAAAAAAAAAAAAA'), key), {
+  t.match(issues(cert.replace(/\n[A-Za-z0-9+/]{20}/, '\nAAAAAAAAAAAAAAAAAAAA'), key), {
     certificate: /cannot be read \(number 1\)/,
   })
-  t.match(faults(cert + other.pem, key), {
+  t.match(issues(cert + other.pem, key), {
     certificate: 'is no chain: certificate 2 did not issue certificate 1',
   })
-  t.match(faults((await authority.issue(['a.test'], { expired: true })).cert, key), {
+  t.match(issues((await authority.issue(['a.test'], { expired: true })).cert, key), {
     certificate: /^expired at 2/,
   })
-  t.match(faults(cert, key, now - 30 * 86_400_000), { certificate: /^is not valid before 2/ })
-  t.match(authorityFault(authority.pem, now + 30 * 86_400_000), /^expired at/)
-  t.equal(authorityFault('x', now), 'holds no PEM certificate')
+  t.match(issues(cert, key, now - 30 * 86_400_000), { certificate: /^is not valid before 2/ })
+  t.match(authorityError(authority.pem, now + 30 * 86_400_000), /^expired at/)
+  t.equal(authorityError('x', now), 'holds no PEM certificate')
   const small = generateKeyPairSync('rsa', { modulusLength: 1024 }).privateKey.export(pem)
   const edwards = generateKeyPairSync('ed25519').privateKey.export(pem)
   const curve = generateKeyPairSync('ec', { namedCurve: 'secp256k1' }).privateKey.export(pem)
   for (const unusable of [small, edwards, curve])
-    t.match(faults(cert, String(unusable)), { key: /^is neither RSA of 2048 to 8192 bits nor EC/ })
-  t.match(faults(cert, foreign.cert), { key: /^is no PEM private key/ })
+    t.match(issues(cert, String(unusable)), { key: /^is neither RSA of 2048 to 8192 bits nor EC/ })
+  t.match(issues(cert, foreign.cert), { key: /^is no PEM private key/ })
 })
 
 /** An RSA key with this exponent; Node itself makes none above 2³². */
@@ -77,21 +77,21 @@ const rsaOf = (e: bigint): JsonWebKey => {
 }
 
 t.test('keys that only Envoy would refuse are refused before', (t) => {
-  const keyFault = (jwk: JsonWebKey) =>
-    faults(cert, String(createPrivateKey({ key: jwk, format: 'jwk' }).export(pem))).key
-  t.match(keyFault(rsaOf(65_537n)), 'does not belong to the certificate')
-  t.match(keyFault(rsaOf(2n ** 40n + 15n)), /public exponent above 4294967296/)
+  const keyIssue = (jwk: JsonWebKey) =>
+    issues(cert, String(createPrivateKey({ key: jwk, format: 'jwk' }).export(pem))).key
+  t.match(keyIssue(rsaOf(65_537n)), 'does not belong to the certificate')
+  t.match(keyIssue(rsaOf(2n ** 40n + 15n)), /public exponent above 4294967296/)
   const sound = generateKeyPairSync('rsa', { modulusLength: 2048 }).privateKey.export({ format: 'jwk' })
-  t.match(keyFault(sound), 'does not belong to the certificate')
+  t.match(keyIssue(sound), 'does not belong to the certificate')
   for (const member of ['d', 'dp', 'dq', 'qi'] as const)
-    t.match(keyFault({ ...sound, [member]: sound.e }), /numbers do not fit together/, member)
+    t.match(keyIssue({ ...sound, [member]: sound.e }), /numbers do not fit together/, member)
   for (const namedCurve of ['P-256', 'P-384', 'P-521']) {
     const named = generateKeyPairSync('ec', { namedCurve }).privateKey.export(pem)
-    t.match(faults(cert, String(named)), { key: 'does not belong to the certificate' })
+    t.match(issues(cert, String(named)), { key: 'does not belong to the certificate' })
     const spelled = generateKeyPairSync('ec', { namedCurve, paramEncoding: 'explicit' }).privateKey.export(
       pem,
     )
-    t.match(faults(cert, String(spelled)), { key: 'gives its curve by parameters instead of by name' })
+    t.match(issues(cert, String(spelled)), { key: 'gives its curve by parameters instead of by name' })
   }
   t.end()
 })

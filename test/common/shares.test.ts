@@ -3,12 +3,12 @@ import { createShares, type Share, type Shares } from '../../src/common/shares.t
 
 /** Takes one after the other until that is refused. */
 const takeAll = (shares: Shares, ...owner: string[]) => {
-  const taken: Share[] = []
+  const applied: Share[] = []
   for (;;)
     try {
-      taken.push(shares.take(1, ...owner))
+      applied.push(shares.take(1, ...owner))
     } catch (thrown) {
-      return { taken, code: (thrown as { code: string }).code }
+      return { taken: applied, code: (thrown as { code: string }).code }
     }
 }
 
@@ -33,12 +33,12 @@ t.test('greedy owners that come and go end with equal shares, and leave as much'
   const shares = createShares(100, 'full')
   const held = ['a', 'b', 'c'].map((owner) => ({ owner, taken: takeAll(shares, owner).taken }))
   for (let round = 0; round < 100; round++)
-    for (const { owner, taken } of held) {
-      taken.pop()?.release()
-      taken.push(...takeAll(shares, owner).taken)
+    for (const { owner, taken: applied } of held) {
+      applied.pop()?.release()
+      applied.push(...takeAll(shares, owner).taken)
     }
   t.same(
-    held.map(({ taken }) => taken.length),
+    held.map(({ taken: applied }) => applied.length),
     [25, 25, 25],
   )
 })

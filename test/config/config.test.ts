@@ -5,12 +5,12 @@ import t from 'tap'
 import { printConfig } from '../../src/config/print.ts'
 import { ConfigError, loadConfig } from '../../src/config.ts'
 
-const faultsOf = (env: Record<string, string>, cwd = t.testdirName) => {
+const issuesOf = (env: Record<string, string>, cwd = t.testdirName) => {
   try {
     loadConfig(env, { cwd })
     return []
   } catch (error) {
-    if (error instanceof ConfigError) return error.faults
+    if (error instanceof ConfigError) return error.issues
     throw error
   }
 }
@@ -24,7 +24,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     store: '/srv/vault/.sidevault/sidevault.db',
     bootstrapKey: undefined,
     headerPrefixes: ['SVC'],
-    masterKey: undefined,
+    rootKeySource: undefined,
     plugins: ['*'],
     egress: { allow: [], ports: [443], http: false, ca: undefined, resolvers: [] },
     tls: undefined,
@@ -52,7 +52,7 @@ t.test('every setting can be given as a variable', async (t) => {
       SIDEVAULT_HEADER_PREFIXES: 'svc, BT',
       SIDEVAULT_STORE: 'sqlite',
       SIDEVAULT_REDIS_URL: 'rediss://user:p%40ss@cache.internal:6380/2',
-      SIDEVAULT_MASTER_KEY: 'file:root.key',
+      SIDEVAULT_ROOT_KEY: 'file:root.key',
       SIDEVAULT_PLUGINS: '*,./mine,@acme/loyalty',
       SIDEVAULT_PLUGIN_CONFIG: '{"loyalty":{"limit":3}}',
       SIDEVAULT_EGRESS_ALLOW: '10.1.0.0/16,fd00::/8,192.168.7.1',
@@ -63,17 +63,17 @@ t.test('every setting can be given as a variable', async (t) => {
       SIDEVAULT_TLS_CERT: 'cert.pem',
       SIDEVAULT_TLS_KEY: 'key.pem',
       SIDEVAULT_WORKERS: '3',
-      SIDEVAULT_WARM_CONTEXTS: 'true',
-      SIDEVAULT_SANDBOX_MEMORY: '3500',
+      SIDEVAULT_REUSE_CONTEXTS: 'true',
+      SIDEVAULT_SANDBOX_MEMORY_MIB: '3500',
       SIDEVAULT_SANDBOX_REQUIRE: 'network,files',
       SIDEVAULT_LOG_LEVEL: 'warn',
       SIDEVAULT_BODY_LIMIT: '2048',
       SIDEVAULT_PROXY_BODY_LIMIT: '4096',
-      SIDEVAULT_DESTINATION_TIMEOUT: '5',
+      SIDEVAULT_DESTINATION_TIMEOUT_SECONDS: '5',
       SIDEVAULT_CVC_SECONDS: '60',
       SIDEVAULT_AUDIT_SYNC: '1',
-      SIDEVAULT_AUDIT_KEEP_DAYS: 'forever',
-      SIDEVAULT_AUDIT_KEEP_MB: '512',
+      SIDEVAULT_AUDIT_RETENTION_DAYS: 'forever',
+      SIDEVAULT_AUDIT_RETENTION_MIB: '512',
       SIDEVAULT_DRAIN_SECONDS: '0',
     },
     { cwd: dir },
@@ -111,10 +111,10 @@ t.test('every setting can be given as a variable', async (t) => {
     warnings: [],
   })
   t.equal(config.bootstrapKey?.reveal(), 'key_0123456789abcdef0123456789')
-  t.equal(config.masterKey?.reveal(), `file:${join(dir, 'root.key')}`, 'also after a change of directory')
+  t.equal(config.rootKeySource?.reveal(), `file:${join(dir, 'root.key')}`, 'also after a change of directory')
 })
 
-const TABLE: readonly [variable: string, value: string, problem: RegExp][] = [
+const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
   ['LISTEN', '8080', /address and a port/],
   ['LISTEN', 'example.com:80', /address and a port/],
   ['LISTEN', '127.0.0.1:65536', /address and a port/],
@@ -132,7 +132,7 @@ const TABLE: readonly [variable: string, value: string, problem: RegExp][] = [
   ['REDIS_URL', 'redis://:secret-word%zz@cache', /not the URL of a Redis/],
   ['REDIS_URL', 'redis://:secret-word@cache/db', /not the URL of a Redis/],
   ['REDIS_URL', 'redis:///secret-word', /not the URL of a Redis/],
-  ['MASTER_KEY', 'secret-word', /not valid/],
+  ['ROOT_KEY', 'secret-word', /not valid/],
   ['PLUGIN_CONFIG', '{"secret-word"', /not valid/],
   ['EGRESS_ALLOW', '10.0.0.0/33', /CIDR/],
   ['EGRESS_ALLOW', 'internal', /CIDR/],
@@ -147,23 +147,23 @@ const TABLE: readonly [variable: string, value: string, problem: RegExp][] = [
   ['WORKERS', 'two', /not valid/],
   ['LOG_LEVEL', 'loud', /not valid/],
   ['BODY_LIMIT', '-1', /not valid/],
-  ['DESTINATION_TIMEOUT', '1.5', /not valid/],
+  ['DESTINATION_TIMEOUT_SECONDS', '1.5', /not valid/],
 ]
 
-for (const [variable, value, problem] of TABLE)
+for (const [variable, value, message] of TABLE)
   t.test(`SIDEVAULT_${variable}=${value} is a fault with a remedy and without a secret`, async (t) => {
-    const faults = faultsOf({ [`SIDEVAULT_${variable}`]: value })
-    t.equal(faults.length, 1)
-    t.match(faults[0], { name: `SIDEVAULT_${variable}`, problem, remedy: /\w/ })
-    t.notMatch(JSON.stringify(faults), /secret-word/)
+    const issues = issuesOf({ [`SIDEVAULT_${variable}`]: value })
+    t.equal(issues.length, 1)
+    t.match(issues[0], { name: `SIDEVAULT_${variable}`, message, fix: /\w/ })
+    t.notMatch(JSON.stringify(issues), /secret-word/)
   })
 
 t.test('a certificate and its key come together, in files that can be read', async (t) => {
   const dir = t.testdir({ 'cert.pem': 'c' })
-  t.match(faultsOf({ SIDEVAULT_TLS_CERT: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_KEY' }])
-  t.match(faultsOf({ SIDEVAULT_TLS_KEY: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_CERT' }])
-  t.match(faultsOf({ SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'none.pem' }, dir), [
-    { name: 'SIDEVAULT_TLS_KEY', problem: /cannot be read/ },
+  t.match(issuesOf({ SIDEVAULT_TLS_CERT: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_KEY' }])
+  t.match(issuesOf({ SIDEVAULT_TLS_KEY: 'cert.pem' }, dir), [{ name: 'SIDEVAULT_TLS_CERT' }])
+  t.match(issuesOf({ SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'none.pem' }, dir), [
+    { name: 'SIDEVAULT_TLS_KEY', message: /cannot be read/ },
   ])
 })
 
@@ -174,10 +174,10 @@ t.test('listening beyond loopback without TLS takes an explicit word', async (t)
 
 t.test('all faults are listed at once, in one message', async (t) => {
   const env = Object.fromEntries(TABLE.map(([variable, value]) => [`SIDEVAULT_${variable}`, value]))
-  const faults = faultsOf(env)
-  t.equal(new Set(faults.map(({ name }) => name)).size, Object.keys(env).length)
-  const { message } = new ConfigError(faults)
-  for (const { name } of faults) t.match(message, name)
+  const issues = issuesOf(env)
+  t.equal(new Set(issues.map(({ name }) => name)).size, Object.keys(env).length)
+  const { message } = new ConfigError(issues)
+  for (const { name } of issues) t.match(message, name)
 })
 
 t.test('a YAML or JSON file holds the same settings and the environment wins', async (t) => {
@@ -198,9 +198,9 @@ t.test('a YAML or JSON file holds the same settings and the environment wins', a
   })
   t.match(loadConfig({}, { cwd: dir, file: 'settings.json' }), { listen: { port: 7001 }, logLevel: 'error' })
   for (const name of ['broken.yaml', 'list.yaml', 'absent.yaml', '.']) {
-    const faults = faultsOf({ SIDEVAULT_CONFIG: name }, dir)
-    t.match(faults, [{ name: 'SIDEVAULT_CONFIG' }], name)
-    t.notMatch(JSON.stringify(faults), /secret-word/)
+    const issues = issuesOf({ SIDEVAULT_CONFIG: name }, dir)
+    t.match(issues, [{ name: 'SIDEVAULT_CONFIG' }], name)
+    t.notMatch(JSON.stringify(issues), /secret-word/)
   }
 })
 
@@ -224,19 +224,19 @@ t.test('what a printed configuration leaves out is missed, and no key that every
   const SIDEVAULT_BOOTSTRAP_KEY = 'key_0123456789abcdef0123456789'
   const config = loadConfig({ SIDEVAULT_BOOTSTRAP_KEY, SIDEVAULT_PLUGIN_CONFIG: '{"mail":{"password":"p"}}' })
   const dir = t.testdir({ 'printed.yaml': printConfig(config) })
-  const faults = faultsOf({ SIDEVAULT_CONFIG: 'printed.yaml' }, dir)
+  const issues = issuesOf({ SIDEVAULT_CONFIG: 'printed.yaml' }, dir)
   t.same(
-    faults.map(({ name }) => name),
+    issues.map(({ name }) => name),
     ['SIDEVAULT_BOOTSTRAP_KEY', 'SIDEVAULT_PLUGIN_CONFIG'],
   )
-  t.match(faults[0]?.problem, /config print/)
+  t.match(issues[0]?.message, /config print/)
 })
 
 t.test('a file that does not parse is told by line and column, and not quoted', async (t) => {
   const dir = t.testdir({ 'bad.yaml': 'workers: 2\nbootstrap_key: "key_marker\n' })
-  const [fault] = faultsOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
-  t.match(fault?.problem, /no YAML or JSON at line \d+, column \d+/)
-  t.notMatch(JSON.stringify(fault), /key_marker/)
+  const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
+  t.match(issue?.message, /no YAML or JSON at line \d+, column \d+/)
+  t.notMatch(JSON.stringify(issue), /key_marker/)
 })
 
 t.test('an empty variable counts as unset', async (t) => {
@@ -269,9 +269,9 @@ t.test('what is printed is a configuration file of the same', async (t) => {
       SIDEVAULT_TLS_CERT: 'a.pem',
       SIDEVAULT_TLS_KEY: 'b.pem',
       SIDEVAULT_CVC_SECONDS: '7',
-      SIDEVAULT_RATE_LIMIT_KEY: '70',
-      SIDEVAULT_RATE_LIMIT_ADDRESS: 'none',
-      SIDEVAULT_ENVOY_MEMORY: '512',
+      SIDEVAULT_RATE_LIMIT_PER_KEY: '70',
+      SIDEVAULT_RATE_LIMIT_PER_ADDRESS: 'none',
+      SIDEVAULT_ENVOY_MEMORY_MIB: '512',
       SIDEVAULT_HEADER_PREFIXES: 'SVC,BT',
     },
     { SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true', SIDEVAULT_EGRESS_PORTS: '*' },
@@ -292,7 +292,7 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
   const config = loadConfig(
     {
       SIDEVAULT_CONFIG: 'c.yaml',
-      SIDEVAULT_MASTER_KEY: 'passphrase:marker-bbbbbbbb',
+      SIDEVAULT_ROOT_KEY: 'passphrase:marker-bbbbbbbb',
       SIDEVAULT_REDIS_URL: 'redis://:marker-dddddddd@cache',
       SIDEVAULT_PLUGIN_CONFIG: '{"kms":{"token":"marker-cccc"}}',
     },
@@ -306,10 +306,10 @@ t.test('no printed form of the configuration shows a secret', async (t) => {
 
 t.test('rate limits have defaults, and none or 0 turns them off', async (t) => {
   const limits = (key: string | undefined) =>
-    loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_KEY: key }) }).rateLimits
+    loadConfig({ ...(key === undefined ? {} : { SIDEVAULT_RATE_LIMIT_PER_KEY: key }) }).rateLimits
   t.same(limits(undefined), { perKey: 300_000, perAddress: 600_000, guesses: 60, areDefault: true })
   for (const off of ['none', '0'])
     t.same(limits(off), { perKey: undefined, perAddress: 600_000, guesses: 60, areDefault: false })
   t.equal(limits('70').perKey, 70)
-  t.throws(() => limits('-1'), /SIDEVAULT_RATE_LIMIT_KEY/)
+  t.throws(() => limits('-1'), /SIDEVAULT_RATE_LIMIT_PER_KEY/)
 })

@@ -4,10 +4,10 @@ import type { Test } from 'tap'
 import type { Contribution, Json, Kernel, Plugin, TokenType } from '#sdk'
 import { openApi } from '../../src/admin/openapi/document.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
-import { checkOperation } from '../../src/kernel/check-operation.ts'
-import { checkConfig, checkPlugins } from '../../src/kernel/check-plugin.ts'
-import { checkTokenType } from '../../src/kernel/check-token-type.ts'
-import { type Fault, faultsAt } from '../../src/kernel/faults.ts'
+import { type Issue, issuesAt } from '../../src/kernel/check/issues.ts'
+import { checkOperation } from '../../src/kernel/check/operation.ts'
+import { checkConfig, checkPlugins } from '../../src/kernel/check/plugin.ts'
+import { checkTokenType } from '../../src/kernel/check/token-type.ts'
 import { createTokenTypes } from '../../src/vault/token-types.ts'
 import type { TokenTypeExamples } from './plugin-examples.ts'
 
@@ -24,9 +24,9 @@ const closedKernel = (config: unknown): Kernel =>
 
 /** What a plugin brings when set up with its default configuration. */
 export const contributionOf = async (plugin: Plugin): Promise<Contribution> => {
-  const faults: Fault[] = []
-  const config = checkConfig(plugin, undefined, faults)
-  if (faults.length > 0) throw new Error(`${plugin.name} has no default configuration`)
+  const issues: Issue[] = []
+  const config = checkConfig(plugin, undefined, issues)
+  if (issues.length > 0) throw new Error(`${plugin.name} has no default configuration`)
   return plugin.setup(closedKernel(config))
 }
 
@@ -43,16 +43,16 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
   }
   const accept = (data: Json): Json => {
     const outcome = compiled.accept(data)
-    if ('faults' in outcome) throw new Error(`refused: ${JSON.stringify(outcome.faults)}`)
+    if ('issues' in outcome) throw new Error(`refused: ${JSON.stringify(outcome.issues)}`)
     return outcome.data
   }
   const render = (expression: string, data: Json) =>
     expressions.parseStored(expression).render({ data, metadata: {} })
 
   t.test('its declaration has no fault', async (t) => {
-    const faults: Fault[] = []
-    checkTokenType(type, expressions, faultsAt(type.name, faults))
-    t.same(faults, [])
+    const issues: Issue[] = []
+    checkTokenType(type, expressions, issuesAt(type.name, issues))
+    t.same(issues, [])
   })
 
   t.test('it accepts its examples, and normalizing what is normal changes nothing', async (t) => {
@@ -74,16 +74,16 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
   t.test('it refuses what is not valid, at its place, without repeating the value', async (t) => {
     for (const { data, at } of examples.invalid) {
       const outcome = compiled.accept(data)
-      if (!('faults' in outcome)) {
+      if (!('issues' in outcome)) {
         t.fail(`accepted ${JSON.stringify(data)}`)
         continue
       }
       t.ok(
-        outcome.faults.some((fault) => fault.at === at),
+        outcome.issues.some((issue) => issue.at === at),
         `fault at "${at}" for ${JSON.stringify(data)}`,
       )
-      const told = JSON.stringify(outcome.faults)
-      for (const value of scalars(data)) if (value.length > 3) t.notOk(told.includes(value), told)
+      const reported = JSON.stringify(outcome.issues)
+      for (const value of scalars(data)) if (value.length > 3) t.notOk(reported.includes(value), reported)
     }
   })
 
@@ -130,10 +130,10 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
 
   t.test(`plugin ${plugin.name}`, async (t) => {
     t.test('its outer form has no fault', async (t) => {
-      const faults: Fault[] = []
+      const issues: Issue[] = []
       // Alone: the plugins that it requires are not in this list.
-      checkPlugins([{ place: folder, value: { ...plugin, requires: [] } }], faults)
-      t.same(faults, [])
+      checkPlugins([{ place: folder, value: { ...plugin, requires: [] } }], issues)
+      t.same(issues, [])
     })
 
     t.test('it imports #sdk, packages, modules of Node and its own files', async (t) => {
@@ -156,10 +156,10 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
 
     if (operations.length > 0) {
       t.test('its operations have no fault, each field number once', async (t) => {
-        const faults: Fault[] = []
+        const issues: Issue[] = []
         for (const operation of operations)
-          checkOperation(operation, permissions, faultsAt(operation.rpc, faults))
-        t.same(faults, [])
+          checkOperation(operation, permissions, issuesAt(operation.rpc, issues))
+        t.same(issues, [])
       })
 
       t.test('its operations can be printed as OpenAPI', async (t) => {

@@ -111,12 +111,12 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   await t.test(
     'of requests with one key one is at work, and its answer is there for the others',
     async (t) => {
-      const { answers, leftovers } = await open(t)
-      const answer = { tenantId: 'tenant-a', key: Buffer.from('key') }
+      const { idempotency: answers, tenantPurge: leftovers } = await open(t)
+      const response = { tenantId: 'tenant-a', key: Buffer.from('key') }
       const begin = (holder: string, now = NOW, more: object = {}) =>
         answers.begin(
           {
-            ...answer,
+            ...response,
             operation: 'Things.Create',
             holder,
             runningUntil: now + 100,
@@ -128,17 +128,23 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const holders = ['a', 'b', 'c']
       const kinds = (await Promise.all(holders.map((holder) => begin(holder)))).map(({ kind }) => kind)
       t.strictSame(kinds.toSorted(), ['begun', 'running', 'running'])
-      await answers.abandon({ ...answer, holder: 'd', certain: true }, NOW)
+      await answers.abandon({ ...response, holder: 'd', certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'running' }, 'only its holder gives it back')
       const held = holders[kinds.indexOf('begun')] as string
-      await answers.abandon({ ...answer, holder: held, certain: true }, NOW)
+      await answers.abandon({ ...response, holder: held, certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'begun' })
       t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
-      await answers.finish({ ...answer, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 }, NOW)
+      await answers.finish(
+        { ...response, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 },
+        NOW,
+      )
       t.strictSame(await begin('b', NOW + 100), { kind: 'running' })
-      await answers.finish({ ...answer, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 }, NOW)
-      await answers.abandon({ ...answer, holder: 'c', certain: true }, NOW)
-      await answers.abandon({ ...answer, holder: 'c', certain: false }, NOW)
+      await answers.finish(
+        { ...response, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 },
+        NOW,
+      )
+      await answers.abandon({ ...response, holder: 'c', certain: true }, NOW)
+      await answers.abandon({ ...response, holder: 'c', certain: false }, NOW)
       const sealed = Buffer.from('kept')
       const done = { kind: 'done', sealed }
       t.strictSame(await begin('d', NOW + 899), done)
@@ -151,7 +157,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   )
 
   await t.test('what was written under a right to answer is known to whoever asks next', async (t) => {
-    const { answers, tokens, records } = await open(t)
+    const { idempotency: answers, tokens, records } = await open(t)
     const rightTo = (name: string, holder = 'first') => ({
       tenantId: 'tenant-a',
       key: Buffer.from(name),
@@ -164,7 +170,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
 
     const died = rightTo('died')
     await begin(died)
-    await answers.during(died, () => create('one'))
+    await answers.runWithLease(died, () => create('one'))
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 99), { kind: 'running' })
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 100), { kind: 'lost' })
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 899), { kind: 'lost' })
@@ -177,34 +183,34 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     await begin(slept)
     t.strictSame(await begin(rightTo('slept', 'second'), NOW + 100), { kind: 'begun' })
     await t.rejects(
-      answers.during(slept, () => create('two')),
+      answers.runWithLease(slept, () => create('two')),
       { code: 'conflict' },
     )
     const row = { collection: 'things', tenantId: 'tenant-a', id: 'x', record: { id: 'x' } }
     const insert = { kind: 'insert', ...row, shape: { name: 'things', indexes: [], lookups: [] } } as const
     await t.rejects(
-      answers.during(slept, () => records.commit([insert], NOW)),
+      answers.runWithLease(slept, () => records.commit([insert], NOW)),
       { code: 'conflict' },
     )
     t.strictSame(await tokens.read('tenant-a', ['two'], NOW), [], 'nothing of it stays')
     t.equal(await records.get('things', 'tenant-a', 'x'), undefined)
 
-    const refused = rightTo('refused')
-    await begin(refused)
+    const rejected = rightTo('refused')
+    await begin(rejected)
     await t.rejects(
-      answers.during(refused, async () => {
+      answers.runWithLease(rejected, async () => {
         await create('one')
       }),
       { code: 'conflict' },
       'the id is taken',
     )
-    await answers.abandon({ ...refused, certain: false }, NOW)
-    t.strictSame(await begin(refused), { kind: 'begun' }, 'nothing was written')
-    await answers.during(refused, () => create('three'))
-    await answers.abandon({ ...refused, certain: false }, NOW + 1)
-    t.strictSame(await begin(refused, NOW + 1), { kind: 'lost' })
-    await answers.abandon({ ...refused, certain: true }, NOW + 2)
-    t.strictSame(await begin(refused, NOW + 2), { kind: 'begun' }, 'a failure that is certain is not kept')
+    await answers.abandon({ ...rejected, certain: false }, NOW)
+    t.strictSame(await begin(rejected), { kind: 'begun' }, 'nothing was written')
+    await answers.runWithLease(rejected, () => create('three'))
+    await answers.abandon({ ...rejected, certain: false }, NOW + 1)
+    t.strictSame(await begin(rejected, NOW + 1), { kind: 'lost' })
+    await answers.abandon({ ...rejected, certain: true }, NOW + 2)
+    t.strictSame(await begin(rejected, NOW + 2), { kind: 'begun' }, 'a failure that is certain is not kept')
 
     const outside = rightTo('outside')
     await begin(outside, NOW, true)
@@ -213,7 +219,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     const ended = rightTo('ended')
     await begin(ended)
     let after: Promise<unknown> | undefined
-    await answers.during(ended, async () => {
+    await answers.runWithLease(ended, async () => {
       after = new Promise((resolve) => setImmediate(resolve)).then(() => create('four'))
     })
     await answers.abandon({ ...ended, certain: true }, NOW)
@@ -224,17 +230,17 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   await t.test(
     'what an answer shows of a token goes with it, with its change and with its time',
     async (t) => {
-      const { answers, tokens, leftovers } = await open(t)
+      const { idempotency: answers, tokens, tenantPurge: leftovers } = await open(t)
       const whole = Buffer.from('whole')
       const keep = async (
         name: string,
         ids: readonly string[],
         { version = 1, until = NOW + 900 }: { version?: number; until?: number } = {},
       ) => {
-        const answer = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
-        await answers.begin({ ...answer, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
+        const response = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
+        await answers.begin({ ...response, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
         const shown = { sealed: whole, tokens: ids.map((id) => ({ id, created_at: NOW, version })), until }
-        await answers.finish({ ...answer, sealed: Buffer.from('outline'), shown }, NOW)
+        await answers.finish({ ...response, sealed: Buffer.from('outline'), shown }, NOW)
       }
       const shown = async (name: string, now = NOW) => {
         const key = { tenantId: 'tenant-a', key: Buffer.from(name) }
@@ -276,7 +282,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   )
 
   await t.test('a record that says when it ends is removed then', async (t) => {
-    const { records, leftovers } = await open(t)
+    const { records, tenantPurge: leftovers } = await open(t)
     const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }
     const write = (kind: 'insert' | 'replace', id: string, record: object) =>
       records.commit([{ kind, collection: 'things', tenantId: 'tenant-a', id, record, shape }], NOW)
@@ -294,7 +300,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
 
   await t.test('a deleted tenant has no key and no record at once, and no row in the end', async (t) => {
     const store = await open(t)
-    const { tenants, keys, records, tokens, leftovers, usage, logs } = store
+    const { tenants, keys, records, tokens, tenantPurge: leftovers, usage, logs } = store
     const shape = { name: 'things', indexes: [], lookups: [] }
     for (const id of ['tenant-a', 'tenant-b']) {
       await tenants.create({ ...tenant(id), mac: Buffer.from('one') }, [

@@ -279,9 +279,9 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     await tokens.create([a, b], NOW)
     const [row] = await tokens.read('tenant-a', [b.id], NOW)
     const deduplicate = { deduplicate: true }
-    const answer = await tokens.update(changing(row as TokenRow, { fingerprint: 'a' }, deduplicate), NOW)
-    t.equal(answer.kind === 'duplicate' && answer.token.id, a.id)
-    t.ok(answer.kind === 'duplicate' && Buffer.isBuffer(answer.token.sealed))
+    const response = await tokens.update(changing(row as TokenRow, { fingerprint: 'a' }, deduplicate), NOW)
+    t.equal(response.kind === 'duplicate' && response.token.id, a.id)
+    t.ok(response.kind === 'duplicate' && Buffer.isBuffer(response.token.sealed))
     t.strictSame(await tokens.read('tenant-a', [b.id], NOW), [row], 'nothing was changed')
     t.strictSame(await tokens.update(changing(row as TokenRow, {}, deduplicate), NOW), { kind: 'updated' })
   })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import t from 'tap'
 import { renderStatic } from '../../src/control-plane/bootstrap.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import { removeTrustBundles, writeTrustBundle } from '../../src/control-plane/trust.ts'
+import { removeTrustBundles, writeTrustBundle } from '../../src/egress/trust-bundle.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { validateBootstrap } from '../kit/envoy.ts'
 
@@ -12,7 +12,7 @@ const OPTIONS: BootstrapOptions = {
   gatewaySockets: ['run/gateway-0.sock', 'run/gateway-1.sock'],
   apiSocket: 'run/admin.sock',
   envoyAdminSocket: 'run/envoy.sock',
-  brands: ['SVC'],
+  prefixes: ['SVC'],
   egress: { allow: [], http: false, trustBundle: 'trust.pem' },
 }
 
@@ -25,7 +25,7 @@ t.test('Envoy accepts the smallest and the largest configuration', async (t) => 
     ...OPTIONS,
     listen: { host: '::1', port: 18443 },
     tls: { certificate: cert, key },
-    brands: ['SVC', 'BT', 'Other-Brand'],
+    prefixes: ['SVC', 'BT', 'Other-Brand'],
     egress: {
       allow: ['10.1.0.0/16', 'fd12::/16', '127.0.0.1'],
       http: true,
@@ -71,8 +71,8 @@ t.test('http destinations and the demo exist only when asked for', (t) => {
 
 t.test('options that cannot be are named', (t) => {
   const render = (options: Partial<BootstrapOptions>) => renderStatic({ ...OPTIONS, ...options })
-  t.throws(() => render({ brands: [] }), /header prefix/)
-  t.throws(() => render({ brands: ['a b'] }), /"a b"/)
+  t.throws(() => render({ prefixes: [] }), /header prefix/)
+  t.throws(() => render({ prefixes: ['a b'] }), /"a b"/)
   t.throws(() => render({ listen: { host: 'edge.test', port: 1 } }), /"edge\.test"/)
   t.doesNotThrow(() => render({ listen: { host: 'localhost', port: 1 } }))
   t.throws(() => render({ gatewaySockets: [] }), /gateway socket/)

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { createDiscovery, NotTaken } from '../../src/control-plane/discovery.ts'
+import { createDiscovery, NackError } from '../../src/control-plane/discovery.ts'
 import type { Snapshot } from '../../src/control-plane/snapshot.ts'
 import { KIND_NAMES, type Kind } from '../../src/control-plane/xds.ts'
 
@@ -21,11 +21,11 @@ const envoy = (
   const has = new Map<Kind, string>()
   const ask = async (kind: Kind): Promise<boolean> => {
     const gone = new AbortController()
-    const asked = discovery.answer(kind, { version_info: has.get(kind) ?? '' }, gone.signal)
+    const asked = discovery.response(kind, { version_info: has.get(kind) ?? '' }, gone.signal)
     setImmediate(() => gone.abort())
-    const answer = await asked
-    if (answer.status === 304) return false
-    if (takes(kind)) has.set(kind, JSON.parse(answer.body).version_info)
+    const response = await asked
+    if (response.status === 304) return false
+    if (takes(kind)) has.set(kind, JSON.parse(response.body).version_info)
     return true
   }
   return {
@@ -40,7 +40,7 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const served = discovery.serve(snapshotOf('a'), LONG)
   t.same(
-    discovery.status().map(({ kind, taken }) => [kind, taken]),
+    discovery.status().map(({ kind, acked: taken }) => [kind, taken]),
     [
       ['clusters', false],
       ['listeners', false],
@@ -50,7 +50,7 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
   const client = envoy(discovery)
   await client.settle()
   await served
-  t.ok(discovery.status().every(({ taken }) => taken))
+  t.ok(discovery.status().every(({ acked: taken }) => taken))
   const before = new Map(client.has)
   const next = discovery.serve(snapshotOf('b'), LONG)
   await client.settle()
@@ -62,17 +62,17 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
 t.test('a question waits for news', async (t) => {
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   discovery.serve(snapshotOf('a'), 1).catch(() => {})
-  const first = await discovery.answer('clusters', {}, never)
+  const first = await discovery.response('clusters', {}, never)
   t.equal(first.status, 200)
   const version_info = first.status === 200 ? JSON.parse(first.body).version_info : ''
-  const waiting = discovery.answer('clusters', { version_info }, never)
+  const waiting = discovery.response('clusters', { version_info }, never)
   discovery.serve(snapshotOf('b'), 1).catch(() => {})
   const second = await waiting
   t.match(second.status === 200 ? JSON.parse(second.body) : {}, {
     type_url: 'type.googleapis.com/envoy.config.cluster.v3.Cluster',
     resources: [{ '@type': 'type.googleapis.com/envoy.config.cluster.v3.Cluster', name: 'b' }],
   })
-  const again = discovery.answer(
+  const again = discovery.response(
     'clusters',
     { version_info: second.status === 200 ? JSON.parse(second.body).version_info : '' },
     never,
@@ -89,11 +89,11 @@ t.test('a version that Envoy does not take is refused, counted, and not given fo
   await first
   const bad = discovery.serve(snapshotOf('b'), LONG)
   const stubborn = envoy(discovery, () => false)
-  const refused = t.rejects(bad, new NotTaken(['clusters']))
+  const rejected = t.rejects(bad, new NackError(['clusters']))
   await stubborn.settle()
-  await refused
+  await rejected
   t.same(
-    discovery.status().map(({ kind, refused }) => [kind, refused]),
+    discovery.status().map(({ kind, nacked: refused }) => [kind, refused]),
     [
       ['clusters', 1],
       ['listeners', 0],
@@ -101,7 +101,7 @@ t.test('a version that Envoy does not take is refused, counted, and not given fo
     ],
   )
   await stubborn.settle()
-  t.equal(discovery.status()[0]?.refused, 1, 'asking on is no further refusal')
+  t.equal(discovery.status()[0]?.nacked, 1, 'asking on is no further refusal')
   // What was before is served as news: Envoy may have taken a part.
   const version = good.has.get('clusters')
   const back = discovery.serve(snapshotOf('a'), LONG)
@@ -116,11 +116,11 @@ t.test('a new Envoy gets all of it, and serving ends when none asks', async (t) 
   await envoy(discovery).settle()
   await first
   discovery.restarted()
-  t.ok(discovery.status().every(({ taken }) => !taken))
-  const reborn = envoy(discovery)
-  await reborn.settle()
-  t.ok(discovery.status().every(({ taken }) => taken))
-  t.ok(reborn.has.has('routes'))
+  t.ok(discovery.status().every(({ acked: taken }) => !taken))
+  const restarted = envoy(discovery)
+  await restarted.settle()
+  t.ok(discovery.status().every(({ acked: taken }) => taken))
+  t.ok(restarted.has.has('routes'))
   await t.rejects(discovery.serve(snapshotOf('b'), 1), /in time/)
 })
 

@@ -53,7 +53,7 @@ t.test('ports, volumes and dependencies fit the image and each other', async (t)
     const [keys, data] = volumes.map((volume: string) => volume.split(':'))
     t.strictSame(data[1], image.find(({ name }) => name === 'VOLUME')?.rest)
     t.strictSame([keys[0], keys[2]], ['keys', 'ro'])
-    t.equal(environment.SIDEVAULT_MASTER_KEY, `file:${keys[1]}/root.key`)
+    t.equal(environment.SIDEVAULT_ROOT_KEY, `file:${keys[1]}/root.key`)
     for (const [volume] of [keys, data]) t.ok(volume in compose.volumes, `${volume} is declared`)
     for (const [other, { condition }] of Object.entries<Manifest>(depends_on)) {
       t.ok(services[other], `${name} waits for ${other}`)

@@ -18,20 +18,20 @@ const check = (env: Readonly<Record<string, string>>, ...args: string[]) =>
 
 const listening = async (t: Test, server: Server): Promise<string> => `0.0.0.0:${await listenFor(t, server)}`
 
-const answers: RequestListener = (request, answer) => {
-  answer.statusCode = request.url === '/healthz' ? 200 : 503
-  answer.end()
+const responses: RequestListener = (request, response) => {
+  response.statusCode = request.url === '/healthz' ? 200 : 503
+  response.end()
 }
 
 t.test('the command of containers says whether the service is well', async (t) => {
-  const env = { SIDEVAULT_LISTEN: await listening(t, createServer(answers)) }
+  const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)) }
   t.strictSame(await check(env), { code: 0, said: '' })
   t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: answered 503\n' })
 })
 
 t.test('it asks by TLS where the edge speaks TLS', async (t) => {
   const { key, cert } = await (await createAuthority()).issue(['edge.example.com'])
-  const env = { SIDEVAULT_LISTEN: await listening(t, createTlsServer({ key, cert }, answers)) }
+  const env = { SIDEVAULT_LISTEN: await listening(t, createTlsServer({ key, cert }, responses)) }
   t.equal((await check({ ...env, SIDEVAULT_TLS_CERT: 'edge.pem' })).code, 0)
   t.equal((await check(env)).code, 1, 'and not otherwise')
 })

@@ -16,8 +16,8 @@ export const textOf = (path: string): string => readFileSync(join(root, path), '
 /** The documents of a YAML file, with anchors and merges put in; faults and doubled keys are thrown. */
 export const manifestsOf = (path: string): readonly Manifest[] =>
   parseAllDocuments(textOf(path), { merge: true, uniqueKeys: true, version: '1.2' }).map((document) => {
-    const [fault] = [...document.errors, ...document.warnings]
-    if (fault) throw fault
+    const [issue] = [...document.errors, ...document.warnings]
+    if (issue) throw issue
     return document.toJS()
   })
 

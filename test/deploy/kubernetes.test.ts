@@ -45,7 +45,7 @@ t.test(
       t.ok(preStop * 1_000 + config.drainMs < grace * 1_000, 'there is time to drain')
 
       const mounts: readonly Manifest[] = container.volumeMounts
-      const files = ['SIDEVAULT_MASTER_KEY', 'SIDEVAULT_TLS_CERT', 'SIDEVAULT_TLS_KEY']
+      const files = ['SIDEVAULT_ROOT_KEY', 'SIDEVAULT_TLS_CERT', 'SIDEVAULT_TLS_KEY']
       for (const path of files.flatMap((name) => environment[name]?.replace(/^file:/, '') ?? [])) {
         const mount = mounts.find(({ mountPath }) => path.startsWith(`${mountPath}/`))
         const { secret } = pod.spec.volumes.find(({ name }: Manifest) => name === mount?.name)

@@ -20,7 +20,7 @@ const client =
   async (method: string, path: string, sent: Sent = {}) => {
     const traceId = `trace-${method}-${path.length}`
     const merges = method === 'PATCH' && !path.startsWith('/proxy')
-    const answer = await vault.call(method, path, {
+    const response = await vault.call(method, path, {
       ...(sent.body === undefined ? {} : { body: sent.body }),
       headers: {
         'BT-API-KEY': key,
@@ -31,11 +31,12 @@ const client =
         ...sent.headers,
       },
     })
-    if (answer.headers.get('bt-trace-id') !== traceId) throw new Error(`${method} ${path}: another trace id`)
-    if ([...answer.headers.keys()].some((name) => name.startsWith('svc-')))
+    if (response.headers.get('bt-trace-id') !== traceId)
+      throw new Error(`${method} ${path}: another trace id`)
+    if ([...response.headers.keys()].some((name) => name.startsWith('svc-')))
       throw new Error(`${method} ${path}: a header of another brand`)
-    if (answer.status < 400) return answer
-    const { title, status, detail, errors } = answer.json.proxy_error ?? answer.json
+    if (response.status < 400) return response
+    const { title, status, detail, errors } = response.json.proxy_error ?? response.json
     throw Object.assign(new Error(title), { title, status, detail, errors })
   }
 

@@ -16,9 +16,9 @@ const { json: applicationMade } = await sidevault.call('POST', '/applications', 
 const key: string = applicationMade.key
 const create = async (members: object) => {
   const body = { name: 'proxy', destination_url: url(), ...members }
-  const answer = await sidevault.call('POST', '/proxies', { key: management, body })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json as { id: string; key: string; warnings?: unknown[] }
+  const response = await sidevault.call('POST', '/proxies', { key: management, body })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json as { id: string; key: string; warnings?: unknown[] }
 }
 const send = (
   proxy: { key: string },
@@ -68,8 +68,8 @@ t.test('a request transform gets the card, and signs what goes out', async (t) =
     },
   })
   destination.received.length = 0
-  const answer = await send(proxy, { card: `{{ ${token.json.id} }}` })
-  t.equal(answer.status, 200, answer.text)
+  const response = await send(proxy, { card: `{{ ${token.json.id} }}` })
+  t.equal(response.status, 200, response.text)
   t.same(JSON.parse(destination.received[0]?.body?.toString() ?? ''), { pan: '5555555555554444' })
   t.match(destination.received[0]?.headers['x-signature'], /^[0-9a-f]{64}$/)
   t.match(await logsOf(proxy.id), [{ operation: 'use', message: 'Proxy used', actor_id: applicationMade.id }])
@@ -91,16 +91,16 @@ t.test('a response transform keeps the card here: the caller receives a token', 
     headers: { 'content-type': 'application/json' },
     body: '{"number":"5555555555554444","ok":true}',
   }
-  const answer = await sidevault.call('POST', '/proxy', {
+  const response = await sidevault.call('POST', '/proxy', {
     body: {},
     headers: { 'svc-proxy-key': proxy.key, 'x-answer': JSON.stringify(theirs) },
   })
-  t.equal(answer.status, 201, answer.text)
-  t.notMatch(answer.text, /5555555555554444/)
-  t.equal(answer.json.ok, true)
-  const read = await sidevault.call('GET', `/tokens/${answer.json.number}`, { key })
+  t.equal(response.status, 201, response.text)
+  t.notMatch(response.text, /5555555555554444/)
+  t.equal(response.json.ok, true)
+  const read = await sidevault.call('GET', `/tokens/${response.json.number}`, { key })
   t.equal(read.json.type, 'card')
-  t.match((await logsOf(answer.json.number)).at(-1), { operation: 'create', actor_id: applicationMade.id })
+  t.match((await logsOf(response.json.number)).at(-1), { operation: 'create', actor_id: applicationMade.id })
 })
 
 t.test('a change works on the next request, the key of a deleted proxy is unknown', async (t) => {
@@ -153,11 +153,11 @@ for (const [name, request_transform, status, detail] of FAULTS)
     async (t) => {
       destination.received.length = 0
       const proxy = await create({ request_transform })
-      const answer = await send(proxy, {})
-      t.equal(answer.status, status, answer.text)
-      t.equal(answer.json.proxy_error.status, status)
-      t.match(answer.json.proxy_error.detail, detail)
-      t.notMatch(answer.text, /\/work|node:|src\/|isolated/)
+      const response = await send(proxy, {})
+      t.equal(response.status, status, response.text)
+      t.equal(response.json.proxy_error.status, status)
+      t.match(response.json.proxy_error.detail, detail)
+      t.notMatch(response.text, /\/work|node:|src\/|isolated/)
       const open = await create({ request_transform, require_auth: false })
       const anonymous = await sidevault.call('POST', '/proxy', {
         body: {},
@@ -175,10 +175,10 @@ t.test('an answer of its own is the whole answer', async (t) => {
       "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 418, headers: { 'x-own': '1' }, body: { own: true } })",
     ),
   })
-  const answer = await send(proxy, {})
-  t.equal(answer.status, 418, answer.text)
-  t.same(answer.json, { own: true })
-  t.equal(answer.headers.get('x-own'), '1')
+  const response = await send(proxy, {})
+  t.equal(response.status, 418, response.text)
+  t.same(response.json, { own: true })
+  t.equal(response.headers.get('x-own'), '1')
 })
 
 t.test('each call of a service has a context of its own', async (t) => {
@@ -190,8 +190,8 @@ t.test('each call of a service has a context of its own', async (t) => {
     },
   })
   for (let turn = 0; turn < 3; turn++) {
-    const answer = await sidevault.call('POST', `/reactors/${json.id}/react`, { key, body: { args: {} } })
-    t.equal(answer.json.raw?.calls, 1)
+    const response = await sidevault.call('POST', `/reactors/${json.id}/react`, { key, body: { args: {} } })
+    t.equal(response.json.raw?.calls, 1)
   }
 })
 

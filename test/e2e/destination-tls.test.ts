@@ -5,7 +5,7 @@ import { createServer } from 'node:https'
 import { join } from 'node:path'
 import type { TLSSocket } from 'node:tls'
 import t from 'tap'
-import { callSocket } from '../../src/supervisor/socket-call.ts'
+import { unixHttp } from '../../src/common/unix-http.ts'
 import { type Certificate, createAuthority } from '../kit/authority.ts'
 import { listenFor } from '../kit/listen.ts'
 import { startSidevault } from '../kit/sidevault.ts'
@@ -90,7 +90,7 @@ t.test('nobody chooses another certificate by a header, and the destination sees
   const mine = await make(tlsOf(await first.issue(['a'])))
   const foreign = await make(tlsOf(await second.issue(['b'])))
   await send(foreign.key)
-  const clusters = (await callSocket(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/clusters')).body
+  const clusters = (await unixHttp(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/clusters')).body
   const names = [...new Set(clusters.match(/destination_tls_[0-9a-f-]+/g))]
   t.ok(names.length > 0)
   for (const name of names) {
@@ -118,7 +118,7 @@ t.test('keys are nowhere in clear: not in files, answers, dumps or logs', async 
   const shown = await manage('GET', `/proxies/${proxy.id}`)
   t.equal(shown.json.destination_tls.client_certificate.subject, 'CN=leaf')
   t.notMatch(shown.text, /BEGIN|PRIVATE/)
-  const dump = await callSocket(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/config_dump')
+  const dump = await unixHttp(join(vault.dataDir, 'run/envoy.sock'), 'GET', '/config_dump')
   t.match(dump.body, /destination_tls_/)
   t.notOk(dump.body.includes(secret))
   t.notOk(dump.body.includes(Buffer.from(certificate.key).toString('base64').slice(4, 60)))
@@ -140,8 +140,8 @@ t.test('an Envoy or a gateway that is born again goes on with them', async (t) =
     const { pid = 0 } = descendants(vault.pid).find(({ command }) => process_.test(command)) ?? {}
     process.kill(pid, 'SIGKILL')
     await until('the destination is reached again', async () => {
-      const answer = await send(proxy.key).catch(() => undefined)
-      return answer?.status === 200
+      const response = await send(proxy.key).catch(() => undefined)
+      return response?.status === 200
     })
   }
 })

@@ -30,9 +30,9 @@ const secret = await token({ type: 'token', data: 'the secret' })
 
 const create = async (members: object): Promise<{ id: string; key: string }> => {
   const body = { name: 'proxy', destination_url: url('/base?apikey=of-the-proxy'), ...members }
-  const answer = await sidevault.call('POST', '/proxies', { key: management, body })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json
+  const response = await sidevault.call('POST', '/proxies', { key: management, body })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json
 }
 const code = (text: string) => ({
   code: `module.exports = async (req) => { const { args, configuration, bt } = req; ${text} }`,
@@ -49,14 +49,14 @@ const dryRun = async (
   } = {},
 ) => {
   const { path = '/proxy/pay', method = 'POST', headers, ...rest } = options
-  const answer = await sidevault.call(method, path, {
+  const response = await sidevault.call(method, path, {
     key,
     ...rest,
     headers: { 'svc-proxy-dry-run': 'true', ...headers },
   })
   t.equal(destination.received.length, 0, 'nothing arrived')
-  t.notMatch(answer.text, new RegExp(`${NUMBER}|the secret|of-the-proxy`), 'no value came back')
-  return answer
+  t.notMatch(response.text, new RegExp(`${NUMBER}|the secret|of-the-proxy`), 'no value came back')
+  return response
 }
 const logsOf = async (id: string): Promise<{ operation: string; message: string }[]> =>
   (await sidevault.call('GET', `/logs?entity_id=${id}`, { key: management })).json.data
@@ -181,13 +181,15 @@ t.test('a response transform runs on an answer that the caller makes up', async 
        return { body: { ...args.body, number: args.body.number.slice(-4) }, headers: { ...args.headers, 'x-new': '1' } }`,
     ),
   })
-  const ask = (answer?: object | string) =>
+  const ask = (response?: object | string) =>
     dryRun({
       headers: {
         'svc-proxy-key': proxy.key,
-        ...(answer === undefined
+        ...(response === undefined
           ? {}
-          : { 'bt-proxy-dry-run-answer': typeof answer === 'string' ? answer : JSON.stringify(answer) }),
+          : {
+              'bt-proxy-dry-run-answer': typeof response === 'string' ? response : JSON.stringify(response),
+            }),
       },
       body: {},
     })
@@ -305,11 +307,11 @@ t.test('every method, body and brand is rehearsed', async (t) => {
     body: { a: `{{ ${card} | json: '$.number' | to_number }}` },
   })
   t.match(impossible.json, { forwards: true, notes: [String, /cannot be evaluated on masked values/] })
-  const branded = await sidevault.call('POST', '/proxy', {
+  const prefixed = await sidevault.call('POST', '/proxy', {
     body: { a: 1 },
     headers: { 'bt-api-key': key, 'bt-proxy-url': url(), 'bt-proxy-dry-run': 'TRUE' },
   })
-  t.match(branded.json, { dry_run: true })
+  t.match(prefixed.json, { dry_run: true })
   t.equal((await dryRun({ headers: to, body: '{"a":' })).status, 200, 'without expressions it would be sent')
   t.equal(
     (await dryRun({ headers: { ...to, 'content-type': 'application/json' }, body: `{"a":"{{ ${card} }}"` }))
@@ -320,7 +322,7 @@ t.test('every method, body and brand is rehearsed', async (t) => {
 })
 
 t.test('a compressed body is shown decoded', async (t) => {
-  const answer = await fetch(`${sidevault.url}/proxy`, {
+  const response = await fetch(`${sidevault.url}/proxy`, {
     method: 'POST',
     headers: {
       'svc-api-key': key,
@@ -331,7 +333,7 @@ t.test('a compressed body is shown decoded', async (t) => {
     },
     body: gzipSync(JSON.stringify({ a: `{{ ${card} | json: '$.number' }}` })),
   })
-  t.match(await answer.json(), { body: { before: { a: MASKED } } })
+  t.match(await response.json(), { body: { before: { a: MASKED } } })
   t.equal(destination.received.length, 0)
 })
 
@@ -357,12 +359,12 @@ t.test(
 )
 
 t.test('without the header, or when it says no, the call is made and the header stays here', async (t) => {
-  const answer = await sidevault.call('POST', '/proxy', {
+  const response = await sidevault.call('POST', '/proxy', {
     key,
     body: { a: `{{ ${card} | json: '$.number' }}` },
     headers: { 'svc-proxy-url': url(), 'svc-proxy-dry-run': 'false' },
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   t.equal(destination.received.length, 1)
   const [received] = destination.received
   t.equal(received?.body?.toString(), JSON.stringify({ a: NUMBER }))

@@ -94,29 +94,29 @@ const MALFORMED: readonly string[] = [
   'https://[dest.test]',
 ]
 
-const isRefused = (
+const isRejected = (
   t: Tap,
-  answer: Awaited<ReturnType<typeof closed.post>>,
+  response: Awaited<ReturnType<typeof closed.post>>,
   name: string,
   statuses: number[],
 ) => {
-  t.ok(statuses.includes(answer.status), `${name} is refused with ${answer.status}`)
-  t.equal(answer.json?.proxy_error?.status, answer.status, name)
-  t.equal(answer.headers['svc-proxy-destination-status'], undefined)
+  t.ok(statuses.includes(response.status), `${name} is refused with ${response.status}`)
+  t.equal(response.json?.proxy_error?.status, response.status, name)
+  t.equal(response.headers['svc-proxy-destination-status'], undefined)
 }
 type Tap = Pick<typeof t, 'ok' | 'equal'>
 
 t.test('addresses are refused in every spelling', async (t) => {
   for (const to of LITERALS) {
-    const answer = await closed.post('/proxy', { to: Buffer.from(to).toString('latin1'), body: 'x' })
-    isRefused(t, answer, to, [400, 403])
+    const response = await closed.post('/proxy', { to: Buffer.from(to).toString('latin1'), body: 'x' })
+    isRejected(t, response, to, [400, 403])
   }
   t.same(destination.received, [])
   t.equal(destination.connections(), 0)
 })
 
 t.test('what is no absolute https URL of a name is refused', async (t) => {
-  for (const to of MALFORMED) isRefused(t, await closed.post('/proxy', { to, body: 'x' }), to, [400])
+  for (const to of MALFORMED) isRejected(t, await closed.post('/proxy', { to, body: 'x' }), to, [400])
   t.equal(destination.connections(), 0)
 })
 
@@ -142,11 +142,11 @@ t.test('names that resolve to such addresses are refused, whatever their spellin
   for (const [name, script] of Object.entries(NAMES)) {
     dns.set(name, script)
     for (const host of [name, name.toUpperCase(), `${name}.`]) {
-      const answer = await closed.post('/proxy', { to: `https://${host}:${port}`, body: 'x' })
-      isRefused(t, answer, host, [403])
+      const response = await closed.post('/proxy', { to: `https://${host}:${port}`, body: 'x' })
+      isRejected(t, response, host, [403])
     }
     const plain = await closed.post('/proxy', { to: `http://${name}:${port}`, body: 'x' })
-    isRefused(t, plain, `http ${name}`, [403])
+    isRejected(t, plain, `http ${name}`, [403])
   }
   t.equal(destination.connections(), 0)
 })
@@ -154,7 +154,7 @@ t.test('names that resolve to such addresses are refused, whatever their spellin
 t.test('a name whose answers change between refused addresses stays refused', async (t) => {
   dns.set('moving.test', (count) => ({ a: [count % 2 === 0 ? '10.9.9.9' : '127.0.0.1'], ttl: 0 }))
   for (let round = 0; round < 4; round++)
-    isRefused(
+    isRejected(
       t,
       await closed.post('/proxy', { to: closed.url('', 'moving.test'), body: 'x' }),
       'moving',
@@ -231,10 +231,10 @@ t.test('ports and http need to be allowed', async (t) => {
     gateway: { egress: { allow: ['127.0.0.1/32'], http: false, ports: [443, 8443] } },
   })
   t.teardown(() => strict.close())
-  isRefused(t, await strict.post('/proxy', { to: strict.url() }), 'another port', [403])
-  isRefused(t, await strict.post('/proxy', { to: 'http://dest.test' }), 'http', [400, 403])
-  isRefused(t, await strict.post('/proxy', { to: 'https://dest.test:8443' }), 'an allowed port', [502])
-  isRefused(t, await strict.post('/proxy', { to: 'https://dest.test' }), 'the default port', [502])
+  isRejected(t, await strict.post('/proxy', { to: strict.url() }), 'another port', [403])
+  isRejected(t, await strict.post('/proxy', { to: 'http://dest.test' }), 'http', [400, 403])
+  isRejected(t, await strict.post('/proxy', { to: 'https://dest.test:8443' }), 'an allowed port', [502])
+  isRejected(t, await strict.post('/proxy', { to: 'https://dest.test' }), 'the default port', [502])
   t.equal(strict.destination.connections(), 0)
 })
 
@@ -260,13 +260,13 @@ t.test('a destination that is this gateway itself is refused', async (t) => {
     for (const stream of ['false', 'true']) {
       const headers = { 'svc-proxy-stream': stream, 'content-type': 'text/plain' }
       const to = `http://${host}:${open.port}/tokens`
-      isRefused(t, await open.post('/proxy', { to, headers, body: 'text' }), host, [403])
+      isRejected(t, await open.post('/proxy', { to, headers, body: 'text' }), host, [403])
     }
   const named = await open.post('/proxy', {
     to: 'http://vault.example.test',
     headers: { host: 'vault.example.test' },
   })
-  isRefused(t, named, 'the name that the caller used', [403])
+  isRejected(t, named, 'the name that the caller used', [403])
   const after = await open.envoy.stat('http.edge.downstream_rq_total')
   t.equal(after - before, 2 * hosts.length + 1, 'no request came back to us')
   t.same(open.apiPaths, [])

@@ -1,10 +1,10 @@
 import t, { type Test } from 'tap'
+import { listen } from '../../src/ext-proc/listen.ts'
 import type { Phase } from '../../src/gateway/messages.ts'
-import { listen } from '../../src/gateway/transport/listen.ts'
-import type { Answer } from '../../src/gateway/types.ts'
-import type { Answered } from '../kit/egress.ts'
+import type { ExtProcReply } from '../../src/gateway/types.ts'
+import type { Responded } from '../kit/egress.ts'
 import { messageFor } from '../kit/ext-proc.ts'
-import { FAULTS } from '../kit/fault-processor.ts'
+import { ISSUES } from '../kit/fault-processor.ts'
 import { SECRET, startFaultyWorld } from '../kit/faulty-world.ts'
 
 const faulty = await startFaultyWorld()
@@ -15,23 +15,27 @@ await startProcessor()
 const NEEDS_RESTART = /kill|stop/
 
 /** The answer that the destination gave is not the caller's. */
-const answerIsKept = (t: Test, answer: Answered, status: number) => {
-  t.equal(answer.status, status)
-  t.notMatch(answer.text, /rawHeaders|x-fault|httpVersion/, 'nothing of the destination arrives')
-  t.equal(answer.headers['x-from'], undefined)
-  if (status !== 418) t.equal(answer.json?.proxy_error?.status, status)
-  t.equal(answer.headers['svc-trace-id'], 'trace')
+const responseIsRetained = (t: Test, response: Responded, status: number) => {
+  t.equal(response.status, status)
+  t.notMatch(response.text, /rawHeaders|x-fault|httpVersion/, 'nothing of the destination arrives')
+  t.equal(response.headers['x-from'], undefined)
+  if (status !== 418) t.equal(response.json?.proxy_error?.status, status)
+  t.equal(response.headers['svc-trace-id'], 'trace')
   t.equal(world.destination.received.length, 1, 'the request was sent once')
   world.destination.received.length = 0
 }
 
 for (const phase of ['answer-headers', 'answer-body'] as const)
-  for (const fault of FAULTS[phase])
+  for (const fault of ISSUES[phase])
     for (const options of [{ body: SECRET }, { method: 'GET' }])
       t.test(
         `fault "${fault}" at the ${phase} of a ${options.method ?? 'POST'} lets no answer in`,
         async (t) => {
-          answerIsKept(t, await send(`${phase}:${fault}`, options), fault === 'bare-immediate' ? 418 : 504)
+          responseIsRetained(
+            t,
+            await send(`${phase}:${fault}`, options),
+            fault === 'bare-immediate' ? 418 : 504,
+          )
           if (NEEDS_RESTART.test(fault)) {
             await killProcessor()
             await startProcessor()
@@ -40,18 +44,18 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
       )
 
 t.test('an answer that the processor replaces is its own', async (t) => {
-  const answer = await send('answer-body:', { body: SECRET })
-  t.equal(answer.status, 200)
-  t.equal(answer.text, 'replaced')
-  t.equal(answer.headers['x-from'], 'destination')
+  const response = await send('answer-body:', { body: SECRET })
+  t.equal(response.status, 200)
+  t.equal(response.text, 'replaced')
+  t.equal(response.headers['x-from'], 'destination')
   world.destination.received.length = 0
 })
 
 t.test('a stream that the gateway breaks off while an answer waits lets none in', async (t) => {
   await killProcessor()
-  const watched: Answer = {
+  const watched: ExtProcReply = {
     kind: 'release',
-    brand: 'svc',
+    prefix: 'svc',
     upstream: 'https',
     watch: 'body',
     edits: {
@@ -81,10 +85,10 @@ t.test('a stream that the gateway breaks off while an answer waits lets none in'
         },
         { calls: 10, messageBytes: 1_000_000 },
       )
-      const answer = await send('', { method: 'GET' })
-      answerIsKept(t, answer, 504)
-      t.equal(answer.headers['svc-proxy-destination-status'], at === 'response_body' ? '200' : undefined)
-      t.match(answer.json.proxy_error.detail, /may have received/)
+      const response = await send('', { method: 'GET' })
+      responseIsRetained(t, response, 504)
+      t.equal(response.headers['svc-proxy-destination-status'], at === 'response_body' ? '200' : undefined)
+      t.match(response.json.proxy_error.detail, /may have received/)
       await listener.close(100)
     })
   await startProcessor()
@@ -109,7 +113,7 @@ t.test('a response that fills the buffer before its headers are answered is refu
           if (++messages > 1) return
           call.send(
             messageFor(
-              { kind: 'release', brand: 'svc', upstream: 'https', watch: 'body', edits },
+              { kind: 'release', prefix: 'svc', upstream: 'https', watch: 'body', edits },
               'request_headers',
             ),
           )
@@ -120,9 +124,9 @@ t.test('a response that fills the buffer before its headers are answered is refu
     },
     { calls: 10, messageBytes: 1_000_000 },
   )
-  const answer = await send('', { method: 'GET' })
-  t.equal(answer.status, 502)
-  t.match(answer.json.proxy_error.detail, /larger than a transform may take/)
+  const response = await send('', { method: 'GET' })
+  t.equal(response.status, 502)
+  t.match(response.json.proxy_error.detail, /larger than a transform may take/)
   await listener.close(100)
   await startProcessor()
 })

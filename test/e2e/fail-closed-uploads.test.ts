@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 import t from 'tap'
-import type { Call } from '../../src/gateway/transport/call.ts'
-import { listen } from '../../src/gateway/transport/listen.ts'
-import type { Answer } from '../../src/gateway/types.ts'
+import type { Call } from '../../src/ext-proc/call.ts'
+import { listen } from '../../src/ext-proc/listen.ts'
+import type { ExtProcReply } from '../../src/gateway/types.ts'
 import { startWorld } from '../kit/egress.ts'
 import { messageFor } from '../kit/ext-proc.ts'
 import { startReceiver } from '../kit/receiver.ts'
@@ -15,15 +15,15 @@ t.teardown(async () => {
   await world.close()
 })
 
-const RELEASE: Extract<Answer, { kind: 'release' }> = {
+const RELEASE: Extract<ExtProcReply, { kind: 'release' }> = {
   kind: 'release',
-  brand: 'svc',
+  prefix: 'svc',
   upstream: 'dialed_https',
   address: `127.0.0.1:${receiver.port}`,
   edits: { set: new Map([[':authority', `dest.test:${receiver.port}`]]), remove: ['svc-api-key'] },
 }
 const { address: _, ...NOWHERE } = RELEASE
-const headers = (answer: Answer) => messageFor(answer, 'request_headers')
+const headers = (response: ExtProcReply) => messageFor(response, 'request_headers')
 const release = headers(RELEASE)
 const piece = messageFor({ kind: 'piece', body: Buffer.from('piece'), isLast: false }, 'request_body')
 
@@ -65,7 +65,7 @@ const FAULTS: Readonly<
 }
 
 /** Envoy 1.40 never answers these, in which it has nowhere to go with the body at hand: the caller's patience ends them. */
-const UNANSWERED: readonly string[] = ['it holds the request', 'it names no address']
+const UNRESPONDED: readonly string[] = ['it holds the request', 'it names no address']
 
 for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))
   for (const protocol of ['h1', 'h2'] as const)
@@ -86,11 +86,13 @@ for (const [fault, [onHeaders, onBody = () => {}]] of Object.entries(FAULTS))
       )
       const before = receiver.arrivals.length
       const body = ['{{ secret }}', ...Array.from({ length: 30 }, () => '{{ secret }}'.repeat(5_000))]
-      const signal = AbortSignal.timeout(UNANSWERED.includes(fault) ? 500 : 30_000)
-      const answer = await upload(world.port, 'https://x', body, { protocol, signal }).catch(() => undefined)
-      if (!UNANSWERED.includes(fault) || answer !== undefined) {
-        t.ok((answer?.status ?? 0) >= 500, `${answer?.status}`)
-        t.equal(answer?.json?.proxy_error?.status, answer?.status)
+      const signal = AbortSignal.timeout(UNRESPONDED.includes(fault) ? 500 : 30_000)
+      const response = await upload(world.port, 'https://x', body, { protocol, signal }).catch(
+        () => undefined,
+      )
+      if (!UNRESPONDED.includes(fault) || response !== undefined) {
+        t.ok((response?.status ?? 0) >= 500, `${response?.status}`)
+        t.equal(response?.json?.proxy_error?.status, response?.status)
       }
       const arrivals = receiver.arrivals.slice(before)
       if (arrivals.length > 0) {

@@ -2,34 +2,34 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import type { Call } from '../../src/ext-proc/call.ts'
+import { listen } from '../../src/ext-proc/listen.ts'
 import type { Phase } from '../../src/gateway/messages.ts'
-import type { Call } from '../../src/gateway/transport/call.ts'
-import { listen } from '../../src/gateway/transport/listen.ts'
-import type { Answer } from '../../src/gateway/types.ts'
-import type { Answered } from '../kit/egress.ts'
+import type { ExtProcReply } from '../../src/gateway/types.ts'
+import type { Responded } from '../kit/egress.ts'
 import { messageFor } from '../kit/ext-proc.ts'
-import { FAULTS } from '../kit/fault-processor.ts'
+import { ISSUES } from '../kit/fault-processor.ts'
 import { startFaultyWorld } from '../kit/faulty-world.ts'
 
 const faulty = await startFaultyWorld()
 const { world, socket, to, send, startProcessor, prepareProcessor, killProcessor } = faulty
 
-const isClosed = (t: Test, answer: Answered, status = 504) => {
-  t.equal(answer.status, status)
-  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-  t.equal(answer.headers['svc-trace-id'], 'trace')
-  t.equal(answer.headers['svc-proxy-destination-status'], undefined)
-  t.equal(answer.json?.proxy_error?.status, status)
-  t.type(answer.json?.proxy_error?.title, 'string')
-  t.type(answer.json?.proxy_error?.detail, 'string')
+const isClosed = (t: Test, response: Responded, status = 504) => {
+  t.equal(response.status, status)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(response.headers['svc-trace-id'], 'trace')
+  t.equal(response.headers['svc-proxy-destination-status'], undefined)
+  t.equal(response.json?.proxy_error?.status, status)
+  t.type(response.json?.proxy_error?.title, 'string')
+  t.type(response.json?.proxy_error?.detail, 'string')
   t.same(world.destination.received, [], 'the destination received nothing')
   t.same(world.apiPaths, [], 'our own API received nothing')
 }
 
 const isAlive = async (t: Test) => {
-  const answer = await send('')
-  t.equal(answer.status, 200, 'the next request works')
-  t.equal(Buffer.from(answer.json.body, 'base64').toString(), 'replaced')
+  const response = await send('')
+  t.equal(response.status, 200, 'the next request works')
+  t.equal(Buffer.from(response.json.body, 'base64').toString(), 'replaced')
   t.equal(world.destination.received.length, 1, 'and arrives once')
   world.destination.received.length = 0
 }
@@ -50,8 +50,8 @@ t.test('a request that finds no processor waits a moment for it', async (t) => {
   const waiting = send('')
   while ((await world.envoy.stat('cluster.gateway.upstream_rq_retry')) === 0) {}
   putInPlace()
-  const answer = await waiting
-  t.equal(answer.status, 200)
+  const response = await waiting
+  t.equal(response.status, 200)
   t.equal(world.destination.received.length, 1)
   world.destination.received.length = 0
 })
@@ -59,7 +59,7 @@ t.test('a request that finds no processor waits a moment for it', async (t) => {
 const NEEDS_RESTART = /kill|stop/
 
 for (const phase of ['headers', 'body'] as const)
-  for (const fault of FAULTS[phase])
+  for (const fault of ISSUES[phase])
     t.test(`fault "${fault}" at the ${phase} lets nothing out`, async (t) => {
       isClosed(t, await send(`${phase}:${fault}`), fault === 'bare-immediate' ? 418 : 504)
       if (NEEDS_RESTART.test(fault)) {
@@ -70,10 +70,10 @@ for (const phase of ['headers', 'body'] as const)
       await isAlive(t)
     })
 
-for (const fault of FAULTS.headers.filter((name) => !/after|double|unclean/.test(name)))
+for (const fault of ISSUES.headers.filter((name) => !/after|double|unclean/.test(name)))
   t.test(`fault "${fault}" lets no request without a body out`, async (t) => {
-    const answer = await send(`headers:${fault}`, { method: 'GET' })
-    isClosed(t, answer, fault === 'bare-immediate' ? 418 : 504)
+    const response = await send(`headers:${fault}`, { method: 'GET' })
+    isClosed(t, response, fault === 'bare-immediate' ? 418 : 504)
     if (NEEDS_RESTART.test(fault)) {
       await killProcessor()
       await startProcessor()
@@ -103,9 +103,9 @@ t.test('a processor killed during an upload lets nothing out', async (t) => {
   await isAlive(t)
 })
 
-const HOLD: Answer = {
+const HOLD: ExtProcReply = {
   kind: 'hold',
-  brand: 'svc',
+  prefix: 'svc',
   edits: { set: new Map([[':authority', to]]), remove: [] },
 }
 

@@ -33,7 +33,7 @@ t.test('one port answers HTTP and gRPC, about the same things', async (t) => {
 })
 
 t.test('status, problem and trace id of a failed call arrive through Envoy', async (t) => {
-  const answer = await call(
+  const response = await call(
     'Tokens.Create',
     { type: 'card', data: { number: '1' } },
     {
@@ -41,9 +41,9 @@ t.test('status, problem and trace id of a failed call arrive through Envoy', asy
       'bt-trace-id': 'mine',
     },
   )
-  t.equal(answer.code, status.INVALID_ARGUMENT)
-  t.match(answer.problem, { title: 'Validation failed', status: 400, errors: { 'data.number': [/./] } })
-  t.equal(answer.metadata['bt-trace-id'], 'mine')
+  t.equal(response.code, status.INVALID_ARGUMENT)
+  t.match(response.problem, { title: 'Validation failed', status: 400, errors: { 'data.number': [/./] } })
+  t.equal(response.metadata['bt-trace-id'], 'mine')
   const ok = await call('Permissions.List', {})
   t.match(ok.metadata['svc-trace-id'], /./)
   t.equal((await call('Permissions.List', {}, {})).code, status.UNAUTHENTICATED)
@@ -58,11 +58,11 @@ t.test('a large message passes, one above the limit is refused with its problem'
 })
 
 t.test('many calls at once share a connection', async (t) => {
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 200 }, (_, i) => call('Tokens.Create', { data: `value ${i}` })),
   )
-  t.same(new Set(answers.map(({ code }) => code)), new Set([status.OK]))
-  t.equal(new Set(answers.map(({ output }) => output?.id)).size, 200)
+  t.same(new Set(responses.map(({ code }) => code)), new Set([status.OK]))
+  t.equal(new Set(responses.map(({ output }) => output?.id)).size, 200)
 })
 
 t.test('health is served without a key', async (t) => {
@@ -93,7 +93,7 @@ const raw = async (
   try {
     return await new Promise((resolve, reject) => {
       const stream = session.request(headers, { endStream: !open })
-      stream.on('response', (answer) => resolve(answer as never))
+      stream.on('response', (response) => resolve(response as never))
       stream.on('error', reject)
       session.on('error', reject)
     })
@@ -126,7 +126,7 @@ t.test('what is gRPC goes to gRPC, the rest where it always went', async (t) => 
 })
 
 t.test('the deadline that a caller sets reaches the service', async (t) => {
-  const answer = await raw(
+  const response = await raw(
     {
       ':method': 'POST',
       ':path': '/sidevault.v1.Permissions/List',
@@ -136,7 +136,7 @@ t.test('the deadline that a caller sets reaches the service', async (t) => {
     },
     true,
   )
-  t.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
+  t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
 
 t.test('calls are counted and logged as those over HTTP', async (t) => {

@@ -23,8 +23,8 @@ const vault = await startSidevault({
   env: {
     NODE_OPTIONS: `--import=${meter.href}`,
     SIDEVAULT_TEST_TURNS: turns,
-    SIDEVAULT_RATE_LIMIT_KEY: 'none',
-    SIDEVAULT_RATE_LIMIT_ADDRESS: 'none',
+    SIDEVAULT_RATE_LIMIT_PER_KEY: 'none',
+    SIDEVAULT_RATE_LIMIT_PER_ADDRESS: 'none',
     SIDEVAULT_RATE_LIMIT_GUESSES: 'none',
   },
 })

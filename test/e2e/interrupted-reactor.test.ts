@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
-import { type Answer, startSidevault } from '../kit/sidevault.ts'
+import { type Response, startSidevault } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
 t.test('a reactor whose process is killed under it is a failed result, and is not run again', async (t) => {
@@ -20,16 +20,17 @@ t.test('a reactor whose process is killed under it is a failed result, and is no
       .json.id
   const begin = async (code: string) => {
     const id = await make(code)
-    const begun = await sidevault.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
-    return () => sidevault.call('GET', `/reactors/${id}/results/${begun.json.asyncReactorRequestId}`, { key })
+    const started = await sidevault.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+    return () =>
+      sidevault.call('GET', `/reactors/${id}/results/${started.json.asyncReactorRequestId}`, { key })
   }
-  const ended = async (result: () => Promise<Answer>) => {
-    let answer: Answer | undefined
+  const ended = async (result: () => Promise<Response>) => {
+    let response: Response | undefined
     await until('the result is there', async () => {
-      answer = await result()
-      return answer.status === 200
+      response = await result()
+      return response.status === 200
     })
-    return answer?.json
+    return response?.json
   }
   const lasting = (ms: number) =>
     `module.exports = () => new Promise((resolve) => setTimeout(() => resolve({ raw: 1 }), ${ms}))`

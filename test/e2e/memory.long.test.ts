@@ -3,8 +3,8 @@ import { request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import t from 'tap'
+import { unixHttp } from '../../src/common/unix-http.ts'
 import { socketsIn } from '../../src/supervisor/messages.ts'
-import { callSocket } from '../../src/supervisor/socket-call.ts'
 import { partsBelow } from '../bench/processes.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDns } from '../kit/dns.ts'
@@ -87,7 +87,7 @@ const createToken = async (key: string, data: string): Promise<string> => {
 
 const addTenant = async (_: unknown, at: number): Promise<Tenant> => {
   const operator = join(sidevault.dataDir, socketsIn('run', 1).operator)
-  const { body } = await callSocket(operator, 'POST', '/tenants', {
+  const { body } = await unixHttp(operator, 'POST', '/tenants', {
     body: { name: `tenant ${at}` },
     timeoutMs: 30_000,
   })

@@ -17,7 +17,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
   t.teardown(() => server.close())
   const store = await server.database()
   const ROOT_KEY = randomBytes(32).toString('base64')
-  const env = { SIDEVAULT_STORE: store, SIDEVAULT_MASTER_KEY: 'env:ROOT_KEY', ROOT_KEY }
+  const env = { SIDEVAULT_STORE: store, SIDEVAULT_ROOT_KEY: 'env:ROOT_KEY', ROOT_KEY }
   const [one, two] = (await Promise.all(
     [t.testdir({ one: {}, two: {} })].flatMap((root) =>
       ['one', 'two'].map((name) => startSidevault({ env, dataDir: join(root, name) })),
@@ -67,8 +67,8 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
   t.test('while the database is away they are not ready and refuse, and go on when it is back', async (t) => {
     const created = await one.call('POST', '/tokens', { key, body: CARD })
     await server.kill()
-    const refused = await one.call('POST', '/tokens', { key, body: CARD })
-    t.ok([503, 504].includes(refused.status), refused.text)
+    const rejected = await one.call('POST', '/tokens', { key, body: CARD })
+    t.ok([503, 504].includes(rejected.status), rejected.text)
     t.match(await one.call('GET', '/readyz'), { status: 503, text: /store/ })
     await server.start()
     for (const program of [one, two]) {

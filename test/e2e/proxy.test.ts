@@ -21,13 +21,13 @@ t.test('all five methods arrive, with and without a body', async (t) => {
     const plain = await world.post('/proxy', { method, to: world.url() })
     t.equal(plain.status, 200)
     t.equal(last().method, method)
-    const answer = await world.post('/proxy', {
+    const response = await world.post('/proxy', {
       method,
       to: world.url(),
       headers: { 'content-type': 'text/plain' },
       body: 'number {{ name | raw }}',
     })
-    t.equal(answer.status, 200)
+    t.equal(response.status, 200)
     t.equal(arrivedBody(), `number ${TOKENS.name?.data}`, method)
     t.equal(Number(last().headers['content-length']), Buffer.byteLength(arrivedBody()))
   }
@@ -37,11 +37,11 @@ t.test('all five methods arrive, with and without a body', async (t) => {
 t.test('HEAD, OPTIONS, TRACE, CONNECT and made-up methods are 405 and arrive nowhere', async (t) => {
   for (const method of ['HEAD', 'OPTIONS', 'TRACE', 'PURGE', 'FOO']) {
     for (const path of ['/proxy', '/proxy/x', '/proxy?a=b']) {
-      const answer = await world.post(path, { method, to: world.url() })
-      t.equal(answer.status, 405, `${method} ${path}`)
-      t.equal(answer.headers.allow, 'GET, POST, PUT, PATCH, DELETE')
-      t.type(answer.headers['svc-trace-id'], 'string')
-      if (method !== 'HEAD') t.equal(answer.json.proxy_error.status, 405)
+      const response = await world.post(path, { method, to: world.url() })
+      t.equal(response.status, 405, `${method} ${path}`)
+      t.equal(response.headers.allow, 'GET, POST, PUT, PATCH, DELETE')
+      t.type(response.headers['svc-trace-id'], 'string')
+      if (method !== 'HEAD') t.equal(response.json.proxy_error.status, 405)
     }
   }
   t.same(destination.received, [])
@@ -64,8 +64,8 @@ const PATHS: readonly (readonly [string, string, string])[] = [
 
 t.test('the path is base, suffix and query, byte for byte', async (t) => {
   for (const [base, path, expected] of PATHS) {
-    const answer = await world.post(path, { method: 'GET', to: world.url(base) })
-    t.equal(answer.status, 200, path)
+    const response = await world.post(path, { method: 'GET', to: world.url(base) })
+    t.equal(response.status, 200, path)
     t.equal(last().path, expected, `${base} + ${path}`)
   }
 })
@@ -86,9 +86,9 @@ t.test('a suffix that may climb out of the base is refused', async (t) => {
     '/%09../b',
     '/a\\b',
   ]) {
-    const answer = await world.post(`/proxy${suffix}`, { method: 'GET', to: world.url('/base') })
-    t.equal(answer.status, 400, suffix)
-    t.type(answer.json?.proxy_error?.detail, 'string', suffix)
+    const response = await world.post(`/proxy${suffix}`, { method: 'GET', to: world.url('/base') })
+    t.equal(response.status, 400, suffix)
+    t.type(response.json?.proxy_error?.detail, 'string', suffix)
   }
   t.same(destination.received, [])
   t.same(world.apiPaths, [])
@@ -97,12 +97,12 @@ t.test('a suffix that may climb out of the base is refused', async (t) => {
 t.test('a JSON body gets values in place, everything else of it stays', async (t) => {
   const body =
     '{ "n":1.10, "big":12345678901234567890, "a":"{{ name }}", "a":"x{{name}}y", "card":"{{card}}" }'
-  const answer = await world.post('/proxy', {
+  const response = await world.post('/proxy', {
     to: world.url(),
     headers: { 'content-type': 'application/json' },
     body,
   })
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   t.equal(
     arrivedBody(),
     '{ "n":1.10, "big":12345678901234567890, "a":"Ada \\"the first\\" Lovelace", "a":"xAda \\"the first\\" Lovelacey", "card":{"number":"4242424242424242","cvc":"123"} }',
@@ -179,15 +179,15 @@ t.test('a compressed body is decoded, replaced and sent decoded', async (t) => {
 t.test('bodies up to 8 MiB pass, one byte more is 413 and arrives nowhere', async (t) => {
   const limit = 8 * 1024 * 1024
   for (const size of [1_000_000, limit]) {
-    const answer = await world.post('/proxy/status/204', { to: world.url(), body: Buffer.alloc(size, 'x') })
-    t.equal(answer.status, 204)
+    const response = await world.post('/proxy/status/204', { to: world.url(), body: Buffer.alloc(size, 'x') })
+    t.equal(response.status, 204)
     t.equal(last().body?.length, size)
   }
   destination.received.length = 0
-  const answer = await world.post('/proxy', { to: world.url(), body: Buffer.alloc(limit + 1, 'x') })
-  t.equal(answer.status, 413)
-  t.equal(answer.json.proxy_error.status, 413)
-  t.type(answer.headers['svc-trace-id'], 'string')
+  const response = await world.post('/proxy', { to: world.url(), body: Buffer.alloc(limit + 1, 'x') })
+  t.equal(response.status, 413)
+  t.equal(response.json.proxy_error.status, 413)
+  t.type(response.headers['svc-trace-id'], 'string')
   t.same(destination.received, [])
 })
 
@@ -203,15 +203,15 @@ t.test('a body may grow by its values up to 8 MiB, and no further', async (t) =>
   t.equal(last().body?.length, limit)
   destination.received.length = 0
   for (const total of [limit + 1, 2 * limit]) {
-    const answer = await world.post('/proxy', { ...options, body: grow(total) })
-    t.equal(answer.status, 413)
-    t.equal(answer.json.proxy_error.status, 413)
+    const response = await world.post('/proxy', { ...options, body: grow(total) })
+    t.equal(response.status, 413)
+    t.equal(response.json.proxy_error.status, 413)
   }
   t.same(destination.received, [])
 })
 
 t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive as they were', async (t) => {
-  const kept = {
+  const retained = {
     authorization: 'Bearer mine',
     'user-agent': 'agent/1',
     accept: 'a/b',
@@ -228,7 +228,7 @@ t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive
   await world.post('/proxy', {
     to: world.url(),
     headers: {
-      ...kept,
+      ...retained,
       'SVC-IDEMPOTENCY-KEY': 'i',
       'BT-API-KEY': 'other',
       'bt-idempotency-key': 'j',
@@ -246,11 +246,11 @@ t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive
     },
   })
   const { headers } = last()
-  for (const [name, value] of Object.entries(kept)) t.equal(headers[name], value, name)
+  for (const [name, value] of Object.entries(retained)) t.equal(headers[name], value, name)
   t.equal(headers.host, `dest.test:${destination.port}`)
   const unexpected = names().filter(
     (name) =>
-      !(name in kept) &&
+      !(name in retained) &&
       !['host', 'svc-trace-id', 'content-length', 'transfer-encoding', 'connection'].includes(name),
   )
   t.same(unexpected, [])
@@ -291,14 +291,14 @@ t.test('nothing of the gateway is added to a request', async (t) => {
 
 t.test('the trace id is echoed, forwarded, and made when absent or odd', async (t) => {
   const sent = async (headers: Record<string, string>) => {
-    const answer = await world.post('/proxy', { method: 'GET', to: world.url(), headers })
-    return [answer.headers['svc-trace-id'], last().headers['svc-trace-id']] as const
+    const response = await world.post('/proxy', { method: 'GET', to: world.url(), headers })
+    return [response.headers['svc-trace-id'], last().headers['svc-trace-id']] as const
   }
   t.same(await sent({ 'SVC-TRACE-ID': 'my trace 1' }), ['my trace 1', 'my trace 1'])
   for (const odd of ['x'.repeat(201), 'caf\u00e9', '']) {
-    const [answered, forwarded] = await sent({ 'svc-trace-id': odd })
-    t.match(answered, /^[0-9a-f-]{36}$/)
-    t.equal(forwarded, answered)
+    const [responded, forwarded] = await sent({ 'svc-trace-id': odd })
+    t.match(responded, /^[0-9a-f-]{36}$/)
+    t.equal(forwarded, responded)
   }
 })
 
@@ -317,9 +317,9 @@ t.test('answers speak the brand that the request spoke', async (t) => {
   t.match(canonical.headers['svc-trace-id'], /^[0-9a-f-]{36}$/)
   t.equal(canonical.headers['bt-proxy-destination-status'], undefined)
   t.equal(canonical.headers['bt-trace-id'], undefined)
-  const refused = await call(world.port, '/proxy', { key: null, headers: { 'bt-api-key': 'unknown' } })
-  t.equal(refused.status, 401)
-  t.type(refused.headers['bt-trace-id'], 'string')
+  const rejected = await call(world.port, '/proxy', { key: null, headers: { 'bt-api-key': 'unknown' } })
+  t.equal(rejected.status, 401)
+  t.type(rejected.headers['bt-trace-id'], 'string')
   const tooLarge = await call(world.port, '/proxy', {
     key: null,
     headers: { 'bt-api-key': KEYS.private, 'bt-proxy-url': world.url(), 'bt-trace-id': 'mine' },
@@ -332,11 +332,11 @@ t.test('answers speak the brand that the request spoke', async (t) => {
 
 t.test('answers of the destination pass untouched, whatever their status', async (t) => {
   for (const status of [200, 201, 204, 304, 400, 401, 404, 409, 500, 502, 503, 504]) {
-    const answer = await world.post(`/proxy/status/${status}`, { method: 'GET', to: world.url() })
-    t.equal(answer.status, status)
-    t.equal(answer.headers['svc-proxy-destination-status'], String(status))
-    t.equal(answer.headers['x-from'], 'destination')
-    if (status !== 204 && status !== 304) t.equal(answer.text, 'as it is')
+    const response = await world.post(`/proxy/status/${status}`, { method: 'GET', to: world.url() })
+    t.equal(response.status, status)
+    t.equal(response.headers['svc-proxy-destination-status'], String(status))
+    t.equal(response.headers['x-from'], 'destination')
+    if (status !== 204 && status !== 304) t.equal(response.text, 'as it is')
   }
   t.equal(destination.received.length, 12, 'each was sent once')
   const redirect = await world.post('/proxy/redirect', { method: 'GET', to: world.url() })
@@ -354,10 +354,10 @@ t.test('interim answers of the destination are dropped, and the final one arrive
     '103 Early Hints\r\nlink: </x>',
     '201 Made\r\nconnection: close\r\ncontent-length: 0',
   )
-  const answer = await world.post('/proxy', { to, body: 'x' })
-  t.equal(answer.status, 201)
-  t.equal(answer.headers['svc-proxy-destination-status'], '201')
-  t.equal(answer.headers.link, undefined)
+  const response = await world.post('/proxy', { to, body: 'x' })
+  t.equal(response.status, 201)
+  t.equal(response.headers['svc-proxy-destination-status'], '201')
+  t.equal(response.headers.link, undefined)
 })
 
 t.test('requests that may not pass are refused before anything is forwarded', async (t) => {
@@ -377,16 +377,16 @@ t.test('requests that may not pass are refused before anything is forwarded', as
     ['two destinations', 400, { headers: { 'svc-proxy-url': [world.url(), world.url()] } }],
   ]
   for (const [name, status, options, path = '/proxy'] of cases) {
-    const answer = await world.post(path, {
+    const response = await world.post(path, {
       ...options,
       headers: { 'content-type': 'text/plain', ...options?.headers },
     })
-    t.equal(answer.status, status, name)
-    t.equal(answer.json.proxy_error.status, status, name)
-    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-    t.type(answer.headers['svc-trace-id'], 'string')
-    t.equal(answer.headers['svc-proxy-destination-status'], undefined)
-    t.notMatch(answer.text, /4242/)
+    t.equal(response.status, status, name)
+    t.equal(response.json.proxy_error.status, status, name)
+    t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+    t.type(response.headers['svc-trace-id'], 'string')
+    t.equal(response.headers['svc-proxy-destination-status'], undefined)
+    t.notMatch(response.text, /4242/)
   }
   t.same(destination.received, [])
 })
@@ -398,13 +398,13 @@ t.test('an access rule that grants token:use is enough', async (t) => {
 t.test('a vault that does not answer is 504 within the step limit', async (t) => {
   const slow = await startWorld({ gateway: { limits: { stepMs: 200 } } })
   t.teardown(() => slow.close())
-  const answer = await slow.post('/proxy', {
+  const response = await slow.post('/proxy', {
     to: slow.url(),
     headers: { 'content-type': 'text/plain' },
     body: '{{ slow }}',
   })
-  t.equal(answer.status, 504)
-  t.equal(answer.json.proxy_error.title, 'Service unavailable')
+  t.equal(response.status, 504)
+  t.equal(response.json.proxy_error.title, 'Gateway timeout')
   t.same(slow.destination.received, [])
 })
 
@@ -424,11 +424,11 @@ t.test('failures of the way to the destination have the statuses of the table', 
   ]
   for (const [name, to, status, arrivals] of cases) {
     destination.received.length = 0
-    const answer = await world.post('/proxy', { to, body: 'x' })
-    t.equal(answer.status, status, name)
-    t.equal(answer.json.proxy_error.status, status, name)
-    t.equal(answer.headers['svc-proxy-destination-status'], undefined, name)
-    t.type(answer.headers['svc-trace-id'], 'string')
+    const response = await world.post('/proxy', { to, body: 'x' })
+    t.equal(response.status, status, name)
+    t.equal(response.json.proxy_error.status, status, name)
+    t.equal(response.headers['svc-proxy-destination-status'], undefined, name)
+    t.type(response.headers['svc-trace-id'], 'string')
     t.equal(destination.received.length, arrivals, `${name}: sent at most once`)
   }
 })
@@ -440,16 +440,16 @@ t.test('an answer that comes too late is 408; one that has begun in time may tak
   t.equal(late.status, 408)
   t.equal(late.json.proxy_error.status, 408)
   t.equal(hasty.destination.received.length, 1, 'sent once')
-  const answer = await hasty.post('/proxy/sse?n=5&ms=600', { method: 'GET', to: hasty.url() })
-  t.equal(answer.status, 200)
-  t.equal(answer.text, 'data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n')
+  const response = await hasty.post('/proxy/sse?n=5&ms=600', { method: 'GET', to: hasty.url() })
+  t.equal(response.status, 200)
+  t.equal(response.text, 'data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n')
 })
 
 t.test('a request on a kept-alive connection that died is sent at most once', async (t) => {
   await world.post('/proxy', { method: 'GET', to: world.url() })
   destination.received.length = 0
-  const answer = await world.post('/proxy', { to: world.url('/reset'), body: 'pay once' })
-  t.equal(answer.status, 502)
+  const response = await world.post('/proxy', { to: world.url('/reset'), body: 'pay once' })
+  t.equal(response.status, 502)
   t.equal(destination.received.length, 1)
   t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
 })
@@ -465,8 +465,8 @@ t.test('everything but /proxy is the API', async (t) => {
     '//proxy',
     '/./proxy/a',
   ]) {
-    const answer = await world.post(path, { method: 'GET' })
-    t.equal(answer.text, 'api', path)
+    const response = await world.post(path, { method: 'GET' })
+    t.equal(response.text, 'api', path)
   }
   t.equal(world.apiPaths.length, 8)
 })

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { noRedis, startRedis } from '../kit/redis.ts'
-import { type Answer, startSidevault } from '../kit/sidevault.ts'
+import { type Response, startSidevault } from '../kit/sidevault.ts'
 
 /** A bucket of twenty a minute gains one in three seconds. */
 const refilled = (since: number): number => (performance.now() - since) / 3_000 + 1
@@ -10,12 +10,12 @@ t.test(
   async (t) => {
     const began = performance.now()
     const service = await startSidevault({
-      env: { SIDEVAULT_RATE_LIMIT_ADDRESS: '20', SIDEVAULT_RATE_LIMIT_KEY: '1000' },
+      env: { SIDEVAULT_RATE_LIMIT_PER_ADDRESS: '20', SIDEVAULT_RATE_LIMIT_PER_KEY: '1000' },
     })
     t.teardown(() => service.stop())
     const key = await service.application({ permissions: ['token:use'] })
     const statuses = async (path: string, headers: Record<string, string>) => {
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 40 }, (_, i) =>
           service.call('GET', path, {
             key,
@@ -27,17 +27,17 @@ t.test(
           }),
         ),
       )
-      return answers
+      return responses
     }
-    const isServed = (answers: readonly Answer[], least: number, what: string) => {
-      const served = answers.filter(({ status }) => status === 200).length
+    const isServed = (responses: readonly Response[], least: number, what: string) => {
+      const served = responses.filter(({ status }) => status === 200).length
       t.ok(served >= least && served <= least + refilled(began), `${served} served: ${what}`)
-      t.equal(answers.filter(({ status }) => status === 429).length, answers.length - served)
+      t.equal(responses.filter(({ status }) => status === 429).length, responses.length - served)
     }
     const managed = await statuses('/permissions', {})
     isServed(managed, 19, 'one was the application')
-    const refused = managed.find(({ status }) => status === 429)
-    t.ok(Number(refused?.headers.get('retry-after')) >= 1)
+    const rejected = managed.find(({ status }) => status === 429)
+    t.ok(Number(rejected?.headers.get('retry-after')) >= 1)
 
     const proxied = await statuses('/proxy', { 'svc-proxy-url': 'https://demo.sidevault.test' })
     isServed(proxied, 20, 'each process counts by itself')
@@ -56,14 +56,14 @@ t.test(
   async (t) => {
     const redis = await startRedis(t)
     const service = await startSidevault({
-      env: { SIDEVAULT_RATE_LIMIT_KEY: '20', SIDEVAULT_REDIS_URL: redis.url },
+      env: { SIDEVAULT_RATE_LIMIT_PER_KEY: '20', SIDEVAULT_REDIS_URL: redis.url },
     })
     t.teardown(() => service.stop())
     const began = performance.now()
     /** How many of fifteen calls to the admin process and fifteen to a gateway were served. */
     const served = async (): Promise<number> => {
       const key = await service.application({ permissions: ['token:use'] })
-      const answers = await Promise.all(
+      const responses = await Promise.all(
         Array.from({ length: 15 }, () => [
           service.call('GET', '/permissions', { key }),
           service.call('GET', '/proxy', {
@@ -72,7 +72,7 @@ t.test(
           }),
         ]).flat(),
       )
-      const statuses = answers.map(({ status }) => status)
+      const statuses = responses.map(({ status }) => status)
       t.equal(statuses.filter((status) => status !== 429 && status !== 200).length, 0)
       return statuses.filter((status) => status === 200).length
     }

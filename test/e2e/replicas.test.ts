@@ -4,7 +4,7 @@ import { LONG } from '../kit/long.ts'
 import { postgresMissing } from '../kit/postgres.ts'
 import { noRedis } from '../kit/redis.ts'
 import { startReplicas } from '../kit/replicas.ts'
-import type { Answer, Sidevault } from '../kit/sidevault.ts'
+import type { Response, Sidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 /** docs/guides/postgresql-and-scaling.md: a change is in force everywhere so many ms after its answer; where no clock judges, it is once. */
@@ -19,7 +19,7 @@ const skip = postgresMissing({ own: true }) || (await noRedis())
 interface Change {
   readonly what: string
   /** Makes the change at the first replica. */
-  readonly make: () => Promise<Answer>
+  readonly make: () => Promise<Response>
   /** Whether an answer of a replica is of the time before. */
   readonly isOld: (replica: Sidevault) => Promise<boolean | 'unknown'>
   /** Where it can be seen; default everywhere. */
@@ -48,18 +48,18 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
   const { all, redis, deafen } = await startReplicas(t, [{}, {}, { role: 'gateway', redis: 'none' }])
   const [first, second, gateway] = all as [Sidevault, Sidevault, Sidevault]
   const { managementKey } = first
-  const manage = async (method: string, path: string, body?: object): Promise<Answer> => {
-    const answer = await first.call(method, path, { key: managementKey, ...(body ? { body } : {}) })
-    if (answer.status >= 400) throw new Error(`${method} ${path}: ${answer.text}`)
-    return answer
+  const manage = async (method: string, path: string, body?: object): Promise<Response> => {
+    const response = await first.call(method, path, { key: managementKey, ...(body ? { body } : {}) })
+    if (response.status >= 400) throw new Error(`${method} ${path}: ${response.text}`)
+    return response
   }
   const application = async (members: object): Promise<{ id: string; key: string }> =>
     (await manage('POST', '/applications', { name: 'test', type: 'private', ...members })).json
-  const rehearse = (replica: Sidevault, key: string, headers: Record<string, string>, body: object = {}) =>
+  const dryRun = (replica: Sidevault, key: string, headers: Record<string, string>, body: object = {}) =>
     replica.call('POST', '/proxy', { key, body, headers: { 'svc-proxy-dry-run': 'true', ...headers } })
   const URL_ONE = { 'svc-proxy-url': 'https://one.example.com/' }
   /** 503 is no answer of either time: the replica could not find out, and refused. */
-  const status = ({ status }: Answer, old: number): boolean | 'unknown' =>
+  const status = ({ status }: Response, old: number): boolean | 'unknown' =>
     status === 503 ? 'unknown' : status === old
 
   /** Each change anew for each round, with everything that it needs. */
@@ -93,12 +93,12 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
       {
         what: 'a deleted key',
         make: () => manage('DELETE', `/applications/${revoked.id}`),
-        isOld: async (replica) => status(await rehearse(replica, revoked.key, URL_ONE), 200),
+        isOld: async (replica) => status(await dryRun(replica, revoked.key, URL_ONE), 200),
       },
       {
         what: 'a permission taken away',
         make: () => manage('PUT', `/applications/${ruled.id}`, { name: 'test', permissions: ['token:read'] }),
-        isOld: async (replica) => status(await rehearse(replica, ruled.key, URL_ONE), 200),
+        isOld: async (replica) => status(await dryRun(replica, ruled.key, URL_ONE), 200),
       },
       {
         what: "a proxy's destination and transform",
@@ -110,7 +110,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
             },
           }),
         isOld: async (replica) => {
-          const { status, json } = await rehearse(replica, user.key, { 'svc-proxy-key': proxy.key })
+          const { status, json } = await dryRun(replica, user.key, { 'svc-proxy-key': proxy.key })
           if (status === 503) return 'unknown'
           const is = [new URL(json.destination.url).host, json.body.after.version]
           if (is[0] !== (is[1] === 1 ? 'one.example.com' : 'two.example.com'))
@@ -122,9 +122,9 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
         what: 'a deleted token',
         make: () => first.call('DELETE', `/tokens/${card.id}`, { key: user.key }),
         isOld: async (replica) => {
-          const answer = await rehearse(replica, user.key, URL_ONE, { a: `{{ ${card.id} }}` })
-          if (answer.status === 503) return 'unknown'
-          return answer.json.tokens[0].use === 'allowed'
+          const response = await dryRun(replica, user.key, URL_ONE, { a: `{{ ${card.id} }}` })
+          if (response.status === 503) return 'unknown'
+          return response.json.tokens[0].use === 'allowed'
         },
       },
       {
@@ -219,11 +219,11 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     const before = await count()
     const made = (await send(first, 'one after the other')).json.id
     t.equal((await send(second, 'one after the other')).json.id, made)
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) => send(n % 2 === 0 ? first : second, 'at once')),
     )
-    t.ok(answers.every(({ status }) => status === 201 || status === 409))
-    const ids = new Set(answers.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])))
+    t.ok(responses.every(({ status }) => status === 201 || status === 409))
+    const ids = new Set(responses.flatMap(({ status, json }) => (status === 201 ? [json.id] : [])))
     t.equal(ids.size, 1)
     t.equal((await send(second, 'at once')).json.id, [...ids][0])
     t.equal(await count(), before + 2)
@@ -233,7 +233,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     const visitor = await application({ type: 'public', permissions: ['token:create'] })
     const { key } = await application({ permissions: ['token:create'] })
     const { nonce } = (await second.call('POST', '/sessions', { key: visitor.key, body: {} })).json
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 20 }, (_, n) =>
         (n % 2 === 0 ? first : second).call('POST', '/sessions/authorize', {
           key,
@@ -241,8 +241,8 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
         }),
       ),
     )
-    t.equal(answers.filter(({ status }) => status === 200).length, 1)
-    t.equal(answers.filter(({ status }) => status === 409).length, 19)
+    t.equal(responses.filter(({ status }) => status === 200).length, 1)
+    t.equal(responses.filter(({ status }) => status === 409).length, 19)
   })
 
   t.test('what is printed tells nothing of PostgreSQL or Redis but how they are', async (t) => {

@@ -44,10 +44,10 @@ t.test('a flood of one tenant is refused beyond its share, and no call of anothe
       upload(world.port, world.url(), ["a {{ card | json: '$.number' }}"], {
         headers: { 'svc-api-key': key, ...text },
       }),
-    ].map(async (answer) => (await answer).status)
+    ].map(async (response) => (await response).status)
     t.same(await Promise.all(statuses), [200, 200, 200, 200, 200], `round ${rounds}`)
-  } while (rounds < 20 || kinds.some((kind) => flood.refused(kind) === 0))
-  for (const kind of kinds) t.ok(flood.refused(kind) > EACH / 2, `${kind}: ${flood.refused(kind)} refused`)
+  } while (rounds < 20 || kinds.some((kind) => flood.rejected(kind) === 0))
+  for (const kind of kinds) t.ok(flood.rejected(kind) > EACH / 2, `${kind}: ${flood.rejected(kind)} refused`)
   t.same(flood.unexpected(), [])
   const held = await open()
   t.ok(held <= HELD / (256 * 1024), `${held} calls are open`)
@@ -63,15 +63,15 @@ t.test('bodies of unknown length are refused as they turn out to be slow', async
     yield 'x'
     await new Promise((_, reject) => controller.signal.addEventListener('abort', reject))
   }
-  const answers = Array.from({ length: 20 }, () =>
+  const responses = Array.from({ length: 20 }, () =>
     upload(world.port, world.url(), slow(), {
       headers: { ...headers, 'svc-proxy-stream': 'false' },
       signal: controller.signal,
     }),
   )
-  t.equal((await Promise.any(answers)).status, 429)
+  t.equal((await Promise.any(responses)).status, 429)
   controller.abort()
-  await Promise.allSettled(answers)
+  await Promise.allSettled(responses)
   t.equal(
     (await call(world.port, '/proxy', { method: 'GET', to: world.url() })).status,
     200,

@@ -61,8 +61,8 @@ for (const protocol of ['h1', 'h2'] as const) {
         '/proxy/a?x=1&bt-proxy-key=proxy',
         '/proxy/a?SVC-PROXY-KEY=proxy&x=1',
       ]) {
-        const answer = await CALLS[protocol](world.port, path, { method: 'GET' })
-        t.equal(answer.status, 200, path)
+        const response = await CALLS[protocol](world.port, path, { method: 'GET' })
+        t.equal(response.status, 200, path)
         t.equal(last().path, '/base/a?k=v&x=1')
       }
       const climbing = await send('/proxy/%2e%2e/x', { method: 'GET' })
@@ -73,8 +73,8 @@ for (const protocol of ['h1', 'h2'] as const) {
   t.test(`${protocol}: the key wins over a URL in a header`, async (t) => {
     fresh()
     store(world)
-    const answer = await send('/proxy/a', { method: 'GET', to: 'https://elsewhere.test' })
-    t.equal(answer.status, 200)
+    const response = await send('/proxy/a', { method: 'GET', to: 'https://elsewhere.test' })
+    t.equal(response.status, 200)
     t.equal(last().path, '/base/a?k=v')
     t.notOk('svc-proxy-url' in last().headers)
   })
@@ -90,10 +90,10 @@ for (const protocol of ['h1', 'h2'] as const) {
       ["another tenant's key", 404, { key: KEYS.stranger }],
       ['an unknown proxy key', 404, { headers: { 'svc-proxy-key': 'other' } }],
     ] as const) {
-      const answer = await send('/proxy', { ...options, body: 'x' })
-      t.equal(answer.status, status, name)
-      t.equal(answer.json.proxy_error.status, status, name)
-      t.equal(answer.headers['svc-proxy-destination-status'], undefined)
+      const response = await send('/proxy', { ...options, body: 'x' })
+      t.equal(response.status, status, name)
+      t.equal(response.json.proxy_error.status, status, name)
+      t.equal(response.headers['svc-proxy-destination-status'], undefined)
     }
     t.same(destination.received, [])
     t.match(
@@ -142,16 +142,16 @@ for (const protocol of ['h1', 'h2'] as const) {
     fresh()
     store(world, { requireAuth: false })
     for (const key of [null, 'nobody', KEYS.stranger]) {
-      const answer = await send('/proxy', { key, headers: JSON_TYPE, body: '{"a":1}' })
-      t.equal(answer.status, 200)
+      const response = await send('/proxy', { key, headers: JSON_TYPE, body: '{"a":1}' })
+      t.equal(response.status, 200)
       t.notOk('svc-api-key' in last().headers)
     }
     t.match(far.records[0], { entity_id: 'proxy-id', actor_id: null, actor_type: null })
     destination.received.length = 0
     for (const body of ['{"a":"{{ name }}"}', '{"a":"{{ nobody }}"}', '{"a":"{{ \'x\' }}"}']) {
-      const answer = await send('/proxy', { key: KEYS.private, headers: JSON_TYPE, body })
-      t.equal(answer.status, 403, body)
-      t.equal(answer.json.proxy_error.status, 403)
+      const response = await send('/proxy', { key: KEYS.private, headers: JSON_TYPE, body })
+      t.equal(response.status, 403, body)
+      t.equal(response.json.proxy_error.status, 403)
     }
     t.same([destination.received, far.uses], [[], []])
   })
@@ -186,9 +186,9 @@ for (const protocol of ['h1', 'h2'] as const) {
       [`http://127.0.0.1:${world.port}/`, 403],
     ] as const) {
       store(world, { destinationUrl })
-      const answer = await send('/proxy', { body: 'x' })
-      t.equal(answer.status, status, destinationUrl)
-      t.notMatch(answer.text, /10\.0\.0\.1|dest\.test/)
+      const response = await send('/proxy', { body: 'x' })
+      t.equal(response.status, status, destinationUrl)
+      t.notMatch(response.text, /10\.0\.0\.1|dest\.test/)
     }
     t.same(destination.received, [])
   })
@@ -201,7 +201,7 @@ t.test('several proxy keys are 400, wherever they are; one in two places is one'
   world.destination.received.length = 0
   const send = (query: string, headers: Record<string, string | readonly string[]> = {}) =>
     call(world.port, `/proxy${query}`, { method: 'GET', headers })
-  const header = (key: string | readonly string[], brand = 'svc') => ({ [`${brand}-proxy-key`]: key })
+  const header = (key: string | readonly string[], prefix = 'svc') => ({ [`${prefix}-proxy-key`]: key })
   for (const [query, headers] of [
     ['?svc-proxy-key=proxy&svc-proxy-key=second'],
     ['?svc-proxy-key=proxy&SVC-Proxy-Key=proxy'],
@@ -210,9 +210,9 @@ t.test('several proxy keys are 400, wherever they are; one in two places is one'
     ['', header(['proxy', 'proxy'])],
     ['', { ...header('proxy'), ...header('second', 'bt') }],
   ] as const) {
-    const answer = await send(query, headers)
-    t.equal(answer.status, 400, query)
-    t.equal(answer.json.proxy_error.status, 400)
+    const response = await send(query, headers)
+    t.equal(response.status, 400, query)
+    t.equal(response.json.proxy_error.status, 400)
   }
   t.same(world.destination.received, [])
   t.equal((await send('?svc-proxy-key=proxy', header('proxy'))).status, 200)
@@ -221,9 +221,9 @@ t.test('several proxy keys are 400, wherever they are; one in two places is one'
 t.test('answers speak the brand of the parameter that holds the proxy key', async (t) => {
   const world = worlds.h1
   store(world, { requireAuth: false })
-  const answer = await call(world.port, '/proxy?bt-proxy-key=proxy', { method: 'GET', key: null })
-  t.equal(answer.headers['bt-proxy-destination-status'], '200')
-  t.type(answer.headers['bt-trace-id'], 'string')
+  const response = await call(world.port, '/proxy?bt-proxy-key=proxy', { method: 'GET', key: null })
+  t.equal(response.headers['bt-proxy-destination-status'], '200')
+  t.type(response.headers['bt-trace-id'], 'string')
   const unknown = await call(world.port, '/proxy?x=1&bt-proxy-key=other', { method: 'GET', key: null })
   t.equal(unknown.status, 404)
   t.type(unknown.headers['bt-trace-id'], 'string')

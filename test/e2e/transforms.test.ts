@@ -49,7 +49,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   /** One call through a proxy whose response transform is this, to a destination that answers so. */
   const response = async (
     text: string,
-    answer: {
+    response: {
       status?: number
       headers?: Record<string, string | string[]>
       body?: string
@@ -60,13 +60,13 @@ for (const protocol of ['h1', 'h2'] as const) {
   ) => {
     clear()
     store(world, { responseTransform: text, destinationUrl: world.url('/answer'), ...more })
-    return send('/proxy', { body: 'x', ...options, headers: { 'x-answer': JSON.stringify(answer) } })
+    return send('/proxy', { body: 'x', ...options, headers: { 'x-answer': JSON.stringify(response) } })
   }
 
   t.test(
     `${protocol}: a request transform sees the detokenized request, and what it returns goes out`,
     async (t) => {
-      const answer = await request(
+      const response = await request(
         code("return { body: { seen: args, of: configuration }, headers: { ...headers, 'X-New': 'n' } }"),
         {
           method: 'PUT',
@@ -75,7 +75,7 @@ for (const protocol of ['h1', 'h2'] as const) {
         },
         '/proxy/a/b?x=1&svc-proxy-key=proxy&y=%20',
       )
-      t.equal(answer.status, 200)
+      t.equal(response.status, 200)
       const { seen } = JSON.parse(arrived())
       t.same(seen.body, { name: TOKENS.name?.data })
       t.match(seen, { method: 'PUT', path: '/a/b', query: '?x=1&y=%20' })
@@ -155,11 +155,11 @@ for (const protocol of ['h1', 'h2'] as const) {
     `${protocol}: a request without a body is transformed when its type says so, and stays without one`,
     async (t) => {
       const get = { method: 'GET', headers: JSON_TYPE }
-      const answer = await request(
+      const response = await request(
         code("headers['x-body'] = JSON.stringify(body); return { body, headers }"),
         get,
       )
-      t.equal(answer.status, 200)
+      t.equal(response.status, 200)
       t.equal(last().headers['x-body'], '{}')
       t.equal(arrived(), '')
       t.notOk('content-length' in last().headers || 'transfer-encoding' in last().headers)
@@ -172,7 +172,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     `${protocol}: header names are dropped before, may be added, and framing is never code's`,
     async (t) => {
       const headers = { ...JSON_TYPE, 'x.odd': '1', 'x-a': '1', 'x-b': '2' }
-      const answer = await request(
+      const response = await request(
         code(`if ('x.odd' in headers) throw 1
         return { body, headers: { 'content-type': 'application/json', 'X-A': 'changed', 'x.odd': '2', list: ['1', '2'], n: 5, none: null,
           host: 'evil.test', 'Content-Length': '1', 'transfer-encoding': 'chunked', connection: 'x-a', te: 'trailers',
@@ -181,7 +181,7 @@ for (const protocol of ['h1', 'h2'] as const) {
           'x-sidevault-connection': 'x', 'content-encoding': 'gzip', trailer: 'x' } }`),
         { headers, body: '{"a":1}' },
       )
-      t.equal(answer.status, 200)
+      t.equal(response.status, 200)
       const got = last().headers
       t.equal(got['x-a'], 'changed')
       t.notOk('x-b' in got, 'a header that is not returned is gone')
@@ -198,12 +198,12 @@ for (const protocol of ['h1', 'h2'] as const) {
         ['an object', 'x: { y: 1 }'],
         ['too much', "x: 'y'.repeat(40000)"],
       ] as const) {
-        const refused = await request(code(`return { body, headers: { ${text} } }`), {
+        const rejected = await request(code(`return { body, headers: { ${text} } }`), {
           headers: JSON_TYPE,
           body: '{}',
         })
-        t.equal(refused.status, 400, name)
-        t.match(refused.json.proxy_error.detail, /request_transform returned headers/)
+        t.equal(rejected.status, 400, name)
+        t.match(rejected.json.proxy_error.detail, /request_transform returned headers/)
       }
       t.same(destination.received, [])
     },
@@ -228,9 +228,9 @@ for (const protocol of ['h1', 'h2'] as const) {
         ['JSON that is too deep', 400, JSON_TYPE, '['.repeat(100) + ']'.repeat(100)],
         ['more than code takes', 413, JSON_TYPE, JSON.stringify('x'.repeat(5_000_001))],
       ] as const) {
-        const answer = await request(IDENTITY, { headers, body })
-        t.equal(answer.status, status, name)
-        t.equal(answer.json.proxy_error.status, status)
+        const response = await request(IDENTITY, { headers, body })
+        t.equal(response.status, status, name)
+        t.equal(response.json.proxy_error.status, status)
       }
       t.same(destination.received, [])
     },
@@ -275,12 +275,12 @@ for (const protocol of ['h1', 'h2'] as const) {
         /Full/,
       ],
     ] as const) {
-      const answer = await request(text, body)
-      t.equal(answer.status, status, name)
-      t.equal(answer.json.proxy_error.status, status, name)
-      t.match(answer.json.proxy_error.detail, detail, name)
-      t.equal(answer.headers['svc-proxy-destination-status'], undefined)
-      if (status === 503) t.equal(answer.headers['retry-after'], '1')
+      const response = await request(text, body)
+      t.equal(response.status, status, name)
+      t.equal(response.json.proxy_error.status, status, name)
+      t.match(response.json.proxy_error.detail, detail, name)
+      t.equal(response.headers['svc-proxy-destination-status'], undefined)
+      if (status === 503) t.equal(response.headers['retry-after'], '1')
     }
     t.same(destination.received, [])
     t.notMatch(far.records, [{ message: /denied/ }])
@@ -289,10 +289,10 @@ for (const protocol of ['h1', 'h2'] as const) {
   t.test(`${protocol}: what code says is not told to callers without a key`, async (t) => {
     clear()
     store(world, { requestTransform: code("throw new Error('4242')"), requireAuth: false })
-    const answer = await send('/proxy', { key: null, headers: JSON_TYPE, body: '{}' })
-    t.equal(answer.status, 400)
-    t.match(answer.json.proxy_error.detail, /request_transform/)
-    t.notMatch(answer.text, /4242/)
+    const response = await send('/proxy', { key: null, headers: JSON_TYPE, body: '{}' })
+    t.equal(response.status, 400)
+    t.match(response.json.proxy_error.detail, /request_transform/)
+    t.notMatch(response.text, /4242/)
     store(world, { responseTransform: code("throw new Error('4242')"), requireAuth: false })
     const late = await send('/proxy', { key: KEYS.private, headers: JSON_TYPE, body: '{}' })
     t.equal(late.status, 400)
@@ -301,18 +301,18 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(`${protocol}: an answer of code's own is the whole answer, in either phase`, async (t) => {
-    const own = (answer: string) =>
-      `module.exports = () => { throw new AppError('code_failed', 'x', { answer: ${answer} }) }`
+    const own = (response: string) =>
+      `module.exports = () => { throw new AppError('code_failed', 'x', { answer: ${response} }) }`
     const custom = own(
       "{ status: 418, headers: { 'x-own': '1', 'Content-Length': '0', 'svc-trace-id': 'f' }, body: { a: 1 } }",
     )
     const early = await request(custom, { headers: JSON_TYPE, body: '{}' })
     const late = await response(custom, { headers: JSON_TYPE, body: '{}' })
-    for (const answer of [early, late]) {
-      t.equal(answer.status, 418)
-      t.equal(answer.headers['x-own'], '1')
-      t.same(answer.json, { a: 1 })
-      t.not(answer.headers['svc-trace-id'], 'f')
+    for (const response of [early, late]) {
+      t.equal(response.status, 418)
+      t.equal(response.headers['x-own'], '1')
+      t.same(response.json, { a: 1 })
+      t.not(response.headers['svc-trace-id'], 'f')
     }
     t.equal(early.headers['svc-proxy-destination-status'], undefined)
     t.equal(late.headers['svc-proxy-destination-status'], '200')
@@ -354,7 +354,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     `${protocol}: a response transform runs for requests without a body, and behind a request transform`,
     async (t) => {
       const replaced = code('return { body: { replaced: body }, headers }')
-      const answer = { headers: { ...JSON_TYPE }, body: '{"a":1}' }
+      const response = { headers: { ...JSON_TYPE }, body: '{"a":1}' }
       for (const [more, options] of [
         [{}, { method: 'GET', body: undefined }],
         [{ requestTransform: code("headers['x-r'] = '1'; return { body, headers }") }, {}],
@@ -363,7 +363,7 @@ for (const protocol of ['h1', 'h2'] as const) {
         store(world, { responseTransform: replaced, destinationUrl: world.url('/answer'), ...more })
         const got = await send('/proxy', {
           ...('body' in options ? { method: 'GET' } : { body: '{}' }),
-          headers: { ...JSON_TYPE, 'x-answer': JSON.stringify(answer) },
+          headers: { ...JSON_TYPE, 'x-answer': JSON.stringify(response) },
         })
         t.same(got.json, { replaced: { a: 1 } })
         if ('requestTransform' in more) t.equal(last().headers['x-r'], '1')

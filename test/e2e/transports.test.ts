@@ -19,7 +19,7 @@ t.teardown(async () => {
   await two.close()
 })
 
-interface Http2Answer {
+interface Http2Response {
   readonly status: number
   readonly headers: Readonly<Record<string, unknown>>
   readonly body: Buffer
@@ -29,7 +29,7 @@ const http2Call = async (
   session: ClientHttp2Session,
   headers: Record<string, string>,
   body?: Buffer | 'only trailers',
-): Promise<Http2Answer> => {
+): Promise<Http2Response> => {
   const stream = session.request(headers, {
     endStream: body === undefined,
     waitForTrailers: body === 'only trailers',
@@ -38,10 +38,10 @@ const http2Call = async (
     stream.on('wantTrailers', () => stream.sendTrailers({ 'x-trailer': 'y' }))
     stream.end()
   } else if (body !== undefined) stream.end(body)
-  const [answer] = (await once(stream, 'response')) as [Record<string, unknown>]
+  const [response] = (await once(stream, 'response')) as [Record<string, unknown>]
   const chunks: Buffer[] = []
   for await (const chunk of stream) chunks.push(chunk as Buffer)
-  return { status: Number(answer[':status']), headers: answer, body: Buffer.concat(chunks) }
+  return { status: Number(response[':status']), headers: response, body: Buffer.concat(chunks) }
 }
 
 const proxied = (world: World, path = '') => ({
@@ -92,13 +92,13 @@ t.test('an HTTP/2 request with trailers and no data goes nowhere', async (t) => 
   const session = connectHttp2(`http://127.0.0.1:${one.port}`)
   t.teardown(() => session.destroy())
   one.destination.received.length = 0
-  const answer = await http2Call(session, proxied(one), 'only trailers')
+  const response = await http2Call(session, proxied(one), 'only trailers')
   t.same(
     one.destination.received.filter(({ body }) => body?.includes('{{')),
     [],
   )
-  if (one.destination.received.length === 0) t.equal(answer.status, 504)
-  else t.equal(answer.status, 200)
+  if (one.destination.received.length === 0) t.equal(response.status, 504)
+  else t.equal(response.status, 200)
 })
 
 t.test('many requests share connections, and none is lost to stream resets', async (t) => {
@@ -106,10 +106,10 @@ t.test('many requests share connections, and none is lost to stream resets', asy
   t.teardown(() => session.destroy())
   let failed = 0
   for (let round = 0; round < 30; round++) {
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 50 }, () => http2Call(session, proxied(one), Buffer.from('{{ name | raw }}'))),
     )
-    failed += answers.filter(({ status }) => status !== 200).length
+    failed += responses.filter(({ status }) => status !== 200).length
   }
   t.equal(failed, 0, '1,500 requests, more than the resets that Node allows by itself')
   t.equal(await one.envoy.stat('cluster.gateway.upstream_cx_total'), 1)
@@ -154,8 +154,8 @@ t.test('an answer that breaks off reaches the caller as broken off', async (t) =
 })
 
 t.test('a compressed answer keeps its bytes and its coding', async (t) => {
-  const answer = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
-  t.equal(answer.headers['content-encoding'], 'gzip')
+  const response = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
+  t.equal(response.headers['content-encoding'], 'gzip')
 })
 
 t.test('an answer may have many headers, and large ones', async (t) => {
@@ -164,9 +164,12 @@ t.test('an answer may have many headers, and large ones', async (t) => {
       [900, 1],
       [8, 1_500],
     ] as const) {
-      const answer = await far.post(`/proxy/headers?n=${n}&bytes=${bytes}`, { method: 'GET', to: far.url() })
-      t.equal(answer.status, 200)
-      t.equal(answer.headers[`x-header-${n - 1}`], 'v'.repeat(bytes))
+      const response = await far.post(`/proxy/headers?n=${n}&bytes=${bytes}`, {
+        method: 'GET',
+        to: far.url(),
+      })
+      t.equal(response.status, 200)
+      t.equal(response.headers[`x-header-${n - 1}`], 'v'.repeat(bytes))
     }
 })
 
@@ -180,8 +183,8 @@ t.test('the listener speaks TLS with HTTP/1.1 and HTTP/2', async (t) => {
     servername: 'edge.test',
   })
   t.teardown(() => session.destroy())
-  const answer = await http2Call(session, proxied(world), Buffer.from('{{ name | raw }}'))
-  t.equal(answer.status, 200)
+  const response = await http2Call(session, proxied(world), Buffer.from('{{ name | raw }}'))
+  t.equal(response.status, 200)
   t.equal(world.destination.received[0]?.headers['x-forwarded-proto'], undefined)
 })
 
@@ -207,9 +210,9 @@ t.test('the demo destination is reached by its name without DNS, over its own au
   t.teardown(() => world.close())
   const headers = { 'content-type': 'text/plain' }
   const to = 'https://demo.sidevault.test/base'
-  const answer = await world.post('/proxy/x', { to, headers, body: '{{ name | raw }}' })
-  t.equal(answer.status, 200, answer.text)
-  t.equal(answer.headers['svc-proxy-destination-status'], '200')
+  const response = await world.post('/proxy/x', { to, headers, body: '{{ name | raw }}' })
+  t.equal(response.status, 200, response.text)
+  t.equal(response.headers['svc-proxy-destination-status'], '200')
   t.equal(demo.received[0]?.body?.toString(), TOKENS.name?.data)
   t.equal(demo.received[0]?.headers.host, 'demo.sidevault.test')
   t.same(world.dns.asked, [])
@@ -223,18 +226,18 @@ const raw = async (port: number, text: string): Promise<string> => {
   const socket = connect(port, '127.0.0.1')
   await once(socket, 'connect')
   socket.write(text)
-  let answer = ''
+  let response = ''
   socket.setTimeout(60_000, () => socket.destroy(new Error(`no answer to ${text.slice(0, 40)}`)))
   for await (const chunk of socket) {
-    answer += chunk
-    if (/\r\n\r\n.*\}/s.test(answer)) break
+    response += chunk
+    if (/\r\n\r\n.*\}/s.test(response)) break
   }
   socket.destroy()
-  return answer
+  return response
 }
 
-const errorOf = (answer: string) => {
-  const [head = '', body = ''] = answer.split('\r\n\r\n')
+const errorOf = (response: string) => {
+  const [head = '', body = ''] = response.split('\r\n\r\n')
   return {
     head: head.toLowerCase(),
     body: JSON.parse(body.slice(body.indexOf('{'), body.lastIndexOf('}') + 1)),
@@ -293,8 +296,8 @@ t.test('a request that never completes is given up, and nothing of it arrives', 
   const world = await startWorld({ bootstrap: { requestTimeoutMs: 300 } })
   t.teardown(() => world.close())
   const head = `POST /proxy HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${KEYS.private}\r\nsvc-proxy-url: ${world.url()}\r\ncontent-length: 100\r\n\r\n`
-  const { head: answer, body } = errorOf(await raw(world.port, `${head}half`))
-  t.match(answer, /^http\/1\.1 408 /)
+  const { head: response, body } = errorOf(await raw(world.port, `${head}half`))
+  t.match(response, /^http\/1\.1 408 /)
   t.equal(body.proxy_error.status, 408)
   const socket = connect(world.port, '127.0.0.1')
   await once(socket, 'connect')
@@ -308,12 +311,12 @@ t.test('a request that never completes is given up, and nothing of it arrives', 
 t.test('an API that does not answer is 504 in the bare error shape, with the trace id', async (t) => {
   const world = await startWorld({ bootstrap: { apiSocket: 'nobody.sock' } })
   t.teardown(() => world.close())
-  const answer = await world.post('/tokens', { method: 'GET', headers: { 'svc-trace-id': 'mine' } })
-  t.equal(answer.status, 504)
-  t.equal(answer.json.status, 504)
-  t.equal(answer.json.proxy_error, undefined)
-  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-  t.equal(answer.headers['svc-trace-id'], 'mine')
+  const response = await world.post('/tokens', { method: 'GET', headers: { 'svc-trace-id': 'mine' } })
+  t.equal(response.status, 504)
+  t.equal(response.json.status, 504)
+  t.equal(response.json.proxy_error, undefined)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  t.equal(response.headers['svc-trace-id'], 'mine')
 })
 
 t.test('a gRPC service that does not answer is UNAVAILABLE, with the problem as its message', async (t) => {
@@ -337,7 +340,7 @@ t.test('a gRPC service that does not answer is UNAVAILABLE, with the problem as 
   t.equal(headers['svc-trace-id'], 'mine')
   t.match(JSON.parse(decodeURIComponent(headers['grpc-message'])), {
     status: 504,
-    title: 'Service unavailable',
+    title: 'Gateway timeout',
   })
 })
 

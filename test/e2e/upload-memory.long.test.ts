@@ -67,9 +67,9 @@ const send = async (type: string, count: number) => {
   for (const part of parts(PAN)) hash.update(part)
   const to = `https://dest.test:${receiver.port}`
   const headers = { 'svc-api-key': key, 'content-type': type }
-  const answer = await upload(sidevault.port, to, parts(token), { headers })
+  const response = await upload(sidevault.port, to, parts(token), { headers })
   const arrival = await receiver.ended()
-  return { status: answer.status, bytes: arrival.bytes, whole: arrival.sha256 === hash.digest('hex') }
+  return { status: response.status, bytes: arrival.bytes, whole: arrival.sha256 === hash.digest('hex') }
 }
 
 for (const type of Object.keys(KINDS)) await send(type, 20)

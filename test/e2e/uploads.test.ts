@@ -127,20 +127,20 @@ for (const [type, [make, expected]] of Object.entries(KINDS))
     t.test(`${type} goes on with values in, from ${protocol} to ${destination}`, async (t) => {
       const count = 60
       const end = type === 'application/json' ? [']'] : []
-      const [answer, arrival] = await arrivalOf(receivers[destination], () =>
+      const [response, arrival] = await arrivalOf(receivers[destination], () =>
         send(receivers[destination], [...repeated(count, make), ...end], {
           protocol,
           headers: { 'content-type': type },
         }),
       )
-      t.equal(answer.status, 200)
+      t.equal(response.status, 200)
       t.equal(arrival?.end, 'clean')
       t.equal(arrival?.sha256, sha256([...repeated(count, expected), ...end]))
       t.equal(arrival?.httpVersion, destination === 'h1' ? '1.1' : '2.0')
       t.equal(arrival?.headers['content-length'], undefined)
       t.equal(arrival?.headers['svc-proxy-stream'], undefined)
       t.equal(arrival?.headers['content-type'], type)
-      t.equal(answer.headers['svc-proxy-destination-status'], '200')
+      t.equal(response.headers['svc-proxy-destination-status'], '200')
     })
 
 t.test('a destination that is new to Envoy gets the whole body, however fast that comes', async (t) => {
@@ -148,9 +148,9 @@ t.test('a destination that is new to Envoy gets the whole body, however fast tha
   for (let round = 0; round < 24; round++) {
     const receiver = await startReceiver(await certificate, round % 2 === 0 ? 'h2' : 'h1')
     const body = [...repeated(round % 3 === 0 ? 1 : 40, () => `{{ name | raw }}${FILL}`)]
-    const answer = await send(receiver, body, { headers: TEXT, protocol: round % 4 < 2 ? 'h1' : 'h2' })
+    const response = await send(receiver, body, { headers: TEXT, protocol: round % 4 < 2 ? 'h1' : 'h2' })
     const { bytes, end } = await receiver.ended()
-    t.same([answer.status, end, bytes], [200, 'clean', body.length * (NAME.length + FILL.length)])
+    t.same([response.status, end, bytes], [200, 'clean', body.length * (NAME.length + FILL.length)])
     await receiver.close()
   }
 })
@@ -159,8 +159,10 @@ t.test('what the gateway would dial by mistake, Envoy does not', async (t) => {
   await gateway.close(0)
   const dial = async (_host: string, port: number) => `127.0.0.2:${port}`
   gateway = await startHere({}, { dial })
-  const [answer, arrival] = await arrivalOf(receivers.h1, () => send(receivers.h1, ['x'], { headers: TEXT }))
-  t.equal(answer.json?.proxy_error?.status, 403)
+  const [response, arrival] = await arrivalOf(receivers.h1, () =>
+    send(receivers.h1, ['x'], { headers: TEXT }),
+  )
+  t.equal(response.json?.proxy_error?.status, 403)
   t.equal(arrival, undefined)
   await gateway.close(0)
   gateway = await startHere({}, { dial: undefined })
@@ -172,7 +174,7 @@ t.test('what the gateway would dial by mistake, Envoy does not', async (t) => {
 t.test('it is asked for in either brand, in so many words, and in nothing else', async (t) => {
   const receiver = receivers.h1
   const length = async (headers: Record<string, string>) => {
-    const [answer, arrival] = await arrivalOf(receiver, () =>
+    const [response, arrival] = await arrivalOf(receiver, () =>
       call(world.port, '/proxy', {
         to: `https://dest.test:${receiver.port}`,
         body: 'a {{ name | raw }}',
@@ -182,7 +184,7 @@ t.test('it is asked for in either brand, in so many words, and in nothing else',
     const values = arrival === undefined ? [] : Object.entries(arrival.headers)
     for (const [name] of values) assert.doesNotMatch(name, /^(svc|bt)-(?!trace-id)/)
     if (arrival !== undefined) assert.equal(arrival.head.toString(), `a ${NAME}`)
-    return answer.status === 200 ? arrival?.headers['content-length'] : answer.status
+    return response.status === 200 ? arrival?.headers['content-length'] : response.status
   }
   t.equal(await length({ 'svc-proxy-stream': 'true' }), undefined)
   t.equal(await length({ 'BT-Proxy-Stream': 'True' }), undefined)
@@ -201,14 +203,14 @@ t.test('without a body, or with an empty one, it is a request like others', asyn
     { method: 'POST', headers: { 'content-length': '0' } },
     { method: 'POST', headers: { 'transfer-encoding': 'chunked', ...TEXT }, body: '' },
   ]) {
-    const [answer, arrival] = await arrivalOf(receiver, () =>
+    const [response, arrival] = await arrivalOf(receiver, () =>
       call(world.port, '/proxy', {
         ...options,
         to: `https://dest.test:${receiver.port}`,
         headers: { ...options.headers, 'svc-proxy-stream': 'true' },
       }),
     )
-    t.equal(answer.status, 200)
+    t.equal(response.status, 200)
     t.match(arrival, { end: 'clean', bytes: 0 })
   }
 })
@@ -252,10 +254,10 @@ t.test('what is wrong in the first piece is answered before the destination hear
   world.far.proxies.set('with-response', { ...stored, responseTransform: code })
   world.far.proxies.set('open', { ...stored, requireAuth: false })
   for (const [status, body, headers] of cases) {
-    const [answer, arrival] = await arrivalOf(receivers.h1, () => send(receivers.h1, [body], { headers }))
-    t.equal(answer.status, status, `${JSON.stringify(headers)} ${body.toString('latin1').slice(0, 30)}`)
-    t.equal(answer.json?.proxy_error?.status, status)
-    t.notMatch(answer.text, /4242|nonesuch\b.*4242/)
+    const [response, arrival] = await arrivalOf(receivers.h1, () => send(receivers.h1, [body], { headers }))
+    t.equal(response.status, status, `${JSON.stringify(headers)} ${body.toString('latin1').slice(0, 30)}`)
+    t.equal(response.json?.proxy_error?.status, status)
+    t.notMatch(response.text, /4242|nonesuch\b.*4242/)
     t.equal(arrival, undefined)
   }
 })
@@ -267,12 +269,12 @@ t.test(
     if (proxy === undefined) return t.fail('no proxy')
     world.far.proxies.set('acting', { ...proxy, applicationId: 'private' })
     for (const key of ['acting', 'open']) {
-      const [answer, arrival] = await arrivalOf(receivers.h1, () =>
+      const [response, arrival] = await arrivalOf(receivers.h1, () =>
         send(receivers.h1, [key === 'acting' ? 'a {{ name | raw }}' : `a ${NAME}`], {
           headers: { ...TEXT, 'svc-proxy-key': key },
         }),
       )
-      t.equal(answer.status, 200)
+      t.equal(response.status, 200)
       t.equal(arrival?.head.toString(), `a ${NAME}`)
     }
   },
@@ -290,7 +292,7 @@ for (const [what, [status, last]] of Object.entries(MIDWAY))
   for (const [protocol, destination] of WAYS.slice(0, what === 'an unknown token' ? 4 : 1))
     t.test(`${what} midway breaks the request off, from ${protocol} to ${destination}`, async (t) => {
       const receiver = receivers[destination]
-      const [answer, arrival] = await arrivalOf(receiver, () =>
+      const [response, arrival] = await arrivalOf(receiver, () =>
         send(
           receiver,
           [...repeated(40, () => `{{ name | raw }}${FILL}`), last, ...repeated(40, () => FILL)],
@@ -300,8 +302,8 @@ for (const [what, [status, last]] of Object.entries(MIDWAY))
           },
         ),
       )
-      t.equal(answer.status, status)
-      t.equal(answer.json?.proxy_error?.status, status)
+      t.equal(response.status, status)
+      t.equal(response.json?.proxy_error?.status, status)
       t.equal(arrival?.end, 'aborted')
       t.match(arrival?.head.subarray(0, NAME.length).toString(), NAME)
       t.notMatch(arrival?.head.toString(), /\{\{/)
@@ -315,8 +317,10 @@ t.test('a body that grows past the bound while it comes, or with its values in, 
     [...repeated(20, () => `{{ long }}${'x'.repeat(4_000)}`)],
     [...repeated(20, () => '{{ name | raw }}'.repeat(100))],
   ]) {
-    const [answer, arrival] = await arrivalOf(receivers.h1, () => send(receivers.h1, body, { headers: TEXT }))
-    t.equal(answer.json?.proxy_error?.status, 413)
+    const [response, arrival] = await arrivalOf(receivers.h1, () =>
+      send(receivers.h1, body, { headers: TEXT }),
+    )
+    t.equal(response.json?.proxy_error?.status, 413)
     t.not(arrival?.end, 'clean')
   }
   await gateway.close(0)
@@ -330,7 +334,7 @@ async function* stopping(first: number, go: Promise<void>, then: number): AsyncG
   yield* repeated(then, () => `{{ name | raw }}${FILL}`)
 }
 
-const begun = async (receiver: Receiver, before: number, bytes: number): Promise<Arrival> => {
+const started = async (receiver: Receiver, before: number, bytes: number): Promise<Arrival> => {
   for (;;) {
     const arrival = receiver.arrivals[before]
     if (arrival !== undefined && arrival.bytes >= bytes) return arrival
@@ -345,11 +349,11 @@ for (const [protocol, destination] of WAYS)
       const receiver = receivers[destination]
       const before = receiver.arrivals.length
       const go = Promise.withResolvers<void>()
-      const answer = send(receiver, stopping(20, go.promise, 20), { protocol, headers: TEXT })
-      await begun(receiver, before, MIB)
+      const response = send(receiver, stopping(20, go.promise, 20), { protocol, headers: TEXT })
+      await started(receiver, before, MIB)
       await gateway.close(0)
       go.resolve()
-      const { status, json } = await answer
+      const { status, json } = await response
       t.equal(status, 504)
       t.equal(json?.proxy_error?.status, 504)
       t.equal((await receiver.ended()).end, 'aborted')
@@ -365,14 +369,14 @@ for (const [protocol, destination] of WAYS)
       const before = receiver.arrivals.length
       const leave = new AbortController()
       const go = Promise.withResolvers<void>()
-      const answer = send(receiver, stopping(20, go.promise, 1), {
+      const response = send(receiver, stopping(20, go.promise, 1), {
         protocol,
         headers: TEXT,
         signal: leave.signal,
       })
-      await begun(receiver, before, MIB)
+      await started(receiver, before, MIB)
       leave.abort()
-      await t.rejects(answer)
+      await t.rejects(response)
       t.equal((await receiver.ended()).end, 'aborted')
       go.resolve()
     },
@@ -397,10 +401,10 @@ t.test('over HTTP/1.1 a request that is broken off has no last chunk', async (t)
     yield '{{ nonesuch }}'
     yield* repeated(20, () => FILL)
   }
-  const answer = await send(server.address() as AddressInfo, body(), { headers: TEXT })
+  const response = await send(server.address() as AddressInfo, body(), { headers: TEXT })
   await closed
   server.close()
-  t.equal(answer.status, 400)
+  t.equal(response.status, 400)
   t.match(raw, /transfer-encoding: chunked/)
   t.notMatch(raw.slice(-200), /\r\n0\r\n/)
   t.notMatch(raw, /nonesuch|\{\{/)
@@ -414,7 +418,7 @@ for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
       let sent = 0
       let still = 0
       const count = 900
-      const answer = send(
+      const response = send(
         receiver,
         repeated(count, () => `{{ name | raw }}${FILL}`),
         {
@@ -432,7 +436,7 @@ for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
       }
       t.ok(sent < (count * FILL.length) / 2, `sockets' buffers, Envoy's and ours hold ${sent}`)
       receiver.letGo()
-      t.equal((await answer).status, 200)
+      t.equal((await response).status, 200)
       t.equal((await receiver.ended()).bytes, count * (NAME.length + FILL.length))
     },
   )
@@ -440,22 +444,22 @@ for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
 t.test('an answer that comes before the body is over is the answer', async (t) => {
   for (const [protocol, destination] of WAYS) {
     const receiver = receivers[destination]
-    const answer = await send(
+    const response = await send(
       receiver,
       repeated(200, () => FILL),
       { protocol, path: '/early', headers: TEXT },
     )
-    t.equal(answer.status, 413)
-    t.same(answer.json, { bytes: 0 })
+    t.equal(response.status, 413)
+    t.same(response.json, { bytes: 0 })
   }
 })
 
 t.test('trailers go on behind the body, where both sides have them', async (t) => {
   const trailers = { 'x-checksum': 'abc' }
-  const [answer, arrival] = await arrivalOf(receivers.h2, () =>
+  const [response, arrival] = await arrivalOf(receivers.h2, () =>
     send(receivers.h2, ['a {{ na', 'me | raw }}'], { protocol: 'h2', headers: TEXT, trailers }),
   )
-  t.equal(answer.status, 200)
+  t.equal(response.status, 200)
   t.equal(arrival?.head.toString(), `a ${NAME}`)
   t.match(arrival?.trailers, trailers)
 })
@@ -476,7 +480,7 @@ t.test(
     )
     while (!text.includes('100 Continue')) await once(socket, 'data')
     // Longer than a body that is wanted whole may take, Envoy waits for the gateway, and for a destination's answer.
-    const arrival = await begun(receiver, before, 0)
+    const arrival = await started(receiver, before, 0)
     socket.write('a {{ n')
     await new Promise((resolve) => setTimeout(resolve, 3_500))
     socket.write('ame | raw }}')
@@ -495,14 +499,14 @@ t.test('more bodies at once than a tenant may have are refused, and room comes b
   const running = Array.from({ length: 4 }, () =>
     send(receiver, stopping(8, go.promise, 1), { headers: TEXT }),
   )
-  for (let at = 0; at < 4; at++) await begun(receiver, before + at, 65_536)
-  const refused = await send(receiver, ['x'], { headers: TEXT })
-  t.equal(refused.status, 429)
-  t.equal(refused.headers['retry-after'], '1')
+  for (let at = 0; at < 4; at++) await started(receiver, before + at, 65_536)
+  const rejected = await send(receiver, ['x'], { headers: TEXT })
+  t.equal(rejected.status, 429)
+  t.equal(rejected.headers['retry-after'], '1')
   const other = { ...TEXT, 'svc-api-key': KEYS.stranger }
   t.equal((await send(receiver, ['x'], { headers: other })).status, 200, 'another tenant has its own')
   go.resolve()
-  for (const answer of running) t.equal((await answer).status, 200)
+  for (const response of running) t.equal((await response).status, 200)
   t.equal((await send(receiver, ['x'], { headers: TEXT })).status, 200)
 })
 

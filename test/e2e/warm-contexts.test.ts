@@ -3,7 +3,7 @@ import { startSidevault } from '../kit/sidevault.ts'
 
 t.test('a service whose operator chose warm contexts keeps them', async (t) => {
   const { call, application, managementKey, stop } = await startSidevault({
-    env: { SIDEVAULT_WARM_CONTEXTS: 'true' },
+    env: { SIDEVAULT_REUSE_CONTEXTS: 'true' },
   })
   t.teardown(stop)
   const { json } = await call('POST', '/reactors', {

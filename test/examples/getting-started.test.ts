@@ -26,13 +26,13 @@ t.test('docs/getting-started.md works as it is written, in one shell', async (t)
     cwd: t.testdir(),
     env: { PATH: process.env.PATH, HOME: process.env.HOME, SIDEVAULT_BOOTSTRAP_KEY: vault.managementKey },
   })
-  const [sent, local, changed, rehearsed, reacted] = stdout.split('=====').map((text) => JSON.parse(text))
+  const [sent, local, changed, dryRun, reacted] = stdout.split('=====').map((text) => JSON.parse(text))
   const after = { source: { pan: '4242424242424242' }, cents: 150 }
   t.equal(sent.body.card, '4242424242424242')
   t.match(local, { body: after, headers: { 'X-Order': 'from the transform' } })
   t.match(stderr, /^headers +added x-order$/m)
   t.match(changed, { body: after, headers: { 'x-order': 'from the transform' } })
-  t.match(rehearsed, {
+  t.match(dryRun, {
     dry_run: true,
     forwards: true,
     tokens: [{ type: 'card', disclosure: 'reveal' }],

@@ -36,11 +36,11 @@ const findPython = async (): Promise<
   { readonly python: string; readonly packages: string } | { readonly missing: string }
 > => {
   const requirements = join(example, 'requirements.txt')
-  const faults: string[] = []
+  const issues: string[] = []
   for (const python of ['python3', 'python']) {
     const version = await run(python, ['-c', 'import sys; print(sys.version_info[:2], sys.platform)'])
     if (version.code !== 0) {
-      faults.push(`${python} is not there`)
+      issues.push(`${python} is not there`)
       continue
     }
     const wanted = createHash('sha256')
@@ -61,11 +61,11 @@ const findPython = async (): Promise<
       return { python, packages }
     }
     rmSync(fresh, { recursive: true, force: true })
-    faults.push(
+    issues.push(
       `"${python} -m pip" could not install ${readFileSync(requirements, 'utf8').trim().split('\n').join(', ')}: ${installed.output.trim().split('\n').at(-1)}`,
     )
   }
-  return { missing: faults.join('; ') }
+  return { missing: issues.join('; ') }
 }
 
 const found = await findPython()

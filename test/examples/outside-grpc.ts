@@ -13,7 +13,7 @@ import { sidevault } from '../commands/run.ts'
 type Method = (
   message: object,
   metadata: Metadata,
-  done: (error: ServiceError | null, answer?: Record<string, unknown>) => void,
+  done: (error: ServiceError | null, response?: Record<string, unknown>) => void,
 ) => void
 
 /** `service.method(message)` under a key. */
@@ -37,8 +37,8 @@ export const printedClients = async (folder: string, env: Record<string, string>
       const client = new services[service]!(`127.0.0.1:${port}`, credentials.createInsecure())
       return new Promise<Record<string, unknown>>((resolve, reject) => {
         const call = client[method] as Method
-        call.call(client, message, metadata, (error, answer) =>
-          error ? reject(error) : resolve(answer ?? {}),
+        call.call(client, message, metadata, (error, response) =>
+          error ? reject(error) : resolve(response ?? {}),
         )
       }).finally(() => client.close())
     }

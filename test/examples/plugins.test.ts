@@ -160,9 +160,9 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
       body: { query: `type:${type} AND data:"${query}"` },
     })
     t.equal(found.json.data[0]?.id, id, `${type} is found`)
-    const refused = await vault.call('POST', '/tokens', { key: masking, body: { type, data: wrong } })
-    t.equal(refused.status, 400, `${type}: ${refused.text}`)
-    t.notOk(refused.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the refusal does not repeat it')
+    const rejected = await vault.call('POST', '/tokens', { key: masking, body: { type, data: wrong } })
+    t.equal(rejected.status, 400, `${type}: ${rejected.text}`)
+    t.notOk(rejected.text.includes(JSON.stringify(wrong).slice(1, -1)), 'the refusal does not repeat it')
     const sent = await send(vault, { value: `{{ ${id} }}` })
     t.strictSame(sent.json.body, { value: used }, 'code and proxies may use what is never returned')
   }
@@ -182,8 +182,8 @@ t.test('plugins named in a configuration file beside them serve HTTP and /proxy'
       t.strictSame(jsonOf((await grpc('Tokens', 'Get', { id })).data), masked, type)
       t.strictSame(jsonOf((await reveal('Tokens', 'Get', { id })).data), shown, type)
       t.strictSame((await send(vault, { value: `{{ ${id} }}` })).json.body, { value: TYPES[type].used }, type)
-      const refused = grpc('Tokens', 'Create', { type, data: toValue(wrong) })
-      await t.rejects(refused, { code: status.INVALID_ARGUMENT }, type)
+      const rejected = grpc('Tokens', 'Create', { type, data: toValue(wrong) })
+      await t.rejects(rejected, { code: status.INVALID_ARGUMENT }, type)
     }
     const data = toValue(TYPES.passport.data)
     const token = await grpc('Tokens', 'Create', { type: 'passport', data })
@@ -238,8 +238,8 @@ t.test('without their plugins tokens are safe, unreadable and deletable', async 
     })
     t.match(again, { status: 400, json: { errors: { type: [/./] } } })
   }
-  const refused = await send(vault, { line: `{{ ${tokens.passport} | mrz_number }}` })
-  t.match(refused, { status: 400, json: { proxy_error: { status: 400 } } })
+  const rejected = await send(vault, { line: `{{ ${tokens.passport} | mrz_number }}` })
+  t.match(rejected, { status: 400, json: { proxy_error: { status: 400 } } })
   t.equal((await vault.call('GET', `/passport-checks/${check}`, { key: masking })).status, 404)
   await t.rejects(grpc('PassportChecks', 'Get', { id: check }), { code: status.UNIMPLEMENTED })
   t.equal((await vault.call('DELETE', `/tokens/${tokens.loyalty_card}`, { key: masking })).status, 204)

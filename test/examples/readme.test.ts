@@ -28,8 +28,8 @@ t.test('"A plugin in twenty minutes" works as it is written', async (t) => {
   t.match(await run('check', './member-card'), /filter {6}club_of/)
 
   const [imports, declaration] = end.split('\n\n', 2)
-  const kept = rules.slice(0, rules.indexOf('export const plugin'))
-  writeFileSync(join(plugin, 'index.ts'), `${imports}\n${kept}${declaration}`)
+  const retained = rules.slice(0, rules.indexOf('export const plugin'))
+  writeFileSync(join(plugin, 'index.ts'), `${imports}\n${retained}${declaration}`)
   writeFileSync(join(plugin, 'visits.ts'), visits)
   writeFileSync(join(plugin, 'visits.test.ts'), test)
   writeFileSync(join(plugin, 'key-provider.ts'), provider)

@@ -39,18 +39,18 @@ t.test('what a plugin filter throws does not show, unless it is an AppError', as
     throw new Error('4242424242424242')
   }
   t.throws(() => evaluate(boom, '{{ data | mine }}', 'x'), {
-    code: 'bad_expression',
+    code: 'invalid_expression',
     message: /^Filter "mine" failed/,
   })
   const own = () => {
-    throw new AppError('bad_expression', 'My words.')
+    throw new AppError('invalid_expression', 'My words.')
   }
   t.throws(() => evaluate(own, '{{ data | mine }}', 'x'), { message: 'My words.' })
   t.throws(() => evaluate(own, 'y{{ data | mine }}', 'x'), { message: 'My words.' })
 })
 
 t.test('a plugin filter cannot yield what is not JSON', async (t) => {
-  t.throws(() => evaluate(() => Number.NaN, '{{ data | mine }}', 'x'), { code: 'bad_expression' })
+  t.throws(() => evaluate(() => Number.NaN, '{{ data | mine }}', 'x'), { code: 'invalid_expression' })
   t.equal(
     evaluate(() => undefined as never, '{{ data | mine }}', 'x'),
     null,

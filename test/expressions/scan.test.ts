@@ -48,7 +48,7 @@ for (const [text, expected] of CASES)
     t.strictSame(parts(text), expected)
   })
 
-const REFUSED = [
+const REJECTED = [
   '{{',
   '{{ }}',
   '{{}}',
@@ -62,9 +62,9 @@ const REFUSED = [
   `{{ ${'a'.repeat(LIMITS.expression)} }}`,
 ]
 
-for (const text of REFUSED)
+for (const text of REJECTED)
   t.test(`${JSON.stringify(text.slice(0, 40))} is refused`, async (t) => {
-    t.throws(() => scanText(text), { code: 'bad_expression' })
+    t.throws(() => scanText(text), { code: 'invalid_expression' })
   })
 
 t.test('pieces lie in order, do not overlap, and leave out only white space next to a dash', async () => {
@@ -110,7 +110,7 @@ t.test('hostile texts are read a few times only', async (t) => {
         try {
           scanText(text)
         } catch (error) {
-          t.match(error, { name: 'AppError', code: /bad_expression|too_large/ })
+          t.match(error, { name: 'AppError', code: /invalid_expression|too_large/ })
         }
       })
       t.ok(read > 0 && read < 8 * size, `${read} characters of ${size}`)

@@ -70,7 +70,7 @@ for (const [text, value] of VALUES)
     t.equal(expression.render(variables), rendered)
   })
 
-const REFUSED_TEXTS = [
+const REJECTED_TEXTS = [
   '{{ }}',
   '{{ data.number',
   '{{ data.number | nope }}',
@@ -104,9 +104,9 @@ const REFUSED_TEXTS = [
   'x'.repeat(5_000),
 ]
 
-for (const text of REFUSED_TEXTS)
+for (const text of REJECTED_TEXTS)
   t.test(`${JSON.stringify(text.slice(0, 60))} is refused`, async (t) => {
-    t.throws(() => parseStored(text).evaluate(variables), { name: 'AppError', code: 'bad_expression' })
+    t.throws(() => parseStored(text).evaluate(variables), { name: 'AppError', code: 'invalid_expression' })
   })
 
 t.test('what a value holds is never evaluated', async (t) => {

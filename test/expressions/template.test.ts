@@ -93,7 +93,7 @@ for (const [text, value] of VALUES)
     t.equal(template.render(resolve), rendered)
   })
 
-const REFUSED_TEXTS = [
+const REJECTED_TEXTS = [
   '{{ unknown }}',
   '{{ token: unknown }}',
   '{{ token: }}',
@@ -122,13 +122,13 @@ const REFUSED_TEXTS = [
   '{{ ten | divided_by: 0 }}',
 ]
 
-for (const text of REFUSED_TEXTS)
+for (const text of REJECTED_TEXTS)
   t.test(`${text.slice(0, 60)} is refused without a word of the value`, async (t) => {
     try {
       t.fail(`gave ${JSON.stringify(parse(text).evaluate(resolve))}`)
     } catch (error) {
       t.ok(error instanceof AppError)
-      t.match(error, { code: 'bad_expression' })
+      t.match(error, { code: 'invalid_expression' })
       t.notMatch((error as AppError).message, new RegExp(SSN))
     }
   })

@@ -6,7 +6,7 @@ import type { Resolve } from '../../src/expressions/types.ts'
 import { bodyWork, createWork } from '../../src/expressions/work.ts'
 
 const expressions = createExpressions()
-const code = 'bad_expression'
+const code = 'invalid_expression'
 
 t.test('work is refused once it is used up', async (t) => {
   const work = createWork(100)

@@ -5,12 +5,12 @@ import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 import { createShiftedClock, HOUR } from './shifted-clock.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT = 120_000
 
 t.test('a clock that jumps by hours, forward and back, costs nothing but what it says is over', async (t) => {
   const clock = createShiftedClock(t)
   const sidevault = await startSidevault({
-    env: { ...clock.env, SIDEVAULT_RATE_LIMIT_KEY: '60000', SIDEVAULT_LOG_LEVEL: 'warn' },
+    env: { ...clock.env, SIDEVAULT_RATE_LIMIT_PER_KEY: '60000', SIDEVAULT_LOG_LEVEL: 'warn' },
   })
   t.teardown(() => sidevault.stop())
   const key = await sidevault.application({ permissions: ALL_TOKEN_PERMISSIONS })
@@ -33,9 +33,9 @@ t.test('a clock that jumps by hours, forward and back, costs nothing but what it
   const probe: string = (await create({ data: 'probe' })).json.id
   /** Jumps, and waits until the admin and the gateway go by it. */
   const jump = async (ms: number): Promise<void> => {
-    await clock.jump(ms, create, PATIENCE)
+    await clock.jump(ms, create, TIMEOUT)
     // Who has called before a clock is put back may have to wait for a moment.
-    await until('calls are let through', async () => (await disclose(probe)).status === 200, PATIENCE)
+    await until('calls are let through', async () => (await disclose(probe)).status === 200, TIMEOUT)
   }
   /** Everything that goes on under any clock. */
   const goesOn = async (what: string): Promise<string> => {
@@ -52,7 +52,7 @@ t.test('a clock that jumps by hours, forward and back, costs nothing but what it
         const { json } = await sidevault.call('GET', path, { key: sidevault.managementKey })
         return json?.data?.length >= 2
       },
-      PATIENCE,
+      TIMEOUT,
     )
     return made.json.id
   }

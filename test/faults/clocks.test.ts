@@ -9,7 +9,7 @@ import { until } from '../supervisor/processes.ts'
 import { createShiftedClock, HOUR } from './shifted-clock.ts'
 import { startFaultWorld } from './world.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT = 120_000
 
 t.test(
   'two replicas of which one has a clock that jumps by an hour: nothing is lost or done twice, and who waits does so for a moment',
@@ -19,7 +19,7 @@ t.test(
     const shifted = { SIDEVAULT_LOG_LEVEL: 'info', ...clock.env }
     const world = await startFaultWorld(t, {
       count: 2,
-      envOf: (index) => ({ SIDEVAULT_RATE_LIMIT_KEY: '60000', ...(index === 1 ? shifted : {}) }),
+      envOf: (index) => ({ SIDEVAULT_RATE_LIMIT_PER_KEY: '60000', ...(index === 1 ? shifted : {}) }),
     })
     const [steady, jumping] = world.replicas as readonly [Sidevault, Sidevault]
     const both = [steady, jumping] as const
@@ -40,22 +40,22 @@ t.test(
         headers: { 'svc-proxy-url': world.destinationUrl },
         body: { v: `{{ ${id} }}` },
       })
-    const jump = (ms: number) => clock.jump(ms, (body) => create(jumping, body), PATIENCE)
+    const jump = (ms: number) => clock.jump(ms, (body) => create(jumping, body), TIMEOUT)
 
-    const kept: string[] = []
+    const retained: string[] = []
     const firsts = new Map<string, string>()
     /** Everything that goes on while the clocks differ. */
     const goesOn = async (what: string): Promise<void> => {
       for (const replica of both) {
         const made = await create(replica, { data: what })
         t.equal(made.status, 201, what)
-        kept.push(made.json.id)
+        retained.push(made.json.id)
         for (const reader of both) t.equal(await read(reader, made.json.id), 200, what)
         const shown = await disclose(replica, made.json.id)
         t.equal(shown.status, 200, `${what}: ${shown.text}`)
       }
       const calls = await Promise.all(
-        both.flatMap((replica) => Array.from({ length: 20 }, () => read(replica, kept[0] as string))),
+        both.flatMap((replica) => Array.from({ length: 20 }, () => read(replica, retained[0] as string))),
       )
       t.strictSame([...new Set(calls)], [200], `${what}: nobody waits for a limit`)
 
@@ -63,10 +63,14 @@ t.test(
       const keys = Array.from({ length: 6 }, () => randomUUID())
       for (const idempotency of keys) {
         const body = { data: 'once', metadata: { unique: idempotency } }
-        const answers = await Promise.all(both.map((replica) => create(replica, body, idempotency)))
-        const ids = new Set(answers.filter(({ status }) => status === 201).map(({ json }) => json.id))
-        t.equal(ids.size, 1, `${what}: ${answers.map(({ status, text }) => `${status} ${text}`).join('\n')}`)
-        for (const { status } of answers) if (status !== 201) t.equal(status, 409)
+        const responses = await Promise.all(both.map((replica) => create(replica, body, idempotency)))
+        const ids = new Set(responses.filter(({ status }) => status === 201).map(({ json }) => json.id))
+        t.equal(
+          ids.size,
+          1,
+          `${what}: ${responses.map(({ status, text }) => `${status} ${text}`).join('\n')}`,
+        )
+        for (const { status } of responses) if (status !== 201) t.equal(status, 409)
         firsts.set(idempotency, [...ids][0])
       }
       for (const [idempotency, id] of firsts)
@@ -82,14 +86,14 @@ t.test(
             key,
             body: { nonce: session.nonce, permissions: ['token:create'] },
           })
-        const answers = (await Promise.all([...both, ...both].map(authorize))).map(({ status }) => status)
+        const responses = (await Promise.all([...both, ...both].map(authorize))).map(({ status }) => status)
         t.ok(
-          answers.filter((status) => status < 300).length <= 1,
-          `${what}: a nonce is used once: ${answers}`,
+          responses.filter((status) => status < 300).length <= 1,
+          `${what}: a nonce is used once: ${responses}`,
         )
         t.ok(
-          answers.every((status) => [200, 204, 404, 409].includes(status)),
-          `${what}: ${answers}`,
+          responses.every((status) => [200, 204, 404, 409].includes(status)),
+          `${what}: ${responses}`,
         )
         t.ok((await authorize(steady)).status >= 400, 'not later either')
       }
@@ -101,7 +105,7 @@ t.test(
         })
       ).json
       const uses = async (replica: Sidevault) =>
-        (await replica.call('GET', `/tokens/${kept[0]}`, { key: short })).status
+        (await replica.call('GET', `/tokens/${retained[0]}`, { key: short })).status
       for (const replica of both) t.equal(await uses(replica), 200, `${what}: a new key`)
       await jumping.call('DELETE', `/applications/${id}`, { key: jumping.managementKey })
       for (const replica of both)
@@ -125,7 +129,7 @@ t.test(
         await delay(200)
         return jumping.stderr().includes('expired tokens and leftovers removed', printed)
       },
-      PATIENCE,
+      TIMEOUT,
     )
     await jump(-HOUR)
     await goesOn('one is an hour behind')
@@ -133,7 +137,7 @@ t.test(
     await goesOn('one time again')
     for (const replica of both) {
       t.equal(await read(replica, expiring), 200, 'what was over by one clock only is not lost')
-      for (const id of kept) t.equal(await read(replica, id), 200, 'nothing is lost')
+      for (const id of retained) t.equal(await read(replica, id), 200, 'nothing is lost')
     }
 
     const ask = <R extends object>(sql: string) => queryPostgres<R>(world.database, sql)

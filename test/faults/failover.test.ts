@@ -8,7 +8,7 @@ import { startLine } from './line.ts'
 import { startLoad } from './load.ts'
 import { startFaultWorld } from './world.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT = 120_000
 
 const processesOf = ({ pid }: Sidevault) =>
   descendants(pid)
@@ -45,9 +45,9 @@ t.test(
     t.teardown(load.stop)
     const acknowledged = () => load.creates.flatMap(({ id }) => (id === undefined ? [] : [id]))
     const allWork = () =>
-      Promise.all(replicas.map((replica) => until('it works', () => load.works(replica), PATIENCE)))
+      Promise.all(replicas.map((replica) => until('it works', () => load.works(replica), TIMEOUT)))
     await allWork()
-    await until('creates are acknowledged', () => acknowledged().length > 5, PATIENCE)
+    await until('creates are acknowledged', () => acknowledged().length > 5, TIMEOUT)
 
     await primary.kill()
     line?.lead(standby)
@@ -59,18 +59,18 @@ t.test(
         const { status, text } = await first.call('POST', '/tokens', { key: load.key, body: { data: 'x' } })
         return status === 503 && /standby at the moment/.test(text)
       },
-      PATIENCE,
+      TIMEOUT,
     )
     t.match(await first.call('GET', '/readyz'), { status: 503, text: /store/ })
     const before = acknowledged().length
     await queryPostgres(standby.admin, 'select pg_promote()')
     await allWork()
     for (const replica of replicas)
-      await until('it is ready', async () => (await replica.call('GET', '/readyz')).status === 200, PATIENCE)
-    await until('creates are acknowledged again', () => acknowledged().length > before + 5, PATIENCE)
+      await until('it is ready', async () => (await replica.call('GET', '/readyz')).status === 200, TIMEOUT)
+    await until('creates are acknowledged again', () => acknowledged().length > before + 5, TIMEOUT)
     await load.stop()
     t.comment(`${load.sent.size} proxied calls, ${acknowledged().length} creates acknowledged`)
-    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.refused))}`)
+    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
     t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
     t.strictSame(replicas.map(processesOf), processes, 'no process had to start anew')
 
@@ -109,7 +109,7 @@ t.test(
         const sql = 'select distinct trace_id from logs where trace_id = any($1)'
         return (await queryPostgres(database.href, sql, [traces])).length === traces.length
       },
-      PATIENCE,
+      TIMEOUT,
     )
     // The line is of this process, which waits for the command.
     const direct = new URL(world.env.SIDEVAULT_STORE as string)

@@ -11,7 +11,7 @@ import { NOT_KNOWN, startLoad } from './load.ts'
 import { startFaultWorld } from './world.ts'
 
 /** How long a part may be away on a busy machine (ms); what it took is printed. */
-const PATIENCE = 120_000
+const TIMEOUT = 120_000
 
 /** The order and the moments of the faults; `FAULTS_SEED` repeats a run. */
 const seed = Number(process.env.FAULTS_SEED ?? randomInt(2 ** 31))
@@ -52,7 +52,7 @@ t.test(
     const load = await startLoad(world)
     const recovered = async (name: string, watched: readonly Sidevault[]) => {
       await Promise.all(
-        watched.map((replica) => until(`${name} works again`, () => load.works(replica), PATIENCE)),
+        watched.map((replica) => until(`${name} works again`, () => load.works(replica), TIMEOUT)),
       )
     }
     await recovered('at the beginning', replicas)
@@ -87,7 +87,7 @@ t.test(
     t.comment(
       `${load.sent.size} proxied calls, ${acknowledged.length} of ${load.creates.length} creates acknowledged`,
     )
-    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.refused))}`)
+    t.comment(`refused meanwhile: ${JSON.stringify(Object.fromEntries(load.rejected))}`)
     t.same(load.violations, [], 'nothing failed but as the table of errors says, and nothing hung')
 
     const whole = destination.received.filter(({ body }) => body !== undefined)
@@ -109,7 +109,7 @@ t.test(
       const known = new Set(rows.map((row) => row.trace_id))
       return traces.filter((trace) => !known.has(trace))
     }
-    await until('every disclosure has its record', async () => (await missing()).length === 0, PATIENCE)
+    await until('every disclosure has its record', async () => (await missing()).length === 0, TIMEOUT)
     t.same(await missing(), [], 'every disclosure that the destination saw has its record')
 
     const replica = replicas[2] as Sidevault
@@ -129,7 +129,7 @@ t.test(
           again = await repeat(create)
           return false
         },
-        PATIENCE,
+        TIMEOUT,
       )
       return again
     }
@@ -150,7 +150,7 @@ t.test(
     // As if a minute had gone by: nobody is waited for any more.
     await queryPostgres(
       world.database,
-      `update idempotent_answers set running_until = 1,
+      `update idempotency_keys set running_until = 1,
         expires_at = case when expires_at = running_until then 1 else expires_at end where sealed is null`,
     )
     const unfinished = load.creates.filter(({ id }) => id === undefined)

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as delay } from 'node:timers/promises'
-import { ALL_TOKEN_PERMISSIONS, type Answer, type Sidevault } from '../kit/sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS, type Response, type Sidevault } from '../kit/sidevault.ts'
 import type { FaultWorld } from './world.ts'
 
 /** What a call may end as while something is broken: interface, "Errors"; completions §7. */
@@ -26,7 +26,7 @@ export interface Load {
   /** What should not have happened. */
   readonly violations: readonly string[]
   /** Calls that failed as they may. */
-  readonly refused: ReadonlyMap<string, number>
+  readonly rejected: ReadonlyMap<string, number>
   readonly key: string
   /** True when a call of each kind works on this replica now. */
   works(replica: Sidevault): Promise<boolean>
@@ -40,8 +40,8 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const values = new Map<string, string>()
   for (let index = 0; index < TOKENS; index++) {
     const value = `value ${index} of ${randomUUID()}`
-    const answer = await first.call('POST', '/tokens', { key, body: { data: value } })
-    values.set(answer.json.id, value)
+    const response = await first.call('POST', '/tokens', { key, body: { data: value } })
+    values.set(response.json.id, value)
   }
   const body = { name: 'faults', destination_url: destinationUrl }
   const transform = {
@@ -56,26 +56,26 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
   const sent = new Map<string, string>()
   const creates: { key: string; unique: string; id?: string }[] = []
   const violations: string[] = []
-  const refused = new Map<string, number>()
-  const count = (what: string) => refused.set(what, (refused.get(what) ?? 0) + 1)
+  const rejected = new Map<string, number>()
+  const count = (what: string) => rejected.set(what, (rejected.get(what) ?? 0) + 1)
   let running = true
 
   /** The last answer that there will be to this call, or undefined for one that failed as it may. */
-  const attempt = async (what: string, call: Promise<Answer>): Promise<Answer | undefined> => {
+  const attempt = async (what: string, call: Promise<Response>): Promise<Response | undefined> => {
     const late = new AbortController()
     const hangs = delay(HANGS, 'hangs' as const, { signal: late.signal, ref: false }).catch(() => undefined)
-    const answer = await Promise.race([call.catch(() => undefined), hangs])
+    const response = await Promise.race([call.catch(() => undefined), hangs])
     late.abort()
-    if (answer === 'hangs') violations.push(`${what} did not end within ${HANGS} ms`)
-    else if (answer === undefined) count('connection')
-    else if (answer.status < 300 || NOT_KNOWN.test(answer.text)) return answer
-    else if (EXPECTED.has(answer.status) || IN_PROGRESS.test(answer.text)) count(String(answer.status))
-    else violations.push(`${what}: ${answer.status} ${answer.text.slice(0, 300)}`)
+    if (response === 'hangs') violations.push(`${what} did not end within ${HANGS} ms`)
+    else if (response === undefined) count('connection')
+    else if (response.status < 300 || NOT_KNOWN.test(response.text)) return response
+    else if (EXPECTED.has(response.status) || IN_PROGRESS.test(response.text)) count(String(response.status))
+    else violations.push(`${what}: ${response.status} ${response.text.slice(0, 300)}`)
     return undefined
   }
 
   const ids = [...values.keys()]
-  const proxied = (replica: Sidevault, turn: number): Promise<Answer | undefined> => {
+  const proxied = (replica: Sidevault, turn: number): Promise<Response | undefined> => {
     const id = ids[turn % ids.length] as string
     const trace = randomUUID()
     sent.set(trace, values.get(id) as string)
@@ -116,9 +116,9 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
       creates.push(create)
       for (let tries = 0; ; tries++) {
         const replica = replicas[(lane + tries) % replicas.length] as Sidevault
-        const answer = await created(replica, idempotency, create.unique)
-        if (answer) {
-          if (answer.status < 300) create.id = answer.json.id
+        const response = await created(replica, idempotency, create.unique)
+        if (response) {
+          if (response.status < 300) create.id = response.json.id
           else count('not known')
           break
         }
@@ -138,7 +138,7 @@ export const startLoad = async ({ replicas, destinationUrl }: FaultWorld): Promi
     sent,
     creates,
     violations,
-    refused,
+    rejected,
     key,
     works: async (replica) => {
       const unique = `probe ${probes++}`

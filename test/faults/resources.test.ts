@@ -11,7 +11,7 @@ import { until } from '../supervisor/processes.ts'
 import { smallDisk } from './disk.ts'
 import { startLine } from './line.ts'
 
-const PATIENCE = 120_000
+const TIMEOUT = 120_000
 
 const service = async (t: Test, options: Parameters<typeof startSidevault>[0]) => {
   const sidevault = await startSidevault(options)
@@ -36,22 +36,22 @@ t.test(
     if (typeof disk === 'string') return
     t.teardown(disk.unmount)
     const { sidevault, key, create, disclose } = await service(t, { dataDir: join(disk.path, 'data') })
-    const kept: string[] = [(await create('the first one')).json.id]
-    t.equal((await disclose(kept[0] as string)).status, 200)
+    const retained: string[] = [(await create('the first one')).json.id]
+    t.equal((await disclose(retained[0] as string)).status, 200)
 
     const filler = join(disk.path, 'filler')
     spawnSync('dd', ['if=/dev/zero', `of=${filler}`, 'bs=4096'])
-    let refused = 0
-    for (let turn = 0; turn < 400 && refused < 10; turn++) {
-      const answer = await create(`one that may not fit ${'x'.repeat(20_000)}`)
-      if (answer.status === 201) kept.push(answer.json.id)
+    let rejected = 0
+    for (let turn = 0; turn < 400 && rejected < 10; turn++) {
+      const response = await create(`one that may not fit ${'x'.repeat(20_000)}`)
+      if (response.status === 201) retained.push(response.json.id)
       else {
-        refused++
-        t.match(answer, { status: 503, json: { detail: /room|disk|written|store/i } })
+        rejected++
+        t.match(response, { status: 503, json: { detail: /room|disk|written|store/i } })
       }
     }
-    t.equal(refused, 10, 'writes are refused')
-    const before = await disclose(kept[0] as string)
+    t.equal(rejected, 10, 'writes are refused')
+    const before = await disclose(retained[0] as string)
     t.ok(
       before.status === 503 || before.status === 200,
       `a disclosure is refused, or still had room for its record: ${before.status} ${before.text}`,
@@ -60,13 +60,13 @@ t.test(
     t.equal((await sidevault.call('GET', '/healthz')).status, 200, 'it is alive')
 
     rmSync(filler)
-    await until('writes work again', async () => (await create('after')).status === 201, PATIENCE)
+    await until('writes work again', async () => (await create('after')).status === 201, TIMEOUT)
     await until(
       'disclosures work again',
-      async () => (await disclose(kept[0] as string)).status === 200,
-      PATIENCE,
+      async () => (await disclose(retained[0] as string)).status === 200,
+      TIMEOUT,
     )
-    for (const id of kept) t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
+    for (const id of retained) t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
     journalsHold(t, sidevault.dataDir)
   },
 )
@@ -84,26 +84,26 @@ t.test(
     const { sidevault, key, create, disclose } = await service(t, {
       env: {
         SIDEVAULT_STORE: address.href,
-        SIDEVAULT_STORE_TIMEOUT: '3',
-        SIDEVAULT_STORE_CONNECT_TIMEOUT: '3',
+        SIDEVAULT_STORE_TIMEOUT_SECONDS: '3',
+        SIDEVAULT_STORE_CONNECT_TIMEOUT_SECONDS: '3',
       },
     })
     const { id } = (await create('kept')).json
 
     line.silence(true)
-    const answers = await Promise.all([
+    const responses = await Promise.all([
       create('refused'),
       sidevault.call('GET', `/tokens/${id}`, { key }),
       disclose(id),
     ])
-    for (const answer of answers) {
-      t.ok([502, 503, 504].includes(answer.status), `${answer.status} ${answer.text}`)
-      t.notMatch(answer.text, /kept/)
+    for (const response of responses) {
+      t.ok([502, 503, 504].includes(response.status), `${response.status} ${response.text}`)
+      t.notMatch(response.text, /kept/)
     }
 
     line.silence(false)
-    await until('writes work again', async () => (await create('again')).status === 201, PATIENCE)
-    await until('disclosures work again', async () => (await disclose(id)).status === 200, PATIENCE)
+    await until('writes work again', async () => (await create('again')).status === 201, TIMEOUT)
+    await until('disclosures work again', async () => (await disclose(id)).status === 200, TIMEOUT)
   },
 )
 
@@ -124,20 +124,20 @@ t.test(
         `GET /tokens/${id} HTTP/1.1\r\nhost: x\r\nsvc-api-key: ${key}\r\nconnection: keep-alive\r\n\r\n`,
       )
     }
-    const answered = new Promise<number>((resolve) => {
-      let answers = 0
+    const responded = new Promise<number>((resolve) => {
+      let responses = 0
       for (const socket of sockets)
         socket.once('data', (chunk) => {
           t.ok(/^HTTP\/1.1 (200|429|50[234])/.test(String(chunk)), String(chunk).slice(0, 60))
-          if (++answers === 50) resolve(answers)
+          if (++responses === 50) resolve(responses)
         })
     })
-    t.ok((await answered) >= 50, 'some are served')
+    t.ok((await responded) >= 50, 'some are served')
     for (const socket of sockets.splice(0)) socket.destroy()
     await until(
       'calls work again',
       async () => (await create('after').catch(() => undefined))?.status === 201,
-      PATIENCE,
+      TIMEOUT,
     )
     t.equal((await sidevault.call('GET', `/tokens/${id}`, { key })).status, 200)
     journalsHold(t, sidevault.dataDir)

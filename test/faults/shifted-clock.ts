@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Answer } from '../kit/sidevault.ts'
+import type { Response } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 const SHIFTED = new URL('clock-shift.js', import.meta.url).href
@@ -18,14 +18,14 @@ export const createShiftedClock = (t: Test) => {
   return {
     env: { NODE_OPTIONS: `--import=${SHIFTED}`, CLOCK_SHIFT: file },
     /** Shifts it by ms from now on, and waits until what `create` makes has times by it. */
-    jump: async (ms: number, create: (body: object) => Promise<Answer>, patience: number): Promise<void> => {
+    jump: async (ms: number, create: (body: object) => Promise<Response>, timeout: number): Promise<void> => {
       shift(ms)
       const about = Date.now() + ms
       const goesBy = async () => {
         const { json } = await create({ data: 'what time is it' })
         return Math.abs(Date.parse(json?.created_at) - about) < HOUR / 4
       }
-      await until('the new time counts', goesBy, patience)
+      await until('the new time counts', goesBy, timeout)
     },
   }
 }

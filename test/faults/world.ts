@@ -58,7 +58,7 @@ export const startFaultWorld = async (
   const env = {
     SIDEVAULT_STORE: await reach(postgres, address),
     SIDEVAULT_REDIS_URL: redis.url,
-    SIDEVAULT_MASTER_KEY: 'env:FAULTS_ROOT_KEY',
+    SIDEVAULT_ROOT_KEY: 'env:FAULTS_ROOT_KEY',
     FAULTS_ROOT_KEY: ROOT_KEY,
     SIDEVAULT_EGRESS_ALLOW: '127.0.0.0/8',
     SIDEVAULT_EGRESS_PORTS: '*',

@@ -6,15 +6,15 @@ import { createShares } from '../../src/common/shares.ts'
 import { createAdmission } from '../../src/gateway/admission.ts'
 import { BODY_LIMITS } from '../../src/gateway/body/rewrite.ts'
 import { createExchanges, type ExchangeDeps, type ExchangeOptions } from '../../src/gateway/exchange.ts'
-import { brandRules, type Head } from '../../src/gateway/headers.ts'
+import { type Head, headerRules } from '../../src/gateway/headers.ts'
 import { createRecentHosts } from '../../src/gateway/recent-hosts.ts'
-import type { Answer, Flow } from '../../src/gateway/types.ts'
-import { UPLOAD_LIMITS } from '../../src/gateway/upload.ts'
+import { UPLOAD_LIMITS } from '../../src/gateway/streaming/pipe-body.ts'
+import type { BodyStream, ExtProcReply } from '../../src/gateway/types.ts'
 import type { StoredProxy } from '../../src/sdk/index.ts'
 import { createFarSide, KEYS, silentLog, TOKENS } from '../kit/egress.ts'
 
 const OPTIONS: ExchangeOptions = {
-  brands: brandRules(['SVC', 'BT']),
+  prefixes: headerRules(['SVC', 'BT']),
   destinations: { allow: [], ports: [443], http: false },
   stepMs: 1000,
   codeStepMs: 1000,
@@ -55,18 +55,18 @@ const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOption
   return { far, exchange }
 }
 
-const problemOf = (answer: Answer) => {
-  if (answer.kind !== 'reply') throw new Error(`not a reply but "${answer.kind}"`)
-  const { proxy_error } = JSON.parse(answer.reply.body.toString())
-  return { ...proxy_error, headers: answer.reply.headers }
+const problemOf = (response: ExtProcReply) => {
+  if (response.kind !== 'reply') throw new Error(`not a reply but "${response.kind}"`)
+  const { proxy_error } = JSON.parse(response.reply.body.toString())
+  return { ...proxy_error, headers: response.reply.headers }
 }
 
 t.test('headers hold the request, the body releases it', async (t) => {
   const { exchange, far } = setUp()
-  const held = await exchange.headers(head({ 'svc-trace-id': 'trace' }), false)
+  const held = await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace' }), false)
   t.equal(held.kind, 'hold')
   const released = await exchange.body(Buffer.from('a {{ name | raw }}'))
-  t.match(released, { kind: 'release', upstream: 'https', brand: 'svc' })
+  t.match(released, { kind: 'release', upstream: 'https', prefix: 'svc' })
   if (released.kind !== 'release') return
   t.equal(released.body?.toString(), `a ${TOKENS.name?.data}`)
   t.equal(released.edits.set.get('content-length'), String(released.body?.length))
@@ -76,7 +76,7 @@ t.test('headers hold the request, the body releases it', async (t) => {
 
 t.test('without a body the headers release it', async (t) => {
   const { exchange } = setUp()
-  const released = await exchange.headers(head(), true)
+  const released = await exchange.onRequestHeaders(head(), true)
   t.equal(released.kind, 'release')
   if (released.kind === 'release')
     t.equal(released.edits.set.get(':path'), '/secret-base/secret-path?secret-query')
@@ -85,16 +85,25 @@ t.test('without a body the headers release it', async (t) => {
 t.test('a body without accepted headers releases nothing', async (t) => {
   const { exchange } = setUp()
   t.equal(problemOf(await exchange.body(Buffer.from('x'))).status, 500)
-  const refused = setUp().exchange
-  await refused.headers(head({ 'svc-api-key': 'unknown' }), false)
-  t.equal(problemOf(await refused.body(Buffer.from('x'))).status, 500)
+  const rejected = setUp().exchange
+  await rejected.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), false)
+  t.equal(problemOf(await rejected.body(Buffer.from('x'))).status, 500)
 })
 
 t.test('what Envoy should have kept away is refused all the same', async (t) => {
-  t.equal(problemOf(await setUp().exchange.headers(head({ ':method': 'CONNECT' }), true)).status, 405)
-  t.equal(problemOf(await setUp().exchange.headers(head({ ':path': '/tokens' }), true)).status, 500)
-  t.equal(problemOf(await setUp().exchange.headers(head({ ':path': '/proxyfoo' }), true)).status, 500)
-  t.equal(problemOf(await setUp().exchange.headers(head({ 'content-length': '1001' }), false)).status, 413)
+  t.equal(
+    problemOf(await setUp().exchange.onRequestHeaders(head({ ':method': 'CONNECT' }), true)).status,
+    405,
+  )
+  t.equal(problemOf(await setUp().exchange.onRequestHeaders(head({ ':path': '/tokens' }), true)).status, 500)
+  t.equal(
+    problemOf(await setUp().exchange.onRequestHeaders(head({ ':path': '/proxyfoo' }), true)).status,
+    500,
+  )
+  t.equal(
+    problemOf(await setUp().exchange.onRequestHeaders(head({ 'content-length': '1001' }), false)).status,
+    413,
+  )
 })
 
 t.test('a denied call is recorded, an unknown key belongs to nobody', async (t) => {
@@ -102,30 +111,36 @@ t.test('a denied call is recorded, an unknown key belongs to nobody', async (t) 
   const audit = async (more: readonly AuditRecord[]) => {
     records.push(...more)
   }
-  await setUp({ audit }).exchange.headers(head({ 'svc-api-key': KEYS.idle, 'svc-trace-id': 'trace' }), true)
+  await setUp({ audit }).exchange.onRequestHeaders(
+    head({ 'svc-api-key': KEYS.idle, 'svc-trace-id': 'trace' }),
+    true,
+  )
   t.match(records, [
     { tenant_id: 'tenant', entity_type: 'proxy', operation: 'use', actor_id: 'idle', trace_id: 'trace' },
   ])
-  await setUp({ audit }).exchange.headers(head({ 'svc-api-key': 'unknown' }), true)
+  await setUp({ audit }).exchange.onRequestHeaders(head({ 'svc-api-key': 'unknown' }), true)
   t.equal(records.length, 1)
   const failing = setUp({ audit: () => Promise.reject(new Error('disk')) })
-  t.equal(problemOf(await failing.exchange.headers(head({ 'svc-api-key': KEYS.idle }), true)).status, 403)
+  t.equal(
+    problemOf(await failing.exchange.onRequestHeaders(head({ 'svc-api-key': KEYS.idle }), true)).status,
+    403,
+  )
 })
 
 t.test('what takes too long or has nobody to wait for it ends as 504', async (t) => {
   const slow = setUp({}, { stepMs: 20 })
-  await slow.exchange.headers(head(), false)
+  await slow.exchange.onRequestHeaders(head(), false)
   t.equal(problemOf(await slow.exchange.body(Buffer.from('{{ slow }}'))).status, 504)
   const left = setUp()
-  await left.exchange.headers(head(), false)
-  const answer = left.exchange.body(Buffer.from('{{ slow }}'))
-  left.exchange.abandon()
-  t.equal(problemOf(await answer).status, 504)
+  await left.exchange.onRequestHeaders(head(), false)
+  const response = left.exchange.body(Buffer.from('{{ slow }}'))
+  left.exchange.cancel()
+  t.equal(problemOf(await response).status, 504)
 })
 
 t.test('beyond the bounds of admission the answer is 503 with Retry-After', async (t) => {
   const { exchange } = setUp({ admission: createAdmission({ running: 0, bytes: 0 }) })
-  const problem = problemOf(await exchange.headers(head(), true))
+  const problem = problemOf(await exchange.onRequestHeaders(head(), true))
   t.equal(problem.status, 503)
   t.equal(problem.headers.get('retry-after'), '1')
 })
@@ -140,7 +155,7 @@ t.test('log lines name no path, query, host, key, header, token id or value', as
     }
   for (const body of ['{{ name | raw }}', '{{ down }}', '{{ unknown-secret }}', '{{ denied }}']) {
     const { exchange } = setUp({ log: log as unknown as Log })
-    await exchange.headers(head({ 'x-secret': 'secret-header' }), false)
+    await exchange.onRequestHeaders(head({ 'x-secret': 'secret-header' }), false)
     await exchange.body(Buffer.from(`secret-body ${body}`))
   }
   t.equal(lines.length, 4)
@@ -165,12 +180,15 @@ const setUpStored = (more: Partial<StoredProxy>, deps: Partial<ExchangeDeps> = {
 }
 
 t.test('a call of a stored proxy that cannot be recorded is not made', async (t) => {
-  const audit = () => Promise.reject(new AppError('unavailable', 'The journal is full.'))
-  t.equal(problemOf(await setUpStored({}, { audit }).exchange.headers(head(JSON_HEAD), true)).status, 504)
+  const audit = () => Promise.reject(new AppError('gateway_timeout', 'The journal is full.'))
+  t.equal(
+    problemOf(await setUpStored({}, { audit }).exchange.onRequestHeaders(head(JSON_HEAD), true)).status,
+    504,
+  )
   let ran = false
   const code = { run: async () => (ran = true) }
   const { exchange } = setUpStored({ requestTransform: IDENTITY }, { audit, code })
-  t.equal((await exchange.headers(head(JSON_HEAD), false)).kind, 'hold')
+  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'hold')
   t.equal(problemOf(await exchange.body(Buffer.from('{"a":"{{ name }}"}'))).status, 504)
   t.equal(ran, false, 'nor does its code run')
 })
@@ -188,10 +206,10 @@ t.test('a call is recorded with its body, in the turn in which its tokens are', 
     return vault.use(...args)
   }
   const watched = setUpStored({}, { audit, vault: { ...vault, use } }).exchange
-  t.equal((await exchange.headers(head(JSON_HEAD), false)).kind, 'hold')
-  exchange.abandon()
+  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'hold')
+  exchange.cancel()
   t.strictSame(events, [], 'without its body it is no call')
-  await watched.headers(head(JSON_HEAD), false)
+  await watched.onRequestHeaders(head(JSON_HEAD), false)
   t.equal((await watched.body(Buffer.from('{"a":"{{ name }}"}'))).kind, 'release')
   t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
@@ -199,9 +217,9 @@ t.test('a call is recorded with its body, in the turn in which its tokens are', 
 t.test('without anybody to run code, proxies that have some fail, and others work', async (t) => {
   const none = { code: undefined }
   const plain = setUpStored({}, none).exchange
-  t.equal((await plain.headers(head(JSON_HEAD), true)).kind, 'release')
+  t.equal((await plain.onRequestHeaders(head(JSON_HEAD), true)).kind, 'release')
   const transformed = setUpStored({ requestTransform: IDENTITY }, none).exchange
-  t.equal(problemOf(await transformed.headers(head(JSON_HEAD), true)).status, 504)
+  t.equal(problemOf(await transformed.onRequestHeaders(head(JSON_HEAD), true)).status, 504)
 })
 
 t.test('where a tenant has its share of code, transforms get 429, and others work', async (t) => {
@@ -209,26 +227,29 @@ t.test('where a tenant has its share of code, transforms get 429, and others wor
   const { promise, resolve } = Promise.withResolvers<void>()
   const sleeping = codeRoom.run(0, () => promise, 'tenant')
   const full = { codeRoom }
-  t.equal((await setUpStored({}, full).exchange.headers(head(JSON_HEAD), true)).kind, 'release')
+  t.equal((await setUpStored({}, full).exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'release')
   const transformed = setUpStored({ requestTransform: IDENTITY }, full)
-  t.equal(problemOf(await transformed.exchange.headers(head(JSON_HEAD), true)).status, 429)
+  t.equal(problemOf(await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).status, 429)
   t.equal(transformed.far.runs.length, 0)
   resolve()
   await sleeping
-  t.equal((await transformed.exchange.headers(head(JSON_HEAD), true)).kind, 'release')
+  t.equal((await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'release')
 })
 
 t.test('only a proxy with a response transform waits for the answer', async (t) => {
-  t.notOk(((await setUp().exchange.headers(head(), false)) as { watch?: string }).watch)
-  t.match(await setUpStored({}).exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: undefined })
+  t.notOk(((await setUp().exchange.onRequestHeaders(head(), false)) as { watch?: string }).watch)
+  t.match(await setUpStored({}).exchange.onRequestHeaders(head(JSON_HEAD), false), {
+    kind: 'hold',
+    watch: undefined,
+  })
   const { exchange } = setUpStored({ responseTransform: IDENTITY })
-  t.match(await exchange.headers(head(JSON_HEAD), false), { kind: 'hold', watch: 'body' })
+  t.match(await exchange.onRequestHeaders(head(JSON_HEAD), false), { kind: 'hold', watch: 'body' })
   t.match(await exchange.body(Buffer.from('{}')), { kind: 'release', watch: 'body' })
   const passing = setUpStored({ responseTransform: IDENTITY, responseOtherwise: 'pass' }).exchange
-  t.match(await passing.headers(head(JSON_HEAD), false), { kind: 'hold', watch: 'headers' })
+  t.match(await passing.onRequestHeaders(head(JSON_HEAD), false), { kind: 'hold', watch: 'headers' })
 })
 
-const answerHead = (more: Record<string, string> = {}): Head =>
+const responseHead = (more: Record<string, string> = {}): Head =>
   new Map(
     Object.entries({
       ':status': '200',
@@ -238,50 +259,50 @@ const answerHead = (more: Record<string, string> = {}): Head =>
     }).map(([name, value]) => [name, [value]]),
   )
 
-const answered = async (more: Partial<StoredProxy> = { responseTransform: IDENTITY }) => {
+const responded = async (more: Partial<StoredProxy> = { responseTransform: IDENTITY }) => {
   const made = setUpStored(more)
-  await made.exchange.headers(head(JSON_HEAD), true)
+  await made.exchange.onRequestHeaders(head(JSON_HEAD), true)
   return made
 }
 
 t.test("an answer that is Envoy's own, or too large, is never collected", async (t) => {
-  const own = await answered()
-  const local = new Map([...answerHead()].filter(([name]) => !name.startsWith('svc-')))
-  t.same(await own.exchange.answerHeaders(local, false), { kind: 'pass' })
-  const large = await answered()
+  const own = await responded()
+  const local = new Map([...responseHead()].filter(([name]) => !name.startsWith('svc-')))
+  t.same(await own.exchange.onResponseHeaders(local, false), { kind: 'pass' })
+  const large = await responded()
   const problem = problemOf(
-    await large.exchange.answerHeaders(answerHead({ 'content-length': '1001' }), false),
+    await large.exchange.onResponseHeaders(responseHead({ 'content-length': '1001' }), false),
   )
   t.equal(problem.status, 502)
   t.equal(problem.headers.get('svc-proxy-destination-status'), '200')
 })
 
 t.test('an answer that was not asked for changes nothing', async (t) => {
-  const { exchange } = await answered()
-  t.equal(problemOf(await exchange.answerBody(Buffer.from('{"card":4242}'))).status, 500)
+  const { exchange } = await responded()
+  t.equal(problemOf(await exchange.onResponseBody(Buffer.from('{"card":4242}'))).status, 500)
 })
 
 t.test('a caller who goes away takes the running code along', async (t) => {
   const hang = 'module.exports = () => new Promise((resolve) => signal.addEventListener("abort", resolve))'
   const early = setUpStored({ requestTransform: hang })
-  await early.exchange.headers(head(JSON_HEAD), false)
+  await early.exchange.onRequestHeaders(head(JSON_HEAD), false)
   const waiting = early.exchange.body(Buffer.from('{}'))
   while (early.far.runs.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  early.exchange.abandon()
+  early.exchange.cancel()
   t.equal(problemOf(await waiting).status, 504)
   t.ok(early.far.runs[0]?.signal.aborted)
-  const late = await answered({ responseTransform: hang })
-  await late.exchange.answerHeaders(answerHead(), false)
-  const answer = late.exchange.answerBody(Buffer.from('{}'))
+  const late = await responded({ responseTransform: hang })
+  await late.exchange.onResponseHeaders(responseHead(), false)
+  const response = late.exchange.onResponseBody(Buffer.from('{}'))
   while (late.far.runs.length === 0) await new Promise((resolve) => setImmediate(resolve))
-  late.exchange.abandon()
-  t.equal(problemOf(await answer).status, 504)
+  late.exchange.cancel()
+  t.equal(problemOf(await response).status, 504)
   t.ok(late.far.runs[0]?.signal.aborted)
 })
 
 t.test('code gets its tenant, its configuration, its application and the trace id', async (t) => {
   const { exchange, far } = setUpStored({ requestTransform: IDENTITY, applicationId: 'private' })
-  await exchange.headers(head({ ...JSON_HEAD, 'svc-trace-id': 'trace' }), true)
+  await exchange.onRequestHeaders(head({ ...JSON_HEAD, 'svc-trace-id': 'trace' }), true)
   t.match(far.runs, [
     {
       tenantId: 'tenant',
@@ -298,18 +319,18 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
   const lines: { status: string }[] = []
   const log = { ...silentLog(), info: (line: { status: string }) => lines.push(line) } as unknown as Log
   const upload = setUpStored({ responseTransform: IDENTITY }, { log })
-  await upload.exchange.headers(head(JSON_HEAD), false)
-  upload.exchange.abandon()
+  await upload.exchange.onRequestHeaders(head(JSON_HEAD), false)
+  upload.exchange.cancel()
   t.same(lines, [], 'the caller left while it sent its body')
   const waiting = setUpStored({ responseTransform: IDENTITY }, { log })
-  await waiting.exchange.headers(head(JSON_HEAD), true)
+  await waiting.exchange.onRequestHeaders(head(JSON_HEAD), true)
   t.same(lines, [])
-  waiting.exchange.abandon()
+  waiting.exchange.cancel()
   t.match(lines, [{ outcome: 'forwarded', proxy_id: 'proxy-id' }])
   const passed = setUpStored({ responseTransform: IDENTITY }, { log })
-  await passed.exchange.headers(head(JSON_HEAD), true)
-  await passed.exchange.answerHeaders(answerHead({ 'content-type': 'text/plain' }), false)
-  passed.exchange.abandon()
+  await passed.exchange.onRequestHeaders(head(JSON_HEAD), true)
+  await passed.exchange.onResponseHeaders(responseHead({ 'content-type': 'text/plain' }), false)
+  passed.exchange.cancel()
   t.equal(lines.length, 2, 'once')
 })
 
@@ -326,13 +347,13 @@ t.test('a key that is deleted before a slow body is there lets nothing out', asy
       clock: { now: () => now },
       authenticator: { authenticate: (key) => authenticator.authenticate(deleted ? undefined : key) },
     })
-    await exchange.headers(head(), false)
+    await exchange.onRequestHeaders(head(), false)
     now = ms
     deleted = true
-    const answer = await exchange.body(Buffer.from('{{ name | raw }}'))
-    t.equal(answer.kind, kind)
+    const response = await exchange.body(Buffer.from('{{ name | raw }}'))
+    t.equal(response.kind, kind)
     t.equal(far.uses.length, kind === 'release' ? 1 : 0)
-    if (kind === 'reply') t.equal(problemOf(answer).status, 401)
+    if (kind === 'reply') t.equal(problemOf(response).status, 401)
   }
 })
 
@@ -345,20 +366,20 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   })
   // An expression is read once all that it could be is there.
   const fill = 'x'.repeat(2_000)
-  const went: Answer[] = []
-  const flow: Flow = {
+  const went: ExtProcReply[] = []
+  const flow: BodyStream = {
     read: async () => {
       deleted = went.length > 1
       return { bytes: Buffer.from(`{{ name | raw }}${fill}`), isLast: false }
     },
-    write: async (answer) => {
-      went.push(answer)
+    write: async (response) => {
+      went.push(response)
     },
     end: () => Promise.reject(new Error('a body that is broken off has no end')),
   }
   await exchange.upload(head(), false, flow)
   const body = Buffer.from(`${TOKENS.name?.data}${fill}`)
   t.match(went, [{ kind: 'release' }, { kind: 'piece', body, isLast: false }, { kind: 'reply' }])
-  t.equal(problemOf(went[2] as Answer).status, 401)
+  t.equal(problemOf(went[2] as ExtProcReply).status, 401)
   t.equal(far.uses.length, 1)
 })

@@ -1,55 +1,55 @@
 import t from 'tap'
 import {
-  asks,
-  branded,
-  brandOf,
-  brandRules,
   checkSize,
   type Head,
+  headerRules,
+  isFlagSet,
+  prefixed,
+  prefixOf,
   strippedNames,
   traceIdOf,
 } from '../../src/gateway/headers.ts'
 
-const rules = brandRules(['SVC', 'BT', 'svc'])
+const rules = headerRules(['SVC', 'BT', 'svc'])
 const head = (headers: Record<string, string | string[]>): Head =>
   new Map(Object.entries(headers).map(([name, value]) => [name, Array.isArray(value) ? value : [value]]))
 
 t.test('brands are lower case, each once, the first canonical', (t) => {
-  t.same(rules.brands, ['svc', 'bt'])
+  t.same(rules.prefixes, ['svc', 'bt'])
   t.same(rules.keyParameters, ['svc-proxy-key', 'bt-proxy-key'])
-  t.throws(() => brandRules([]))
+  t.throws(() => headerRules([]))
   t.end()
 })
 
 t.test('the brand is that of the credential, then of the destination, then of the trace id', (t) => {
-  t.equal(brandOf(head({}), rules), 'svc')
-  t.equal(brandOf(head({ 'bt-trace-id': 'x' }), rules), 'bt')
-  t.equal(brandOf(head({ 'bt-api-key': 'x', 'svc-trace-id': 'y' }), rules), 'bt')
-  t.equal(brandOf(head({ 'bt-api-key': 'x', 'svc-api-key': 'y' }), rules), 'svc')
+  t.equal(prefixOf(head({}), rules), 'svc')
+  t.equal(prefixOf(head({ 'bt-trace-id': 'x' }), rules), 'bt')
+  t.equal(prefixOf(head({ 'bt-api-key': 'x', 'svc-trace-id': 'y' }), rules), 'bt')
+  t.equal(prefixOf(head({ 'bt-api-key': 'x', 'svc-api-key': 'y' }), rules), 'svc')
   t.end()
 })
 
 t.test('a header may come in either brand, but not twice', (t) => {
-  t.equal(branded(head({ 'bt-api-key': 'b' }), rules, 'apiKey'), 'b')
-  t.equal(branded(head({ 'bt-api-key': 'b', 'svc-api-key': 's' }), rules, 'apiKey'), 's')
-  t.equal(branded(head({ 'svc-api-key': '' }), rules, 'apiKey'), undefined)
-  t.throws(() => branded(head({ 'svc-api-key': ['a', 'b'] }), rules, 'apiKey'), { code: 'malformed' })
+  t.equal(prefixed(head({ 'bt-api-key': 'b' }), rules, 'apiKey'), 'b')
+  t.equal(prefixed(head({ 'bt-api-key': 'b', 'svc-api-key': 's' }), rules, 'apiKey'), 's')
+  t.equal(prefixed(head({ 'svc-api-key': '' }), rules, 'apiKey'), undefined)
+  t.throws(() => prefixed(head({ 'svc-api-key': ['a', 'b'] }), rules, 'apiKey'), { code: 'malformed' })
   t.end()
 })
 
 t.test('a dry run is asked for in either brand, in so many words, and the header is not forwarded', (t) => {
-  t.equal(asks(head({}), rules, 'dryRun'), false)
-  t.equal(asks(head({ 'svc-proxy-dry-run': 'false' }), rules, 'dryRun'), false)
-  t.equal(asks(head({ 'bt-proxy-dry-run': 'True' }), rules, 'dryRun'), true)
+  t.equal(isFlagSet(head({}), rules, 'dryRun'), false)
+  t.equal(isFlagSet(head({ 'svc-proxy-dry-run': 'false' }), rules, 'dryRun'), false)
+  t.equal(isFlagSet(head({ 'bt-proxy-dry-run': 'True' }), rules, 'dryRun'), true)
   for (const value of ['1', 'yes', ['true', 'false']])
-    t.throws(() => asks(head({ 'svc-proxy-dry-run': value }), rules, 'dryRun'), { code: 'malformed' })
+    t.throws(() => isFlagSet(head({ 'svc-proxy-dry-run': value }), rules, 'dryRun'), { code: 'malformed' })
   t.same(strippedNames(head({ 'bt-proxy-dry-run': 'true', accept: 'a' }), rules), ['bt-proxy-dry-run'])
   t.end()
 })
 
 t.test('a trace id is kept when it is 1 to 200 printable characters', (t) => {
-  const kept = ['a', 'a b', '~!', 'x'.repeat(200)]
-  for (const id of kept) t.equal(traceIdOf(head({ 'svc-trace-id': id }), 'svc-trace-id'), id)
+  const retained = ['a', 'a b', '~!', 'x'.repeat(200)]
+  for (const id of retained) t.equal(traceIdOf(head({ 'svc-trace-id': id }), 'svc-trace-id'), id)
   for (const id of ['', ' a', 'a ', 'a\tb', 'a\x7f', '\u00e9', 'x'.repeat(201)])
     t.match(traceIdOf(head({ 'svc-trace-id': id }), 'svc-trace-id'), /^[0-9a-f-]{36}$/)
   t.match(traceIdOf(head({ 'svc-trace-id': ['a', 'b'] }), 'svc-trace-id'), /^[0-9a-f-]{36}$/)

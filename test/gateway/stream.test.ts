@@ -1,14 +1,20 @@
 import t from 'tap'
 import { serveStream } from '../../src/gateway/stream.ts'
-import type { Answer, Exchange } from '../../src/gateway/types.ts'
+import type { Exchange, ExtProcReply } from '../../src/gateway/types.ts'
 import { silentLog } from '../kit/egress.ts'
 import { decodeResponse, encodeRequest, type ProcessingRequest } from '../kit/ext-proc.ts'
 
 const edits = { set: new Map([[':path', '/x']]), remove: ['a'] }
-const HOLD: Answer = { kind: 'hold', brand: 'svc', edits }
-const RELEASE: Answer = { kind: 'release', brand: 'svc', edits, upstream: 'https', body: Buffer.from('b') }
+const HOLD: ExtProcReply = { kind: 'hold', prefix: 'svc', edits }
+const RELEASE: ExtProcReply = {
+  kind: 'release',
+  prefix: 'svc',
+  edits,
+  upstream: 'https',
+  body: Buffer.from('b'),
+}
 
-const PASS: Answer = { kind: 'pass' }
+const PASS: ExtProcReply = { kind: 'pass' }
 
 const serve = (steps: Partial<Exchange>) => {
   const seen = { written: [] as object[], ended: false, resets: 0, abandoned: false, started: 0 }
@@ -30,13 +36,13 @@ const serve = (steps: Partial<Exchange>) => {
     () => {
       seen.started++
       return {
-        headers: async () => HOLD,
+        onRequestHeaders: async () => HOLD,
         body: async () => RELEASE,
         upload: async () => {},
-        answerHeaders: async () => PASS,
-        answerBody: async () => PASS,
+        onResponseHeaders: async () => PASS,
+        onResponseBody: async () => PASS,
         ...steps,
-        abandon: () => {
+        cancel: () => {
           seen.abandoned = true
         },
       }
@@ -47,7 +53,7 @@ const serve = (steps: Partial<Exchange>) => {
 }
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
-const stepsOf = (headers: Answer, body: Answer = RELEASE) => ({
+const stepsOf = (headers: ExtProcReply, body: ExtProcReply = RELEASE) => ({
   headers: async () => headers,
   body: async () => body,
 })
@@ -96,8 +102,8 @@ t.test('what does not decode breaks the stream off', async (t) => {
 t.test(
   'a message before the last answer breaks the stream off, and the late answer is not sent',
   async (t) => {
-    const { promise, resolve } = Promise.withResolvers<Answer>()
-    const { seen, say } = serve({ headers: () => promise, body: async () => RELEASE })
+    const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
+    const { seen, say } = serve({ onRequestHeaders: () => promise, body: async () => RELEASE })
     say(HEADERS)
     say(BODY)
     resolve(HOLD)
@@ -115,8 +121,8 @@ t.test('a stream that ends while an answer is owed is broken off, not ended', as
 })
 
 t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
-  const { promise, resolve } = Promise.withResolvers<Answer>()
-  const { seen, handler, say } = serve({ headers: () => promise, body: async () => RELEASE })
+  const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
+  const { seen, handler, say } = serve({ onRequestHeaders: () => promise, body: async () => RELEASE })
   say(HEADERS)
   handler.gone()
   t.ok(seen.abandoned)
@@ -126,21 +132,24 @@ t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
 })
 
 t.test('an exchange that rejects breaks the stream off', async (t) => {
-  const { seen, say } = serve({ headers: () => Promise.reject(new Error('boom')), body: async () => RELEASE })
+  const { seen, say } = serve({
+    onRequestHeaders: () => Promise.reject(new Error('boom')),
+    body: async () => RELEASE,
+  })
   say(HEADERS)
   await settle()
   t.match(seen, { resets: 1, written: [] })
 })
 
-const WATCHED: Answer = { ...RELEASE, watch: 'body' }
-const COLLECT: Answer = { kind: 'collect', destinationStatus: '200' }
-const REPLACE: Answer = { kind: 'replace', edits, body: Buffer.from('new') }
-const ANSWER: ProcessingRequest = { response_headers: { end_of_stream: false } }
-const ANSWER_BODY: ProcessingRequest = { response_body: { body: Buffer.from('old') } }
+const WATCHED: ExtProcReply = { ...RELEASE, watch: 'body' }
+const COLLECT: ExtProcReply = { kind: 'collect', destinationStatus: '200' }
+const REPLACE: ExtProcReply = { kind: 'replace', edits, body: Buffer.from('new') }
+const RESPONSE: ProcessingRequest = { response_headers: { end_of_stream: false } }
+const RESPONSE_BODY: ProcessingRequest = { response_body: { body: Buffer.from('old') } }
 
 /** A stream whose destination's answer is waited for, these messages after one another. */
 const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingRequest[]) => {
-  const served = serve({ body: async () => WATCHED, answerHeaders: async () => COLLECT, ...steps })
+  const served = serve({ body: async () => WATCHED, onResponseHeaders: async () => COLLECT, ...steps })
   for (const message of messages) {
     served.say(message)
     await settle()
@@ -149,11 +158,11 @@ const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingR
 }
 
 t.test('an answer that is waited for is answered in its own phases', async (t) => {
-  const { seen, handler } = await watching({ answerBody: async () => REPLACE }, [
+  const { seen, handler } = await watching({ onResponseBody: async () => REPLACE }, [
     HEADERS,
     BODY,
-    ANSWER,
-    ANSWER_BODY,
+    RESPONSE,
+    RESPONSE_BODY,
   ])
   t.equal(seen.written.length, 4)
   t.match(seen.written[2], { response_headers: {}, mode_override: { response_body_mode: 'BUFFERED' } })
@@ -163,17 +172,17 @@ t.test('an answer that is waited for is answered in its own phases', async (t) =
 })
 
 t.test('an answer that passes is the last word', async (t) => {
-  const { seen, handler } = await watching({ answerHeaders: async () => PASS }, [HEADERS, BODY, ANSWER])
+  const { seen, handler } = await watching({ onResponseHeaders: async () => PASS }, [HEADERS, BODY, RESPONSE])
   t.equal(seen.written.length, 3)
   handler.end()
   t.match(seen, { ended: true, resets: 0 })
 })
 
 for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
-  'its body first': [HEADERS, BODY, ANSWER_BODY],
-  'its headers twice': [HEADERS, BODY, ANSWER, ANSWER],
+  'its body first': [HEADERS, BODY, RESPONSE_BODY],
+  'its headers twice': [HEADERS, BODY, RESPONSE, RESPONSE],
   'a request body instead': [HEADERS, BODY, BODY],
-  'another body behind it': [HEADERS, BODY, ANSWER, ANSWER_BODY, ANSWER_BODY],
+  'another body behind it': [HEADERS, BODY, RESPONSE, RESPONSE_BODY, RESPONSE_BODY],
 }))
   t.test(`of an answer that is waited for, ${name} breaks the stream off`, async (t) => {
     const { seen } = await watching({}, messages)
@@ -183,17 +192,17 @@ for (const [name, messages] of Object.entries<readonly ProcessingRequest[]>({
 t.test('a stream that ends while an answer is waited for is broken off, never ended', async (t) => {
   for (const messages of [
     [HEADERS, BODY],
-    [HEADERS, BODY, ANSWER],
+    [HEADERS, BODY, RESPONSE],
   ]) {
     const { seen, handler } = await watching({}, messages)
     handler.end()
     t.match(seen, { resets: 1, ended: false })
   }
-  const rejecting = await watching({ answerBody: () => Promise.reject(new Error('boom')) }, [
+  const rejecting = await watching({ onResponseBody: () => Promise.reject(new Error('boom')) }, [
     HEADERS,
     BODY,
-    ANSWER,
-    ANSWER_BODY,
+    RESPONSE,
+    RESPONSE_BODY,
   ])
   t.match(rejecting.seen, { resets: 1, ended: false })
 })
@@ -207,12 +216,12 @@ const LAST: ProcessingRequest = { request_body: { body: Buffer.from('y'), end_of
 const TRAILERS: ProcessingRequest = { request_trailers: {} }
 
 t.test('of a body in pieces, whatever comes behind its end breaks the stream off', async (t) => {
-  const taken: string[] = []
+  const applied: string[] = []
   const upload: Exchange['upload'] = async (_head, _isWhole, flow) => {
     for (;;) {
       const portion = await flow.read()
       if (portion === undefined) continue
-      taken.push(portion.bytes.toString())
+      applied.push(portion.bytes.toString())
       if (portion.isLast) return new Promise(() => {})
     }
   }
@@ -227,10 +236,10 @@ t.test('of a body in pieces, whatever comes behind its end breaks the stream off
   }
   t.equal(await resets(STREAMED, PIECE, LAST), 0)
   t.equal(await resets(STREAMED, PIECE, TRAILERS), 0)
-  taken.length = 0
+  applied.length = 0
   for (const end of [LAST, TRAILERS])
     for (const more of [PIECE, LAST, TRAILERS]) t.equal(await resets(STREAMED, PIECE, end, more), 1)
-  t.equal(taken.join(''), 'xyxyxyxxx')
+  t.equal(applied.join(''), 'xyxyxyxxx')
   const whole = { ...STREAMED, request_headers: { end_of_stream: true } }
   t.equal(await resets(whole, PIECE), 1)
 })

@@ -28,7 +28,7 @@ t.test('code is made ready at the start, again after each change, and not in bet
           asked++
           return changes
         },
-        lately: async () => proxies,
+        recentlyUsed: async () => proxies,
       },
       sandbox: {
         warm: async (programs) => {

@@ -92,7 +92,7 @@ export const attackRows = async (t: Test, { all }: { readonly all: boolean }): P
       ({ title, from, to }) => to?.tenant_id === service.tenantId && from && !title.startsWith('a row'),
     )
   }
-  const opened = attacksOn('idempotent_answers').filter(({ title }) =>
+  const opened = attacksOn('idempotency_keys').filter(({ title }) =>
     /shown put back|shown_until edited \(0\)/.test(title),
   )
   const tokens = attacksOn('tokens').filter(

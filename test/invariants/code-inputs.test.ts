@@ -156,7 +156,7 @@ const RETURNED = [
     'bt.reactors.react("x", 1)',
   ],
 ]
-const ANSWERS = [
+const RESPONSES = [
   { status: 200, headers: { 'content-type': JSON_TYPE }, body: '{"a":1}' },
   { status: 201, headers: { 'content-type': JSON_TYPE }, body: '' },
   { status: 204, headers: {} },
@@ -204,9 +204,9 @@ const TIMEOUTS = [undefined, undefined, undefined, HASTE, 0, -1, 1.5, 1e9, '5', 
 const { sidevault, url } = await startOutside(t)
 const management = sidevault.managementKey
 const made = async (path: string, body: object, key = management) => {
-  const answer = await sidevault.call('POST', path, { key, body })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json
+  const response = await sidevault.call('POST', path, { key, body })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json
 }
 const application = await made('/applications', {
   name: 'code',
@@ -227,22 +227,23 @@ module.exports = async (req) => {
 const IDENTITY = 'module.exports = async ({ args }) => ({ body: args.body, headers: args.headers })'
 
 const failures = (
-  answer: { status: number; text: string; own: boolean },
+  response: { status: number; text: string; own: boolean },
   hasty: boolean,
 ): string | undefined => {
-  const late = hasty && answer.status === 503
-  if (!late && !ALLOWED.has(answer.status)) return `status ${answer.status}: ${answer.text.slice(0, 200)}`
-  if (/5555555555554444.*proxy_error|proxy_error.*5555555555554444/s.test(answer.text))
+  const late = hasty && response.status === 503
+  if (!late && !ALLOWED.has(response.status))
+    return `status ${response.status}: ${response.text.slice(0, 200)}`
+  if (/5555555555554444.*proxy_error|proxy_error.*5555555555554444/s.test(response.text))
     return 'a card in an error'
-  if (/node:|isolated|\/src\/|at Object\./.test(answer.text))
-    return `a place of ours: ${answer.text.slice(0, 200)}`
-  if (answer.status < 400 || !answer.own) return undefined
+  if (/node:|isolated|\/src\/|at Object\./.test(response.text))
+    return `a place of ours: ${response.text.slice(0, 200)}`
+  if (response.status < 400 || !response.own) return undefined
   try {
-    const { proxy_error, ...other } = JSON.parse(answer.text)
+    const { proxy_error, ...other } = JSON.parse(response.text)
     const problem = proxy_error ?? other
-    if (problem.status === answer.status && typeof problem.detail === 'string') return undefined
+    if (problem.status === response.status && typeof problem.detail === 'string') return undefined
   } catch {}
-  return `${answer.status} without the shape of errors: ${answer.text.slice(0, 200)}`
+  return `${response.status} without the shape of errors: ${response.text.slice(0, 200)}`
 }
 
 interface Asked {
@@ -261,16 +262,16 @@ const askAll = async (asked: readonly Asked[]) => {
   const rest = asked.values()
   const lane = async () => {
     for (const { method, path, headers, body, hasty = false } of rest) {
-      const answer = await call(sidevault.port, path, {
+      const response = await call(sidevault.port, path, {
         method,
         headers,
         key: null,
         ...(body === undefined ? {} : { body }),
       })
-      const { text } = answer
-      statuses[answer.status] = (statuses[answer.status] ?? 0) + 1
-      const own = !('svc-proxy-destination-status' in answer.headers) && !/^\{"own":/.test(text)
-      const failure = failures({ status: answer.status, text, own }, hasty)
+      const { text } = response
+      statuses[response.status] = (statuses[response.status] ?? 0) + 1
+      const own = !('svc-proxy-destination-status' in response.headers) && !/^\{"own":/.test(text)
+      const failure = failures({ status: response.status, text, own }, hasty)
       if (failure !== undefined)
         wrong.push(`${method} ${path} ${JSON.stringify(headers)} ${String(body).slice(0, 100)} → ${failure}`)
     }
@@ -310,12 +311,12 @@ t.test('whatever is sent through proxies with code, no answer is a fault of ours
     coding: one(CODINGS),
     honest: fc.boolean(),
     choice: fc.nat(RETURNED.length - 1),
-    answer: one(ANSWERS),
+    answer: one(RESPONSES),
     dry: fc.nat(5),
     as: one([key, key, key, management]),
   })
   const asked = fc.sample(calls, { numRuns: PROXIED, seed: 20261121 }).map((one): Asked => {
-    const { proxy, method, suffix, type, body, coding, honest, choice, answer, dry, as } = one
+    const { proxy, method, suffix, type, body, coding, honest, choice, answer: response, dry, as } = one
     return {
       method,
       path: `/proxy${suffix}`,
@@ -323,7 +324,7 @@ t.test('whatever is sent through proxies with code, no answer is a fault of ours
         'svc-api-key': as,
         'svc-proxy-key': proxy.key,
         'x-choice': `${choice}`,
-        'x-answer': JSON.stringify(answer),
+        'x-answer': JSON.stringify(response),
         ...(type === '' ? {} : { 'content-type': type }),
         ...(coding === '' ? {} : { 'content-encoding': coding }),
         ...(dry === 0 ? { 'svc-proxy-dry-run': 'true' } : {}),

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { startBeside } from '../kit/beside.ts'
-import { type Answer, startTestService } from '../kit/service.ts'
+import { type Response, startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 const COUNT = 32
@@ -40,16 +40,16 @@ const race = (make: (index: number) => readonly [method: string, path: string, s
   )
 
 /** How many answers had each status. */
-const statuses = (answers: readonly Answer[]): Record<number, number> => {
+const statuses = (responses: readonly Response[]): Record<number, number> => {
   const counted: Record<number, number> = {}
-  for (const { status } of answers) counted[status] = (counted[status] ?? 0) + 1
+  for (const { status } of responses) counted[status] = (counted[status] ?? 0) + 1
   return counted
 }
 
 const make = async (path: string, sent: Sent = {}) => {
-  const answer = await call('POST', path, sent)
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json
+  const response = await call('POST', path, sent)
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json
 }
 
 const code = 'module.exports = async () => ({})'
@@ -78,12 +78,12 @@ const KINDS: Readonly<Record<string, () => Promise<string>>> = {
 t.test('32 merges into one token lose no metadata', async (t) => {
   // Some go over the same ones again.
   const id = await KINDS['/tokens']!()
-  const answers = await race((index) => [
+  const responses = await race((index) => [
     'PATCH',
     `/tokens/${id}`,
     { body: { metadata: { [`k${index % 25}`]: 'v' } } },
   ])
-  t.strictSame(statuses(answers), { 200: COUNT })
+  t.strictSame(statuses(responses), { 200: COUNT })
   t.equal(Object.keys((await call('GET', `/tokens/${id}`)).json.metadata).length, 25)
 })
 
@@ -92,12 +92,12 @@ t.test('32 merges into the data of one token lose none', async (t) => {
     rules: [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }],
   })
   const { id } = await make('/tokens', { body: { data: {} } })
-  const answers = await race((index) => [
+  const responses = await race((index) => [
     'PATCH',
     `/tokens/${id}`,
     { body: { data: { [`k${index}`]: index } } },
   ])
-  t.strictSame(statuses(answers), { 200: COUNT })
+  t.strictSame(statuses(responses), { 200: COUNT })
   const { json } = await call('GET', `/tokens/${id}`, { key: revealing })
   t.equal(Object.keys(json.data).length, COUNT)
 })
@@ -109,12 +109,12 @@ for (const [path, status] of [
 ] as const)
   t.test(`32 merges into one of ${path} lose no configuration`, async (t) => {
     const id = await KINDS[path]!()
-    const answers = await race((index) => [
+    const responses = await race((index) => [
       'PATCH',
       `${path}/${id}`,
       { body: { configuration: { [`k${index % 25}`]: 'v' } } },
     ])
-    t.strictSame(statuses(answers), { [status]: COUNT })
+    t.strictSame(statuses(responses), { [status]: COUNT })
     t.equal(Object.keys((await call('GET', `${path}/${id}`)).json.configuration).length, 25)
   })
 
@@ -130,21 +130,25 @@ const REPLACED: readonly (readonly [path: string, body: (index: number) => objec
 for (const [path, body] of REPLACED)
   t.test(`32 replacements of one of ${path} are all made, and one of them is whole at the end`, async (t) => {
     const id = await KINDS[path]!()
-    const answers = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
-    t.strictSame(statuses(answers), { 200: COUNT })
+    const responses = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
+    t.strictSame(statuses(responses), { 200: COUNT })
     const { json } = await call('GET', `${path}/${id}`)
     t.match(json, body(Number(json.name.slice(1))), 'name and the rest are of one request')
-    t.same(new Set(answers.map((answer) => answer.json.name)).size, COUNT, 'each was told what it asked for')
+    t.same(
+      new Set(responses.map((response) => response.json.name)).size,
+      COUNT,
+      'each was told what it asked for',
+    )
   })
 
 t.test('32 reactors made of one formula at once are all made', async (t) => {
   const id = await KINDS['/reactor-formulas']!()
-  const answers = await race((index) => [
+  const responses = await race((index) => [
     'POST',
     '/reactors',
     { body: { name: `n${index}`, formula: { id } } },
   ])
-  t.strictSame(statuses(answers), { 201: COUNT })
+  t.strictSame(statuses(responses), { 201: COUNT })
   t.equal((await call('DELETE', `/reactor-formulas/${id}`)).status, 409, 'and hold it')
 })
 
@@ -161,12 +165,12 @@ t.test('a tenant renamed 31 times keeps the settings that one request gave it', 
   for (let round = 0; round < 5; round++) {
     await call('PUT', '/tenants/self', { body: { name: 'before', settings: {} } })
     const settings = { fingerprint_tokens: 'true' }
-    const answers = await race((index) => [
+    const responses = await race((index) => [
       'PUT',
       '/tenants/self',
       { body: { name: `n${index}`, ...(index === COUNT / 2 ? { settings } : {}) } },
     ])
-    t.strictSame(statuses(answers), { 200: COUNT })
+    t.strictSame(statuses(responses), { 200: COUNT })
     t.strictSame((await call('GET', '/tenants/self')).json.settings, settings)
   }
   await call('PUT', '/tenants/self', { body: { name: 'after', settings: {} } })
@@ -175,8 +179,8 @@ t.test('a tenant renamed 31 times keeps the settings that one request gave it', 
 for (const [path, create] of Object.entries(KINDS))
   t.test(`of 32 that delete one of ${path}, one succeeds`, async (t) => {
     const id = await create()
-    const answers = await race(() => ['DELETE', `${path}/${id}`])
-    t.strictSame(statuses(answers), { 204: 1, 404: COUNT - 1 })
+    const responses = await race(() => ['DELETE', `${path}/${id}`])
+    t.strictSame(statuses(responses), { 204: 1, 404: COUNT - 1 })
   })
 
 for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas', '/reactors'])
@@ -186,12 +190,12 @@ for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas',
       path === '/tokens'
         ? (['PATCH', () => ({ metadata: { a: 'b' } })] as const)
         : (['PUT', REPLACED.find(([of]) => of === path)![1]] as const)
-    const answers = await race((index) =>
+    const responses = await race((index) =>
       index === COUNT / 2 ? ['DELETE', `${path}/${id}`] : [method, `${path}/${id}`, { body: body(index) }],
     )
-    t.equal(answers[COUNT / 2]?.status, 204)
+    t.equal(responses[COUNT / 2]?.status, 204)
     t.strictSame(
-      Object.keys(statuses(answers)).filter((status) => !['200', '204', '404'].includes(status)),
+      Object.keys(statuses(responses)).filter((status) => !['200', '204', '404'].includes(status)),
       [],
     )
     for (const service of [one, two]) t.equal((await call('GET', `${path}/${id}`, {}, service)).status, 404)
@@ -199,8 +203,8 @@ for (const path of ['/tokens', '/applications', '/proxies', '/reactor-formulas',
 
 t.test('of 32 that delete a tenant, one succeeds, and its key is dead everywhere', async (t) => {
   const { key } = await one.newTenant('Deleted')
-  const answers = await race(() => ['DELETE', '/tenants/self', { key }])
-  const { 204: done, ...others } = statuses(answers)
+  const responses = await race(() => ['DELETE', '/tenants/self', { key }])
+  const { 204: done, ...others } = statuses(responses)
   t.equal(done, 1)
   t.strictSame(
     Object.keys(others).filter((status) => !['401', '404'].includes(status)),
@@ -213,13 +217,13 @@ t.test('of 32 that delete a tenant, one succeeds, and its key is dead everywhere
 t.test('of 32 that authorize one session, one succeeds, and only its grant holds', async (t) => {
   const { nonce, session_key } = await make('/sessions', { key: publicKey })
   const granted = ['token:create', 'token:read']
-  const answers = await race((index) => [
+  const responses = await race((index) => [
     'POST',
     '/sessions/authorize',
     { key: tokenKey, body: { nonce, permissions: [granted[index % 2]] } },
   ])
-  t.strictSame(statuses(answers), { 200: 1, 409: COUNT - 1 })
-  const winner = answers.findIndex(({ status }) => status === 200)
+  t.strictSame(statuses(responses), { 200: 1, 409: COUNT - 1 })
+  const winner = responses.findIndex(({ status }) => status === 200)
   const creates = await call('POST', '/tokens', { key: session_key, body: { data: 'x' } })
   t.equal(creates.status, winner % 2 === 0 ? 201 : 403)
   const reads = await call('GET', '/tokens', { key: session_key })
@@ -228,23 +232,23 @@ t.test('of 32 that authorize one session, one succeeds, and only its grant holds
 
 t.test('32 creates of equal data that deduplicate leave one token', async (t) => {
   const body = { data: 'one and the same', deduplicate_token: true }
-  const answers = await race(() => ['POST', '/tokens', { body }])
-  t.strictSame(statuses(answers), { 201: COUNT })
-  const ids = new Set(answers.map(({ json }) => json.id))
+  const responses = await race(() => ['POST', '/tokens', { body }])
+  t.strictSame(statuses(responses), { 201: COUNT })
+  const ids = new Set(responses.map(({ json }) => json.id))
   t.equal(ids.size, 1)
-  const [{ json }] = answers as [Answer]
+  const [{ json }] = responses as [Response]
   const found = await call('GET', `/v2/tokens?fingerprint=${json.fingerprint}`)
   t.equal(found.json.data.length, 1)
 })
 
 t.test('of 32 creates of one chosen id, one succeeds, and it is its data that is kept', async (t) => {
-  const answers = await race((index) => [
+  const responses = await race((index) => [
     'POST',
     '/tokens',
     { body: { id: 'chosen', data: index, metadata: { of: `${index}` } } },
   ])
-  t.strictSame(statuses(answers), { 201: 1, 409: COUNT - 1 })
-  const winner = answers.findIndex(({ status }) => status === 201)
+  t.strictSame(statuses(responses), { 201: 1, 409: COUNT - 1 })
+  const winner = responses.findIndex(({ status }) => status === 201)
   t.equal((await call('GET', '/tokens/chosen')).json.metadata.of, `${winner}`)
 })
 
@@ -252,10 +256,10 @@ t.test('32 retries with one idempotency key have one effect', async (t) => {
   const before = (await call('GET', '/proxies')).json.pagination.total_items
   const retry = () =>
     race(() => ['POST', '/proxies', { body: proxyBody, headers: { 'svc-idempotency-key': 'k' } }])
-  const answers = await retry()
-  const made = answers.filter(({ status }) => status === 201)
+  const responses = await retry()
+  const made = responses.filter(({ status }) => status === 201)
   t.strictSame(
-    Object.keys(statuses(answers)).filter((status) => !['201', '409'].includes(status)),
+    Object.keys(statuses(responses)).filter((status) => !['201', '409'].includes(status)),
     [],
   )
   t.ok(made.length >= 1)
@@ -267,21 +271,21 @@ t.test('32 retries with one idempotency key have one effect', async (t) => {
 
 t.test('32 requests for keys never pass three, and no key is made twice', async (t) => {
   const { id } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
-  const answers = await race(() => ['POST', `/applications/${id}/keys`])
-  t.strictSame(statuses(answers), { 201: 2, 422: COUNT - 2 })
+  const responses = await race(() => ['POST', `/applications/${id}/keys`])
+  t.strictSame(statuses(responses), { 201: 2, 422: COUNT - 2 })
   const { json } = await call('GET', `/applications/${id}/keys`)
   t.strictSame(json.map(({ version }: { version: string }) => version).sort(), ['1', '2', '3'])
 })
 
 t.test('of 32 regenerated keys one works at the end, on either service', async (t) => {
   const { id, key } = await make('/applications', { body: { name: 'a', type: 'private', permissions } })
-  const answers = await race(() => ['POST', `/applications/${id}/regenerate`])
-  t.strictSame(statuses(answers), { 200: COUNT })
+  const responses = await race(() => ['POST', `/applications/${id}/regenerate`])
+  t.strictSame(statuses(responses), { 200: COUNT })
   const works = async (candidate: string, service: Service) =>
     (await call('GET', '/applications/key', { key: candidate }, service)).status === 200
   for (const service of [one, two]) {
     t.notOk(await works(key, service), 'the first one is dead')
-    const working = await Promise.all(answers.map(({ json }) => works(json.key, service)))
+    const working = await Promise.all(responses.map(({ json }) => works(json.key, service)))
     t.equal(working.filter(Boolean).length, 1)
   }
 })

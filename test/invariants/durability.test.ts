@@ -36,18 +36,18 @@ t.test(
     let running = true
     const writer = async (lane: number) => {
       for (let i = 0; running; i++) {
-        const answer = await first
+        const response = await first
           .call('POST', '/tokens', {
             key,
             body: { data: `${lane}/${i}`, metadata: { lane: String(lane), i: String(i) } },
           })
           .catch(() => undefined)
-        if (answer?.status === 201) acknowledged.push(answer.json.id)
+        if (response?.status === 201) acknowledged.push(response.json.id)
       }
     }
     const reader = async () => {
       while (running) {
-        const answer = await first
+        const response = await first
           .call('POST', '/proxy', {
             key,
             headers: {
@@ -57,7 +57,7 @@ t.test(
             body: { v: `{{ ${shown} }}` },
           })
           .catch(() => undefined)
-        if (answer?.status === 200) disclosed.push(answer.headers.get('svc-trace-id') ?? '')
+        if (response?.status === 200) disclosed.push(response.headers.get('svc-trace-id') ?? '')
       }
     }
     const lanes = [...Array.from({ length: 8 }, (_, lane) => writer(lane)), reader()]
@@ -82,8 +82,8 @@ t.test(
     t.teardown(() => second.stop())
     let present = 0
     for (const id of acknowledged) {
-      const answer = await second.call('POST', '/detokenize', { key, body: [`{{ ${id} }}`] })
-      if (answer.status === 200) present++
+      const response = await second.call('POST', '/detokenize', { key, body: [`{{ ${id} }}`] })
+      if (response.status === 200) present++
     }
     t.equal(present, acknowledged.length, 'every acknowledged token is there')
     let seen = 0

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { metricFaults } from '../kit/metric-faults.ts'
+import { metricIssues } from '../kit/metric-faults.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { descendants, until } from '../supervisor/processes.ts'
 
@@ -132,9 +132,9 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
   for (const then of ['return', 'throw']) {
     const { asyncReactorRequestId: id } = (await react(then, 'react-async', callback)).json
     const result = () => call('GET', `/reactors/${reactor.json.id}/results/${id}`)
-    let answer = await result()
-    while (answer.status === 404) answer = await result()
-    t.match(answer.text, marks.code, 'the result is there')
+    let response = await result()
+    while (response.status === 404) response = await result()
+    t.match(response.text, marks.code, 'the result is there')
   }
 
   const failures: [string, string, unknown, Record<string, string>?][] = [
@@ -161,12 +161,12 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
     ],
   ]
   for (const [method, path, body, headers] of failures) {
-    const answer = await call(method, path, body, headers)
+    const response = await call(method, path, body, headers)
     t.ok(
-      answer.status >= 400 && answer.status < 505 && answer.status !== 500,
-      `${method} ${path.slice(0, 12)} → ${answer.status}`,
+      response.status >= 400 && response.status < 505 && response.status !== 500,
+      `${method} ${path.slice(0, 12)} → ${response.status}`,
     )
-    for (const name of ['card', 'text', 'ssn'] as const) t.notMatch(answer.text, marks[name])
+    for (const name of ['card', 'text', 'ssn'] as const) t.notMatch(response.text, marks[name])
   }
   const reader = await vault.application({ permissions: ['token:search'] })
   for (const [method, path, body] of [
@@ -185,7 +185,7 @@ t.test('a day of calls leaves no plaintext in any file, log or metric', async (t
 
   const metrics = (await vault.call('GET', '/metrics')).text
   t.match(metrics, 'sidevault_requests_total')
-  t.same(metricFaults(metrics), [], 'metrics are named as Prometheus has it')
+  t.same(metricIssues(metrics), [], 'metrics are named as Prometheus has it')
   if (process.platform === 'linux') {
     const missing = () => {
       const below = descendants(vault.pid)

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { isObject } from '../../src/common/json.ts'
-import { methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
-import { allows, asSchema } from '../../src/kernel/json-schema.ts'
+import { allows, asSchema } from '../../src/kernel/check/json-schema.ts'
+import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { startCallers } from '../kit/callers.ts'
 import { sampleOf } from '../kit/samples.ts'
@@ -18,7 +18,7 @@ const service = await startTestService(t, {
     return traced.store
   },
 })
-const { db, taken } = opened[0] as TracedStore
+const { db, applied } = opened[0] as TracedStore
 const { http } = await startCallers(t, service)
 const all = await service.application({ permissions: ALL_TOKEN_PERMISSIONS })
 const some = await service.application({
@@ -105,19 +105,19 @@ for (const operation of lists)
     for (const key of keys)
       for (const input of inputsOf(operation)) {
         const seen = async (more: object) => {
-          taken()
-          const answer = await http(operation, { ...input, ...more }, key)
-          const statements = taken()
+          applied()
+          const response = await http(operation, { ...input, ...more }, key)
+          const statements = applied()
           t.equal(
-            answer?.status,
+            response?.status,
             200,
-            `${methodOf(operation)} ${JSON.stringify({ ...input, ...more })}: ${answer?.detail.slice(0, 200)}`,
+            `${methodOf(operation)} ${JSON.stringify({ ...input, ...more })}: ${response?.detail.slice(0, 200)}`,
           )
           const plans = plansOf(db, statements)
           t.ok(plans.length > 0, 'statements were seen')
           t.strictSame(scansOf(plans), [], JSON.stringify(input))
-          taken()
-          return answer
+          applied()
+          return response
         }
         const first = await seen({ size: 1 })
         const { pagination } = JSON.parse(first?.detail ?? '{}') as { pagination?: { next?: string } }

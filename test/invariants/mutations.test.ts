@@ -240,12 +240,12 @@ t.test(
       { method: 'GET', path: '/proxy/x', headers: proxy, body: undefined },
     ]
 
-    const answered = new Map<number, number>()
+    const responded = new Map<number, number>()
     const wrong: string[] = []
     const send = async (request: Request) => {
-      let answer: Response
+      let response: Response
       try {
-        answer = await fetch(vault.url + request.path, {
+        response = await fetch(vault.url + request.path, {
           method: request.method,
           headers: request.headers,
           ...(request.body === undefined ? {} : { body: request.body }),
@@ -263,14 +263,14 @@ t.test(
         wrong.push(`${request.method} ${request.path.slice(0, 60)}: ${error} ${(error as Error).cause ?? ''}`)
         return
       }
-      answered.set(answer.status, (answered.get(answer.status) ?? 0) + 1)
-      const text = await answer.text()
-      const fromDestination = answer.headers.has('svc-proxy-destination-status')
-      if (!ALLOWED.has(answer.status))
+      responded.set(response.status, (responded.get(response.status) ?? 0) + 1)
+      const text = await response.text()
+      const fromDestination = response.headers.has('svc-proxy-destination-status')
+      if (!ALLOWED.has(response.status))
         wrong.push(
-          `${answer.status} ${request.method} ${request.path.slice(0, 60)} ${request.body?.slice(0, 300)}`,
+          `${response.status} ${request.method} ${request.path.slice(0, 60)} ${request.body?.slice(0, 300)}`,
         )
-      if (answer.status >= 400 && !fromDestination && request.method !== 'HEAD') {
+      if (response.status >= 400 && !fromDestination && request.method !== 'HEAD') {
         const parsed = (() => {
           try {
             return JSON.parse(text)
@@ -281,11 +281,11 @@ t.test(
         const problem = parsed?.proxy_error ?? parsed
         if (
           typeof problem?.title !== 'string' ||
-          problem?.status !== answer.status ||
+          problem?.status !== response.status ||
           typeof problem?.detail !== 'string'
         )
           wrong.push(
-            `${answer.status} without the error shape: ${request.method} ${request.path.slice(0, 60)} → ${text.slice(0, 200)}`,
+            `${response.status} without the error shape: ${request.method} ${request.path.slice(0, 60)} → ${text.slice(0, 200)}`,
           )
       }
     }
@@ -333,7 +333,7 @@ t.test(
       while (next < requests.length) await send(requests[next++]!)
     }
     await Promise.all(Array.from({ length: CONCURRENCY }, lane))
-    t.comment(`answers by status: ${JSON.stringify(Object.fromEntries([...answered].sort()))}`)
+    t.comment(`answers by status: ${JSON.stringify(Object.fromEntries([...responded].sort()))}`)
     for (const line of wrong.slice(0, 20)) t.fail(line)
     t.equal(wrong.length, 0, 'every answer was of the table and had the error shape')
     t.equal((await vault.call('GET', '/readyz')).status, 200, 'the service is as ready as before')

@@ -47,9 +47,9 @@ over(
           type,
           all.filter((permission) => permission !== operation.permission),
         )
-        const refused = await call(operation, inputOf(operation), lacking)
-        t.equal(refused?.status, 403, `${operation.rpc} by a ${type} application: ${refused?.detail}`)
-        t.ok(refused?.detail.includes(operation.permission), 'and told which it lacks')
+        const rejected = await call(operation, inputOf(operation), lacking)
+        t.equal(rejected?.status, 403, `${operation.rpc} by a ${type} application: ${rejected?.detail}`)
+        t.ok(rejected?.detail.includes(operation.permission), 'and told which it lacks')
         const allowed = await call(
           operation,
           inputOf(operation),
@@ -68,8 +68,8 @@ over('an application of a type that a permission is not for never gets past it',
   for (const type of TYPES) keys.set(type, await keyWith(type, allOf(type)))
   for (const operation of guarded)
     for (const type of TYPES.filter((type) => !typesOf(operation.permission).includes(type))) {
-      const answer = await call(operation, inputOf(operation), keys.get(type))
-      t.equal(answer?.status, 403, `${operation.rpc} by a ${type} application`)
+      const response = await call(operation, inputOf(operation), keys.get(type))
+      t.equal(response?.status, 403, `${operation.rpc} by a ${type} application`)
     }
 })
 
@@ -90,11 +90,11 @@ over(
 
     const authorized = async (granted: readonly string[]) => {
       const { session_key, nonce } = await create()
-      const answer = await service.call('POST', '/sessions/authorize', {
+      const response = await service.call('POST', '/sessions/authorize', {
         key: privateKey,
         body: { nonce, permissions: granted },
       })
-      t.equal(answer.status, 200, answer.text)
+      t.equal(response.status, 200, response.text)
       return session_key
     }
     const all = await authorized(allOf('private'))

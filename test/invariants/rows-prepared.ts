@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises'
 import type { Test } from 'tap'
-import { createProxyDirectory } from '../../src/kernel/proxies.ts'
+import { createProxyDirectory } from '../../src/kernel/services/proxies.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 
 const rule = (transform: string, permissions: readonly string[], container = '/') => ({
@@ -103,10 +103,10 @@ export const preparedVault = async (t: Test) => {
     const results: string[] = []
     for (const at of ['taken', 'kept']) {
       const args = { a: `secret-${at}-1` }
-      const begun = await made('POST', `/reactors/${reactor.id}/react-async`, { args }, full.key)
-      results.push(`/reactors/${reactor.id}/results/${begun.asyncReactorRequestId}`)
+      const started = await made('POST', `/reactors/${reactor.id}/react-async`, { args }, full.key)
+      results.push(`/reactors/${reactor.id}/results/${started.asyncReactorRequestId}`)
       const found = () =>
-        service.store.records.get('reactor_requests', full.tenant_id, begun.asyncReactorRequestId)
+        service.store.records.get('reactor_requests', full.tenant_id, started.asyncReactorRequestId)
       while ((await found())?.version === 1) await setImmediate()
     }
     const elsewhere = results[1]!.replace(reactor.id, brief.id)

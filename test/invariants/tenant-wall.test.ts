@@ -54,12 +54,12 @@ t.test(
       invitations: await make('/tenants/self/invitations', { email: 'theirs@example.com' }),
       members: (await service.call('GET', '/tenants/self/members', { key: other.key })).json.data[0].id,
     }
-    const begun = await service.call('POST', `/reactors/${theirs.reactors}/react-async`, {
+    const started = await service.call('POST', `/reactors/${theirs.reactors}/react-async`, {
       key: otherTokens,
       body: {},
     })
-    t.equal(begun.status, 202)
-    theirs.request = begun.json.asyncReactorRequestId
+    t.equal(started.status, 202)
+    theirs.request = started.json.asyncReactorRequestId
     const free: Record<string, string> = {
       tokens: 'free-1',
       applications: '00000000-0000-4000-8000-000000000000',
@@ -127,8 +127,8 @@ t.test(
       const reached = await send(theirs)
       const absent = await send(free)
       t.equal(reached.status, 404, `${operation.http} with their id`)
-      const shape = (answer: typeof reached, ids: Record<string, string>) =>
-        Object.values(ids).reduce((text, id) => text.replaceAll(id, '<id>'), answer.text)
+      const shape = (response: typeof reached, ids: Record<string, string>) =>
+        Object.values(ids).reduce((text, id) => text.replaceAll(id, '<id>'), response.text)
       t.equal(shape(reached, theirs), shape(absent, free), `${operation.http} answers as for a free id`)
       walked.push(operation.http)
     }
@@ -199,9 +199,9 @@ t.test(
       ['POST', '/v2/tokens/search', { query: 'metadata.a:b OR NOT type:card' }],
     ]
     for (const [method, path, body] of lists) {
-      const answer = await service.call(method, path, { key, ...(body ? { body } : {}) })
-      t.equal(answer.status, 200, answer.text)
-      const shown = answer.json.data.filter(({ id }: { id: string }) => id !== myToken)
+      const response = await service.call(method, path, { key, ...(body ? { body } : {}) })
+      t.equal(response.status, 200, response.text)
+      const shown = response.json.data.filter(({ id }: { id: string }) => id !== myToken)
       t.strictSame(shown, [], `${method} ${path} shows nothing of theirs`)
     }
     t.strictSame((await service.call('GET', `/applications?id=${theirs.applications}`)).json.data, [])

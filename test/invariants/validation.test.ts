@@ -4,10 +4,10 @@ import { setImmediate } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import t from 'tap'
 import { isObject } from '../../src/common/json.ts'
-import { methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
+import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { startCallers } from '../kit/callers.ts'
-import { type Fault, faultsOf, sampleOf } from '../kit/samples.ts'
+import { type Issue, issuesOf, sampleOf } from '../kit/samples.ts'
 import { startTestService } from '../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
@@ -20,9 +20,9 @@ const privateKey = await service.application({ permissions: ALL_TOKEN_PERMISSION
 const publicKey = await service.application({ permissions: ['token:create'] }, 'public')
 
 const make = async (path: string, body: object, key = managementKey) => {
-  const answer = await call('POST', path, { key, body })
-  if (answer.status !== 201) throw new Error(answer.text)
-  return answer.json
+  const response = await call('POST', path, { key, body })
+  if (response.status !== 201) throw new Error(response.text)
+  return response.json
 }
 const code = 'module.exports = async () => ({})'
 const number = '4242424242424242'
@@ -84,7 +84,7 @@ const members = (count: number) =>
   Object.fromEntries(many(count, (index) => [`k${index}`, 'v']) as [string, string][])
 
 /** What schemas cannot say of a token: changes of a valid input, and the path of the fault. */
-const tokenFaults: readonly Change[] = [
+const tokenIssues: readonly Change[] = [
   ['metadata', { metadata: members(51) }],
   ['metadata.a', { metadata: { a: 'x'.repeat(501) } }],
   ['metadata', { metadata: { 'a b': 'x' } }],
@@ -98,15 +98,15 @@ const tokenFaults: readonly Change[] = [
   ['expires_at', { expires_at: 'tomorrow' }],
   ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
 ]
-const createFaults: readonly Change[] = [
+const createIssues: readonly Change[] = [
   ['id', { id: 'ab' }],
   ['id', { id: 'a/b/c' }],
   ['type', { type: 'unknown' }],
   ['type', { type: 'x'.repeat(51) }],
   ['data.number', { type: 'card', data: { number: '4242424242424241' } }],
-  ...tokenFaults,
+  ...tokenIssues,
 ]
-const grantFaults: readonly Change[] = [
+const grantIssues: readonly Change[] = [
   ['permissions', { permissions: [], rules: [] }],
   ['permissions', { permissions: ['tenant:delete'] }],
   ['permissions', { permissions: ['unknown'] }],
@@ -114,43 +114,43 @@ const grantFaults: readonly Change[] = [
   ['rules[0].permissions', { rules: [{ ...rule, permissions: ['tenant:delete'] }] }],
   ['rules[0].container', { rules: [{ ...rule, container: null }] }],
 ]
-const proxyFaults: readonly Change[] = [
+const proxyIssues: readonly Change[] = [
   ['destination_url', { destination_url: 'http://api.example.com' }],
   ['destination_url', { destination_url: 'https://user:word@api.example.com' }],
   ['application.id', { application: { id: 'unknown' } }],
   ['application.id', { application: { id: management.id } }],
 ]
-const formulaFaults: readonly Change[] = [
+const formulaIssues: readonly Change[] = [
   ['configuration[0].name', { configuration: [{ name: 'a.b', type: 'string' }] }],
   ['configuration[1].name', { configuration: many(2, () => ({ name: 'a', type: 'string' })) as unknown[] }],
   ['request_parameters[0].name', { request_parameters: [{ name: 'a..b', type: 'string' }] }],
 ]
-const reactorFaults: readonly Change[] = [
+const reactorIssues: readonly Change[] = [
   ['formula.id', { formula: { id: 'unknown' } }],
   ['code', { code }],
   ['configuration.account', { configuration: { account: null } }],
   ['application.id', { application: { id: management.id } }],
 ]
-const reactFaults: readonly Change[] = [['callback_url', { callback_url: 'http://api.example.com' }]]
-const FAULTS: Readonly<Record<string, readonly Change[]>> = {
+const reactIssues: readonly Change[] = [['callback_url', { callback_url: 'http://api.example.com' }]]
+const ISSUES: Readonly<Record<string, readonly Change[]>> = {
   'Applications.Create': [
-    ...grantFaults,
+    ...grantIssues,
     ['rules[0].conditions', { rules: [{ ...rule, conditions: [condition] }] }],
     ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
   ],
-  'Applications.Update': [...grantFaults, ['type', { type: 'public' }]],
-  'Proxies.Create': proxyFaults,
-  'Proxies.Update': proxyFaults,
-  'Proxies.Patch': [...proxyFaults, ['name', { name: null }], ['destination_url', { destination_url: null }]],
-  'ReactorFormulas.Create': formulaFaults,
-  'ReactorFormulas.Update': formulaFaults,
-  'Reactors.Create': [...reactorFaults, ['formula', { formula: null, code: null }]],
-  'Reactors.Update': reactorFaults,
-  'Reactors.React': reactFaults,
-  'Reactors.ReactAsync': reactFaults,
-  'Reactors.Patch': [...reactorFaults, ['name', { name: null }], ['formula', { formula: null, code: null }]],
+  'Applications.Update': [...grantIssues, ['type', { type: 'public' }]],
+  'Proxies.Create': proxyIssues,
+  'Proxies.Update': proxyIssues,
+  'Proxies.Patch': [...proxyIssues, ['name', { name: null }], ['destination_url', { destination_url: null }]],
+  'ReactorFormulas.Create': formulaIssues,
+  'ReactorFormulas.Update': formulaIssues,
+  'Reactors.Create': [...reactorIssues, ['formula', { formula: null, code: null }]],
+  'Reactors.Update': reactorIssues,
+  'Reactors.React': reactIssues,
+  'Reactors.ReactAsync': reactIssues,
+  'Reactors.Patch': [...reactorIssues, ['name', { name: null }], ['formula', { formula: null, code: null }]],
   'Sessions.Authorize': [
-    ...grantFaults,
+    ...grantIssues,
     ['rules[0].conditions', { rules: [{ ...rule, conditions: [condition] }] }],
     [
       'rules[0].conditions[0].value',
@@ -158,10 +158,10 @@ const FAULTS: Readonly<Record<string, readonly Change[]>> = {
     ],
     ['expires_at', { expires_at: '2020-01-01T00:00:00Z' }],
   ],
-  'Tokens.Create': createFaults,
-  'Tokens.CreateChild': createFaults,
+  'Tokens.Create': createIssues,
+  'Tokens.CreateChild': createIssues,
   'Tokens.Update': [
-    ...tokenFaults,
+    ...tokenIssues,
     ['data', { data: null }],
     ['data.number', { data: { number: '4242424242424241' } }],
     ['metadata', { metadata: members(51) }],
@@ -190,12 +190,12 @@ const keyOf = ({ rpc, permission }: Operation) =>
   permission.startsWith('token:') || rpc === 'Sessions.Authorize' ? privateKey : managementKey
 
 /** Every fault of an input: those that its schema describes, path and whole body apart, and those of the table above. */
-const faultsFor = (operation: Operation, valid: Input): readonly Fault[] => {
+const issuesFor = (operation: Operation, valid: Input): readonly Issue[] => {
   const inPath = pathParams(pathOf(operation))
-  const declared = faultsOf(operation.input as object, valid).filter(
+  const declared = issuesOf(operation.input as object, valid).filter(
     ({ path, value }) => ![operation.body ?? '', '', ...inPath].includes(path) && isObject(value),
   )
-  const further = (FAULTS[operation.rpc] ?? []).map(([path, change]) => ({
+  const further = (ISSUES[operation.rpc] ?? []).map(([path, change]) => ({
     path,
     what: JSON.stringify(change).slice(0, 80),
     value: { ...valid, ...change },
@@ -226,19 +226,19 @@ for (const operation of service.kernel.registry.operations.filter(takesBody))
     const valid = VALID[operation.rpc] ?? (sampleOf(operation.input as object) as Input)
     const key = keyOf(operation)
     const before = state()
-    for (const { path, what, value } of faultsFor(operation, valid))
+    for (const { path, what, value } of issuesFor(operation, valid))
       for (const transport of ['http', 'grpc'] as const) {
-        const answer = await callers[transport](operation, value as Input, key)
+        const response = await callers[transport](operation, value as Input, key)
         // proto3 has no way to say it, so there is nothing to refuse.
-        if (answer === undefined) continue
+        if (response === undefined) continue
         walked++
         const name = `${path} ${what} over ${transport}`
-        t.equal(answer.status, 400, `${name}: ${answer.detail}`)
-        t.ok(answer.paths.includes(path), `${name}: errors name ${answer.paths}`)
+        t.equal(response.status, 400, `${name}: ${response.detail}`)
+        t.ok(response.paths.includes(path), `${name}: errors name ${response.paths}`)
       }
     t.strictSame(state(), before, 'nothing was written')
-    const answer = await callers.http(operation, valid, key)
-    t.ok((answer?.status ?? 500) < 300, `without a fault it succeeds: ${answer?.detail}`)
+    const response = await callers.http(operation, valid, key)
+    t.ok((response?.status ?? 500) < 300, `without a fault it succeeds: ${response?.detail}`)
     await backgroundEnds()
     const changes = !/:(read|search|use)$/.test(operation.permission)
     if (changes) t.notSame(state().commits, before.commits, 'and that is seen')

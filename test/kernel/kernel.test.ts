@@ -1,9 +1,9 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { PluginFaults } from '../../src/kernel/faults.ts'
+import { PluginIssues } from '../../src/kernel/check/issues.ts'
 import type { Collection, Kernel, Plugin } from '../../src/sdk/index.ts'
 import { startTestService } from '../kit/service.ts'
-import { faultsOf, operationOf, pluginOf, startOverNothing, typeOf } from './kit.ts'
+import { issuesOf, operationOf, pluginOf, startOverNothing, typeOf } from './kit.ts'
 
 const Things = { name: 'things', schema: Type.Object({ id: Type.String(), owner: Type.String() }) }
 
@@ -206,16 +206,16 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ],
 ]
 
-for (const [what, plugins, fault] of TABLE)
+for (const [what, plugins, issue] of TABLE)
   t.test(`a start is refused for ${what}, and that is the only fault`, async (t) => {
-    const faults = await faultsOf(plugins, { setupTimeout: 50 })
-    t.equal(faults.length, 1, faults.join('\n'))
-    t.match(faults[0], fault)
+    const issues = await issuesOf(plugins, { setupTimeout: 50 })
+    t.equal(issues.length, 1, issues.join('\n'))
+    t.match(issues[0], issue)
   })
 
 t.test('plugins without a fault start', async (t) => {
   t.same(
-    await faultsOf([
+    await issuesOf([
       pluginOf({ operations: [operationOf()], tokenTypes: [typeOf()], collections: [Things] }),
     ]),
     [],
@@ -239,7 +239,7 @@ t.test('all faults of all plugins are told at once, and nothing starts', async (
   const thrown = await startOverNothing(plugins, { configs: { nobody: {}, fine: { a: 1 } } }).catch(
     (error) => error,
   )
-  t.type(thrown, PluginFaults)
+  t.type(thrown, PluginIssues)
   t.match(thrown.message, /^7 faults in the plugins; nothing was started:\n/)
   for (const line of [
     'plugin "sample" › token type "locker" › container: "x" is not a container.',
@@ -288,7 +288,7 @@ t.test('when one start fails, those before it are stopped and told so by their s
     { name: 'second', requires: ['first'] },
   )
   const thrown = await startOverNothing([first, second]).catch((error) => error)
-  t.type(thrown, PluginFaults)
+  t.type(thrown, PluginIssues)
   t.match(thrown.message, /plugin "second" › start: it failed: no port\. /)
   t.same(seen, ['stop first'])
   t.equal(signal?.aborted, true)
@@ -320,7 +320,7 @@ t.test('configuration reaches the plugin with its defaults', async (t) => {
       },
     },
   )
-  t.same(await faultsOf([plugin], { configs: { sample: { b: 'x' } } }), [])
+  t.same(await issuesOf([plugin], { configs: { sample: { b: 'x' } } }), [])
   t.same(seen, { a: 3, b: 'x' })
 })
 

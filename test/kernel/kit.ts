@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { createLog } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
-import { PluginFaults } from '../../src/kernel/faults.ts'
+import { PluginIssues } from '../../src/kernel/check/issues.ts'
 import { type KernelOptions, startKernel } from '../../src/kernel/kernel.ts'
 import type { Contribution, Operation, Plugin, TokenType } from '../../src/sdk/index.ts'
 import { testClock } from '../kit/service.ts'
@@ -63,7 +63,7 @@ export const startOverNothing = (plugins: KernelOptions['plugins'], options: Par
   )
 
 /** The faults of a start as text, one each; none when it starts. */
-export const faultsOf = async (
+export const issuesOf = async (
   plugins: KernelOptions['plugins'],
   options: Partial<KernelOptions> = {},
 ): Promise<readonly string[]> => {
@@ -71,7 +71,7 @@ export const faultsOf = async (
     await (await startOverNothing(plugins, options)).stop()
     return []
   } catch (thrown) {
-    if (!(thrown instanceof PluginFaults)) throw thrown
-    return thrown.faults.map(({ place, problem, remedy }) => `${place}: ${problem} ${remedy}`)
+    if (!(thrown instanceof PluginIssues)) throw thrown
+    return thrown.issues.map(({ location: place, message, fix }) => `${place}: ${message} ${fix}`)
   }
 }

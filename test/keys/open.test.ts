@@ -99,7 +99,7 @@ t.test('an empty store is refused where keys may not be made', async (t) => {
   const deps = { keys: store.keys, clock: clockAt(0) }
   t.match(
     await problemOf(openKeys(deps, { rootKey: newRoot(), create: false })),
-    /^unavailable: .*no keys yet/,
+    /^gateway_timeout: .*no keys yet/,
   )
   t.same(await store.keys.keys(''), [])
 })
@@ -258,9 +258,9 @@ t.test('a failed load is not kept', async (t) => {
   const keys = await openKeys({ keys: view.store, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
   await addTenant(store, 'tenant-1', await keys.newTenantKeys('tenant-1', 0))
   view.rows = () => {
-    throw new AppError('unavailable', 'The store does not answer.')
+    throw new AppError('gateway_timeout', 'The store does not answer.')
   }
-  t.match(await problemOf(keys.tenant('tenant-1')), /^unavailable/)
+  t.match(await problemOf(keys.tenant('tenant-1')), /^gateway_timeout/)
   view.rows = (rows) => rows
   t.ok(await keys.tenant('tenant-1'))
 })

@@ -12,7 +12,7 @@ const begin = ({ rootKey, now, ...shared }: Beginning): Promise<TestService> =>
     beside: { ...shared, rootKey: new Secret(Buffer.from(rootKey, 'base64')), clock: testClock(now) },
   })
 
-const answer = async (service: TestService, question: Question): Promise<unknown> =>
+const response = async (service: TestService, question: Question): Promise<unknown> =>
   question.kind === 'call'
     ? service.call(question.method, question.path, question.sent)
     : service.kernel.registry.ports.members!.join(...question.args)
@@ -27,7 +27,7 @@ process.on('message', async (message: Beginning | Question) => {
   }
   const { number } = message as Question
   try {
-    reply({ number, value: await answer(service, message as Question) })
+    reply({ number, value: await response(service, message as Question) })
   } catch (thrown) {
     const code = thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
     reply({ number, error: { code, message: String(thrown) } })

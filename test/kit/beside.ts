@@ -2,7 +2,7 @@ import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
-import type { Answer, CallOptions, TestService } from './service.ts'
+import type { CallOptions, Response, TestService } from './service.ts'
 
 const CHILD = fileURLToPath(new URL('./beside-process.ts', import.meta.url))
 
@@ -49,7 +49,7 @@ export const startBeside = async (t: Test, service: TestService) => {
     for (const [number, settle] of waiting) settle({ number, error })
   })
   let last = 0
-  const answered = async (number: number): Promise<unknown> => {
+  const responded = async (number: number): Promise<unknown> => {
     const { value, error } = await new Promise<Reply>((resolve) => waiting.set(number, resolve))
     if (error) throw Object.assign(new Error(error.message), { code: error.code })
     return value
@@ -64,20 +64,20 @@ export const startBeside = async (t: Test, service: TestService) => {
     now: service.clock.now(),
   }
   child.send(beginning)
-  await answered(0)
+  await responded(0)
 
   return {
     pid: child.pid,
-    call: (method: string, path: string, sent: CallOptions = {}): Promise<Answer> => {
+    call: (method: string, path: string, sent: CallOptions = {}): Promise<Response> => {
       const number = ++last
       child.send({ number, kind: 'call', method, path, sent })
-      return answered(number) as Promise<Answer>
+      return responded(number) as Promise<Response>
     },
     /** `members.join`, which no operation calls. */
     join: (...args: Parameters<Join>): Promise<string> => {
       const number = ++last
       child.send({ number, kind: 'join', args })
-      return answered(number) as Promise<string>
+      return responded(number) as Promise<string>
     },
   }
 }

@@ -1,6 +1,6 @@
 import { copyFileSync, existsSync, mkdirSync, renameSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { FoundSound } from '../../src/kernel/declared.ts'
+import type { ValidationCache } from '../../src/kernel/load/declarations-digest.ts'
 
 /** Lasts as long as one run of all tests (bin/test.js), so that it never outlives the code of the checks. */
 const directory = process.env.SIDEVAULT_TEST_CHECKED
@@ -10,7 +10,7 @@ const here = new Set<string>()
 const fileOf = (digest: string): string | undefined => directory && join(directory, digest)
 
 /** What plugins declare is checked once in a run, by whichever test comes first: half a second each time. */
-export const checkedBefore: FoundSound = {
+export const checkedBefore: ValidationCache = {
   has: (digest) => {
     const file = fileOf(digest)
     return here.has(digest) || (file !== undefined && existsSync(file))
@@ -22,15 +22,15 @@ export const checkedBefore: FoundSound = {
   },
 }
 
-/** As src/roles/found-sound.ts has it. */
+/** As src/roles/validation-cache.ts has it. */
 const MEMORY = 'declarations-checked'
 
 /** A whole program on this new data directory remembers what another of this run has checked. */
 export const rememberChecks = (dataDir: string): void => {
-  const kept = directory && join(directory, MEMORY)
-  if (!kept || !existsSync(kept)) return
+  const retained = directory && join(directory, MEMORY)
+  if (!retained || !existsSync(retained)) return
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
-  copyFileSync(kept, join(dataDir, MEMORY))
+  copyFileSync(retained, join(dataDir, MEMORY))
 }
 
 /** What it has checked, for others with the plugins of the service. */

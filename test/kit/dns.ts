@@ -42,11 +42,11 @@ export const startDns = async (): Promise<DnsServer> => {
     const script = typeof entry === 'function' ? entry(count) : entry
     if (script?.silent) return
     const ttl = script?.ttl ?? 1
-    const answers: Answer[] = []
+    const responses: Answer[] = []
     if (question.type === 'A')
-      for (const data of script?.a ?? []) answers.push({ type: 'A', name: question.name, ttl, data })
+      for (const data of script?.a ?? []) responses.push({ type: 'A', name: question.name, ttl, data })
     if (question.type === 'AAAA')
-      for (const data of script?.aaaa ?? []) answers.push({ type: 'AAAA', name: question.name, ttl, data })
+      for (const data of script?.aaaa ?? []) responses.push({ type: 'AAAA', name: question.name, ttl, data })
     const code = script === undefined ? RCODE.noSuchName : script.fail ? RCODE.serverFailure : RCODE.noError
     socket.send(
       packet.encode({
@@ -54,7 +54,7 @@ export const startDns = async (): Promise<DnsServer> => {
         ...(query.id === undefined ? {} : { id: query.id }),
         flags: packet.RECURSION_DESIRED | packet.RECURSION_AVAILABLE | code,
         questions: [question],
-        answers,
+        answers: responses,
       }),
       from.port,
       from.address,

@@ -9,11 +9,10 @@ import type { Json } from '../../src/common/json.ts'
 import type { Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+import { createAddresses, dialed } from '../../src/egress/addresses.ts'
+import { createResolve } from '../../src/egress/resolve.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
-
 import { type GatewayDeps, type GatewayOptions, startGateway } from '../../src/gateway/server.ts'
-import { createAddresses, dialed } from '../../src/outbound/addresses.ts'
-import { createResolve } from '../../src/outbound/resolve.ts'
 import type { Caller, Code, CodeRun, StoredProxy, UseContext, UsedToken } from '../../src/sdk/index.ts'
 import { type Authority, createAuthority } from './authority.ts'
 import { type Destination, startDestination } from './destination.ts'
@@ -172,7 +171,7 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
           const found = new Map<string, UsedToken>()
           for (const id of ids) {
             const token = TOKENS[id]
-            if (token === undefined) throw new AppError('bad_expression', `No token has the id "${id}".`)
+            if (token === undefined) throw new AppError('invalid_expression', `No token has the id "${id}".`)
             found.set(id, token)
           }
           uses.push({ ids, context })
@@ -184,7 +183,7 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
 }
 
 /** An answer, body whole. */
-export interface Answered {
+export interface Responded {
   readonly status: number
   readonly headers: Readonly<Record<string, string | string[] | undefined>>
   readonly text: string
@@ -203,7 +202,7 @@ export interface CallOptions {
 }
 
 /** HTTP/1.1 through a port, with exactly the headers given. */
-export const call = (port: number, path: string, options: CallOptions = {}): Promise<Answered> =>
+export const call = (port: number, path: string, options: CallOptions = {}): Promise<Responded> =>
   new Promise((resolve, reject) => {
     const { method = 'POST', body, to, key = KEYS.private } = options
     const request = httpRequest(
@@ -250,7 +249,7 @@ export interface World {
   readonly apiPaths: string[]
   /** URL of a name at the destination's port. */
   url(path?: string, host?: string): string
-  post(path: string, options?: CallOptions): Promise<Answered>
+  post(path: string, options?: CallOptions): Promise<Responded>
   close(): Promise<void>
 }
 
@@ -304,7 +303,7 @@ export const startWorld = async (options: WorldOptions = {}): Promise<World> => 
   const envoy = await startEnvoy(directory, {
     gatewaySockets: ['gateway.sock'],
     apiSocket: 'api.sock',
-    brands: ['SVC', 'BT'],
+    prefixes: ['SVC', 'BT'],
     ...options.bootstrap,
     egress: {
       ownAddresses: [],

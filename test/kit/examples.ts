@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { isObject } from '../../src/common/json.ts'
-import { methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
+import { methodOf, pathOf, pathParams } from '../../src/kernel/check/operation.ts'
 import type { Example, Operation } from '../../src/sdk/index.ts'
 
 /** Values that every service makes anew: what an example writes for them stands for what is answered. */
@@ -51,47 +51,47 @@ export const translated = (value: unknown, names: Names): unknown => {
  * Throws unless an answer is what the example says: the same members with the same values, made values of the same kind,
  * each standing for the same thing everywhere. Of a list the example may show a part. Fills `names`.
  */
-export const assertAgrees = (shown: unknown, answered: unknown, names: Names, path = 'answer'): void => {
+export const assertAgrees = (shown: unknown, responded: unknown, names: Names, path = 'answer'): void => {
   if (Array.isArray(shown)) {
-    assert.ok(Array.isArray(answered), `${path} is a list`)
-    const rest = [...answered]
+    assert.ok(Array.isArray(responded), `${path} is a list`)
+    const rest = [...responded]
     for (const [index, item] of shown.entries()) {
-      const faults: unknown[] = []
+      const issues: unknown[] = []
       const place = rest.findIndex((candidate) => {
         const attempt: Names = new Map(names)
         try {
           assertAgrees(item, candidate, attempt, `${path}[${index}]`)
         } catch (thrown) {
-          faults.push(thrown)
+          issues.push(thrown)
           return false
         }
         for (const [name, value] of attempt) names.set(name, value)
         return true
       })
       if (place === -1)
-        throw faults[0] ?? new assert.AssertionError({ message: `${path}[${index}] is missing` })
+        throw issues[0] ?? new assert.AssertionError({ message: `${path}[${index}] is missing` })
       rest.splice(place, 1)
     }
     if (!shown.every(isObject)) assert.deepEqual(rest, [], `${path} has no other items`)
     return
   }
   if (isObject(shown)) {
-    assert.ok(isObject(answered), `${path} is an object`)
-    assert.deepEqual(Object.keys(answered).sort(), Object.keys(shown).sort(), `members of ${path}`)
+    assert.ok(isObject(responded), `${path} is an object`)
+    assert.deepEqual(Object.keys(responded).sort(), Object.keys(shown).sort(), `members of ${path}`)
     for (const [name, child] of Object.entries(shown))
-      if (COUNTS.includes(name)) assert.equal(typeof answered[name], typeof child, `${path}.${name}`)
-      else assertAgrees(child, answered[name], names, `${path}.${name}`)
+      if (COUNTS.includes(name)) assert.equal(typeof responded[name], typeof child, `${path}.${name}`)
+      else assertAgrees(child, responded[name], names, `${path}.${name}`)
     return
   }
   const kind = typeof shown === 'string' ? kindOf(shown) : undefined
-  if (typeof shown === 'string' && typeof answered === 'string' && kind !== undefined) {
-    assert.equal(kindOf(answered), kind, `${path} is of the kind "${kind}"`)
+  if (typeof shown === 'string' && typeof responded === 'string' && kind !== undefined) {
+    assert.equal(kindOf(responded), kind, `${path} is of the kind "${kind}"`)
     if (kind === 'time') return
-    assert.equal(answered, names.get(shown) ?? answered, `${path} is what "${shown}" stands for`)
-    names.set(shown, answered)
+    assert.equal(responded, names.get(shown) ?? responded, `${path} is what "${shown}" stands for`)
+    names.set(shown, responded)
     return
   }
-  assert.deepEqual(answered, translated(shown, names), path)
+  assert.deepEqual(responded, translated(shown, names), path)
 }
 
 /** The HTTP request of an input. */

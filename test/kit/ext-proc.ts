@@ -5,8 +5,8 @@
  */
 import { fileURLToPath } from 'node:url'
 import * as protoLoader from '@grpc/proto-loader'
-import { encodeAnswer, type Phase } from '../../src/gateway/messages.ts'
-import type { Answer } from '../../src/gateway/types.ts'
+import { encodeReply, type Phase } from '../../src/gateway/messages.ts'
+import type { ExtProcReply } from '../../src/gateway/types.ts'
 
 interface HeaderValue {
   readonly key: string
@@ -97,8 +97,9 @@ export const encodeResponse = processMethod.responseSerialize as (message: objec
 export const decodeResponse = processMethod.responseDeserialize as (bytes: Buffer) => ProcessingResponse
 
 /** The gateway's message for an answer. */
-export const messageFor = (answer: Answer, phase: Phase): Buffer => Buffer.concat(encodeAnswer(answer, phase))
+export const messageFor = (response: ExtProcReply, phase: Phase): Buffer =>
+  Buffer.concat(encodeReply(response, phase))
 
 /** The same, as the reference reads it. */
-export const answerMessage = (answer: Answer, phase: Phase): ProcessingResponse =>
-  decodeResponse(messageFor(answer, phase))
+export const responseMessage = (response: ExtProcReply, phase: Phase): ProcessingResponse =>
+  decodeResponse(messageFor(response, phase))

@@ -10,23 +10,23 @@ import {
   status,
 } from '@grpc/grpc-js'
 import { decodeRequest, type Phase, type ProcessingRequest } from '../../src/gateway/messages.ts'
-import type { Answer } from '../../src/gateway/types.ts'
-import { answerMessage, encodeResponse, type ProcessingResponse, processMethod } from './ext-proc.ts'
+import type { ExtProcReply } from '../../src/gateway/types.ts'
+import { encodeResponse, type ProcessingResponse, processMethod, responseMessage } from './ext-proc.ts'
 
 type ProcessStream = ServerDuplexStream<ProcessingRequest, Buffer>
 
 const REPLACED = Buffer.from('replaced')
-const brand = 'svc'
-const reply: Answer = {
+const prefix = 'svc'
+const reply: ExtProcReply = {
   kind: 'reply',
-  brand,
+  prefix,
   reply: { status: 418, headers: new Map(), body: Buffer.from('{}') },
 }
 
 type Message = ProcessingResponse
 
 /** Names of every fault, by the phase in which it happens. */
-export const FAULTS = {
+export const ISSUES = {
   headers: [
     'end',
     'error',
@@ -125,7 +125,7 @@ const withHeader = (message: Message, phase: Phase, key: string, value: string) 
 }
 
 const serve = (call: ProcessStream) => {
-  let fault = ''
+  let issue = ''
   let to = ''
   const write = (message: object) => call.write(encodeResponse(message) as never)
 
@@ -180,10 +180,10 @@ const serve = (call: ProcessStream) => {
       case 'no-upstream':
       case 'no-brand':
       case 'unknown-upstream': {
-        const released = answerMessage(
+        const released = responseMessage(
           {
             kind: 'release',
-            brand: name === 'no-brand' ? 'other' : brand,
+            prefix: name === 'no-brand' ? 'other' : prefix,
             upstream: (name === 'unknown-upstream' ? 'elsewhere' : 'https') as 'https',
             edits: { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] },
             body: REPLACED,
@@ -234,7 +234,7 @@ const serve = (call: ProcessStream) => {
         write(withHeader(good, phase, 'x-huge', 'x'.repeat(130_000)))
         return
       case 'bare-immediate':
-        write({ ...answerMessage(reply, phase), dynamic_metadata: undefined })
+        write({ ...responseMessage(reply, phase), dynamic_metadata: undefined })
         return
       default:
         write(good)
@@ -244,7 +244,7 @@ const serve = (call: ProcessStream) => {
   call.on('data', (message: ProcessingRequest) => {
     if (message.kind === 'request_headers') {
       const { head } = message
-      fault = head.get('x-fault')?.[0] ?? ''
+      issue = head.get('x-fault')?.[0] ?? ''
       to = head.get('x-to')?.[0] ?? ''
       const edits = {
         set: new Map([
@@ -255,19 +255,19 @@ const serve = (call: ProcessStream) => {
         remove: [],
       }
       const ends = message.endOfStream
-      const watch = fault.startsWith('answer-') ? 'body' : undefined
-      const good: Answer = ends
-        ? { kind: 'release', brand, edits, upstream: 'https', watch }
-        : { kind: 'hold', brand, edits, watch }
+      const watch = issue.startsWith('answer-') ? 'body' : undefined
+      const good: ExtProcReply = ends
+        ? { kind: 'release', prefix, edits, upstream: 'https', watch }
+        : { kind: 'hold', prefix, edits, watch }
       misbehave(
-        fault.startsWith('headers:') ? fault.slice(8) : '',
+        issue.startsWith('headers:') ? issue.slice(8) : '',
         'request_headers',
-        answerMessage(good, 'request_headers'),
+        responseMessage(good, 'request_headers'),
       )
     } else if (message.kind === 'request_body') {
-      const good: Answer = {
+      const good: ExtProcReply = {
         kind: 'release',
-        brand,
+        prefix,
         upstream: 'https',
         edits: {
           set: new Map([
@@ -279,23 +279,23 @@ const serve = (call: ProcessStream) => {
         body: REPLACED,
       }
       misbehave(
-        fault.startsWith('body:') ? fault.slice(5) : '',
+        issue.startsWith('body:') ? issue.slice(5) : '',
         'request_body',
-        answerMessage(good, 'request_body'),
+        responseMessage(good, 'request_body'),
       )
     } else if (message.kind === 'response_headers') {
-      const good: Answer = { kind: 'collect', destinationStatus: '200' }
+      const good: ExtProcReply = { kind: 'collect', destinationStatus: '200' }
       misbehave(
-        fault.startsWith('answer-headers:') ? fault.slice(15) : '',
+        issue.startsWith('answer-headers:') ? issue.slice(15) : '',
         'response_headers',
-        answerMessage(good, 'response_headers'),
+        responseMessage(good, 'response_headers'),
       )
     } else if (message.kind === 'response_body') {
       const edits = { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] }
       misbehave(
-        fault.startsWith('answer-body:') ? fault.slice(12) : '',
+        issue.startsWith('answer-body:') ? issue.slice(12) : '',
         'response_body',
-        answerMessage({ kind: 'replace', edits, body: REPLACED }, 'response_body'),
+        responseMessage({ kind: 'replace', edits, body: REPLACED }, 'response_body'),
       )
     }
   })

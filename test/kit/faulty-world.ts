@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { renameSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Answered, startWorld, type World } from './egress.ts'
+import { type Responded, startWorld, type World } from './egress.ts'
 
 const PROGRAM = fileURLToPath(new URL('./fault-processor.ts', import.meta.url))
 
@@ -17,7 +17,7 @@ export interface FaultyWorld {
   /** The destination's authority. */
   readonly to: string
   /** One call during which the processor has this fault; its trace id is `trace`. */
-  send(fault: string, options?: { body?: string; method?: string }): Promise<Answered>
+  send(fault: string, options?: { body?: string; method?: string }): Promise<Responded>
   startProcessor(): Promise<void>
   /** One that is ready where Envoy does not look; the function that is answered puts it where Envoy does. */
   prepareProcessor(): Promise<() => void>

@@ -12,7 +12,7 @@ interface Standing {
 export interface Flood {
   /** The calls of each kind. */
   readonly calls: Readonly<Record<string, readonly Standing[]>>
-  refused(kind: string): number
+  rejected(kind: string): number
   /** Answered with something else than 429 or a 200 that does not end. */
   unexpected(): readonly number[]
   end(): void
@@ -64,7 +64,7 @@ export const startFlood = (world: World, each: number): Flood => {
   )
   return {
     calls,
-    refused: (kind) => calls[kind]?.filter(({ status }) => status === 429).length ?? 0,
+    rejected: (kind) => calls[kind]?.filter(({ status }) => status === 429).length ?? 0,
     unexpected: () =>
       Object.values(calls)
         .flat()

@@ -16,7 +16,7 @@ import {
 import type { Operation } from '../../src/sdk/index.ts'
 
 /** What came back from a call. `problem`: the detail of a failed one, when it carries one of ours. */
-export interface GrpcAnswer {
+export interface GrpcResponse {
   readonly code: number
   readonly message: string
   readonly output: Record<string, unknown> | undefined
@@ -89,7 +89,7 @@ export const createGrpcClient = (address: string, operations: readonly Operation
     'grpc.use_local_subchannel_pool': 1,
   })
 
-  const problemIn = (details: Buffer | undefined): GrpcAnswer['problem'] => {
+  const problemIn = (details: Buffer | undefined): GrpcResponse['problem'] => {
     if (details === undefined) return undefined
     const status = statusRoot.lookupType('Status').decode(details) as unknown as {
       details: { type_url: string; value: Buffer }[]
@@ -115,7 +115,7 @@ export const createGrpcClient = (address: string, operations: readonly Operation
     rpc: string,
     input: Record<string, unknown>,
     options: GrpcCallOptions = {},
-  ): Promise<GrpcAnswer> => {
+  ): Promise<GrpcResponse> => {
     const found = methods.get(rpc)
     if (found === undefined) throw new Error(`there is no ${rpc}`)
     const { method, path } = found

@@ -1,9 +1,13 @@
 import { once } from 'node:events'
 import { connect } from 'node:http2'
-import { type Answered, type CallOptions, KEYS } from './egress.ts'
+import { type CallOptions, KEYS, type Responded } from './egress.ts'
 
 /** `call` of egress.ts over HTTP/2 with prior knowledge, on a connection of its own. */
-export const callHttp2 = async (port: number, path: string, options: CallOptions = {}): Promise<Answered> => {
+export const callHttp2 = async (
+  port: number,
+  path: string,
+  options: CallOptions = {},
+): Promise<Responded> => {
   const { method = 'POST', body, to, key = KEYS.private } = options
   const session = connect(`http://127.0.0.1:${port}`)
   try {

@@ -12,9 +12,9 @@ interface Family {
 }
 
 /** What is wrong with the names of a page of metrics in Prometheus' text format, as its own linter judges them. */
-export const metricFaults = (page: string): string[] => {
+export const metricIssues = (page: string): string[] => {
   const families = new Map<string, Family>()
-  const faults: string[] = []
+  const issues: string[] = []
   for (const line of page.split('\n')) {
     const [, kind, name = '', rest = ''] = /^# (HELP|TYPE) (\S+) (.*)$/.exec(line) ?? []
     if (kind === 'HELP') families.set(name, { help: rest !== '', type: 'untyped' })
@@ -22,20 +22,20 @@ export const metricFaults = (page: string): string[] => {
     const [, sample, labels = ''] = /^([^#{\s]+)(\{.*\})? \S+$/.exec(line) ?? []
     if (sample === undefined) continue
     if (!families.has(sample) && !families.has(sample.replace(SAMPLE, '')))
-      faults.push(`${sample} has no type`)
+      issues.push(`${sample} has no type`)
     for (const [, label = '', value = ''] of labels.matchAll(/(\w+)="([^"]*)"/g)) {
-      if (!/^[a-z][a-z0-9_]*$/.test(label)) faults.push(`${sample} has the label ${label}`)
-      if (CARDINAL.test(value)) faults.push(`${sample} has a value of ${label} that others may not have`)
+      if (!/^[a-z][a-z0-9_]*$/.test(label)) issues.push(`${sample} has the label ${label}`)
+      if (CARDINAL.test(value)) issues.push(`${sample} has a value of ${label} that others may not have`)
     }
   }
   for (const [name, { help, type }] of families) {
-    if (!/^sidevault_[a-z0-9_]+$/.test(name)) faults.push(`${name} is not in our part of the names`)
-    if (!help) faults.push(`${name} has no help`)
-    if ((type === 'counter') !== name.endsWith('_total')) faults.push(`${name} is a ${type}`)
-    if (SAMPLE.test(name)) faults.push(`${name} ends as samples do`)
-    if (/_(counter|gauge|histogram|summary)(_|$)/.test(name)) faults.push(`${name} names its type`)
-    if (OTHER_UNITS.test(name)) faults.push(`${name} is in no base unit`)
-    if (type === 'histogram' && !name.endsWith('_seconds')) faults.push(`${name} has no unit`)
+    if (!/^sidevault_[a-z0-9_]+$/.test(name)) issues.push(`${name} is not in our part of the names`)
+    if (!help) issues.push(`${name} has no help`)
+    if ((type === 'counter') !== name.endsWith('_total')) issues.push(`${name} is a ${type}`)
+    if (SAMPLE.test(name)) issues.push(`${name} ends as samples do`)
+    if (/_(counter|gauge|histogram|summary)(_|$)/.test(name)) issues.push(`${name} names its type`)
+    if (OTHER_UNITS.test(name)) issues.push(`${name} is in no base unit`)
+    if (type === 'histogram' && !name.endsWith('_seconds')) issues.push(`${name} has no unit`)
   }
-  return faults
+  return issues
 }

@@ -49,13 +49,13 @@ export const queryPostgres = async <R extends object>(
 }
 
 /** How long a server may take to start or to go (ms), on a busy machine. */
-const PATIENCE = 60_000
+const TIMEOUT = 60_000
 
 /** The server ends with our end of its standard input: none is left behind when a test is killed. */
 const GUARD = '"$@" <&- & server=$!; read -r _; kill -QUIT $server; wait $server'
 
 const whenReady = async (address: string, output: () => string): Promise<void> => {
-  for (const deadline = Date.now() + PATIENCE; ; await setTimeout(20))
+  for (const deadline = Date.now() + TIMEOUT; ; await setTimeout(20))
     try {
       await queryPostgres(address, 'select 1')
       return

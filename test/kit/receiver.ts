@@ -41,7 +41,7 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
   const arrivals: Arrival[] = []
   const sockets = new Set<Socket>()
   const held = new Set<() => void>()
-  let told = () => {}
+  let reported = () => {}
   const take = (
     request: IncomingMessage | Http2ServerRequest,
     response: ServerResponse | Http2ServerResponse,
@@ -67,7 +67,7 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
       arrival.end = how
       arrival.sha256 = hash.digest('hex')
       arrival.trailers = request.trailers as Arrival['trailers']
-      told()
+      reported()
     }
     const read = () => {
       request.on('data', (chunk: Buffer) => {
@@ -111,7 +111,7 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
         const last = arrivals.at(-1)
         if (last?.end !== undefined) return last
         await new Promise<void>((resolve) => {
-          told = resolve
+          reported = resolve
           setTimeout(resolve, 50)
         })
       }

@@ -38,7 +38,7 @@ export const noRedis = async (): Promise<string | false> => {
 /** The server ends with our end of its standard input: none is left behind when a test is killed. */
 const GUARD = '"$@" <&- >&- & server=$!; echo $server; read -r _; kill -KILL $server'
 
-const answers = (port: number, words: string): Promise<boolean> =>
+const responses = (port: number, words: string): Promise<boolean> =>
   new Promise((resolve) => {
     const socket = connect(port, '127.0.0.1', () => socket.write(words))
     socket.once('data', () => {
@@ -73,7 +73,7 @@ export const startRedis = async (
     )
     const [line] = await once(child.stdout!, 'data')
     pid = Number(line)
-    while (!(await answers(port, 'PING\r\n'))) await new Promise((resolve) => setTimeout(resolve, 10))
+    while (!(await responses(port, 'PING\r\n'))) await new Promise((resolve) => setTimeout(resolve, 10))
   }
   const kill = async () => {
     if (child.exitCode !== null || child.signalCode !== null) return

@@ -35,7 +35,7 @@ export const startReplicas = async (
   t.teardown(() => server.close())
   const common = {
     SIDEVAULT_STORE: await server.database(),
-    SIDEVAULT_MASTER_KEY: 'env:ROOT_KEY',
+    SIDEVAULT_ROOT_KEY: 'env:ROOT_KEY',
     ROOT_KEY: randomBytes(32).toString('base64'),
     ...env,
   }

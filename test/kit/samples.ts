@@ -1,6 +1,6 @@
 import { isObject } from '../../src/common/json.ts'
-import { allows, asSchema, type JsonSchema } from '../../src/kernel/json-schema.ts'
-import { compileValidator } from '../../src/kernel/validate.ts'
+import { allows, asSchema, type JsonSchema } from '../../src/kernel/check/json-schema.ts'
+import { compileValidator } from '../../src/kernel/invoke/validate.ts'
 
 /** The bounds that samples keep and faults break. */
 interface Bounded extends JsonSchema {
@@ -61,7 +61,7 @@ export const sampleOf = (schema: Bounded): unknown => {
 }
 
 /** A value with one thing wrong, at `path` (written as answers write it). */
-export interface Fault {
+export interface Issue {
   readonly path: string
   readonly what: string
   readonly value: unknown
@@ -76,7 +76,7 @@ const OTHER_TYPES: readonly (readonly [type: string, value: unknown])[] = [
   ['object', {}],
 ]
 
-const typeFaults = (schema: Bounded): readonly Omit<Fault, 'path'>[] =>
+const typeIssues = (schema: Bounded): readonly Omit<Issue, 'path'>[] =>
   OTHER_TYPES.filter(([, value]) => !isValid({ ...schema, properties: {}, required: [] } as Bounded)(value))
     .filter(([type]) => !allows(schema, type))
     .map(([type, value]) => ({ what: `${type} in place of the declared type`, value }))
@@ -86,9 +86,9 @@ const items = (length: number, schema: Bounded) => Array.from({ length }, () => 
 const entries = (length: number, schema: Bounded) =>
   Object.fromEntries(Array.from({ length }, (_, index) => [`k${index}`, sampleOf(inner(schema))]))
 
-const boundFaults = (schema: Bounded): readonly Omit<Fault, 'path'>[] => {
-  const faults: Omit<Fault, 'path'>[] = []
-  const add = (what: string, value: unknown) => faults.push({ what, value })
+const boundIssues = (schema: Bounded): readonly Omit<Issue, 'path'>[] => {
+  const issues: Omit<Issue, 'path'>[] = []
+  const add = (what: string, value: unknown) => issues.push({ what, value })
   const { minLength, maxLength, pattern, format, minimum, maximum, minItems, maxItems, maxProperties } =
     schema
   if (minLength !== undefined) add('too short', 'x'.repeat(minLength - 1))
@@ -105,31 +105,31 @@ const boundFaults = (schema: Bounded): readonly Omit<Fault, 'path'>[] => {
   if (minItems !== undefined) add('too few items', items(minItems - 1, schema))
   if (maxItems !== undefined) add('too many items', items(maxItems + 1, schema))
   if (maxProperties !== undefined) add('too many members', entries(maxProperties + 1, schema))
-  return faults
+  return issues
 }
 
-const memberFaults = (
+const memberIssues = (
   schema: Bounded,
   value: Readonly<Record<string, unknown>>,
   path: string,
-): readonly Fault[] =>
+): readonly Issue[] =>
   Object.entries(schema.properties ?? {}).flatMap(([name, member]) => {
     const at = path === '' ? name : `${path}.${name}`
     const { [name]: present, ...without } = value
     const missing = schema.required?.includes(name) ? [{ path: at, what: 'missing', value: without }] : []
-    const wrong = faultsOf(member as Bounded, present ?? sampleOf(member as Bounded), at)
-    return [...missing, ...wrong.map((fault) => ({ ...fault, value: { ...value, [name]: fault.value } }))]
+    const wrong = issuesOf(member as Bounded, present ?? sampleOf(member as Bounded), at)
+    return [...missing, ...wrong.map((issue) => ({ ...issue, value: { ...value, [name]: issue.value } }))]
   })
 
 /** All values that are one fault away from the valid `value`, at any depth that its schema describes. */
-export const faultsOf = (schema: Bounded, value: unknown, path = ''): readonly Fault[] => {
-  const whole = [...typeFaults(schema), ...boundFaults(schema)].map((fault) => ({ ...fault, path }))
+export const issuesOf = (schema: Bounded, value: unknown, path = ''): readonly Issue[] => {
+  const whole = [...typeIssues(schema), ...boundIssues(schema)].map((issue) => ({ ...issue, path }))
   if (schema.properties !== undefined && isObject(value))
-    return [...whole, ...memberFaults(schema, value, path)]
+    return [...whole, ...memberIssues(schema, value, path)]
   const [at, wrap] = allows(schema, 'array')
     ? [`${path}[0]`, (item: unknown): unknown => [item]]
     : [`${path}.k`, (item: unknown): unknown => ({ k: item })]
   if (!allows(schema, 'array') && !isMap(schema)) return whole
-  const inside = faultsOf(inner(schema), sampleOf(inner(schema)), at)
-  return [...whole, ...inside.map((fault) => ({ ...fault, value: wrap(fault.value) }))]
+  const inside = issuesOf(inner(schema), sampleOf(inner(schema)), at)
+  return [...whole, ...inside.map((issue) => ({ ...issue, value: wrap(issue.value) }))]
 }

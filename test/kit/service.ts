@@ -8,19 +8,19 @@ import { type AdminDeps, type AdminOptions, startAdmin } from '../../src/admin/s
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { Journal } from '../../src/audit/types.ts'
-import { createCodeHost } from '../../src/code-host/code-host.ts'
 import type { Clock } from '../../src/common/clock.ts'
 import { newId, newKey } from '../../src/common/ids.ts'
 import { createLog, type Log } from '../../src/common/log.ts'
 import { createMetrics } from '../../src/common/metrics.ts'
 import { Secret } from '../../src/common/secret.ts'
 import { loadConfig } from '../../src/config.ts'
+import { createDestinationCheck } from '../../src/egress/check-destination.ts'
+import { createOutbound, type OutboundOptions } from '../../src/egress/fetch.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
-import { createDestinationCheck } from '../../src/gateway/check-destination.ts'
-import type { PluginSource } from '../../src/kernel/discover.ts'
+import { createCodeHost } from '../../src/host-api/host-api.ts'
 import { startKernel } from '../../src/kernel/kernel.ts'
+import type { PluginSource } from '../../src/kernel/load/discover.ts'
 import { openKeys } from '../../src/keys/open.ts'
-import { createOutbound, type OutboundOptions } from '../../src/outbound/fetch.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { createInProcessState } from '../../src/shared-state/in-process.ts'
@@ -79,7 +79,7 @@ export interface ServiceOptions {
 }
 
 /** An answer with its body both as text and, where it is JSON, parsed. */
-export interface Answer {
+export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
@@ -173,7 +173,7 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     {
       plugins: options.plugins ?? ['*'],
       pluginsDir,
-      sound: checkedBefore,
+      validationCache: checkedBefore,
       ...(options.configs === undefined ? {} : { configs: options.configs }),
     },
   ).catch(async (thrown) => {
@@ -200,10 +200,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   }
   const tenant = beside ? { id: beside.tenantId, key: beside.managementKey } : await newTenant('First')
 
-  const call = async (method: string, path: string, sent: CallOptions = {}): Promise<Answer> => {
+  const call = async (method: string, path: string, sent: CallOptions = {}): Promise<Response> => {
     const key = sent.key === undefined ? tenant.key : sent.key
     const json = sent.body !== undefined && typeof sent.body !== 'string'
-    const answer = await admin.app.inject({
+    const response = await admin.app.inject({
       method: method as 'GET',
       url: path,
       headers: {
@@ -216,10 +216,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
         : { payload: json ? JSON.stringify(sent.body) : (sent.body as string) }),
     })
     return {
-      status: answer.statusCode,
-      headers: answer.headers as Record<string, string | undefined>,
-      text: answer.body,
-      json: parsed(answer.body),
+      status: response.statusCode,
+      headers: response.headers as Record<string, string | undefined>,
+      text: response.body,
+      json: parsed(response.body),
     }
   }
 
@@ -229,9 +229,9 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     type: 'public' | 'private' | 'management' = 'private',
     key: string = tenant.key,
   ): Promise<string> => {
-    const answer = await call('POST', '/applications', { key, body: { name: 'test', type, ...grants } })
-    if (answer.status !== 201) throw new Error(`cannot create an application: ${answer.text}`)
-    return answer.json.key
+    const response = await call('POST', '/applications', { key, body: { name: 'test', type, ...grants } })
+    if (response.status !== 201) throw new Error(`cannot create an application: ${response.text}`)
+    return response.json.key
   }
 
   return {

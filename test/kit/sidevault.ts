@@ -43,7 +43,7 @@ export const freePort = async (): Promise<number> => {
 }
 
 /** An answer with its body both as text and, where it is JSON, parsed. */
-export interface Answer {
+export interface Response {
   readonly status: number
   readonly headers: Headers
   readonly text: string
@@ -66,7 +66,7 @@ export interface Sidevault {
     method: string,
     path: string,
     options?: { key?: string; body?: unknown; headers?: Record<string, string> },
-  ): Promise<Answer>
+  ): Promise<Response>
   /** A private application with these permissions (or rules); its key. */
   application(grants: { permissions?: string[]; rules?: unknown[] }, type?: string): Promise<string>
   /** SIGTERM, then waits for the end; the exit code. */
@@ -124,7 +124,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   const url = `http://127.0.0.1:${port}`
 
   const call: Sidevault['call'] = async (method, path, { key, body, headers = {} } = {}) => {
-    const answer = await fetch(url + path, {
+    const response = await fetch(url + path, {
       method,
       headers: {
         ...(key === undefined ? {} : { 'svc-api-key': key }),
@@ -133,14 +133,14 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
       },
       ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
     })
-    const text = await answer.text()
+    const text = await response.text()
     let json: unknown
     try {
       json = JSON.parse(text)
     } catch {
       json = undefined
     }
-    return { status: answer.status, headers: answer.headers, text, json }
+    return { status: response.status, headers: response.headers, text, json }
   }
 
   const deadline = Date.now() + 120_000
@@ -169,12 +169,12 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     stderr: () => stderr,
     call,
     application: async (grants, type = 'private') => {
-      const answer = await call('POST', '/applications', {
+      const response = await call('POST', '/applications', {
         key: managementKey,
         body: { name: 'test', type, ...grants },
       })
-      if (answer.status !== 201) throw new Error(`cannot create an application: ${answer.text}`)
-      return answer.json.key
+      if (response.status !== 201) throw new Error(`cannot create an application: ${response.text}`)
+      return response.json.key
     },
     stop: async () => {
       child.kill('SIGTERM')

@@ -6,7 +6,7 @@ import { listenFor } from './listen.ts'
 const TAG = 16
 const NONCE = 12
 
-interface Answer {
+interface Response {
   readonly status: number
   readonly data?: object
   readonly errors?: readonly string[]
@@ -30,7 +30,7 @@ export const startTransit = async (
   const versions = [randomBytes(32)]
   const state = { sealed: false, minimum: 1, calls: [] as string[], answer: undefined as string | undefined }
 
-  const encrypt = ({ plaintext, associated_data }: Record<string, unknown>): Answer => {
+  const encrypt = ({ plaintext, associated_data }: Record<string, unknown>): Response => {
     if (typeof plaintext !== 'string') return { status: 400, errors: ['missing plaintext to encrypt'] }
     const nonce = randomBytes(NONCE)
     const cipher = createCipheriv('aes-256-gcm', versions.at(-1)!, nonce)
@@ -45,7 +45,7 @@ export const startTransit = async (
     return { status: 200, data: { ciphertext, key_version: versions.length } }
   }
 
-  const decrypt = ({ ciphertext, associated_data }: Record<string, unknown>): Answer => {
+  const decrypt = ({ ciphertext, associated_data }: Record<string, unknown>): Response => {
     const [, digits, text] = /^vault:v(\d+):(.+)$/.exec(String(ciphertext)) ?? []
     const version = Number(digits)
     if (text === undefined) return { status: 400, errors: ['invalid ciphertext: no prefix'] }
@@ -65,7 +65,7 @@ export const startTransit = async (
     }
   }
 
-  const handle = async (request: IncomingMessage): Promise<Answer> => {
+  const handle = async (request: IncomingMessage): Promise<Response> => {
     const body = await bodyOf(request)
     state.calls.push(`${request.method} ${request.url}`)
     if (state.sealed) return { status: 503, errors: ['Vault is sealed'] }

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { connect } from 'node:http2'
-import { type Answered, KEYS } from './egress.ts'
+import { KEYS, type Responded } from './egress.ts'
 
 export interface UploadOptions {
   readonly headers?: Readonly<Record<string, string>>
@@ -12,7 +12,7 @@ export interface UploadOptions {
   readonly signal?: AbortSignal
 }
 
-const answered = (status: number, headers: Answered['headers'], chunks: readonly Buffer[]): Answered => {
+const responded = (status: number, headers: Responded['headers'], chunks: readonly Buffer[]): Responded => {
   const text = Buffer.concat(chunks).toString()
   let json: unknown
   try {
@@ -27,7 +27,7 @@ export const upload = async (
   to: string,
   body: Iterable<string | Buffer> | AsyncIterable<string | Buffer>,
   { headers = {}, protocol = 'h1', trailers, onSent, signal }: UploadOptions = {},
-): Promise<Answered> => {
+): Promise<Responded> => {
   const own = { 'svc-api-key': KEYS.private, 'svc-proxy-url': to, 'svc-proxy-stream': 'true', ...headers }
   const session = protocol === 'h2' ? connect(`http://127.0.0.1:${port}`) : undefined
   const stream =
@@ -42,7 +42,7 @@ export const upload = async (
   session?.on('error', () => {})
   signal?.addEventListener('abort', () => stream.destroy())
   let over = false
-  const answer = new Promise<Answered>((resolve, reject) => {
+  const answer = new Promise<Responded>((resolve, reject) => {
     const chunks: Buffer[] = []
     stream.on('error', reject)
     stream.on('close', () => {
@@ -51,20 +51,20 @@ export const upload = async (
     })
     if ('sendTrailers' in stream) {
       let status = 0
-      let received: Answered['headers'] = {}
+      let received: Responded['headers'] = {}
       stream.on('response', (more) => {
         status = more[':status'] ?? 0
-        received = more as Answered['headers']
+        received = more as Responded['headers']
       })
       stream.on('data', (chunk: Buffer) => chunks.push(chunk))
       stream.on('end', () => {
-        if (status > 0) resolve(answered(status, received, chunks))
+        if (status > 0) resolve(responded(status, received, chunks))
       })
     } else
       stream.on('response', (response) => {
         response.on('data', (chunk: Buffer) => chunks.push(chunk))
         response.on('error', reject)
-        response.on('end', () => resolve(answered(response.statusCode ?? 0, response.headers, chunks)))
+        response.on('end', () => resolve(responded(response.statusCode ?? 0, response.headers, chunks)))
       })
   })
   answer

@@ -66,11 +66,11 @@ t.test('64 updates at once are all made, one after the other', async (t) => {
   const key = await service.application({ permissions: ['token:create'] })
   const { id } = (await service.call('GET', '/applications/key', { key })).json
   const names = Array.from({ length: 64 }, (_, i) => `name ${i}`)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     names.map((name) =>
       service.call('PUT', `/applications/${id}`, { body: { name, permissions: ['token:create'] } }),
     ),
   )
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
   t.ok(names.includes((await service.call('GET', `/applications/${id}`)).json.name))
 })

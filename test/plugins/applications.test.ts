@@ -14,7 +14,7 @@ const rule = {
   permissions: ['token:read'],
 }
 
-const faultsOf = (run: () => unknown): Readonly<Record<string, readonly string[]>> => {
+const issuesOf = (run: () => unknown): Readonly<Record<string, readonly string[]>> => {
   try {
     run()
   } catch (error) {
@@ -32,8 +32,8 @@ t.test('each permission is for the application types that completions §4 names,
   }
   for (const [type, pattern] of Object.entries(allowed) as [ApplicationType, RegExp][])
     for (const { type: permission } of known) {
-      const faults = faultsOf(() => checkGrants({ permissions: [permission] }, type, known))
-      t.equal('permissions' in faults, !pattern.test(permission), `${type} and ${permission}`)
+      const issues = issuesOf(() => checkGrants({ permissions: [permission] }, type, known))
+      t.equal('permissions' in issues, !pattern.test(permission), `${type} and ${permission}`)
     }
 })
 
@@ -43,13 +43,13 @@ t.test('a permission is declared once', async (t) => {
 })
 
 t.test('neither permissions nor rules is a fault', async (t) => {
-  t.ok(faultsOf(() => checkGrants({}, 'private', known)).permissions)
-  t.ok(faultsOf(() => checkGrants({ permissions: [], rules: [] }, 'private', known)).permissions)
-  t.ok(faultsOf(() => checkGrants({ permissions: null, rules: null }, 'private', known)).permissions)
+  t.ok(issuesOf(() => checkGrants({}, 'private', known)).permissions)
+  t.ok(issuesOf(() => checkGrants({ permissions: [], rules: [] }, 'private', known)).permissions)
+  t.ok(issuesOf(() => checkGrants({ permissions: null, rules: null }, 'private', known)).permissions)
 })
 
 t.test('an unknown permission is a fault, and a permission named twice is held once', async (t) => {
-  t.ok(faultsOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
+  t.ok(issuesOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
   const grants = checkGrants({ permissions: ['token:read', 'token:read'] }, 'private', known)
   t.same(grants, { permissions: ['token:read'], rules: [] })
 })
@@ -67,24 +67,24 @@ t.test('faults of rules name the rule and the member', async (t) => {
     { ...rule, priority: 4, conditions: [{ attribute: 'id' }] },
     { ...rule, priority: 5, permissions: ['token:delete', 'proxy:read', 'nonsense'] },
   ]
-  const faults = faultsOf(() => checkGrants({ rules }, 'private', known))
-  t.same(Object.keys(faults).sort(), [
+  const issues = issuesOf(() => checkGrants({ rules }, 'private', known))
+  t.same(Object.keys(issues).sort(), [
     'rules[1].priority',
     'rules[2].container',
     'rules[3].conditions',
     'rules[4].conditions',
     'rules[5].permissions',
   ])
-  t.equal(faults['rules[5].permissions']?.length, 2)
+  t.equal(issues['rules[5].permissions']?.length, 2)
 })
 
 t.test('a public application cannot be given by a rule what it cannot be given outright', async (t) => {
-  t.ok(faultsOf(() => checkGrants({ rules: [rule] }, 'public', known))['rules[0].permissions'])
+  t.ok(issuesOf(() => checkGrants({ rules: [rule] }, 'public', known))['rules[0].permissions'])
 })
 
 t.test('a management application has no rules', async (t) => {
   const input = { permissions: ['log:read'], rules: [{ ...rule, permissions: ['log:read'] }] }
-  t.ok(faultsOf(() => checkGrants(input, 'management', known)).rules)
+  t.ok(issuesOf(() => checkGrants(input, 'management', known)).rules)
 })
 
 t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
@@ -103,6 +103,6 @@ t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {
 
 t.test('an expiry that is no date-time, or not ahead, is a fault', async (t) => {
   for (const text of ['', 'soon', '2030-02-31T00:00:00Z', '2030-13-01', '2030-01-31T25:00:00Z', '1893456000'])
-    t.ok(faultsOf(() => parseExpiry(text, 0)).expires_at, text)
-  t.ok(faultsOf(() => parseExpiry('2030-01-31', Date.UTC(2030, 0, 31))).expires_at)
+    t.ok(issuesOf(() => parseExpiry(text, 0)).expires_at, text)
+  t.ok(issuesOf(() => parseExpiry('2030-01-31', Date.UTC(2030, 0, 31))).expires_at)
 })

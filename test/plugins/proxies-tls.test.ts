@@ -80,8 +80,8 @@ t.test('faults are told by member, without what was sent', async (t) => {
   for (const [tls, errors] of cases) {
     const { status, json, text } = await send(tls)
     t.equal(status, 400)
-    for (const [member, fault] of Object.entries(errors))
-      t.match(json.errors?.[member]?.join(), fault, member)
+    for (const [member, issue] of Object.entries(errors))
+      t.match(json.errors?.[member]?.join(), issue, member)
     t.notMatch(text, key.split('\n')[1] as string)
   }
 })

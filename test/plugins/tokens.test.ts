@@ -4,16 +4,16 @@ import { listOperations } from '../../plugins/tokens/lists.ts'
 import { recordOperations } from '../../plugins/tokens/records.ts'
 
 const call = { caller: { tenantId: 'tenant' }, traceId: 'trace', now: 7, hold: () => {} } as unknown as Call
-const context = { caller: call.caller, traceId: 'trace', now: 7, hold: call.hold }
+const context = { caller: call.caller, traceId: 'trace', now: 7, hold: call.hold, used: undefined }
 
 /** What a vault was asked by one operation, and what came of it. */
 const asked = async (rpc: string, input: object) => {
   const calls: unknown[][] = []
   const record =
-    (answer: unknown) =>
+    (response: unknown) =>
     async (...args: unknown[]) => {
       calls.push(args)
-      return answer
+      return response
     }
   const page = { data: [{ id: 'x' }], total: 45, next: 'cursor' }
   const vault = { list: record(page), update: record({}), create: record([{ id: 'made' }]) }

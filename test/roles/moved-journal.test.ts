@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
-import { verifyAudit } from '../../src/operator/audit.ts'
-import { openFoundation } from '../../src/roles/foundation.ts'
-import { moveStore } from '../../src/store/move/move.ts'
+import { verifyAudit } from '../../src/maintenance/audit.ts'
+import { openRuntime } from '../../src/roles/runtime.ts'
+import { moveStore } from '../../src/store/migrate-store/migrate-store.ts'
 import { record } from '../audit/kit.ts'
 import { postgresMissing, startPostgres } from '../kit/postgres.ts'
 
@@ -19,19 +19,19 @@ t.test(
     t.teardown(() => server.close())
     const dataDir = t.testdir()
     const before = loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
-    const first = await openFoundation(before, { name: 'admin', owner: true, log })
+    const first = await openRuntime(before, { name: 'admin', owner: true, log })
     await first.journal.append([record('1'), record('2')])
-    await first.upkeep.catchUp()
+    await first.maintenance.catchUp()
     const to = await server.database()
     await moveStore({ from: before.store, to })
     await first.journal.append([record('3')])
     await first.close()
 
     const after = loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_STORE: to })
-    const second = await openFoundation(after, { name: 'admin', owner: true, log })
+    const second = await openRuntime(after, { name: 'admin', owner: true, log })
     await second.journal.append([record('4')])
-    t.equal(await second.upkeep.catchUp(), 2)
-    t.equal(await second.upkeep.catchUp(), 0)
+    t.equal(await second.maintenance.catchUp(), 2)
+    t.equal(await second.maintenance.catchUp(), 0)
     t.same((await second.store.logs.find('tenant-1')).map((row) => row.entity_id).sort(), [
       '1',
       '2',

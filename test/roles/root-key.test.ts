@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import t from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
-import { runBackup } from '../../src/operator/backup.ts'
-import { runRotateRoot } from '../../src/operator/keys.ts'
-import { openFoundation } from '../../src/roles/foundation.ts'
-import { install } from '../../src/roles/install.ts'
+import { runBackup } from '../../src/maintenance/backup.ts'
+import { runRotateRoot } from '../../src/maintenance/keys.ts'
+import { bootstrapTenant } from '../../src/roles/bootstrap-tenant.ts'
+import { openRuntime } from '../../src/roles/runtime.ts'
 import { startTransit } from '../kit/transit.ts'
 
 const log = createLog('test', 'silent')
 
 const configOf = (dataDir: string, source: string, extra: Record<string, string> = {}) =>
-  loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_MASTER_KEY: source, ...extra })
+  loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_ROOT_KEY: source, ...extra })
 
 let started = 0
 
 /** A process with a journal of its own. */
 const start = (config: ReturnType<typeof configOf>, owner: boolean) =>
-  openFoundation(config, { name: `process-${started++}`, owner, log })
+  openRuntime(config, { name: `process-${started++}`, owner, log })
 
 t.test(
   'a vault whose root key a Transit server wraps starts, rotates and moves to another source',
@@ -32,7 +32,7 @@ t.test(
     const dataDir = t.testdir()
     const config = configOf(dataDir, transit.source)
     const first = await start(config, true)
-    await install(first, { given: undefined, now: 1, log })
+    await bootstrapTenant(first, { given: undefined, now: 1, log })
     const [tenant] = await first.store.tenants.list()
     t.notOk(readdirSync(dataDir).includes('root.key'), 'nothing of the root key lies beside the data')
     const calls = transit.state.calls.length
@@ -49,15 +49,15 @@ t.test(
     for (const { keys } of [first, second]) t.ok(await keys.tenant(tenant!.id), 'running ones go on')
     transit.state.minimum = 2
     await (await start(config, false)).close()
-    const kept = (await first.store.keys.keys('')).filter(({ purpose }) => purpose === 'root-wrapped')
+    const retained = (await first.store.keys.keys('')).filter(({ purpose }) => purpose === 'root-wrapped')
     t.same(
-      kept.map(({ version }) => version),
+      retained.map(({ version }) => version),
       [2],
     )
-    t.match(kept[0]?.wrapped.toString(), /vault:v2:/)
+    t.match(retained[0]?.wrapped.toString(), /vault:v2:/)
 
     transit.state.sealed = true
-    await t.rejects(start(config, false), { code: 'unavailable', message: /sealed/ })
+    await t.rejects(start(config, false), { code: 'gateway_timeout', message: /sealed/ })
     t.ok(await first.keys.tenant(tenant!.id), 'a sealed server holds up starts only')
     transit.state.sealed = false
 
@@ -84,7 +84,7 @@ t.test('while a root key moves from one Transit server to another, starts with e
   const dataDir = t.testdir()
   const [from, to] = [configOf(dataDir, one.source), configOf(dataDir, other.source)]
   const first = await start(from, true)
-  await install(first, { given: undefined, now: 1, log })
+  await bootstrapTenant(first, { given: undefined, now: 1, log })
   await first.close()
   const print = () => {}
   await runRotateRoot(from, { to: other.source, finish: false }, print)

@@ -7,9 +7,9 @@ import { newKey } from '../../src/common/ids.ts'
 import { createLog } from '../../src/common/log.ts'
 import { Secret } from '../../src/common/secret.ts'
 import { loadConfig } from '../../src/config.ts'
+import { bootstrapTenant } from '../../src/roles/bootstrap-tenant.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
-import { openFoundation } from '../../src/roles/foundation.ts'
-import { install } from '../../src/roles/install.ts'
+import { openRuntime } from '../../src/roles/runtime.ts'
 import type { Test } from '../keys/kit.ts'
 
 const log = createLog('test', 'silent')
@@ -18,10 +18,9 @@ const log = createLog('test', 'silent')
 const stopped = async (t: Test) => {
   const dataDir = t.testdir()
   const config = loadConfig({ SIDEVAULT_DATA_DIR: dataDir })
-  const start = (owner: boolean) =>
-    openFoundation(config, { name: owner ? 'admin' : 'gateway-0', owner, log })
+  const start = (owner: boolean) => openRuntime(config, { name: owner ? 'admin' : 'gateway-0', owner, log })
   const foundation = await start(true)
-  await install(foundation, { given: undefined, now: 1, log })
+  await bootstrapTenant(foundation, { given: undefined, now: 1, log })
   const { credentials } = foundation.kernel.registry.ports
   await createTenant(
     { ...foundation, credentials: credentials! },
@@ -44,7 +43,7 @@ const flipped = (text: string): string => {
   return `${key.toString('base64')}\n`
 }
 
-const FAULTS: Readonly<Record<string, readonly [(text: string) => string | undefined, RegExp]>> = {
+const ISSUES: Readonly<Record<string, readonly [(text: string) => string | undefined, RegExp]>> = {
   'is gone': [() => undefined, /root key file ".*root\.key" does not exist.*Restore it from a backup/],
   'is another one': [
     () => `${randomBytes(32).toString('base64')}\n`,
@@ -59,7 +58,7 @@ t.test('a start with a root key that is lost or wrong is refused, and not a byte
   const { keyFile, digest, start } = await stopped(t)
   const right = readFileSync(keyFile, 'utf8')
   const before = digest()
-  for (const [what, [damage, sentence]] of Object.entries(FAULTS)) {
+  for (const [what, [damage, sentence]] of Object.entries(ISSUES)) {
     const text = damage(right)
     if (text === undefined) rmSync(keyFile)
     else writeFileSync(keyFile, text, { mode: 0o600 })

@@ -91,15 +91,15 @@ t.test(
   'where tenants are kept apart, a child that rests is ended for the next one, and none has all',
   async (t) => {
     const { run, pids } = await openSandbox(t, { children: 2, require: ['tenant'] })
-    const born = new Set(pids)
+    const started = new Set(pids)
     const tenants = ['a', 'b', 'c', 'a', 'b', 'c']
     for (const tenantId of tenants) {
       t.equal(returned(await run('module.exports = () => 1', { tenantId })), 1)
-      for (const pid of pids) born.add(pid)
+      for (const pid of pids) started.add(pid)
     }
     t.ok(
-      born.size >= 4,
-      `${born.size} processes for ${tenants.length} changes between three tenants in two places`,
+      started.size >= 4,
+      `${started.size} processes for ${tenants.length} changes between three tenants in two places`,
     )
     const slow = 'module.exports = () => new Promise((done) => setTimeout(done, 60_000))'
     const end = new AbortController()

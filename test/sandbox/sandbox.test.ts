@@ -67,7 +67,7 @@ t.test('a sandbox', async (t) => {
     t.match(outcome, { kind: 'threw', name: 'TypeError', frames: ['request_transform:3:12'] })
     t.match(await run("throw new RangeError('while loading')"), {
       kind: 'unusable',
-      faults: [{ line: 1, column: 7, message: /while loading/ }],
+      issues: [{ line: 1, column: 7, message: /while loading/ }],
     })
   })
 
@@ -81,7 +81,11 @@ t.test('a sandbox', async (t) => {
       ['module.exports = async () => { /* no end', 1, 32],
     ]
     for (const [code, line, column] of places) {
-      const { faults, exportsFunction } = await sandbox.check({ tenantId: 'tenant', name: 'code', code })
+      const { issues: faults, exportsFunction } = await sandbox.check({
+        tenantId: 'tenant',
+        name: 'code',
+        code,
+      })
       t.match(faults, [{ line, column, message: String }], code)
       t.equal(exportsFunction, false)
       t.match(await run(code), { kind: 'unusable', faults })
@@ -90,11 +94,11 @@ t.test('a sandbox', async (t) => {
 
   t.test('tells at a check whether code exports a function', async (t) => {
     const check = (code: string) => sandbox.check({ tenantId: 'tenant', name: 'code', code })
-    t.same(await check('module.exports = () => 1'), { faults: [], exportsFunction: true })
+    t.same(await check('module.exports = () => 1'), { issues: [], exportsFunction: true })
     for (const code of ['', 'module.exports = {}', 'export const a = 1', 'throw new Error("top")'])
       t.match(
         await check(code),
-        { faults: [{ line: Number, message: String }], exportsFunction: false },
+        { issues: [{ line: Number, message: String }], exportsFunction: false },
         code,
       )
   })

@@ -100,18 +100,18 @@ t.test('a queue that is full answers at once, and every invocation is answered',
   const outcomes = await Promise.all(
     Array.from({ length: 700 }, () => run('module.exports = (req) => req.bt.tokens.retrieve("x")', { host })),
   )
-  const refused = outcomes.filter((outcome) => outcome.kind === 'limit' && outcome.limit === 'overload')
-  t.ok(refused.length > 0 && refused.length < 300, `${refused.length} refused`)
-  t.equal(outcomes.filter(({ kind }) => kind === 'returned').length, 700 - refused.length)
+  const rejected = outcomes.filter((outcome) => outcome.kind === 'limit' && outcome.limit === 'overload')
+  t.ok(rejected.length > 0 && rejected.length < 300, `${rejected.length} refused`)
+  t.equal(outcomes.filter(({ kind }) => kind === 'returned').length, 700 - rejected.length)
 })
 
 t.test('one tenant’s flood does not starve another', async (t) => {
   const { run } = await openSandbox(t, { children: 1 })
   const busy = 'module.exports = () => { const end = Date.now() + 20; while (Date.now() < end); }'
-  let answered = 0
-  const flood = Array.from({ length: 100 }, () => run(busy, { tenantId: 'flood' }).then(() => answered++))
+  let responded = 0
+  const flood = Array.from({ length: 100 }, () => run(busy, { tenantId: 'flood' }).then(() => responded++))
   t.equal(returned(await run('module.exports = () => 1', { tenantId: 'other' })), 1)
-  t.ok(answered < 10, `served after ${answered} of 100`)
+  t.ok(responded < 10, `served after ${responded} of 100`)
   await Promise.all(flood)
 })
 

@@ -1,11 +1,11 @@
 import type { Test } from 'tap'
 import { openApi } from '../../src/admin/openapi/document.ts'
 import { isoTime } from '../../src/common/clock.ts'
-import { createAnswerCheck } from '../kit/answers.ts'
+import { createResponseCheck } from '../kit/responses.ts'
 import { startTestService, testClock } from '../kit/service.ts'
 import { startGrpcCalls } from './transports.ts'
 
-export interface Answer {
+export interface Response {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
   readonly text: string
@@ -37,7 +37,7 @@ export const startApi = async (t: Test) => {
   const service = await startTestService(t, { clock })
   const management = service.managementKey
   const { operations, tokenTypes } = service.kernel.registry
-  const check = createAnswerCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
+  const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
   const overGrpc = process.env.SPEC_TRANSPORT === 'grpc' ? await startGrpcCalls(service) : undefined
   if (overGrpc)
@@ -46,20 +46,20 @@ export const startApi = async (t: Test) => {
       if (overGrpc.made() === 0) throw new Error('no call of this file was made over gRPC')
     })
 
-  const call = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
-    const answer = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
-    if (answer === undefined) return callHttp(method, path, options)
-    check(method, path, answer, asSent(options.body))
-    return answer
+  const call = async (method: string, path: string, options: CallOptions = {}): Promise<Response> => {
+    const response = await overGrpc?.call(method, path, options, () => callHttp(method, path, options))
+    if (response === undefined) return callHttp(method, path, options)
+    check(method, path, response, asSent(options.body))
+    return response
   }
 
-  const callHttp = async (method: string, path: string, options: CallOptions): Promise<Answer> => {
+  const callHttp = async (method: string, path: string, options: CallOptions): Promise<Response> => {
     const { key = null, body, raw, headers = {} } = options
     const text = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const json = text === undefined ? {} : { 'content-type': 'application/json' }
-    const answer = await service.call(method, path, { key, body: text, headers: { ...json, ...headers } })
-    check(method, path, answer, asSent(body))
-    return { status: answer.status, headers: answer.headers, text: answer.text, body: answer.json }
+    const response = await service.call(method, path, { key, body: text, headers: { ...json, ...headers } })
+    check(method, path, response, asSent(body))
+    return { status: response.status, headers: response.headers, text: response.text, body: response.json }
   }
 
   const applicationBy =

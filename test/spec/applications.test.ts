@@ -65,7 +65,7 @@ t.test('null members mean absent', async (t) => {
 })
 
 t.test('"one of permissions, rules non-empty", "a permission not allowed for the type → 400"', async (t) => {
-  const refused: [object, string][] = [
+  const rejected: [object, string][] = [
     [{ permissions: [], rules: [] }, 'permissions'],
     [{ permissions: ['log:read'] }, 'permissions'],
     [{ permissions: ['token:nonsense'] }, 'permissions'],
@@ -97,7 +97,7 @@ t.test('"one of permissions, rules non-empty", "a permission not allowed for the
     ],
   ]
   const before = (await call('GET', '/applications')).body.pagination.total_items
-  for (const [change, path] of refused) {
+  for (const [change, path] of rejected) {
     const { status, body } = await call('POST', '/applications', { ...wanted, ...change })
     t.equal(status, 400, JSON.stringify(change))
     t.ok(body.errors?.[path], `${path} in ${Object.keys(body.errors ?? {})}`)
@@ -179,22 +179,22 @@ t.test('"Two keys at once is how a caller rotates without downtime"', async (t) 
 
 t.test('"at most 3 keys → 422", also when 64 are asked for at once', async (t) => {
   const { id } = await api.application('private', ['token:create'])
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 64 }, () => call('POST', `/applications/${id}/keys`)),
   )
-  t.equal(answers.filter(({ status }) => status === 201).length, 2)
-  t.equal(answers.filter(({ status }) => status === 422).length, 62)
+  t.equal(responses.filter(({ status }) => status === 201).length, 2)
+  t.equal(responses.filter(({ status }) => status === 422).length, 62)
   t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 3)
 })
 
 t.test('64 regenerations at once leave one key, the one that was answered last', async (t) => {
   const { id } = await api.application('private', ['token:create'])
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 64 }, () => call('POST', `/applications/${id}/regenerate`)),
   )
-  t.same(new Set(answers.map(({ status }) => status)), new Set([200]))
+  t.same(new Set(responses.map(({ status }) => status)), new Set([200]))
   t.equal((await call('GET', `/applications/${id}/keys`)).body.length, 1)
-  const valid = await Promise.all(answers.map(({ body }) => isValid(body.key)))
+  const valid = await Promise.all(responses.map(({ body }) => isValid(body.key)))
   t.equal(valid.filter(Boolean).length, 1)
 })
 
@@ -324,11 +324,11 @@ t.test('"grants_within_own": nobody hands out more than they hold', async (t) =>
     await put(administrator.key, administrator.id, { permissions: [...ADMINISTRATOR, 'tenant:delete'] }),
     403,
   )
-  const refused = await api.call('POST', '/applications', {
+  const rejected = await api.call('POST', '/applications', {
     key: creator.key,
     body: grant('management', ['log:read']),
   })
-  t.match(refused.body, { status: 403, detail: /log:read/ })
+  t.match(rejected.body, { status: 403, detail: /log:read/ })
   const { body: logs } = await call('GET', '/logs?entity_type=application&size=5')
   t.match(logs.data[0], { actor_id: creator.id, message: /Denied/ }, 'it is on record')
 })

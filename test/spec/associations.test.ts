@@ -63,8 +63,8 @@ t.test('a body-less POST takes any content type', async (t) => {
     [{ 'content-type': 'application/json' }, '{}'],
   ] as const) {
     const [a, b] = [await create(), await create()]
-    const answer = await api.call('POST', `/tokens/${a}/children/${b}/`, { key, headers, raw })
-    t.equal(answer.status, 204, 'with a trailing slash too')
+    const response = await api.call('POST', `/tokens/${a}/children/${b}/`, { key, headers, raw })
+    t.equal(response.status, 204, 'with a trailing slash too')
   }
 })
 
@@ -178,8 +178,8 @@ t.test('deleting a token removes its associations, and its id in new hands has n
 
 t.test('of 64 that make one association at once, one succeeds', async (t) => {
   const [a, b] = [await create(), await create()]
-  const answers = await Promise.all(Array.from({ length: 64 }, () => associate(a, b)))
-  t.strictSame(answers.map(({ status }) => status).sort(), [204, ...Array.from({ length: 63 }, () => 409)])
+  const responses = await Promise.all(Array.from({ length: 64 }, () => associate(a, b)))
+  t.strictSame(responses.map(({ status }) => status).sort(), [204, ...Array.from({ length: 63 }, () => 409)])
   const removed = await Promise.all(Array.from({ length: 64 }, () => dissociate(a, b)))
   t.strictSame(removed.map(({ status }) => status).sort(), [204, ...Array.from({ length: 63 }, () => 404)])
   const { body } = await api.call('GET', `/logs?entity_id=${a}&entity_type=token_association`, {

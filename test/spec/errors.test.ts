@@ -16,18 +16,18 @@ t.test('"One shape, application/json; charset=utf-8 …, on every status from 40
     [415, 'POST', '/tokens', { key, raw: 'data=x', headers: { 'content-type': 'text/plain' } }],
   ] as const
   for (const [status, method, path, options] of failing) {
-    const answer = await api.call(method, path, options)
-    t.equal(answer.status, status, `${method} ${path}`)
-    t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-    t.match(answer.body, { title: /./, status, detail: /./ })
+    const response = await api.call(method, path, options)
+    t.equal(response.status, status, `${method} ${path}`)
+    t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+    t.match(response.body, { title: /./, status, detail: /./ })
   }
 })
 
 t.test('"validation (errors filled)": every fault at once, by property path', async (t) => {
   const body = { type: 'card', data: { number: '4242424242424241', expiration_month: 13 } }
-  const answer = await api.call('POST', '/tokens', { key, body })
-  t.equal(answer.status, 400)
-  t.match(Object.keys(answer.body.errors), ['data.expiration_month'])
+  const response = await api.call('POST', '/tokens', { key, body })
+  t.equal(response.status, 400)
+  t.match(Object.keys(response.body.errors), ['data.expiration_month'])
   const rules = [{ description: '', priority: 0, container: 'pci', transform: 'show', permissions: [] }]
   const application = await api.call('POST', '/applications', {
     key: api.management,
@@ -66,9 +66,9 @@ t.test('"Texts … never hold a token\'s data, a key, or a body."', async (t) =>
     { data: 'x', containers: [marked] },
     { data: 'x', mask: `{{ ${marked} | nope }}` },
   ]) {
-    const answer = await api.call('POST', '/tokens', { key, body })
-    t.equal(answer.status, 400, JSON.stringify(body))
-    t.notOk(answer.text.includes(marked), answer.text)
+    const response = await api.call('POST', '/tokens', { key, body })
+    t.equal(response.status, 400, JSON.stringify(body))
+    t.notOk(response.text.includes(marked), response.text)
   }
   t.notOk((await api.call('GET', '/tokens', { key: marked })).text.includes(marked))
 })
@@ -101,9 +101,9 @@ t.test('"another tenant\'s entity (never told apart from does not exist)"', asyn
 
 t.test('a member name that a caller made up is not repeated when it may be a value', async (t) => {
   const body = { data: 'x', metadata: { 4242424242424241: 1 } }
-  const answer = await api.call('POST', '/tokens', { key, body })
-  t.equal(answer.status, 400)
-  t.notMatch(answer.text, '4242424242424241')
+  const response = await api.call('POST', '/tokens', { key, body })
+  t.equal(response.status, 400)
+  t.notMatch(response.text, '4242424242424241')
 })
 
 t.test('what is sent in the place of an id or a permission is not repeated unless it is one', async (t) => {
@@ -124,15 +124,15 @@ t.test('what is sent in the place of an id or a permission is not repeated unles
     ['GET', '/tokens/', key],
     ['DELETE', '/tokens/', key],
   ] as const
-  const nobody = '00000000-0000-4000-8000-000000000000'
+  const anonymous = '00000000-0000-4000-8000-000000000000'
   for (const marked of ['4242424242424241', '4242 4242 4242 4241', key]) {
     for (const [method, path, as] of paths) {
       const { status, text } = await api.call(method, path + encodeURIComponent(marked), { key: as })
       t.equal(status, 404, `${method} ${path}`)
       t.notOk(text.includes(marked), text)
-      t.match((await api.call(method, path + nobody, { key: as })).text, nobody)
+      t.match((await api.call(method, path + anonymous, { key: as })).text, anonymous)
     }
-    const result = `/reactors/${nobody}/results/${encodeURIComponent(marked)}`
+    const result = `/reactors/${anonymous}/results/${encodeURIComponent(marked)}`
     t.notOk((await api.call('GET', result, { key })).text.includes(marked))
     const grants = { permissions: [marked], name: 'x', type: 'private' }
     for (const [path, as] of [

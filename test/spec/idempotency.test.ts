@@ -110,13 +110,13 @@ t.test(
   '"a second request while the first runs → 409": of 64 at once one runs, and later all get its answer',
   async (t) => {
     const before = await count()
-    const answers = await Promise.all(
+    const responses = await Promise.all(
       Array.from({ length: 64 }, (_, i) => send('POST', '/tokens', { data: i }, 'race')),
     )
-    const made = answers.filter(({ status }) => status === 201)
+    const made = responses.filter(({ status }) => status === 201)
     t.ok(made.length >= 1)
     t.equal(new Set(made.map(({ body }) => body.id)).size, 1)
-    t.ok(answers.every(({ status }) => status === 201 || status === 409))
+    t.ok(responses.every(({ status }) => status === 201 || status === 409))
     t.equal(await count(), before + 1)
     t.equal((await send('POST', '/tokens', { data: 'x' }, 'race')).body.id, made[0]!.body.id)
   },

@@ -94,9 +94,9 @@ t.test('"start_date (… greater than or equal), end_date (… less than)"', asy
   t.ok((await count('start_date=&end_date=')) > 2, 'empty is absent')
   for (const member of ['start_date', 'end_date'])
     for (const value of ['yesterday', '2026-13-01', '2026-02-30T00:00:00Z', '5']) {
-      const answer = await get(`/logs?${member}=${value}`)
-      t.equal(answer.status, 400)
-      t.ok(answer.body.errors[member], value)
+      const response = await get(`/logs?${member}=${value}`)
+      t.equal(response.status, 400)
+      t.ok(response.body.errors[member], value)
     }
 })
 

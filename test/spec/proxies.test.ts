@@ -88,20 +88,20 @@ t.test('"an error on validation failure"', async (t) => {
   const other = await api.otherTenant()
   const theirs = await send('GET', '/applications/key', undefined, await other.application(['token:use']))
   wrong.push([{ application: { id: theirs.body.id } }, 'application.id'])
-  const kept = await create()
+  const retained = await create()
   const count = async () => (await send('GET', '/proxies')).body.pagination.total_items
   const before = await count()
   for (const [more, path] of wrong)
     for (const [method, target] of [
       ['POST', '/proxies'],
-      ['PUT', `/proxies/${kept.id}`],
+      ['PUT', `/proxies/${retained.id}`],
     ] as const) {
-      const answer = await send(method, target, { ...BODY, ...more })
-      t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80))
-      t.ok(answer.body.errors?.[path], `${path} in ${answer.text}`)
+      const response = await send(method, target, { ...BODY, ...more })
+      t.equal(response.status, 400, JSON.stringify(more).slice(0, 80))
+      t.ok(response.body.errors?.[path], `${path} in ${response.text}`)
     }
   t.equal(await count(), before, 'nothing is created')
-  t.strictSame((await send('GET', `/proxies/${kept.id}`)).body, kept, 'nor changed')
+  t.strictSame((await send('GET', `/proxies/${retained.id}`)).body, retained, 'nor changed')
   for (const application of [{ id: privateId }, { id: publicId }, null])
     t.equal((await send('POST', '/proxies', { ...BODY, application })).status, 201)
 })
@@ -195,9 +195,9 @@ t.test('"PATCH (merge) 204"', async (t) => {
       'configuration',
     ],
   ] as const) {
-    const refused = await patch(body)
-    t.equal(refused.status, 400)
-    t.ok(refused.body.errors[path], refused.text)
+    const rejected = await patch(body)
+    t.equal(rejected.status, 400)
+    t.ok(rejected.body.errors[path], rejected.text)
   }
   t.strictSame(await get(), cleared)
   t.equal((await patch({ name: 'x' }, 'text/plain')).status, 415)
@@ -218,9 +218,9 @@ t.test(
       ['POST', '/proxies'],
       ['PUT', `/proxies/${made.id}`],
     ] as const) {
-      const refused = await send(method, path, { ...BODY, response_transform: { code } })
-      t.equal(refused.status, 400)
-      t.match(refused.body.errors['response_transform.code'], [/^line 2, column 18: /])
+      const rejected = await send(method, path, { ...BODY, response_transform: { code } })
+      t.equal(rejected.status, 400)
+      t.match(rejected.body.errors['response_transform.code'], [/^line 2, column 18: /])
     }
     t.equal((await send('POST', '/proxies', { ...BODY, response_transform: { code: CODE } })).status, 201)
     await send('PUT', '/tenants/self', { name: 'x', settings: {} })
@@ -243,10 +243,10 @@ t.test('"Delete | DELETE /proxies/{id} | No payload"', async (t) => {
 t.test('64 patches at once lose none', async (t) => {
   const { id } = await create()
   const names = Array.from({ length: 20 }, (_, i) => `k${i}`)
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     names.map((name) => send('PATCH', `/proxies/${id}`, { configuration: { [name]: 'v' } })),
   )
-  t.ok(answers.every(({ status }) => status === 204))
+  t.ok(responses.every(({ status }) => status === 204))
   const { body } = await send('GET', `/proxies/${id}`)
   t.strictSame(Object.keys(body.configuration).sort(), names.sort())
 })

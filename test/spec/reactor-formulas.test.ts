@@ -91,20 +91,20 @@ t.test('"an error on validation failure"', async (t) => {
     [{ request_parameters: [{ ...element, type: 'date' }] }, 'request_parameters[0].type'],
     [{ request_parameters: [{ ...element, optional: 'yes' }] }, 'request_parameters[0].optional'],
   ]
-  const kept = await create()
+  const retained = await create()
   const count = async () => (await send('GET', '/reactor-formulas')).body.pagination.total_items
   const before = await count()
   for (const [more, path] of wrong)
     for (const [method, target] of [
       ['POST', '/reactor-formulas'],
-      ['PUT', `/reactor-formulas/${kept.id}`],
+      ['PUT', `/reactor-formulas/${retained.id}`],
     ] as const) {
-      const answer = await send(method, target, { ...BODY, ...more })
-      t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80))
-      t.ok(answer.body.errors?.[path], `${path} in ${answer.text}`)
+      const response = await send(method, target, { ...BODY, ...more })
+      t.equal(response.status, 400, JSON.stringify(more).slice(0, 80))
+      t.ok(response.body.errors?.[path], `${path} in ${response.text}`)
     }
   t.equal(await count(), before, 'nothing is created')
-  t.strictSame((await send('GET', `/reactor-formulas/${kept.id}`)).body, kept, 'nor changed')
+  t.strictSame((await send('GET', `/reactor-formulas/${retained.id}`)).body, retained, 'nor changed')
 })
 
 t.test('"List | GET /reactor-formulas | name (string, wildcard search)"', async (t) => {

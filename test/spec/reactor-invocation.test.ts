@@ -122,10 +122,10 @@ t.test('"checked and cast against request_parameters (dotted names nest; "123" �
   const { body } = await react(id, { args })
   t.match(body.raw.args, { amount: 123, card: { number: '4242424242424242' }, more: '5' })
   t.strictSame(body.raw.configuration, { LIMIT: 250, LIVE: false })
-  const refused = await react(id, { args: { amount: '4242x', card: {}, capture: 'maybe' } })
-  t.equal(refused.status, 400)
-  t.same(Object.keys(refused.body.errors), ['args.amount', 'args.card.number', 'args.capture'])
-  t.notMatch(refused.text, '4242x', 'the value is not told')
+  const rejected = await react(id, { args: { amount: '4242x', card: {}, capture: 'maybe' } })
+  t.equal(rejected.status, 400)
+  t.same(Object.keys(rejected.body.errors), ['args.amount', 'args.card.number', 'args.capture'])
+  t.notMatch(rejected.text, '4242x', 'the value is not told')
 })
 
 t.test('"Invoking a reactor needs token:use", on each container', async (t) => {
@@ -173,22 +173,22 @@ t.test('"typed errors" have their status, all others are 400 with their message'
     ['new errors.RateLimitError("slow down")', 429, /slow down/],
     ['new errors.ReactorRuntimeError("broken")', 500, /broken/],
   ] as const) {
-    const answer = await react(await throwing(thrown))
-    t.equal(answer.status, status, thrown)
-    t.match(answer.body, { title: 'Code failed', status, detail })
+    const response = await react(await throwing(thrown))
+    t.equal(response.status, status, thrown)
+    t.match(response.body, { title: 'Code failed', status, detail })
   }
-  const answer = await react(await reactorOf('module.exports = (req) => {\n  req.nothing.there }'))
-  t.match(answer.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
+  const response = await react(await reactorOf('module.exports = (req) => {\n  req.nothing.there }'))
+  t.match(response.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
 })
 
 t.test('CustomHttpResponseError answers with its own status, headers and body', async (t) => {
   const id = await throwing(
     "new errors.CustomHttpResponseError({ status: 418, headers: { 'x-teapot': 'yes', 'content-length': '1', 'transfer-encoding': 'chunked' }, body: { short: 'stout' } })",
   )
-  const answer = await api.service.call('POST', `/reactors/${id}/react`, { key, body: {} })
-  t.equal(answer.status, 418)
-  t.equal(answer.headers['x-teapot'], 'yes')
-  t.strictSame(answer.json, { short: 'stout' })
+  const response = await api.service.call('POST', `/reactors/${id}/react`, { key, body: {} })
+  t.equal(response.status, 418)
+  t.equal(response.headers['x-teapot'], 'yes')
+  t.strictSame(response.json, { short: 'stout' })
   const { status, body } = await react(id)
   t.equal(status, 418)
   t.strictSame(body.body ?? body, { short: 'stout' }, 'over gRPC it lies in the problem')
@@ -263,8 +263,8 @@ t.test('reactors react, but not for ever', async (t) => {
 /** What the request has come to, as soon as it has. */
 const resultOf = async (reactor: string, request: string, as = key) => {
   for (;;) {
-    const answer = await api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
-    if (answer.status !== 404) return answer
+    const response = await api.call('GET', `/reactors/${reactor}/results/${request}`, { key: as, once: true })
+    if (response.status !== 404) return response
     await setImmediate()
   }
 }
@@ -273,10 +273,10 @@ t.test('"react-async → 202 … results → 200 or 404 until ready"', async (t)
   const id = await reactorOf('module.exports = async ({ args }) => ({ raw: args, tokenize: { a: "x" } })')
   const card = await cardOf()
   const body = { args: { card: `{{ ${card} | json: '$.number' | last4 }}` } }
-  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body })
-  t.equal(begun.status, 202)
-  t.same(Object.keys(begun.body), ['asyncReactorRequestId'])
-  const request: string = begun.body.asyncReactorRequestId
+  const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body })
+  t.equal(started.status, 202)
+  t.same(Object.keys(started.body), ['asyncReactorRequestId'])
+  const request: string = started.body.asyncReactorRequestId
   const { status, body: result } = await resultOf(id, request)
   t.equal(status, 200)
   t.match(result, { raw: { card: '4242' }, tokens: { a: /^[0-9a-f-]{36}$/ } })
@@ -318,8 +318,8 @@ t.test(
     t.notOk(before.includes('read Reactor result retrieved'), 'what hands out nothing leaves no record')
     const head = await api.service.call('HEAD', `/reactors/${id}/results/${request}`, { key })
     t.strictSame([head.status, head.headers.allow], [405, 'GET'], 'it would take the result unseen')
-    const answers = await Promise.all(Array.from({ length: 8 }, () => resultNow(id, request)))
-    t.equal(answers.filter(({ status }) => status === 200).length, 1, 'of 8 at once one gets it')
+    const responses = await Promise.all(Array.from({ length: 8 }, () => resultNow(id, request)))
+    t.equal(responses.filter(({ status }) => status === 200).length, 1, 'of 8 at once one gets it')
     t.ok((await records()).includes('read Reactor result retrieved'))
 
     const late = await finished(id, {})
@@ -418,11 +418,11 @@ t.test('results go with a token that the code read by bt, however it did', async
     return { raw }
   }`
   const deleting = await reactorOf(deletes, { application: { id: application } })
-  const begun = await api.call('POST', `/reactors/${deleting}/react-async`, {
+  const started = await api.call('POST', `/reactors/${deleting}/react-async`, {
     key: owner,
     body: { args: { id: await make() } },
   })
-  const request: string = begun.body.asyncReactorRequestId
+  const request: string = started.body.asyncReactorRequestId
   const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
   while ((await row()) !== undefined) await setImmediate()
   t.equal((await resultNow(deleting, request, owner)).status, 404, 'it went while the code ran')
@@ -439,8 +439,8 @@ t.test('a token that is deleted while the reactor runs leaves no result behind',
   const id = await reactorOf(code, { application: { id: application } })
   const token = (await api.call('POST', '/tokens', { key: owner, body: { data: 'plain-88a2' } })).body.id
   const body = { args: { id: token, value: `{{ ${token} }}` } }
-  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key: owner, body })
-  const request: string = begun.body.asyncReactorRequestId
+  const started = await api.call('POST', `/reactors/${id}/react-async`, { key: owner, body })
+  const request: string = started.body.asyncReactorRequestId
   const row = () => api.service.store.records.get('reactor_requests', api.service.tenantId, request)
   while ((await row()) !== undefined) await setImmediate()
   t.equal((await resultNow(id, request, owner)).status, 404)
@@ -448,16 +448,16 @@ t.test('a token that is deleted while the reactor runs leaves no result behind',
 
 t.test('a failure in the background is a result', async (t) => {
   const id = await throwing('new errors.AuthorizationError("may not")')
-  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
-  const { status, body } = await resultOf(id, begun.body.asyncReactorRequestId)
+  const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  const { status, body } = await resultOf(id, started.body.asyncReactorRequestId)
   t.equal(status, 200)
   t.match(body, { error: { status: 403, title: 'Code failed', detail: /may not/ } })
 })
 
 t.test('one that its process did not live to end is a failed result', async (t) => {
   const id = await reactorOf('module.exports = () => new Promise(() => setTimeout(() => {}, 60000))')
-  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
-  const path = `/reactors/${id}/results/${begun.body.asyncReactorRequestId}`
+  const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  const path = `/reactors/${id}/results/${started.body.asyncReactorRequestId}`
   t.equal((await api.call('GET', path, { key })).status, 404)
   clock.advance(61_000)
   t.match((await api.call('GET', path, { key, once: true })).body, {
@@ -467,9 +467,9 @@ t.test('one that its process did not live to end is a failed result', async (t) 
 
 t.test('"With callback_url → 202", if the gateway goes there', async (t) => {
   const id = await reactorOf(ECHO)
-  const begun = await react(id, { callback_url: 'https://receiver.test/hook' })
-  t.equal(begun.status, 202)
-  t.match(begun.body, { asyncReactorRequestId: /^[0-9a-f-]{36}$/ })
+  const started = await react(id, { callback_url: 'https://receiver.test/hook' })
+  t.equal(started.status, 202)
+  t.match(started.body, { asyncReactorRequestId: /^[0-9a-f-]{36}$/ })
   for (const callback_url of ['http://receiver.test/', 'https://127.0.0.1/', 'no url'])
     t.match((await react(id, { callback_url })).body.status, /400|403/, callback_url)
 })
@@ -479,8 +479,8 @@ t.test("another tenant's reactor and results do not exist", async (t) => {
   const theirs = await other.application(['token:use', 'token:create'])
   const id = await reactorOf(ECHO)
   t.equal((await react(id, {}, theirs)).status, 404)
-  const begun = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
-  await resultOf(id, begun.body.asyncReactorRequestId)
-  const path = `/reactors/${id}/results/${begun.body.asyncReactorRequestId}`
+  const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
+  await resultOf(id, started.body.asyncReactorRequestId)
+  const path = `/reactors/${id}/results/${started.body.asyncReactorRequestId}`
   t.equal((await api.call('GET', path, { key: theirs })).status, 404)
 })

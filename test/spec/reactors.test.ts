@@ -86,9 +86,9 @@ t.test(
       { S: '', N: '1', B: 'false' },
       { S: 's', N: 'any text that a client sends', B: 'true' },
     ]) {
-      const answer = await configured(values)
-      t.equal(answer.status, 201)
-      t.strictSame(answer.body.configuration, values, 'as sent')
+      const response = await configured(values)
+      t.equal(response.status, 201)
+      t.strictSame(response.body.configuration, values, 'as sent')
     }
     for (const [values, path] of [
       [{ S: 's', N: 1 }, 'configuration.B'],
@@ -98,9 +98,9 @@ t.test(
       [{ S: 's', N: 1, B: 'yes' }, 'configuration.B'],
       [{}, 'configuration.N'],
     ] as const) {
-      const answer = await configured(values)
-      t.equal(answer.status, 400)
-      t.ok(answer.body.errors[path], answer.text)
+      const response = await configured(values)
+      t.equal(response.status, 400)
+      t.ok(response.body.errors[path], response.text)
     }
   },
 )
@@ -134,9 +134,9 @@ t.test('what else validation says, and nothing is created or changed', async (t)
       ['POST', '/reactors'],
       ['PUT', `/reactors/${reactor.id}`],
     ] as const) {
-      const answer = await send(method, target, { name: 'x', code: CODE, ...more })
-      t.equal(answer.status, 400, JSON.stringify(more).slice(0, 80))
-      t.ok(answer.body.errors?.[path], `${path} in ${answer.text}`)
+      const response = await send(method, target, { name: 'x', code: CODE, ...more })
+      t.equal(response.status, 400, JSON.stringify(more).slice(0, 80))
+      t.ok(response.body.errors?.[path], `${path} in ${response.text}`)
     }
   t.equal(await count(), before)
   t.strictSame((await send('GET', `/reactors/${reactor.id}`)).body, reactor)

@@ -44,9 +44,9 @@ t.test('"A session key before authorization → 403 on everything"', async (t) =
 
 t.test('"Authorize … → 200 empty": the session has what was granted, and nothing else', async (t) => {
   const { session_key: key, nonce } = await session()
-  const answer = await authorize({ nonce, ...CREATE })
-  t.equal(answer.status, 200)
-  t.equal(answer.text, '')
+  const response = await authorize({ nonce, ...CREATE })
+  t.equal(response.status, 200)
+  t.equal(response.text, '')
   const token = await create(key)
   t.equal(token.status, 201)
   t.equal((await api.call('GET', `/tokens/${token.body.id}`, { key })).status, 403)
@@ -71,8 +71,8 @@ t.test('"nonce (… one-time)": "unknown or expired nonce 404, second use 409"',
 
 t.test('of 64 that authorize one session at once, one succeeds', async (t) => {
   const { nonce } = await session()
-  const answers = await Promise.all(Array.from({ length: 64 }, () => authorize({ nonce, ...CREATE })))
-  t.strictSame(answers.map(({ status }) => status).sort(), [200, ...Array.from({ length: 63 }, () => 409)])
+  const responses = await Promise.all(Array.from({ length: 64 }, () => authorize({ nonce, ...CREATE })))
+  t.strictSame(responses.map(({ status }) => status).sort(), [200, ...Array.from({ length: 63 }, () => 409)])
 })
 
 t.test(
@@ -91,15 +91,15 @@ t.test(
     api.clock.advance(3_600_000)
     t.equal((await create(long.session_key)).status, 401)
     t.ok(
-      (await api.service.store.leftovers.purge(api.clock.now(), 100)) > 0,
+      (await api.service.store.tenantPurge.purge(api.clock.now(), 100)) > 0,
       '"The session no longer exists."',
     )
     t.equal((await create(long.session_key)).status, 401)
     const next = await session()
     for (const expires_at of ['soon', '2020-01-01T00:00:00Z', 5]) {
-      const refused = await authorize({ nonce: next.nonce, ...CREATE, expires_at })
-      t.equal(refused.status, 400)
-      t.ok(refused.body.errors.expires_at)
+      const rejected = await authorize({ nonce: next.nonce, ...CREATE, expires_at })
+      t.equal(rejected.status, 400)
+      t.ok(rejected.body.errors.expires_at)
     }
   },
 )
@@ -143,9 +143,9 @@ t.test(
       ],
     ]
     for (const [body, path] of wrong) {
-      const refused = await authorize({ nonce, ...body })
-      t.equal(refused.status, 400, JSON.stringify(body))
-      t.ok(refused.body.errors?.[path], `${path} in ${refused.text}`)
+      const rejected = await authorize({ nonce, ...body })
+      t.equal(rejected.status, 400, JSON.stringify(body))
+      t.ok(rejected.body.errors?.[path], `${path} in ${rejected.text}`)
     }
     t.equal((await authorize(CREATE)).status, 400, 'nonce is required')
     t.equal((await create(key)).status, 403, 'nothing was granted')
@@ -169,8 +169,8 @@ t.test('"conditions (sessions only, instead of container)", all of which must ho
   const seen = async (conditions: object[], permissions = ['token:read', 'token:search']) => {
     const { session_key: key, nonce } = await session()
     const rule = { description: 'c', priority: 1, conditions, transform: 'reveal', permissions }
-    const answer = await authorize({ nonce, rules: [rule] }, owner)
-    t.equal(answer.status, 200, answer.text)
+    const response = await authorize({ nonce, rules: [rule] }, owner)
+    t.equal(response.status, 200, response.text)
     const { body: found } = await api.call('POST', '/v2/tokens/search', {
       key,
       body: { query: 'type:token' },
@@ -313,9 +313,9 @@ t.test('"A session lives 24 hours at most"', async (t) => {
   })
   const { nonce } = await session()
   for (const expires_at of [at(24).expires_at, '2099-01-01T00:00:00Z']) {
-    const refused = await authorize({ nonce, ...CREATE, expires_at })
-    t.equal(refused.status, 400)
-    t.match(refused.body.errors.expires_at, [/24 hours/])
+    const rejected = await authorize({ nonce, ...CREATE, expires_at })
+    t.equal(rejected.status, 400)
+    t.match(rejected.body.errors.expires_at, [/24 hours/])
   }
   const { key } = await authorized({ expires_at: new Date(api.clock.now() + 24 * 3_600_000).toISOString() })
   api.clock.advance(24 * 3_600_000)

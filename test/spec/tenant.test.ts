@@ -50,8 +50,8 @@ t.test(
       modified_at: api.time(),
     })
     t.strictSame((await self('GET')).body, body)
-    const kept = await self('PUT', { name: 'Again' })
-    t.strictSame(kept.body.settings, body.settings, 'settings that are left out stay')
+    const retained = await self('PUT', { name: 'Again' })
+    t.strictSame(retained.body.settings, body.settings, 'settings that are left out stay')
     for (const [wrong, path] of [
       [{}, 'name'],
       [{ name: '' }, 'name'],
@@ -61,11 +61,11 @@ t.test(
       [{ name: 'x', settings: { fingerprint_tokens: 'yes' } }, 'settings.fingerprint_tokens'],
       [{ name: 'x', settings: 'true' }, 'settings'],
     ] as const) {
-      const refused = await self('PUT', wrong)
-      t.equal(refused.status, 400)
-      t.ok(refused.body.errors[path], JSON.stringify(refused.body.errors))
+      const rejected = await self('PUT', wrong)
+      t.equal(rejected.status, 400)
+      t.ok(rejected.body.errors[path], JSON.stringify(rejected.body.errors))
     }
-    t.strictSame((await self('GET')).body, kept.body, 'nothing changed')
+    t.strictSame((await self('GET')).body, retained.body, 'nothing changed')
     t.equal((await self('PUT', { name: 'x'.repeat(200), settings: {} })).status, 200)
     const { body: logs } = await api.call('GET', `/logs?entity_type=tenant&entity_id=${before.id}`, { key })
     t.match(logs.data[0], { operation: 'update', message: 'Tenant updated' })

@@ -108,15 +108,15 @@ t.test('"PATCH merges data, mask, metadata by RFC 7386"', async (t) => {
     metadata: { keep: '1', drop: '2' },
   })
   for (const headers of [{ 'content-type': 'application/merge-patch+json' }, {}]) {
-    const answer = await patch(
+    const response = await patch(
       body.id,
       { data: { expiration_year: 2031 }, metadata: { drop: null, add: '3' } },
       headers,
     )
-    t.equal(answer.status, 200, answer.text)
-    t.same(answer.body.metadata, { keep: '1', add: '3' })
-    t.same(answer.body.data, { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2031 })
-    t.ok(answer.body.modified_at && answer.body.modified_by)
+    t.equal(response.status, 200, response.text)
+    t.same(response.body.metadata, { keep: '1', add: '3' })
+    t.same(response.body.data, { number: 'XXXXXXXXXXXX4242', expiration_month: 1, expiration_year: 2031 })
+    t.ok(response.body.modified_at && response.body.modified_by)
   }
   t.same((await get(body.id, reader)).body.data, {
     number: '4242424242424242',
@@ -130,9 +130,9 @@ t.test('"PATCH merges data, mask, metadata by RFC 7386"', async (t) => {
 
 t.test('"type and id cannot change"', async (t) => {
   const { body } = await create({ data: 'x' })
-  const answer = await patch(body.id, { id: 'another', type: 'card', metadata: { a: '1' } })
-  t.equal(answer.body.id, body.id)
-  t.equal(answer.body.type, 'token')
+  const response = await patch(body.id, { id: 'another', type: 'card', metadata: { a: '1' } })
+  t.equal(response.body.id, body.id)
+  t.equal(response.body.type, 'token')
 })
 
 t.test('"DELETE /tokens/{id} 204; data gone for good"', async (t) => {
@@ -236,16 +236,16 @@ t.test('no oracle: to who does not see data, a value that is there is as one tha
     ] as const
     const seen: unknown[] = []
     for (const [method, path, body, more] of calls) {
-      const answer = await api.call(method, path, { key: guessing, body, once: true, ...more })
-      const made: string[] = answer.text.match(/"id":"[^"]*"/g) ?? []
+      const response = await api.call(method, path, { key: guessing, body, once: true, ...more })
+      const made: string[] = response.text.match(/"id":"[^"]*"/g) ?? []
       if (more === undefined) ids.push(...made)
-      const text = answer.text
+      const text = response.text
         .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}/g, 'id')
         .replaceAll(/\d{4}-\d\d-\d\dT[^"]*/g, 'time')
         .replaceAll(number.slice(-4), 'last')
       const { body: logs } = await api.call('GET', '/logs?size=1', { key: api.management, once: true })
       const { operation, message } = logs.data[0]
-      seen.push([answer.status, Object.keys(answer.headers).sort(), text, operation, message])
+      seen.push([response.status, Object.keys(response.headers).sort(), text, operation, message])
     }
     return seen
   }
@@ -284,9 +284,9 @@ t.test('"values of data searched for without seeing the data": 60 a minute', asy
       once: true,
     })
   t.equal((await search(50)).status, 200)
-  const refused = await search(11)
-  t.equal(refused.status, 429)
-  t.equal(refused.headers['retry-after'], '1')
+  const rejected = await search(11)
+  t.equal(rejected.status, 429)
+  t.equal(rejected.headers['retry-after'], '1')
   t.equal((await search(10)).status, 200, 'what was refused has not been counted')
   t.equal((await search(61)).status, 400)
   const { key: other } = await api.application('private', ['token:search'])

@@ -4,12 +4,12 @@ import { startGrpc } from '../../src/admin/grpc/server.ts'
 import { inputReader } from '../../src/admin/http/input.ts'
 import { errorsForBody } from '../../src/admin/http/problem.ts'
 import { createLog } from '../../src/common/log.ts'
-import { answersNothing, methodOf, pathOf, pathParams } from '../../src/kernel/check-operation.ts'
+import { methodOf, pathOf, pathParams, returnsNothing } from '../../src/kernel/check/operation.ts'
 import type { Item, Message } from '../../src/kernel/messages/model.ts'
 import type { Operation } from '../../src/sdk/index.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
 import type { TestService } from '../kit/service.ts'
-import type { Answer, CallOptions } from './api.ts'
+import type { CallOptions, Response } from './api.ts'
 
 /** What a call over HTTP is on gRPC. */
 interface Mapped {
@@ -51,20 +51,20 @@ const createMapper = (operations: readonly Operation[]) => {
 const carried = (message: Message, object: Record<string, unknown>): Record<string, unknown> => {
   const item = (of: Item, value: unknown) =>
     of.kind === 'message' ? carried(of.message, value as Record<string, unknown>) : value
-  const kept: Record<string, unknown> = {}
+  const retained: Record<string, unknown> = {}
   for (const { name, shape, required } of message.fields) {
     const value = object[name]
     if (value === undefined) continue
     if (shape.kind === 'list') {
       const items = value as unknown[]
-      if (required || items.length > 0) kept[name] = items.map((each) => item(shape.item, each))
+      if (required || items.length > 0) retained[name] = items.map((each) => item(shape.item, each))
     } else if (shape.kind === 'map') {
       const entries = Object.entries(value as object)
       if (required || entries.length > 0)
-        kept[name] = Object.fromEntries(entries.map(([key, each]) => [key, item(shape.value, each)]))
-    } else kept[name] = item(shape, value)
+        retained[name] = Object.fromEntries(entries.map(([key, each]) => [key, item(shape.value, each)]))
+    } else retained[name] = item(shape, value)
   }
-  return kept
+  return retained
 }
 
 const JSON_TYPES = ['application/json', 'application/merge-patch+json']
@@ -95,37 +95,40 @@ export const startGrpcCalls = async (service: TestService) => {
   let made = 0
   let running = 0
 
-  const over = async ({ operation, input }: Mapped, options: CallOptions): Promise<Answer> => {
+  const over = async ({ operation, input }: Mapped, options: CallOptions): Promise<Response> => {
     const metadata = {
       ...(options.key === undefined ? {} : { 'svc-api-key': options.key }),
       ...options.headers,
     }
-    const answer = await client.call(operation.rpc, input, { metadata })
-    const common = { ...answer.metadata, 'content-type': 'application/json; charset=utf-8' }
-    if (answer.code !== 0) {
-      const { problem } = answer
-      assert.ok(problem, `${operation.rpc}: a status of ${answer.code} without a problem: ${answer.message}`)
+    const response = await client.call(operation.rpc, input, { metadata })
+    const common = { ...response.metadata, 'content-type': 'application/json; charset=utf-8' }
+    if (response.code !== 0) {
+      const { problem } = response
+      assert.ok(
+        problem,
+        `${operation.rpc}: a status of ${response.code} without a problem: ${response.message}`,
+      )
       const { retry_after: retryAfter, left_out: _, ...rest } = problem
       const body = { ...rest, ...(rest.errors ? { errors: errorsForBody(rest.errors, operation.body) } : {}) }
-      const answered = retryAfter === undefined ? common : { ...common, 'retry-after': String(retryAfter) }
-      return { status: problem.status, headers: answered, text: JSON.stringify(body), body }
+      const responded = retryAfter === undefined ? common : { ...common, 'retry-after': String(retryAfter) }
+      return { status: problem.status, headers: responded, text: JSON.stringify(body), body }
     }
-    const output = answer.output ?? {}
+    const output = response.output ?? {}
     const status = operation.statusOf?.(output as never) ?? operation.status ?? 200
-    if (answersNothing(operation)) return { status, headers: answer.metadata, text: '', body: undefined }
+    if (returnsNothing(operation)) return { status, headers: response.metadata, text: '', body: undefined }
     const body = operation.responseBody === undefined ? output : output[operation.responseBody]
     const location = status === 201 && operation.location?.(output as never)
-    const answered = location ? { ...common, location: `http://api.test${location}` } : common
-    return { status, headers: answered, text: JSON.stringify(body), body }
+    const responded = location ? { ...common, location: `http://api.test${location}` } : common
+    return { status, headers: responded, text: JSON.stringify(body), body }
   }
 
-  const compare = (mapped: Mapped, ours: Answer, theirs: Answer) => {
+  const compare = (mapped: Mapped, ours: Response, theirs: Response) => {
     const { operation } = mapped
     const { rpc, responseBody } = operation
     assert.equal(theirs.status, ours.status, `${rpc}: status over HTTP`)
     const response = client.methods.get(rpc)!.method.response
     const body =
-      theirs.status >= 400 || answersNothing(operation)
+      theirs.status >= 400 || returnsNothing(operation)
         ? theirs.body
         : responseBody === undefined
           ? carried(response, theirs.body)
@@ -142,8 +145,8 @@ export const startGrpcCalls = async (service: TestService) => {
       method: string,
       path: string,
       options: CallOptions,
-      overHttp: () => Promise<Answer>,
-    ): Promise<Answer | undefined> => {
+      overHttp: () => Promise<Response>,
+    ): Promise<Response | undefined> => {
       const type = options.headers?.['content-type'] ?? 'application/json'
       if (options.raw !== undefined || !JSON_TYPES.includes(type)) return undefined
       // As JSON has it: members that are undefined are not sent.
@@ -152,11 +155,11 @@ export const startGrpcCalls = async (service: TestService) => {
       if (mapped === undefined) return undefined
       running++
       try {
-        const answer = await over(mapped, options)
+        const response = await over(mapped, options)
         made++
-        if (running === 1 && !options.once && isRepeatable(mapped.operation, answer.status))
-          compare(mapped, answer, await overHttp())
-        return answer
+        if (running === 1 && !options.once && isRepeatable(mapped.operation, response.status))
+          compare(mapped, response, await overHttp())
+        return response
       } catch (thrown) {
         if (thrown instanceof NotExpressible) return undefined
         throw thrown

@@ -36,7 +36,7 @@ const slowRequest = async (sidevault: Sidevault, key: string, body: string) => {
   return { answer, end: () => request.end(body.slice(5)) }
 }
 
-const refusesConnections = (port: number) =>
+const rejectsConnections = (port: number) =>
   new Promise<boolean>((resolve) => {
     const socket = connect(port, '127.0.0.1')
     socket.once('connect', () => resolve(socket.destroy() === undefined))
@@ -65,11 +65,11 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
     const slow = await slowRequest(sidevault, key, `{"value":"{{ ${token.id} }}"}`)
 
     const stopped = sidevault.stop()
-    await until('new connections are refused', () => refusesConnections(sidevault.port))
+    await until('new connections are refused', () => rejectsConnections(sidevault.port))
     slow.end()
-    const answer = await slow.answer
-    t.equal(answer.status, 200)
-    t.equal(JSON.parse(answer.text).body.value, 'drained')
+    const response = await slow.answer
+    t.equal(response.status, 200)
+    t.equal(JSON.parse(response.text).body.value, 'drained')
     t.equal(await stopped, 0)
     for (const { pid, command } of processes) t.notOk(isAlive(pid), command)
   })

@@ -3,9 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import type { Log } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
-import { NotTaken } from '../../src/control-plane/discovery.ts'
+import { NackError } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
-import type { Control } from '../../src/supervisor/control.ts'
+import type { Control } from '../../src/control-plane/xds-server.ts'
 import { createLiveSettings, lookAtFiles } from '../../src/supervisor/live-settings.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
@@ -18,7 +18,7 @@ const OPTIONS: BootstrapOptions = {
   gatewaySockets: [],
   apiSocket: '',
   envoyAdminSocket: '',
-  brands: [],
+  prefixes: [],
   listen: { host: '', port: 0 },
   egress: { allow: [], http: false, trustBundle: 'trust.pem' },
 }
@@ -31,7 +31,7 @@ const control: Control = {
 }
 
 t.test(
-  'certificates that change before or while they are read, or are not taken, are read again',
+  'certificates that change before or while they are read, or are not applied, are read again',
   async (t) => {
     const directory = directoryFor(t)
     const path = (name: string) => join(directory, name)
@@ -49,7 +49,7 @@ t.test(
         control: {
           ...control,
           change: async () => {
-            if (++changes === 1) throw new NotTaken([])
+            if (++changes === 1) throw new NackError([])
           },
         },
         envoyOptions: async () => {
@@ -57,7 +57,7 @@ t.test(
           if (read.length === 2) writeFileSync(path('cert.pem'), 'one more, while it is read')
           return OPTIONS
         },
-        tell: async () => {
+        notify: async () => {
           if (read.length === 3) resolve()
         },
         env,
@@ -77,15 +77,15 @@ t.test('a process born while the others are told begins with what they are told'
   const config = loadConfig({}, { file: undefined, cwd: directory })
   const warnings: unknown[] = []
   const bundle = join(directory, 'missing', 'trust.pem')
-  let told: unknown
+  let reported: unknown
   let begins: unknown
   const settings = createLiveSettings(
     { config, trustBundle: 'trust.pem', files: '' },
     {
       control,
       envoyOptions: async () => ({ ...OPTIONS, egress: { ...OPTIONS.egress, trustBundle: bundle } }),
-      tell: async (accepted) => {
-        told = accepted
+      notify: async (accepted) => {
+        reported = accepted
         begins = settings.accepted
       },
       env: {},
@@ -98,7 +98,7 @@ t.test('a process born while the others are told begins with what they are told'
   t.equal(settings.accepted.trustBundle, 'trust.pem')
   await settings.reload()
   t.not(settings.current, config)
-  t.same(told, { content: {}, trustBundle: bundle })
-  t.same(begins, told)
+  t.same(reported, { content: {}, trustBundle: bundle })
+  t.same(begins, reported)
   t.match(warnings, [/trust bundles are not removed: .*ENOENT/], 'which undoes nothing')
 })

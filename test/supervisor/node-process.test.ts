@@ -3,7 +3,7 @@ import { EventEmitter, once } from 'node:events'
 import { readFileSync } from 'node:fs'
 import { mock } from 'node:test'
 import t from 'tap'
-import type { Report } from '../../src/supervisor/messages.ts'
+import type { ChildMessage } from '../../src/supervisor/messages.ts'
 import { forkProcess, giveSettings, nodeKind } from '../../src/supervisor/node-process.ts'
 
 const settings = { content: {}, trustBundle: 'trust.pem' }
@@ -28,7 +28,7 @@ const slow = () => {
     onReady: () => {},
   })
   const started = ready(child, new AbortController().signal)
-  return { child, kills, started, says: (report: Report) => emitter.emit('message', report) }
+  return { child, kills, started, says: (report: ChildMessage) => emitter.emit('message', report) }
 }
 
 t.test('whoever answers and does not take settings in time is born again with them', async (t) => {

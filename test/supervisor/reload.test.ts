@@ -135,12 +135,12 @@ t.test('nothing fails while settings change, and each change is in force', async
   t.equal((await proxy(one, 'one.test', 'x'.repeat(2048))).status, 200)
   t.equal((await proxy(one, 'one.test', 'x'.repeat(2049))).status, 413)
 
-  configure({ egress_allow: ['nonsense'], destination_timeout: 0 })
-  const refused = await reload()
-  t.equal(refused.code, 2)
-  t.match(refused.stderr, /SIDEVAULT_EGRESS_ALLOW.*nonsense/)
-  t.match(refused.stderr, /SIDEVAULT_DESTINATION_TIMEOUT/)
-  configure({ egress_allow: ['127.0.0.1/32'], destination_timeout: 20 })
+  configure({ egress_allow: ['nonsense'], destination_timeout_seconds: 0 })
+  const rejected = await reload()
+  t.equal(rejected.code, 2)
+  t.match(rejected.stderr, /SIDEVAULT_EGRESS_ALLOW.*nonsense/)
+  t.match(rejected.stderr, /SIDEVAULT_DESTINATION_TIMEOUT_SECONDS/)
+  configure({ egress_allow: ['127.0.0.1/32'], destination_timeout_seconds: 20 })
 
   writeFileSync(path('ca.pem'), 'no certificate')
   const damaged = await reload()
@@ -159,8 +159,8 @@ t.test('nothing fails while settings change, and each change is in force', async
     }
 
   const metrics = (await call('GET', '/metrics', {})).text
-  t.match(metrics, /sidevault_configuration_taken\{kind="routes"\} 1/)
-  t.match(metrics, /sidevault_configuration_refusals_total\{kind="clusters"\} 0/)
+  t.match(metrics, /sidevault_envoy_config_acked\{kind="routes"\} 1/)
+  t.match(metrics, /sidevault_envoy_config_nacks_total\{kind="clusters"\} 0/)
   t.match((await call('GET', '/readyz', {})).text, /"name":"configuration","status":"ok"/)
 
   running = false
@@ -193,7 +193,7 @@ t.test('a range that is taken back is refused, also after a restart of the gatew
   const envoy = descendants(service.child.pid ?? 0).find(({ command }) => /envoy\.json/.test(command))
   process.kill(envoy?.pid ?? 0, 'SIGKILL')
   await until('Envoy is back with what it had', async () => {
-    const answer = await proxy(one, 'one.test').catch(() => undefined)
-    return answer?.status === 200
+    const response = await proxy(one, 'one.test').catch(() => undefined)
+    return response?.status === 200
   })
 })

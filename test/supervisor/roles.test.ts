@@ -29,9 +29,9 @@ t.test('the roles admin and gateway side by side do what one service does', { bu
     t.match(metrics, `sidevault_process_up{name="${name}"} 1`)
 
   for (const path of ['/tokens', '/docs', '/openapi.json', '/nowhere']) {
-    const refused = await gateway.call('GET', path, { key: admin.managementKey })
-    t.match(refused.json, { status: 404, detail: /management calls .* role admin/ }, path)
-    t.ok(refused.headers.get('svc-trace-id'))
+    const rejected = await gateway.call('GET', path, { key: admin.managementKey })
+    t.match(rejected.json, { status: 404, detail: /management calls .* role admin/ }, path)
+    t.ok(rejected.headers.get('svc-trace-id'))
   }
   t.notMatch(gateway.stdout(), /management key|\/docs/)
 
@@ -42,8 +42,8 @@ t.test('the roles admin and gateway side by side do what one service does', { bu
       body: {},
       headers: { 'svc-proxy-url': 'https://127.0.0.1/' },
     })
-  const refusal = await proxied()
-  t.not(refusal.status, 401, 'the key is known here too')
+  const rejection = await proxied()
+  t.not(rejection.status, 401, 'the key is known here too')
   const { id } = (await admin.call('GET', '/applications/key', { key })).json
   t.equal((await admin.call('DELETE', `/applications/${id}`, { key: admin.managementKey })).status, 204)
   t.equal((await proxied()).status, 401, 'and unknown as soon as it is deleted there')

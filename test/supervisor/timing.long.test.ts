@@ -37,10 +37,10 @@ t.test('what is killed is back in half the time of a start', async (t) => {
   const works = async () => {
     const ready = await sidevault.call('GET', '/readyz').catch(() => undefined)
     if (ready?.status !== 200) return false
-    const answer = await sidevault
+    const response = await sidevault
       .call('POST', '/proxy', { key, body: {}, headers: { 'svc-proxy-url': 'https://demo.sidevault.test' } })
       .catch(() => undefined)
-    return answer?.status === 200
+    return response?.status === 200
   }
   t.ok(await works())
   for (const [name, part] of [

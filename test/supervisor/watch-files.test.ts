@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { lookAt, watchFiles } from '../../src/supervisor/watch-files.ts'
+import { fingerprint, watchFiles } from '../../src/supervisor/watch-files.ts'
 import { directoryFor } from '../kit/directory.ts'
 
 const everyMs = 1
@@ -12,14 +12,14 @@ t.teardown(() => clearInterval(alive))
 
 t.test('what could not be taken is tried again until it is, and told once for each state', async (t) => {
   let files = 'new'
-  let taken = 'old'
+  let applied = 'old'
   const tried: string[] = []
-  const told: string[] = []
+  const reported: string[] = []
   const { promise: done, resolve } = Promise.withResolvers<void>()
   const watching = watchFiles(
     {
       now: async () => files,
-      taken: () => taken,
+      applied: () => applied,
       take: async () => {
         tried.push(files)
         if (tried.length < 4) throw new Error(files)
@@ -27,17 +27,17 @@ t.test('what could not be taken is tried again until it is, and told once for ea
           files = 'newer'
           throw new Error('newer')
         }
-        taken = files
+        applied = files
         resolve()
       },
-      onRefused: (error) => told.push(String(error)),
+      onRejected: (error) => reported.push(String(error)),
     },
     { everyMs },
   )
   t.teardown(() => watching.close())
   await done
   t.same(tried, ['new', 'new', 'new', 'new', 'newer'])
-  t.same(told, ['Error: new'])
+  t.same(reported, ['Error: new'])
 })
 
 t.test('files that were taken are left alone', async (t) => {
@@ -49,9 +49,9 @@ t.test('files that were taken are left alone', async (t) => {
         if (++looks === 5) resolve()
         return 'same'
       },
-      taken: () => 'same',
+      applied: () => 'same',
       take: async () => void t.fail('nothing has changed'),
-      onRefused: () => {},
+      onRejected: () => {},
     },
     { everyMs },
   )
@@ -63,7 +63,7 @@ t.test('another file, another content and another link are seen', async (t) => {
   const directory = directoryFor(t)
   const path = (name: string) => join(directory, name)
   const seen = new Set<string>()
-  const look = async () => seen.add(await lookAt([path('link/a'), path('b')]))
+  const look = async () => seen.add(await fingerprint([path('link/a'), path('b')]))
   await look()
   for (const name of ['one', 'two']) {
     mkdirSync(path(name))

@@ -94,7 +94,7 @@ const deep = (levels: number): unknown => {
 }
 
 /** Input, and the property path of the fault. */
-const REFUSED: readonly (readonly [name: string, input: object, path: string])[] = [
+const REJECTED: readonly (readonly [name: string, input: object, path: string])[] = [
   ['no data', {}, 'data'],
   ['data too deep', { data: deep(64) }, 'data'],
   ['a type that is unknown', { data: 1, type: 'unknown' }, 'type'],
@@ -168,7 +168,7 @@ const REFUSED: readonly (readonly [name: string, input: object, path: string])[]
 
 t.test('what is not valid is refused with its place, without its value, and nothing is stored', async (t) => {
   const { create, store, records, tenant } = await openTestVault(t)
-  for (const [name, input, path] of REFUSED) {
+  for (const [name, input, path] of REJECTED) {
     const error = await failure(create(input))
     t.match(error, { code: 'invalid' }, name)
     t.ok(error.errors?.[path], `${name}: ${JSON.stringify(error.errors)}`)

@@ -68,7 +68,11 @@ t.test('unknown ids and slips are bad expressions, denied tokens forbidden', asy
   const { id } = await create({ data: 1 })
   records.splice(0)
   for (const text of ['{{ unknown }}', '{{', '{{ }}', `{{ ${id} | no_such_filter }}`, `{{ ${id}`])
-    t.equal((await failure(vault.detokenize([`{{ ${id} }}`, text], reveal()))).code, 'bad_expression', text)
+    t.equal(
+      (await failure(vault.detokenize([`{{ ${id} }}`, text], reveal()))).code,
+      'invalid_expression',
+      text,
+    )
   t.same(records, [])
   t.equal((await failure(vault.detokenize(`{{ ${id} }}`, as(['token:use'])))).code, 'forbidden')
   t.match(records, [{ operation: 'read', message: 'Token read denied', entity_id: id }])

@@ -22,7 +22,7 @@ for (const [text, utc] of INSTANTS)
     t.equal(parseInstant(text)?.from, Date.parse(utc))
   })
 
-const REFUSED = [
+const REJECTED = [
   '',
   'tomorrow',
   '2030',
@@ -42,7 +42,7 @@ const REFUSED = [
   `2030-01-01${' '.repeat(100)}`,
 ]
 
-for (const text of REFUSED)
+for (const text of REJECTED)
   t.test(`"${text.slice(0, 40)}" is no date`, async (t) => {
     t.equal(parseInstant(text), undefined)
   })

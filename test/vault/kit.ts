@@ -12,8 +12,8 @@ import { createExpressions } from '../../src/expressions/expressions.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import type { AccessRule, Grants, TokenPermission, TokenType, UseContext } from '../../src/sdk/index.ts'
 import { openStore } from '../../src/store/open.ts'
-import type { VaultLimits } from '../../src/vault/parts.ts'
 import { createVault } from '../../src/vault/vault.ts'
+import type { VaultLimits } from '../../src/vault/vault-deps.ts'
 
 /** Small types of the tests' own, with one of each trait that the vault treats specially. */
 const TYPES: readonly TokenType[] = [
@@ -111,12 +111,12 @@ export const openTestVault = async (
   const failing = { append: false, health: false }
   const journal: Journal = {
     append: async (written) => {
-      if (failing.append) throw new AppError('unavailable', 'The audit journal cannot be written.')
+      if (failing.append) throw new AppError('gateway_timeout', 'The audit journal cannot be written.')
       await real.append(written)
       records.push(...written)
     },
     health: async () => {
-      if (failing.health) throw new AppError('unavailable', 'The audit journal cannot be written.')
+      if (failing.health) throw new AppError('gateway_timeout', 'The audit journal cannot be written.')
       await real.health()
     },
     close: () => real.close(),

@@ -23,13 +23,13 @@ t.test('a round removes what is due and nothing else', async (t) => {
 })
 
 /** A store of which only `purge` is asked; `answers` are given in turn. */
-const scripted = (answers: (number | Error)[]) => {
+const scripted = (responses: (number | Error)[]) => {
   const calls: number[] = []
   const purge: TokenStore['purge'] = async (now) => {
     calls.push(now)
-    const answer = answers.shift() ?? 0
-    if (answer instanceof Error) throw answer
-    return answer
+    const response = responses.shift() ?? 0
+    if (response instanceof Error) throw response
+    return response
   }
   return { calls, stores: [{ purge }] }
 }

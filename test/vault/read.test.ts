@@ -55,7 +55,7 @@ t.test('a token is gone from its instant on', async (t) => {
   t.equal((await failure(vault.get(id, early))).code, 'not_found', 'also for a call that began before')
   t.equal((await failure(vault.update(id, {}, reveal()))).code, 'not_found')
   t.equal((await failure(vault.delete(id, reveal()))).code, 'not_found')
-  t.equal((await failure(vault.use([id], reveal()))).code, 'bad_expression')
+  t.equal((await failure(vault.use([id], reveal()))).code, 'invalid_expression')
   t.same((await vault.list({}, { kind: 'offset', page: 1, size: 10 }, reveal())).total, 0)
 })
 

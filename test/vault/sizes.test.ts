@@ -9,13 +9,13 @@ const LARGEST = 'x'.repeat(MIB - 2)
 t.test('a token has at most 1 MiB of data, made or changed, and not much more besides', async (t) => {
   const { vault, create, reveal } = await openTestVault(t)
   const { id } = await create({ data: LARGEST })
-  const refused = [
+  const rejected = [
     vault.create([{ data: `${LARGEST}x` }], reveal()),
     vault.tokenize({ a: [`${LARGEST}x`] }, reveal()),
     vault.tokenize(`${'é'.repeat(MIB / 2)}`, reveal()),
     vault.update(id, { data: `${LARGEST}x` }, reveal()),
   ]
-  for (const error of await Promise.all(refused.map(failure))) {
+  for (const error of await Promise.all(rejected.map(failure))) {
     t.equal(error.code, 'invalid')
     t.match(JSON.stringify(error.errors), /data.*1048576/)
   }
@@ -47,7 +47,7 @@ t.test('what a call names is summed before anything of it is read', async (t) =>
   records.splice(0)
   const calls: Record<string, readonly [AppError['code'], () => Promise<unknown>]> = {
     use: ['too_large', () => vault.use(ids, reveal())],
-    foresee: ['too_large', () => vault.foresee(ids, reveal())],
+    foresee: ['too_large', () => vault.preview(ids, reveal())],
     detokenize: ['too_large', () => vault.detokenize(texts, reveal())],
     list: ['invalid', () => vault.list({}, { kind: 'offset', page: 1, size: 100 }, reveal())],
     cursor: ['invalid', () => vault.list({}, { kind: 'cursor', size: 50 }, reveal())],
@@ -118,7 +118,7 @@ t.test('tenants share what is held open at once, until responses are sent', asyn
     hold: (one: { release(): void }) => held.push(one),
   })
   let opened = 0
-  const refused: string[] = []
+  const rejected: string[] = []
   const large: Record<string, (ids: readonly string[], tenantId: string) => Promise<unknown>> = {
     use: (ids, tenantId) => vault.use(ids, of(tenantId)),
     list: (_ids, tenantId) => vault.list({}, { kind: 'cursor', size: 3 }, of(tenantId)),
@@ -132,11 +132,11 @@ t.test('tenants share what is held open at once, until responses are sent', asyn
         opened += name === 'use' ? 3 * MIB : MIB
       } catch (error) {
         t.match(error, { code: 'rate_limited', retryAfter: 1 })
-        refused.push(name)
+        rejected.push(name)
       }
   t.ok(opened <= 8 * MIB, `${opened} bytes`)
   t.ok(opened >= 3 * MIB)
-  t.same(new Set(refused), new Set(Object.keys(large)))
+  t.same(new Set(rejected), new Set(Object.keys(large)))
   for (let i = 0; i < 3; i++) {
     const { ids, tenantId } = tenants[7 - i] as (typeof tenants)[number]
     t.ok(await vault.get(String(ids[3]), of(tenantId)), 'small ones go on')

@@ -25,7 +25,7 @@ t.test('schema faults name their place and never the value', async (t) => {
     },
   })
   t.same(type.accept({ month: 13 }), {
-    faults: [
+    issues: [
       { at: '/number', message: 'is required' },
       { at: '/month', message: 'must be at most 12' },
     ],
@@ -35,7 +35,7 @@ t.test('schema faults name their place and never the value', async (t) => {
 
 t.test('members of Object.prototype do not satisfy a schema', async (t) => {
   const type = compile({ data: { type: 'object', required: ['constructor', '__proto__'] } })
-  t.hasOwnProp(type.accept({}), 'faults')
+  t.hasOwnProp(type.accept({}), 'issues')
 })
 
 t.test('data is brought to one form after the schema and before the checks', async (t) => {
@@ -49,7 +49,7 @@ t.test('data is brought to one form after the schema and before the checks', asy
     },
   })
   t.same(type.accept('1-2-3'), { data: '123' })
-  t.same(type.accept(5), { faults: [{ at: '', message: 'must be a string' }] })
+  t.same(type.accept(5), { issues: [{ at: '', message: 'must be a string' }] })
   t.same(seen, ['123'])
 })
 
@@ -65,7 +65,7 @@ t.test('a fault of the schema is a sentence, one for each place and without the 
     },
   })
   t.same(type.accept({ month: 'secret', cvc: true }), {
-    faults: [
+    issues: [
       { at: '/a~1b', message: 'is required' },
       { at: '/month', message: 'must be an integer or null' },
       { at: '/cvc', message: 'must be a string or an integer' },
@@ -78,9 +78,9 @@ t.test('named checks look at their pointers and pass over absent members', async
   t.same(type.accept({}), { data: {} })
   t.same(type.accept({ a: { number: '4242424242424242' } }), { data: { a: { number: '4242424242424242' } } })
   t.same(type.accept({ a: { number: '4242424242424241' } }), {
-    faults: [{ at: '/a/number', message: 'must pass the Luhn check' }],
+    issues: [{ at: '/a/number', message: 'must pass the Luhn check' }],
   })
-  t.hasOwnProp(type.accept({ a: { number: [] } }), 'faults')
+  t.hasOwnProp(type.accept({ a: { number: [] } }), 'issues')
 })
 
 t.test('privacy follows from container and mask', async (t) => {

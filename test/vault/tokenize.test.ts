@@ -49,9 +49,9 @@ t.test('any shape is answered in that shape', async (t) => {
     card: { type: 'card', data: CARD },
     plain: { type: 'token', data: { any: 'thing' } },
   }
-  const answer = (await vault.tokenize(body, as())) as Record<string, never>
-  t.same(Object.keys(answer), Object.keys(body))
-  const { first, nested, card, plain } = answer as unknown as {
+  const response = (await vault.tokenize(body, as())) as Record<string, never>
+  t.same(Object.keys(response), Object.keys(body))
+  const { first, nested, card, plain } = response as unknown as {
     first: string
     nested: { list: [string, { deeper: string }, ...Json[]] }
     card: Token
@@ -68,14 +68,14 @@ t.test('any shape is answered in that shape', async (t) => {
 
 t.test('arrays mix types', async (t) => {
   const { vault, as } = await openTestVault(t)
-  const answer = (await vault.tokenize(['a', { type: 'card', data: CARD }, ['b']], as())) as [
+  const response = (await vault.tokenize(['a', { type: 'card', data: CARD }, ['b']], as())) as [
     string,
     Token,
     string[],
   ]
-  t.match(answer[0], UUID)
-  t.same(answer[1].data, MASKED_CARD)
-  t.match(answer[2]?.[0], UUID)
+  t.match(response[0], UUID)
+  t.same(response[1].data, MASKED_CARD)
+  t.match(response[2]?.[0], UUID)
 })
 
 t.test('bodies without strings stay as they are', async (t) => {
@@ -87,8 +87,8 @@ t.test('bodies without strings stay as they are', async (t) => {
 
 t.test('members named __proto__ stay members', async (t) => {
   const { vault, as } = await openTestVault(t)
-  const answer = await vault.tokenize(JSON.parse('{"__proto__":{"polluted":"x"}}'), as())
-  t.match(JSON.stringify(answer), /^\{"__proto__":\{"polluted":"[0-9a-f-]{36}"\}\}$/)
+  const response = await vault.tokenize(JSON.parse('{"__proto__":{"polluted":"x"}}'), as())
+  t.match(JSON.stringify(response), /^\{"__proto__":\{"polluted":"[0-9a-f-]{36}"\}\}$/)
   t.equal(Reflect.get({}, 'polluted'), undefined)
 })
 

@@ -71,7 +71,7 @@ const calls: Record<string, () => Promise<unknown>> = {
   'detokenize of 8 MiB to little': () => vault.detokenize(texts(large.slice(0, 8), ' | size'), reveal()),
   'detokenize of an array, ten times': () =>
     vault.detokenize(Array.from({ length: 10 }, () => `{{ ${array} }}`) as Json, reveal()),
-  'foresee of 10,000': () => vault.foresee(ids, masked),
+  'foresee of 10,000': () => vault.preview(ids, masked),
   'list of 30 MiB': () => vault.list({ metadata: { of: 'large' } }, page, reveal()),
 }
 const longest: Record<string, number> = {}

@@ -83,7 +83,7 @@ t.test('the merged token is validated, and a refused patch changes nothing', asy
   const { create, vault, reveal } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
   const before = await vault.get(id, reveal())
-  const refused = [
+  const rejected = [
     [{ data: { number: null } }, 'data.number'],
     [{ data: { number: '4242424242424241' } }, 'data.number'],
     [{ data: 'text' }, 'data'],
@@ -93,7 +93,7 @@ t.test('the merged token is validated, and a refused patch changes nothing', asy
     [{ containers: ['x'] }, 'containers[0]'],
     [{ expires_at: '2020-01-01' }, 'expires_at'],
   ] as const
-  for (const [patch, path] of refused) {
+  for (const [patch, path] of rejected) {
     const error = await failure(vault.update(id, patch as never, reveal()))
     t.equal(error.code, 'invalid')
     t.ok(error.errors?.[path], `${path}: ${JSON.stringify(error.errors)}`)
@@ -203,9 +203,9 @@ t.test('an update that would make a duplicate answers the existing token and cha
   const { create, vault, reveal, as } = await openTestVault(t)
   const first = await create({ data: 'one', deduplicate_token: true })
   const second = await create({ data: 'two', deduplicate_token: true })
-  const answer = await vault.update(second.id, { data: 'one', deduplicate_token: true }, reveal())
-  t.equal(answer.id, first.id)
-  t.equal(answer.data, 'one')
+  const response = await vault.update(second.id, { data: 'one', deduplicate_token: true }, reveal())
+  t.equal(response.id, first.id)
+  t.equal(response.data, 'one')
   t.equal((await vault.get(second.id, reveal())).data, 'two')
   const see = as(['token:update'], [rule('/', 'reveal', ['token:use'])])
   const blind = await vault.update(second.id, { data: 'one', deduplicate_token: true }, see)

@@ -81,14 +81,14 @@ t.test('all or nothing', async (t) => {
     records.map(({ entity_id, operation, message }) => [entity_id, operation, message]),
     [[denied.id, 'use', 'Token use denied']],
   )
-  t.equal((await failure(vault.use([allowed.id, 'unknown'], context))).code, 'bad_expression')
+  t.equal((await failure(vault.use([allowed.id, 'unknown'], context))).code, 'invalid_expression')
   t.equal(records.length, 1)
 })
 
 t.test('no ids need no permission, too many are refused', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
   t.equal((await vault.use([], as([]))).size, 0)
-  t.equal((await failure(vault.use(['aaa', 'bbb', 'ccc'], as()))).code, 'bad_expression')
+  t.equal((await failure(vault.use(['aaa', 'bbb', 'ccc'], as()))).code, 'invalid_expression')
 })
 
 t.test('a thousand tokens are one read', async (t) => {

@@ -7,8 +7,8 @@ const BY_ID = {
   get: [({ vault }, id, context) => vault.get(id, context), 'not_found'],
   update: [({ vault }, id, context) => vault.update(id, { data: 'changed' }, context), 'not_found'],
   delete: [({ vault }, id, context) => vault.delete(id, context), 'not_found'],
-  use: [({ vault }, id, context) => vault.use([id], context), 'bad_expression'],
-  detokenize: [({ vault }, id, context) => vault.detokenize(`{{ ${id} }}`, context), 'bad_expression'],
+  use: [({ vault }, id, context) => vault.use([id], context), 'invalid_expression'],
+  detokenize: [({ vault }, id, context) => vault.detokenize(`{{ ${id} }}`, context), 'invalid_expression'],
 } satisfies Record<string, [(v: TestVault, id: string, context: UseContext) => Promise<unknown>, string]>
 
 t.test("the wall: another tenant's token is as if it did not exist, whatever the caller holds", async (t) => {
@@ -63,13 +63,13 @@ t.test('when the journal cannot be written, nothing is returned and nothing new 
     () => vault.get(id, as(['token:create'])),
     () => vault.delete(id, as()),
   ]
-  for (const call of disclosures) t.equal((await failure(call())).code, 'unavailable', String(call))
+  for (const call of disclosures) t.equal((await failure(call())).code, 'gateway_timeout', String(call))
   failing.append = false
   failing.health = true
   const count = () => store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' })
-  t.equal((await failure(create({ data: 1 }))).code, 'unavailable')
-  t.equal((await failure(vault.tokenize('x', as()))).code, 'unavailable')
-  t.equal((await failure(vault.update(id, { metadata: { a: '1' } }, as()))).code, 'unavailable')
+  t.equal((await failure(create({ data: 1 }))).code, 'gateway_timeout')
+  t.equal((await failure(vault.tokenize('x', as()))).code, 'gateway_timeout')
+  t.equal((await failure(vault.update(id, { metadata: { a: '1' } }, as()))).code, 'gateway_timeout')
   t.equal(await count(), 1)
   failing.health = false
   t.notOk((await vault.get(id, as())).metadata)

@@ -1,6 +1,6 @@
 import { AppError } from '../../common/errors.ts'
 import type { OwnRoute } from '../http/types.ts'
-import { apiContent } from '../openapi/page.ts'
+import { apiContent } from '../openapi/docs-page.ts'
 import type { OpenApi } from '../openapi/types.ts'
 import { html, htmlPage, PAGE_POLICY } from './html.ts'
 import { type DocumentPage, loadPages } from './library.ts'

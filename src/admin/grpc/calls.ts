@@ -9,10 +9,10 @@ import type { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
-import { type BrandHeaders, createBrands } from '../http/brands.ts'
+import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
 
 /** What is known of one call besides its message. */
-export interface CallState extends BrandHeaders {
+export interface CallState extends PrefixedHeaders {
   /** As metrics and access log name it. */
   readonly operation: string
   readonly startedAt: number
@@ -58,7 +58,7 @@ export const createCalls = (
   { log, metrics }: CallsDeps,
   options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, Operation> },
 ): Calls => {
-  const brands = createBrands(options.prefixes)
+  const prefixes = createHeaderPrefixes(options.prefixes)
   const states = new WeakMap<Metadata, CallState>()
   const streams = new Set<ServerInterceptingCallInterface>()
 
@@ -112,7 +112,7 @@ export const createCalls = (
           onReceiveMetadata: (metadata, pass) => {
             const declared = options.operations.get(method.path)
             state = {
-              ...brands(headersOf(metadata)),
+              ...prefixes(headersOf(metadata)),
               operation: declared?.rpc ?? method.path.slice(1),
               success: declared?.status ?? 200,
               startedAt: performance.now(),

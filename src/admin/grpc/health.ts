@@ -1,6 +1,6 @@
 import type { Server } from '@grpc/grpc-js'
 import { HealthImplementation } from 'grpc-health-check'
-import { within } from '../../common/within.ts'
+import { withTimeout } from '../../common/with-timeout.ts'
 import type { Check } from '../ops/health.ts'
 
 export interface GrpcHealth {
@@ -25,14 +25,14 @@ export const serveHealth = (
   let serving = false
   let timer: NodeJS.Timeout | undefined
   let stopped = false
-  const tell = (now: boolean) => {
+  const notify = (now: boolean) => {
     if (now === serving) return
     serving = now
     for (const name of names) health.setStatus(name, now ? 'SERVING' : 'NOT_SERVING')
   }
   const isReady = async () => {
     try {
-      await Promise.all(Object.values(checks).map((check) => within(options.timeout, check)))
+      await Promise.all(Object.values(checks).map((check) => withTimeout(options.timeout, check)))
       return true
     } catch {
       // Why is said in the log when /readyz is asked.
@@ -42,7 +42,7 @@ export const serveHealth = (
   const look = async () => {
     const ready = await isReady()
     if (stopped) return
-    tell(ready)
+    notify(ready)
     timer = setTimeout(look, ready ? options.interval : Math.min(IMPATIENCE, options.interval))
     timer.unref()
   }
@@ -52,7 +52,7 @@ export const serveHealth = (
     stop: () => {
       stopped = true
       clearTimeout(timer)
-      tell(false)
+      notify(false)
     },
   }
 }

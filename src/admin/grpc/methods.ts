@@ -5,9 +5,9 @@ import type {
   sendUnaryData,
   UntypedServiceImplementation,
 } from '@grpc/grpc-js'
-import { type Admit, CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import { restAfter } from '../../common/event-loop.ts'
+import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { Messages, Method } from '../../kernel/messages/model.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import { PACKAGE } from '../proto/files.ts'
@@ -27,10 +27,10 @@ export interface MethodDeps {
 export interface MethodOptions {
   /** Bytes of a request. */
   readonly messageLimit: number
-  /** ms after which a call is answered with `unavailable`. */
+  /** ms after which a call is answered with `gateway_timeout`. */
   readonly callTimeout: number
   /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
+  readonly admit?: RateLimiter | undefined
 }
 
 /** Tags and lengths of fields of a request: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
@@ -67,7 +67,7 @@ const watch = (call: ServerUnaryCall<Buffer, Buffer>, timeout: number) => {
   const controller = new AbortController()
   const timer = setTimeout(() => {
     controller.abort(
-      new AppError('unavailable', 'The call took too long to answer. Try again, or ask for less.'),
+      new AppError('gateway_timeout', 'The call took too long to answer. Try again, or ask for less.'),
     )
   }, timeout)
   const gone = () => controller.abort()

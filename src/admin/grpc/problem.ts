@@ -33,7 +33,7 @@ const root = protobuf.Root.fromJSON({
 const status = root.lookupType('Status')
 
 /** What code answers in place of a problem, when there is room for it. */
-const bodyOf = ({ answer }: AppError) =>
+const bodyOf = ({ response: answer }: AppError) =>
   answer?.body === undefined || JSON.stringify(answer.body).length > BODY_LENGTH ? {} : { body: answer.body }
 
 /** The problem as the message `Problem`, with as many of its errors as there is room for. */

@@ -1,8 +1,8 @@
 import { chmod, rm } from 'node:fs/promises'
 import { Server, ServerCredentials } from '@grpc/grpc-js'
-import type { Admit } from '../../common/admit.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import type { RateLimiter } from '../../common/rate-limiter.ts'
 import { allowStreamResets } from '../../common/stream-resets.ts'
 import { createMessages } from '../../kernel/messages/create.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
@@ -13,7 +13,7 @@ import { createCalls } from './calls.ts'
 import { serveHealth } from './health.ts'
 import { methodPath, servedServices } from './methods.ts'
 import { serveReflection } from './reflection.ts'
-import { answerUnknownMethods } from './unknown.ts'
+import { handleUnknownMethods } from './unknown.ts'
 import { createWire } from './wire.ts'
 
 export interface GrpcDeps {
@@ -31,7 +31,7 @@ export interface GrpcOptions {
   readonly prefixes?: readonly string[]
   /** Bytes of a request message; default 1 MiB. */
   readonly messageLimit?: number
-  /** ms after which a call is answered with `unavailable`; default 45,000: a reactor may take 30,000. */
+  /** ms after which a call is answered with `gateway_timeout`; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
   /** ms between two looks at the parts; default 2,000. */
   readonly healthInterval?: number
@@ -40,7 +40,7 @@ export interface GrpcOptions {
   /** ms that `close` waits for calls in flight; default 10,000. */
   readonly drainTimeout?: number
   /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
+  readonly admit?: RateLimiter | undefined
 }
 
 export interface Grpc {
@@ -72,8 +72,8 @@ const shutDown = (server: Server, drainTimeout: number): Promise<void> =>
 /** The admin role's gRPC side: the operations of a running kernel as services, with health and reflection. */
 export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<Grpc> => {
   const { kernel, metrics, log } = deps
-  const { messages, faults } = createMessages(kernel.registry.operations)
-  if (faults.length > 0) throw new Error(faults.map(({ rpc, problem }) => `${rpc}: ${problem}`).join(' '))
+  const { messages, issues } = createMessages(kernel.registry.operations)
+  if (issues.length > 0) throw new Error(issues.map(({ rpc, problem }) => `${rpc}: ${problem}`).join(' '))
   const { services } = messages
   const calls = createCalls(
     { log, metrics },
@@ -109,7 +109,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
       timeout: options.partTimeout ?? 2_000,
     },
   )
-  answerUnknownMethods(server, calls)
+  handleUnknownMethods(server, calls)
   await listen(server, options.socketPath)
   let closed: Promise<void> | undefined
   return {

@@ -17,7 +17,7 @@ const same = (bytes: Buffer) => bytes
  * grpc-js by itself answers them before, so that they would leave no line and no count. Throws when this version of
  * grpc-js does not let them be answered.
  */
-export const answerUnknownMethods = (server: object, calls: Calls): void => {
+export const handleUnknownMethods = (server: object, calls: Calls): void => {
   const { handlers } = server as Internals
   if (!(handlers instanceof Map))
     throw new Error('this version of grpc-js does not let unknown methods be answered')

@@ -1,8 +1,8 @@
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify'
 import { AppError } from '../../common/errors.ts'
-import { createAllowed } from './allowed.ts'
-import { createBrands } from './brands.ts'
+import { createAllowed } from './allow-header.ts'
 import { clientErrorHandler, type Unmatched } from './client-error.ts'
+import { createHeaderPrefixes } from './header-prefixes.ts'
 import { fromFramework, sendProblem } from './problem.ts'
 import { addOperations, clientAddress } from './routes.ts'
 import type { AppDeps, AppOptions, RequestState } from './types.ts'
@@ -19,7 +19,7 @@ const UNMATCHED = 'unmatched'
 export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance => {
   const { kernel, log, metrics } = deps
   const { admit } = options
-  const brands = createBrands(options.prefixes)
+  const prefixes = createHeaderPrefixes(options.prefixes)
   const allowed = createAllowed(
     kernel.registry.operations,
     deps.own.map(({ path }) => path),
@@ -38,7 +38,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
-    const { key, traceId, traceIdName, idempotencyKey } = brands(headers)
+    const { key, traceId, traceIdName, idempotencyKey } = prefixes(headers)
     const contentType = headers['content-type']
     const startedAt = performance.now()
     request.state = { key, traceId, traceIdName, idempotencyKey, contentType, startedAt, caller: undefined }
@@ -86,7 +86,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       maxParamLength: options.headerLimit,
       querystringParser: () => ({}),
     },
-    clientErrorHandler: clientErrorHandler(brands, unmatched),
+    clientErrorHandler: clientErrorHandler(prefixes, unmatched),
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply)
       sendProblem(reply as FastifyReply, fromFramework(error))

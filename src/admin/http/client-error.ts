@@ -1,7 +1,7 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { AppError, Problem } from '../../common/errors.ts'
-import type { BrandHeaders } from './brands.ts'
+import type { PrefixedHeaders } from './header-prefixes.ts'
 import { JSON_TYPE } from './problem.ts'
 
 /** ms that a client has to read the answer and close its side. */
@@ -20,7 +20,7 @@ const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]{1,100}) (\/[^ ]*) HTTP\/1\.[01]\r?\n/
 /** Says what is wrong with a request to something that does not answer this method. */
 export type Unmatched = (request: { readonly method: string; readonly url: string }) => AppError
 
-const refusalOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): AppError | undefined => {
+const rejectionOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): AppError | undefined => {
   if (code !== 'HPE_INVALID_METHOD' || !Buffer.isBuffer(rawPacket)) return
   const [, method, url] = REQUEST_LINE.exec(rawPacket.toString('latin1')) ?? []
   return method === undefined || url === undefined ? undefined : unmatched({ method, url })
@@ -59,16 +59,16 @@ const problemOf = (code: string | undefined): Problem => {
  * connection. Methods that the parser does not know are answered as `unmatched` has it, like those that it knows.
  */
 export const clientErrorHandler =
-  (brands: (headers: IncomingHttpHeaders) => BrandHeaders, unmatched: Unmatched) =>
+  (prefixes: (headers: IncomingHttpHeaders) => PrefixedHeaders, unmatched: Unmatched) =>
   (error: ParserError, socket: Socket): void => {
     if (error.code === 'ECONNRESET' || socket.destroyed) return
     if (!socket.writable) {
       socket.destroy()
       return
     }
-    const refusal = refusalOf(error, unmatched)
-    const problem = refusal?.toProblem() ?? problemOf(error.code)
-    const { traceIdName, traceId } = brands(headersOf(error))
+    const rejection = rejectionOf(error, unmatched)
+    const problem = rejection?.toProblem() ?? problemOf(error.code)
+    const { traceIdName, traceId } = prefixes(headersOf(error))
     const body = JSON.stringify(problem)
     socket.end(
       [
@@ -76,7 +76,7 @@ export const clientErrorHandler =
         `content-type: ${JSON_TYPE}`,
         `content-length: ${Buffer.byteLength(body)}`,
         `${traceIdName}: ${traceId}`,
-        ...(refusal?.allow ? [`allow: ${refusal.allow.join(', ')}`] : []),
+        ...(rejection?.allow ? [`allow: ${rejection.allow.join(', ')}`] : []),
         'connection: close',
         '',
         body,

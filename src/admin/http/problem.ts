@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply } from 'fastify'
-import { AppError, type CodeAnswer, type FieldErrors, type Problem } from '../../common/errors.ts'
+import { AppError, type CodeResponse, type FieldErrors, type Problem } from '../../common/errors.ts'
 
 export const JSON_TYPE = 'application/json; charset=utf-8'
 
@@ -47,7 +47,10 @@ export const errorsForBody = (errors: FieldErrors, body: string | undefined): Fi
 }
 
 /** Sends what a tenant's code answers with in place of a problem (completions §7). */
-const sendCodeAnswer = (reply: FastifyReply, { status, headers = {}, body }: CodeAnswer): FastifyReply => {
+const sendCodeResponse = (
+  reply: FastifyReply,
+  { status, headers = {}, body }: CodeResponse,
+): FastifyReply => {
   reply.code(status)
   for (const [name, value] of Object.entries(headers)) reply.header(name, value)
   if (!reply.hasHeader('content-type'))
@@ -57,9 +60,9 @@ const sendCodeAnswer = (reply: FastifyReply, { status, headers = {}, body }: Cod
 
 /** Sends the error body of completions §2 with the headers that belong to it. */
 export const sendProblem = (reply: FastifyReply, error: AppError, body?: string): FastifyReply => {
-  if (error.answer?.body !== undefined) return sendCodeAnswer(reply, error.answer)
+  if (error.response?.body !== undefined) return sendCodeResponse(reply, error.response)
   const problem: Problem = error.toProblem()
-  for (const [name, value] of Object.entries(error.answer?.headers ?? {})) reply.header(name, value)
+  for (const [name, value] of Object.entries(error.response?.headers ?? {})) reply.header(name, value)
   if (error.allow) reply.header('allow', error.allow.join(', '))
   if (error.retryAfter !== undefined) reply.header('retry-after', String(Math.ceil(error.retryAfter)))
   return reply

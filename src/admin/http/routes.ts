@@ -1,17 +1,17 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
-import { CLIENT_ADDRESS_HEADER } from '../../common/admit.ts'
 import { AppError } from '../../common/errors.ts'
 import { restAfter } from '../../common/event-loop.ts'
 import { isObject } from '../../common/json.ts'
+import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
 import { writeJson } from '../../common/write-json.ts'
-import { answersNothing, methodOf, pathOf } from '../../kernel/check-operation.ts'
+import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJson } from './body.ts'
 import { inputReader } from './input.ts'
-import { createLateBodies } from './late-bodies.ts'
 import { JSON_TYPE } from './problem.ts'
+import { createSlowBodyLimiter } from './slow-body-limiter.ts'
 import type { AppOptions } from './types.ts'
 
 const hasBody = (request: FastifyRequest): boolean => {
@@ -38,13 +38,13 @@ const watch = (reply: FastifyReply, timeout: number) => {
   const controller = new AbortController()
   const timer = setTimeout(() => {
     controller.abort(
-      new AppError('unavailable', 'The call took too long to answer. Try again, or ask for less.'),
+      new AppError('gateway_timeout', 'The call took too long to answer. Try again, or ask for less.'),
     )
   }, timeout)
-  let answered = false
+  let responded = false
   const sent = new Promise<void>((resolve) => {
     reply.raw.on('close', () => {
-      if (!answered) controller.abort()
+      if (!responded) controller.abort()
       resolve()
     })
   })
@@ -52,13 +52,13 @@ const watch = (reply: FastifyReply, timeout: number) => {
     signal: controller.signal,
     sent,
     done: () => {
-      answered = true
+      responded = true
       clearTimeout(timer)
     },
   }
 }
 
-const answer = async (
+const response = async (
   request: FastifyRequest,
   reply: FastifyReply,
   operation: Operation,
@@ -69,7 +69,7 @@ const answer = async (
   reply.code(status)
   if (operation.location && status === 201)
     reply.header('location', baseUrlOf(request.raw.headers, baseUrl) + operation.location(output as never))
-  if (answersNothing(operation)) return reply.send()
+  if (returnsNothing(operation)) return reply.send()
   const body =
     operation.responseBody !== undefined && isObject(output) ? output[operation.responseBody] : output
   return reply.type(JSON_TYPE).send(await writeJson(body))
@@ -78,7 +78,7 @@ const answer = async (
 /** One route for each operation of the registry. */
 export const addOperations = (app: FastifyInstance, kernel: RunningKernel, options: AppOptions): void => {
   const { admit } = options
-  const watchBody = createLateBodies(options.lateBodies)
+  const watchBody = createSlowBodyLimiter(options.slowBodies)
   for (const operation of kernel.registry.operations) {
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
@@ -131,7 +131,7 @@ export const addOperations = (app: FastifyInstance, kernel: RunningKernel, optio
               state.caller = caller
             },
           })
-          return await answer(request, reply, operation, output, options.baseUrl)
+          return await response(request, reply, operation, output, options.baseUrl)
         } finally {
           done()
         }

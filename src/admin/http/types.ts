@@ -1,14 +1,14 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { Admit } from '../../common/admit.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import type { RateLimiter } from '../../common/rate-limiter.ts'
 import type { RunningKernel } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
-import type { BrandHeaders } from './brands.ts'
-import type { LateLimits } from './late-bodies.ts'
+import type { PrefixedHeaders } from './header-prefixes.ts'
+import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
 /** What is known of one request besides the request itself. */
-export interface RequestState extends BrandHeaders {
+export interface RequestState extends PrefixedHeaders {
   /** As sent; ours to judge, once it is known that there is a body. */
   readonly contentType: string | undefined
   readonly startedAt: number
@@ -55,13 +55,13 @@ export interface AppOptions {
   /** ms after which a call is answered with 504. */
   readonly callTimeout: number
   /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
-  readonly lateBodies?: LateLimits | undefined
+  readonly slowBodies?: SlowBodyLimits | undefined
   /** ms between two looks for slow connections. */
   readonly checkInterval: number
   /** Sentence about a path that nothing is at. */
   readonly absent: string
   /** Rate limits; absent: none. */
-  readonly admit?: Admit | undefined
+  readonly admit?: RateLimiter | undefined
   /** Where clients see the service; default: the host and scheme of each request. */
   readonly baseUrl: string | undefined
 }

@@ -1,8 +1,8 @@
-import { answersNothing, methodOf, pathOf, pathParams } from '../../kernel/check-operation.ts'
-import { allows, asSchema, type JsonSchema } from '../../kernel/json-schema.ts'
+import { allows, asSchema, type JsonSchema } from '../../kernel/check/json-schema.ts'
+import { methodOf, pathOf, pathParams, returnsNothing } from '../../kernel/check/operation.ts'
 import type { Registry } from '../../kernel/types.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
-import { answerExamples, bodyExamples, type PrintedExamples, parameterExamples } from './examples.ts'
+import { bodyExamples, type PrintedExamples, parameterExamples, responseExamples } from './examples.ts'
 import { failureResponses, problemSchema, sharedResponses } from './problems.ts'
 import { proxyErrorSchema, proxyPath } from './proxy.ts'
 import { printedSchema } from './schema.ts'
@@ -72,9 +72,9 @@ const printedOperation = (operation: Operation, traceHeader: string): OpenApiOpe
       [traceHeader]: { $ref: '#/components/headers/TraceId' },
       ...(status === 201 ? { Location: { schema: { type: 'string', format: 'uri' } } } : {}),
     },
-    ...(answersNothing(operation)
+    ...(returnsNothing(operation)
       ? {}
-      : { content: contentOf(printedSchema(result), answerExamples(operation)) }),
+      : { content: contentOf(printedSchema(result), responseExamples(operation)) }),
   }
   return {
     operationId: operation.rpc,

@@ -38,7 +38,7 @@ export const bodyExamples = (operation: Operation, members: readonly string[]) =
   })
 
 /** Examples of the answer to a call that succeeds. */
-export const answerExamples = (operation: Operation) =>
+export const responseExamples = (operation: Operation) =>
   printed(operation, (example) => {
     if (!('output' in example)) return undefined
     return operation.responseBody === undefined

@@ -2,8 +2,8 @@ import type { Registry } from '../../kernel/types.ts'
 import { docsRoutes } from '../docs/routes.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
+import { withNamedSchemas } from './component-schemas.ts'
 import { openApi } from './document.ts'
-import { withNamedSchemas } from './named.ts'
 
 const once = <T>(make: () => T): (() => T) => {
   let made: { readonly value: T } | undefined

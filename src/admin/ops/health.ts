@@ -1,7 +1,7 @@
 import { type Clock, isoTime } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { within } from '../../common/within.ts'
+import { withTimeout } from '../../common/with-timeout.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 
@@ -24,7 +24,7 @@ const look = async (
   timeout: number,
 ): Promise<Pick<PartStatus, 'status' | 'missing'> & { readonly err?: unknown }> => {
   try {
-    const result = await within(timeout, check)
+    const result = await withTimeout(timeout, check)
     const { missing = [] } = (result ?? {}) as { readonly missing?: readonly string[] }
     if (missing.length > 0) return { status: 'degraded', missing }
     return { status: result === 'degraded' ? 'degraded' : 'ok' }

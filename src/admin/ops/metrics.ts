@@ -1,7 +1,7 @@
 import { AggregatorRegistry, type MetricObjectWithValues, type MetricValue, type Registry } from 'prom-client'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
-import { within } from '../../common/within.ts'
+import { withTimeout } from '../../common/with-timeout.ts'
 import type { OwnRoute } from '../http/types.ts'
 
 /** Another process's metrics, as `registry.getMetricsAsJSON()` gives them there. */
@@ -43,7 +43,7 @@ export const metricsRoute = (
     const others = await Promise.all(
       sources.map(async (source) => {
         try {
-          const found = await within(options.timeout, (signal) => source.metrics(signal))
+          const found = await withTimeout(options.timeout, (signal) => source.metrics(signal))
           metrics.up.set({ name: source.name }, 1)
           // Who is up is said here only: the others know of themselves at most.
           return nameLags(found, source.name).filter((metric) => metric.name !== UP)

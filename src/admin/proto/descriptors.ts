@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import protobuf from 'protobufjs'
 import { type Field, hasPresence, type Item, type Message, type Scalar } from '../../kernel/messages/model.ts'
 import { PACKAGE, type ProtoFile, typeName } from './files.ts'
-import { healthFile, structFile } from './foreign.ts'
+import { healthFile, structFile } from './well-known-types.ts'
 
 /** Members of descriptor.proto as its JSON spells them (https://protobuf.dev/reference/protobuf/google.protobuf). */
 type Descriptor = Readonly<Record<string, unknown>>

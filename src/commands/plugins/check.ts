@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { loadConfig } from '../../config.ts'
-import { type Fault, faultLines } from '../../kernel/faults.ts'
+import { type Issue, issueLines } from '../../kernel/check/issues.ts'
 import { inspect } from './inspect.ts'
 import { printSummary } from './summary.ts'
 
@@ -10,10 +10,10 @@ const PLUGINS_DIR = fileURLToPath(new URL('../../../plugins', import.meta.url))
 
 type Print = (text: string) => void
 
-const printFaults = (faults: readonly Fault[], print: Print) => {
-  if (faults.length === 0) return
+const printIssues = (issues: readonly Issue[], print: Print) => {
+  if (issues.length === 0) return
   print(
-    `${faults.length === 1 ? 'One fault' : `${faults.length} faults`}:\n${faultLines(faults).join('\n')}\n`,
+    `${issues.length === 1 ? 'One fault' : `${issues.length} faults`}:\n${issueLines(issues).join('\n')}\n`,
   )
 }
 
@@ -24,7 +24,7 @@ export const listPlugins = async (
   print: Print,
 ): Promise<boolean> => {
   const config = loadConfig(env, { file })
-  const { plugins, faults } = await inspect({
+  const { plugins, issues } = await inspect({
     plugins: config.plugins,
     pluginsDir: PLUGINS_DIR,
     bases: config.pluginBases,
@@ -32,8 +32,8 @@ export const listPlugins = async (
     strict: true,
   })
   for (const plugin of plugins) print(printSummary(plugin))
-  printFaults(faults, print)
-  return faults.length > 0
+  printIssues(issues, print)
+  return issues.length > 0
 }
 
 /** The folder of a plugin that comes with the service, for its bare name when nothing here has it. */
@@ -53,7 +53,7 @@ export const checkPlugins = async (
   const config = loadConfig(env, { file })
   const bases = [...new Set([process.cwd(), ...config.pluginBases])]
   const asked = sources.map((source) => shippedFolder(source, bases) ?? source)
-  const { plugins, faults } = await inspect({
+  const { plugins, issues } = await inspect({
     plugins: [...asked, '*'],
     pluginsDir: PLUGINS_DIR,
     bases,
@@ -62,7 +62,7 @@ export const checkPlugins = async (
   })
   const places = asked.map((source) => `plugin list › "${source}"`)
   for (const plugin of plugins) if (places.includes(plugin.place)) print(printSummary(plugin))
-  printFaults(faults, print)
-  if (faults.length === 0) print('No faults.\n')
-  return faults.length > 0
+  printIssues(issues, print)
+  if (issues.length === 0) print('No faults.\n')
+  return issues.length > 0
 }

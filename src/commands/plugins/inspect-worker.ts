@@ -2,11 +2,11 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
-import { checkConfigNames, placeOf } from '../../kernel/check-plugin.ts'
-import { faultsAt, thrownAt } from '../../kernel/faults.ts'
-import { remedyOf } from '../../kernel/import-module.ts'
-import { keyProviderIn } from '../../kernel/key-providers.ts'
-import { loadPlugins } from '../../kernel/load.ts'
+import { issuesAt, thrownAt } from '../../kernel/check/issues.ts'
+import { checkConfigNames, placeOf } from '../../kernel/check/plugin.ts'
+import { fixOf } from '../../kernel/load/import-module.ts'
+import { loadPlugins } from '../../kernel/load/load.ts'
+import { keyProviderIn } from '../../kernel/services/key-providers.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import { idleServices } from '../idle-services.ts'
 import type { InspectRequest, InspectWord } from './inspect.ts'
@@ -16,7 +16,7 @@ const say = (word: InspectWord) => parentPort?.postMessage(word)
 
 const request: InspectRequest = workerData
 const log = createLog('plugins', 'warn')
-const { loaded, plugins, faults } = await loadPlugins(
+const { loaded, plugins, issues } = await loadPlugins(
   {
     createExpressions,
     servicesFor: (plugin, config) => idleServices(plugin, config, log),
@@ -24,12 +24,12 @@ const { loaded, plugins, faults } = await loadPlugins(
   { ...request, onProgress: (place) => say({ kind: 'progress', ...(place === undefined ? {} : { place }) }) },
 )
 const names = plugins.map(({ plugin }) => plugin.name)
-if (request.strict) checkConfigNames(request.configs, names, faults)
+if (request.strict) checkConfigNames(request.configs, names, issues)
 const schemes = new Map<Plugin, string>()
 for (const { plugin, folder } of plugins) {
   if (folder === undefined) continue
   const place = `${placeOf(plugin)} › key-provider`
-  const at = faultsAt(place, faults)
+  const at = issuesAt(place, issues)
   say({ kind: 'progress', place })
   try {
     const provider = await keyProviderIn(folder)
@@ -40,7 +40,7 @@ for (const { plugin, folder } of plugins) {
       )
     else if (provider !== undefined) schemes.set(plugin, provider.scheme)
   } catch (thrown) {
-    at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, remedyOf(thrown))
+    at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, fixOf(thrown))
   }
 }
 const summaries = plugins.map(({ plugin, place }) =>
@@ -49,4 +49,4 @@ const summaries = plugins.map(({ plugin, place }) =>
     scheme: schemes.get(plugin),
   }),
 )
-say({ kind: 'done', plugins: summaries, faults })
+say({ kind: 'done', plugins: summaries, issues })

@@ -1,6 +1,6 @@
 import { Worker } from 'node:worker_threads'
-import { QUICK_RESOLVE } from '../../common/quick-resolve.ts'
-import type { Fault } from '../../kernel/faults.ts'
+import { RESOLVE_HOOK } from '../../common/resolve-hook.ts'
+import type { Issue } from '../../kernel/check/issues.ts'
 import type { PluginSummary } from './summary.ts'
 
 export interface InspectRequest {
@@ -14,7 +14,7 @@ export interface InspectRequest {
 
 export interface Inspection {
   readonly plugins: readonly PluginSummary[]
-  readonly faults: readonly Fault[]
+  readonly issues: readonly Issue[]
 }
 
 export type InspectWord =
@@ -32,7 +32,7 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
   new Promise((resolve) => {
     const worker = new Worker(new URL('./inspect-worker.ts', import.meta.url), {
       workerData: request,
-      execArgv: ['--import', QUICK_RESOLVE],
+      execArgv: ['--import', RESOLVE_HOOK],
     })
     let place = 'plugins'
     let limit: NodeJS.Timeout | undefined
@@ -41,8 +41,8 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
       resolve(inspection)
       worker.terminate()
     }
-    const refused = (problem: string, remedy: string) =>
-      end({ plugins: [], faults: [{ place, problem, remedy }] })
+    const rejected = (problem: string, fix: string) =>
+      end({ plugins: [], issues: [{ location: place, message: problem, fix }] })
     worker.on('message', (word: InspectWord) => {
       clearTimeout(limit)
       if (word.kind === 'done') return end(word)
@@ -50,7 +50,7 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
       place = word.place
       limit = setTimeout(
         () =>
-          refused(
+          rejected(
             `its code did not return within ${CODE_LIMIT_MS / 1000} s.`,
             'Look for a loop without end; repair the plugin, or remove it from the list.',
           ),
@@ -58,6 +58,6 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
       )
     })
     const threw = 'Repair the plugin, or remove it from the list.'
-    worker.on('error', (error) => refused(`it threw outside of any call: ${error.message}.`, threw))
-    worker.on('exit', () => refused('its code ends the process.', 'A plugin lives within the service.'))
+    worker.on('error', (error) => rejected(`it threw outside of any call: ${error.message}.`, threw))
+    worker.on('exit', () => rejected('its code ends the process.', 'A plugin lives within the service.'))
   })

@@ -1,9 +1,9 @@
 import { mkdir, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Frozen } from '../../admin/proto/frozen.ts'
-import { FROZEN_FILE, printProtos } from '../../admin/proto/printed.ts'
+import type { Frozen } from '../../admin/proto/field-number-lock.ts'
+import { FROZEN_FILE, printProtos } from '../../admin/proto/generated.ts'
 import { loadConfig } from '../../config.ts'
-import { PluginFaults } from '../../kernel/faults.ts'
+import { PluginIssues } from '../../kernel/check/issues.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { loadOperations } from '../operations.ts'
 
@@ -27,15 +27,15 @@ const removeStale = async (out: string, names: ReadonlySet<string>): Promise<voi
 export const writeOperations = async (
   operations: readonly Operation[],
   out: string,
-): Promise<{ readonly written: readonly string[]; readonly faults: readonly string[] }> => {
-  const { files, faults } = printProtos(operations, await readFrozen(join(out, FROZEN_FILE)))
-  if (faults.length > 0) return { written: [], faults }
+): Promise<{ readonly written: readonly string[]; readonly issues: readonly string[] }> => {
+  const { files, issues: faults } = printProtos(operations, await readFrozen(join(out, FROZEN_FILE)))
+  if (faults.length > 0) return { written: [], issues: faults }
   for (const [name, text] of files) {
     await mkdir(dirname(join(out, name)), { recursive: true })
     await writeFile(join(out, name), text)
   }
   await removeStale(out, new Set(files.keys()))
-  return { written: [...files.keys()], faults }
+  return { written: [...files.keys()], issues: faults }
 }
 
 /** `sidevault proto`: true when it was refused. */
@@ -46,13 +46,13 @@ export const writeProtos = async (
 ): Promise<boolean> => {
   try {
     const operations = await loadOperations(loadConfig(env, { file: options.config }))
-    const { written, faults } = await writeOperations(operations, options.out)
+    const { written, issues: faults } = await writeOperations(operations, options.out)
     for (const name of written) print(`${join(options.out, name)}\n`)
     if (faults.length > 0)
       print(`Nothing was written; clients that exist would break:\n  ${faults.join('\n  ')}\n`)
     return faults.length > 0
   } catch (error) {
-    if (!(error instanceof PluginFaults)) throw error
+    if (!(error instanceof PluginIssues)) throw error
     print(`${error.message}\n`)
     return true
   }

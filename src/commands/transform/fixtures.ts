@@ -1,7 +1,7 @@
 /** A message for a transform, made of what the command line says. */
 import { readFileSync } from 'node:fs'
 import { isObject, type Json } from '../../common/json.ts'
-import { type BrandRules, type Head, strippedNames } from '../../gateway/headers.ts'
+import { type Head, type HeaderRules, strippedNames } from '../../gateway/headers.ts'
 import { readBody, type Shape, shapeOf, writeBody } from '../../gateway/transform/content.ts'
 import type { Message } from '../../gateway/transform/run.ts'
 
@@ -78,7 +78,7 @@ const bodyOf = (given: string | undefined, shape: Shape): Buffer => {
 }
 
 /** Throws FixtureError. */
-export const fixtureOf = (options: FixtureOptions, brands: BrandRules): Fixture => {
+export const fixtureOf = (options: FixtureOptions, prefixes: HeaderRules): Fixture => {
   const head = headOf(options.headers, TYPES[options.type])
   const shape = shapeOf(head.get('content-type')?.[0])
   if (shape === undefined)
@@ -98,5 +98,5 @@ export const fixtureOf = (options: FixtureOptions, brands: BrandRules): Fixture 
   if (options.response) return { message: { head, shape, body }, configuration }
   const { method, path, query } = options
   const args = { method, path, query: query === '' || query.startsWith('?') ? query : `?${query}` }
-  return { message: { head, stripped: strippedNames(head, brands), shape, body, args }, configuration }
+  return { message: { head, stripped: strippedNames(head, prefixes), shape, body, args }, configuration }
 }

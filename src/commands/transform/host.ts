@@ -1,5 +1,5 @@
-import { createSandboxHosts } from '../../code-host/host.ts'
 import { AppError } from '../../common/errors.ts'
+import { createSandboxHosts } from '../../host-api/host.ts'
 import type { SandboxHost } from '../../sandbox/types.ts'
 import type { Kernel } from '../../sdk/index.ts'
 
@@ -16,7 +16,7 @@ export const createLocalHost = (fetch: Kernel['fetch']): SandboxHost => {
     call: async (method, input, signal) => {
       if (method === 'fetch') return host.call(method, input, signal)
       throw new AppError(
-        'unavailable',
+        'gateway_timeout',
         `bt.${method} needs a vault, and a local run has none. Call the proxy of a running service.`,
       )
     },

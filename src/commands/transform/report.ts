@@ -19,10 +19,10 @@ export const consoleText = ({ console }: Outcome): string =>
 
 /** Which headers the code changed. */
 export const changesText = (changes: Changes): string => {
-  const told = Object.entries(changes)
+  const reported = Object.entries(changes)
     .filter(([, names]) => names.length > 0)
     .map(([kind, names]) => `${kind} ${names.join(', ')}`)
-  return told.length === 0 ? '' : `headers   ${told.join('; ')}\n`
+  return reported.length === 0 ? '' : `headers   ${reported.join('; ')}\n`
 }
 
 /** What went wrong, with places as the author of the file sees them: `sign.js:3:7`. */
@@ -30,16 +30,16 @@ export const failureText = (file: string, error: AppError, outcome: Outcome | un
   switch (outcome?.kind) {
     case 'threw': {
       const { name, message, frames, status, body } = outcome
-      const answered =
+      const responded =
         status === undefined
           ? ''
           : `\n    answers ${status}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`
-      return `${file}: ${name}: ${message}${frames.map((frame) => `\n    at ${frame}`).join('')}${answered}\n`
+      return `${file}: ${name}: ${message}${frames.map((frame) => `\n    at ${frame}`).join('')}${responded}\n`
     }
     case 'unusable':
-      return outcome.faults.length === 0
+      return outcome.issues.length === 0
         ? `${file}: ${outcome.message}\n`
-        : outcome.faults
+        : outcome.issues
             .map(({ line, column, message }) => `${file}:${line}:${column}: ${message}\n`)
             .join('')
     case 'limit':

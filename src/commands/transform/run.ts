@@ -1,17 +1,17 @@
 import { basename } from 'node:path'
-import { runCode } from '../../code-host/code.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { createLog } from '../../common/log.ts'
 import { createMetrics } from '../../common/metrics.ts'
 import type { Config } from '../../config.ts'
 import { machineAddresses } from '../../control-plane/options.ts'
-import { trustBundle } from '../../control-plane/trust.ts'
+import { createOutbound } from '../../egress/fetch.ts'
+import { trustBundle } from '../../egress/trust-bundle.ts'
 import { BODY_LIMITS } from '../../gateway/body/limits.ts'
 import { headerChanges } from '../../gateway/dry-run/changes.ts'
-import { brandRules } from '../../gateway/headers.ts'
+import { headerRules } from '../../gateway/headers.ts'
 import { runTransform, type TransformName } from '../../gateway/transform/run.ts'
-import { createOutbound } from '../../outbound/fetch.ts'
+import { runCode } from '../../host-api/code.ts'
 import { createSandbox } from '../../sandbox/sandbox.ts'
 import type { Outcome } from '../../sandbox/types.ts'
 import { type FixtureOptions, fixtureOf, readText } from './fixtures.ts'
@@ -37,8 +37,8 @@ export const runFile = async (
   config: Pick<Config, 'headerPrefixes' | 'egress' | 'listen' | 'destinationTimeoutMs'>,
   print: Printed,
 ): Promise<boolean> => {
-  const brands = brandRules(config.headerPrefixes)
-  const { message, configuration } = fixtureOf(options, brands)
+  const prefixes = headerRules(config.headerPrefixes)
+  const { message, configuration } = fixtureOf(options, prefixes)
   const direction = options.response ? 'response' : 'request'
   const code = readText(file)
   const { egress, listen, destinationTimeoutMs: timeoutMs } = config
@@ -71,7 +71,7 @@ export const runFile = async (
         configuration,
         [PROPERTY[direction]]: code,
       },
-      brands,
+      prefixes,
       texts: true,
       traceId: 'local',
       signal: new AbortController().signal,

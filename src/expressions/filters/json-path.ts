@@ -96,7 +96,7 @@ const pathOf = (args: readonly unknown[], name: string, use: (units: number) => 
   return path
 }
 
-/** `json: path`: the one node a JSONPath selects; none → null; several → `bad_expression`. Without a path: JSON text. */
+/** `json: path`: the one node a JSONPath selects; none → null; several → `invalid_expression`. Without a path: JSON text. */
 const json: InnerFilter = (value, args, name, use) => {
   if (args.length === 0) {
     weigh(value, (characters) => use(characters / 4))

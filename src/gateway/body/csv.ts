@@ -36,11 +36,11 @@ interface FieldKind {
 export const createCsv = (charset: Charset, expressions: Expressions, limits: ScanLimits): Scanner => {
   const encoding = encodingOf(charset)
   const places = createPlaces()
-  let begun = false
+  let started = false
   /** The part begins behind a comma. */
   let inRecord = false
 
-  const fault = (part: Buffer, at: number, what: string) =>
+  const issue = (part: Buffer, at: number, what: string) =>
     new AppError(
       'malformed',
       `The body holds "{{" but is not CSV (RFC 4180): ${what}, at ${places.at(part, at)}. Write fields with quotes, line breaks or commas in quotes.`,
@@ -62,7 +62,7 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
         if (!isLast && text.length < found.index + EXPRESSION) return INCOMPLETE
         at = inPlace(`At ${places.at(part, found.index)}`, () => scanExpression(text, found.index)).end
       }
-    if (isLast) throw fault(part, from, 'a quoted field without an end')
+    if (isLast) throw issue(part, from, 'a quoted field without an end')
     return INCOMPLETE
   }
 
@@ -72,7 +72,7 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
     if (text[at] === '\n') return 1
     if (text[at] === '\r' && text[at + 1] === '\n') return 2
     if (text[at] === '\r' && at + 1 === text.length && !isLast) return undefined
-    throw fault(part, at, 'something else than a comma or a line end behind a field')
+    throw issue(part, at, 'something else than a comma or a line end behind a field')
   }
 
   const parse = (field: Buffer, { quoted, alone }: FieldKind): Parsed => {
@@ -117,9 +117,9 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
     scan(part, isLast) {
       const text = part.toString('latin1')
       const found: Found[] = []
-      if (!begun && !isLast && text.length < BYTE_ORDER_MARK.length) return { end: 0, found }
-      let at = !begun && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
-      begun = true
+      if (!started && !isLast && text.length < BYTE_ORDER_MARK.length) return { end: 0, found }
+      let at = !started && text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0
+      started = true
       while (at < text.length) {
         const start = at
         const to = fieldEnd(part, text, start, isLast)
@@ -131,7 +131,7 @@ export const createCsv = (charset: Charset, expressions: Expressions, limits: Sc
         if (inner.includes('{{')) {
           const kind = { quoted: inner.startsWith('"'), alone: !inRecord && !comma }
           if (!kind.quoted && /[\r\n]/.test(inner))
-            throw fault(part, start, 'an expression with a line break and without quotes')
+            throw issue(part, start, 'an expression with a line break and without quotes')
           const here = `At ${places.at(part, start)}`
           found.push({ start, end: to, parse: () => parseIn(part.subarray(start, to), kind, here) })
         }

@@ -30,7 +30,7 @@ const WORDS: ReadonlyMap<number, Buffer> = new Map(
   ['true', 'false', 'null'].map((word) => [word.charCodeAt(0), Buffer.from(word)]),
 )
 
-export const fault = (at: number, what: string) =>
+export const issue = (at: number, what: string) =>
   new AppError(
     'malformed',
     `The body holds "{{" but is not the JSON its content type says: ${what} at byte ${at}. Send valid JSON.`,
@@ -128,7 +128,7 @@ export const readString = (text: Text, from: number, literal: StringLiteral): vo
       if (next === LOWER_U) {
         for (let digit = at + 2; digit < at + 6; digit++)
           if (!isHex(bytes[digit]) && (isLast || digit < length))
-            throw fault(base + digit, 'a bad escape in a string')
+            throw issue(base + digit, 'a bad escape in a string')
         if (at + 6 > length) break
         const isBrace =
           bytes.readUIntBE(at + 2, 3) === ESCAPED_BRACE && ((bytes[at + 5] as number) | 0x20) === 0x62
@@ -137,10 +137,10 @@ export const readString = (text: Text, from: number, literal: StringLiteral): vo
         if (isBrace) literal.brace = at
       } else if (next !== undefined && SIMPLE_ESCAPES.has(next)) at += 2
       else if (next === undefined && !isLast) break
-      else throw fault(base + at, 'a bad escape in a string')
-    } else throw fault(base + at, 'a raw control character in a string')
+      else throw issue(base + at, 'a bad escape in a string')
+    } else throw issue(base + at, 'a raw control character in a string')
   }
-  if (isLast) throw fault(base + length, 'the end, within a string')
+  if (isLast) throw issue(base + length, 'the end, within a string')
   literal.stop = at
 }
 
@@ -154,18 +154,18 @@ export const numericEnd = ({ bytes }: Text, from: number): number => {
 /** Index behind the number at `from`. Throws `malformed`. */
 export const skipNumber = ({ bytes, base }: Text, from: number): number => {
   let at = bytes[from] === MINUS ? from + 1 : from
-  if (!isDigit(bytes[at])) throw fault(base + at, 'a digit is missing')
+  if (!isDigit(bytes[at])) throw issue(base + at, 'a digit is missing')
   if (bytes[at] === 0x30) at++
   else while (isDigit(bytes[at])) at++
   if (bytes[at] === 0x2e) {
     at++
-    if (!isDigit(bytes[at])) throw fault(base + at, 'a digit is missing')
+    if (!isDigit(bytes[at])) throw issue(base + at, 'a digit is missing')
     while (isDigit(bytes[at])) at++
   }
   if (((bytes[at] ?? 0) | 0x20) === 0x65) {
     at++
     if (bytes[at] === 0x2b || bytes[at] === MINUS) at++
-    if (!isDigit(bytes[at])) throw fault(base + at, 'a digit is missing')
+    if (!isDigit(bytes[at])) throw issue(base + at, 'a digit is missing')
     while (isDigit(bytes[at])) at++
   }
   return at
@@ -174,11 +174,11 @@ export const skipNumber = ({ bytes, base }: Text, from: number): number => {
 /** Index behind the word at `from`; undefined: the rest of it is in the next part. Throws `malformed`. */
 export const skipWord = ({ bytes, base, isLast }: Text, from: number): number | undefined => {
   const word = WORDS.get(bytes[from] as number)
-  if (word === undefined) throw fault(base + from, 'no value')
+  if (word === undefined) throw issue(base + from, 'no value')
   for (let index = 1; index < word.length; index++) {
     const byte = bytes[from + index]
     if (byte === undefined && !isLast) return undefined
-    if (byte !== word[index]) throw fault(base + from, 'no value')
+    if (byte !== word[index]) throw issue(base + from, 'no value')
   }
   return from + word.length
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import {
-  fault,
   isDigit,
+  issue,
   MINUS,
   numericEnd,
   plainEnd,
@@ -105,13 +105,13 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
         at++
       } else if (expected === AFTER_VALUE) {
         const object = inObject[inObject.length - 1]
-        if (object === undefined) throw fault(base + at, 'something behind the end')
+        if (object === undefined) throw issue(base + at, 'something behind the end')
         if (byte === COMMA) expected = object ? NAME : VALUE
         else if (byte === (object ? CLOSE_BRACE : CLOSE_BRACKET)) inObject.pop()
-        else throw fault(base + at, 'a missing comma or an end that does not match')
+        else throw issue(base + at, 'a missing comma or an end that does not match')
         at++
       } else if (expected === AFTER_NAME) {
-        if (byte !== COLON) throw fault(base + at, 'a missing colon')
+        if (byte !== COLON) throw issue(base + at, 'a missing colon')
         expected = VALUE
         at++
       } else if (inString || byte === QUOTE) {
@@ -135,12 +135,12 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
         }
         expected = isName ? AFTER_NAME : AFTER_VALUE
       } else if (expected === NAME || expected === NAME_OR_END) {
-        if (byte !== CLOSE_BRACE || expected === NAME) throw fault(base + at, 'a missing member name')
+        if (byte !== CLOSE_BRACE || expected === NAME) throw issue(base + at, 'a missing member name')
         inObject.pop()
         expected = AFTER_VALUE
         at++
       } else if (byte === OPEN_BRACE || byte === OPEN_BRACKET) {
-        if (inObject.length >= depth) throw fault(base + at, `more than ${depth} levels of nesting`)
+        if (inObject.length >= depth) throw issue(base + at, `more than ${depth} levels of nesting`)
         inObject.push(byte === OPEN_BRACE)
         expected = byte === OPEN_BRACE ? NAME_OR_END : VALUE_OR_END
         at++
@@ -162,7 +162,7 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
       }
     }
     if (isLast && (expected !== AFTER_VALUE || inObject.length > 0))
-      throw fault(base + length, 'the end, too early')
+      throw issue(base + length, 'the end, too early')
     return length
   }
 

@@ -59,7 +59,7 @@ export const createJson = (charset: Charset, expressions: Expressions, limits: S
  */
 export const createRecords = (separator: number, create: () => Scanner): Scanner => {
   let record = lenient(create())
-  let begun = false
+  let started = false
   let number = 1
   return {
     encoding: record.encoding,
@@ -75,18 +75,18 @@ export const createRecords = (separator: number, create: () => Scanner): Scanner
         const ends = next !== -1 || isLast
         const to = next === -1 ? part.length : next
         const mayHold = (braces !== -1 && braces < to) || (escaped !== -1 && escaped < to)
-        if (begun || !ends || mayHold) {
+        if (started || !ends || mayHold) {
           const text = part.subarray(from, to)
           const place = `Record ${number}`
           const scanned = inPlace(place, () => record.scan(text, ends))
           for (const one of scanned.found)
             found.push({ ...shifted(one, from), parse: () => inPlace(place, one.parse) })
-          begun = true
+          started = true
           if (!ends) return { end: from + scanned.end, found }
         }
         if (next === -1) return { end: part.length, found }
-        if (begun) record = lenient(create())
-        begun = false
+        if (started) record = lenient(create())
+        started = false
         number++
         from = next + 1
       }

@@ -1,8 +1,9 @@
 /** Bodies that come in parts: what of them can be decided so far. Pure, as rewrite.ts is for whole bodies. */
+
+import { codingsOf } from '../../common/decode-content.ts'
 import { AppError } from '../../common/errors.ts'
 import { yieldIfDue } from '../../common/event-loop.ts'
 import type { Expressions } from '../../expressions/types.ts'
-import { codingsOf } from './decode.ts'
 import type { BodyLimits } from './limits.ts'
 import { type Found, SLICE } from './plan.ts'
 import { lenient, type Scanned, type Scanner, shifted } from './scanner.ts'
@@ -18,7 +19,7 @@ export interface Part {
 export interface PartReader {
   /** What the replacements print is text in this encoding. */
   readonly encoding: 'utf8' | 'latin1'
-  /** Throws `bad_expression`, `malformed` and `too_large`. */
+  /** Throws `invalid_expression`, `malformed` and `too_large`. */
   push(bytes: Buffer, isLast: boolean): Part
 }
 

@@ -17,7 +17,7 @@ export type Plan =
       readonly decoded: boolean
       /** The strings that hold expressions, decoded. */
       texts(): readonly string[]
-      /** Pure. `work`: what the call has left, if not all of a body's. Rejects with `bad_expression` and `too_large`. */
+      /** Pure. `work`: what the call has left, if not all of a body's. Rejects with `invalid_expression` and `too_large`. */
       apply(resolve: Resolve, work?: Work): Promise<Buffer>
     }
 
@@ -42,7 +42,7 @@ export interface Replacement extends Parsed {
 export interface Found {
   readonly start: number
   readonly end: number
-  /** Throws `bad_expression` and `malformed`. */
+  /** Throws `invalid_expression` and `malformed`. */
   parse(): Parsed
 }
 

@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
+import { codingsOf, decode } from '../../common/decode-content.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { contentOf } from './content.ts'
-import { codingsOf, decode } from './decode.ts'
 import { BODY_LIMITS, type BodyLimits } from './limits.ts'
 import { findInSlices, PASS, type Plan, planOf } from './plan.ts'
 import { scannerOf } from './scanner-of.ts'
@@ -34,7 +34,7 @@ const planContent = async (
  * Reads a request body and tells which tokens it names and how to put their values in (completions §6, §12). Pure: no
  * token is looked up here. Headers are given as sent.
  *
- * Rejects with `bad_expression`, `malformed` (not what its type or coding says) and `too_large`.
+ * Rejects with `invalid_expression`, `malformed` (not what its type or coding says) and `too_large`.
  */
 export const planBody = async (
   body: Buffer,

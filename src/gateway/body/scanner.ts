@@ -16,7 +16,7 @@ export interface Scanner {
   /** False: no expression is in the bytes, well formed or not. Linear. */
   mayHold(bytes: Buffer): boolean
   /**
-   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Throws `bad_expression`,
+   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Throws `invalid_expression`,
    * `malformed`, and `too_large` for what is too long to wait for.
    */
   scan(part: Buffer, isLast: boolean): Scanned
@@ -44,7 +44,7 @@ export const inPlace = <Result>(place: string, work: () => Result): Result => {
     return work()
   } catch (thrown) {
     const error = AppError.from(thrown)
-    if (error.code !== 'malformed' && error.code !== 'bad_expression') throw thrown
+    if (error.code !== 'malformed' && error.code !== 'invalid_expression') throw thrown
     throw new AppError(error.code, `${place}: ${error.message}`)
   }
 }
@@ -90,7 +90,7 @@ const OVERLAP = 11
 /** A body that is not what its type says passes as long as nowhere in it there is a `{{`, as whole bodies do. */
 export const lenient = (scanner: Scanner): Scanner => {
   let mayHold = false
-  let fault: unknown
+  let issue: unknown
   /** So many bytes at the beginning of the next part were looked at; the last ones of those. */
   let looked = 0
   let overlap: Buffer = Buffer.alloc(0)
@@ -107,14 +107,14 @@ export const lenient = (scanner: Scanner): Scanner => {
     mayHold: scanner.mayHold,
     scan(part, isLast) {
       look(part.subarray(looked))
-      if (fault !== undefined && mayHold) throw fault
+      if (issue !== undefined && mayHold) throw issue
       let scanned: Scanned = { end: part.length, found: [] }
-      if (fault === undefined)
+      if (issue === undefined)
         try {
           scanned = scanner.scan(part, isLast)
         } catch (thrown) {
           if (mayHold || AppError.from(thrown).code !== 'malformed') throw thrown
-          fault = thrown
+          issue = thrown
         }
       looked = part.length - scanned.end
       return scanned

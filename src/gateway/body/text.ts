@@ -15,7 +15,7 @@ const REPRESENTABLE: Readonly<Record<Charset, RegExp | undefined>> = {
   other: /^$/,
 }
 
-/** Throws `bad_expression` for a value that the charset cannot hold. */
+/** Throws `invalid_expression` for a value that the charset cannot hold. */
 export const checked = (text: string, charset: Charset): string => {
   if (REPRESENTABLE[charset]?.test(text) === false)
     throw badExpression("A value has characters that the body's charset cannot hold. Send the body as UTF-8.")
@@ -27,9 +27,9 @@ export const encodingOf = (charset: Charset): 'utf8' | 'latin1' => (charset === 
 /** How expressions are read where they stand, and their values written there. */
 export interface Writing {
   readonly encoding: 'utf8' | 'latin1'
-  /** Throws `bad_expression`. */
+  /** Throws `invalid_expression`. */
   read(expression: string): Template
-  /** `expression` is what `read` was given. Throws `bad_expression`. */
+  /** `expression` is what `read` was given. Throws `invalid_expression`. */
   write(value: string, expression: string): string
   /** Where the expression stands that begins at this byte. */
   place(position: number): string

@@ -24,7 +24,7 @@ const REFERENCES: Readonly<Record<string, string>> = {
 
 const referenceTo = (character: string) => REFERENCES[character] ?? `&#${character.charCodeAt(0)};`
 
-/** A value as XML whose parser gives the value back. Throws `bad_expression` for characters that XML cannot hold. */
+/** A value as XML whose parser gives the value back. Throws `invalid_expression` for characters that XML cannot hold. */
 export const escapeXml = (value: string, place: XmlPlace): string => {
   if (FORBIDDEN.test(value) || !value.isWellFormed())
     throw badExpression('A value has a character that XML cannot hold. Encode it, e.g. with "base64_encode".')
@@ -45,7 +45,7 @@ const characterOf = (reference: string): string => {
   return String.fromCodePoint(code)
 }
 
-/** An expression as it is meant, e.g. with `&quot;` for a quote in an attribute. Throws `bad_expression`. */
+/** An expression as it is meant, e.g. with `&quot;` for a quote in an attribute. Throws `invalid_expression`. */
 export const unescapeXml = (expression: string): string =>
   expression.replace(/&(?:([^;&]{1,10});)?/g, (_whole, reference?: string) => characterOf(reference ?? ''))
 

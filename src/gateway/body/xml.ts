@@ -52,13 +52,13 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
   const places = createPlaces()
   let depth = 0
   let hasRoot = false
-  let begun = false
+  let started = false
   /** The part begins within a text or a CDATA section that is too long to be held. */
   let long: 'text' | 'CDATA' | undefined
 
   const scanFrom = (part: Buffer, text: string, start: number, isLast: boolean, runs: Run[]): number => {
     const { length } = text
-    const fault = (at: number, what: string) =>
+    const issue = (at: number, what: string) =>
       new AppError(
         'malformed',
         `The body holds "{{" but is not XML that values can be put into: ${what}, at ${places.at(part, at)}. Expressions may stand in text, attribute values and CDATA.`,
@@ -68,7 +68,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     const incomplete = (from: number, at: number, what: string): typeof INCOMPLETE => {
       if (!isLast && length - from <= limits.heldBytes) return INCOMPLETE
       if (!isLast && text.slice(from).includes('{{')) throw tooLong(limits.heldBytes)
-      throw fault(at, what)
+      throw issue(at, what)
     }
 
     const startTag = (from: number): number => {
@@ -84,14 +84,14 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         const begin = ATTRIBUTE.lastIndex
         const end = text.indexOf(quote, begin)
         if (end === -1) return incomplete(from, begin, 'an attribute value without an end')
-        if (text.slice(begin, end).includes('<')) throw fault(begin, 'an attribute value with a "<"')
-        if (++attributes > limits.together) throw fault(from, 'a tag with too many attributes')
+        if (text.slice(begin, end).includes('<')) throw issue(begin, 'an attribute value with a "<"')
+        if (++attributes > limits.together) throw issue(from, 'a tag with too many attributes')
         found.push({ place: 'attribute', from: begin, to: end })
         at = end + 1
       }
       TAG_END.lastIndex = at
       if (!TAG_END.test(text)) return incomplete(from, at, 'a tag that is not well formed')
-      if (depth === 0 && hasRoot) throw fault(from, 'a second root element')
+      if (depth === 0 && hasRoot) throw issue(from, 'a second root element')
       hasRoot = true
       const end = TAG_END.lastIndex
       if (text[end - 2] !== '/') depth++
@@ -104,7 +104,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     const endTag = (from: number): number => {
       END_TAG.lastIndex = from
       if (!END_TAG.test(text)) return incomplete(from, from, 'an end tag that is not well formed')
-      if (depth === 0) throw fault(from, 'an end tag without a start tag')
+      if (depth === 0) throw issue(from, 'an end tag without a start tag')
       depth--
       return END_TAG.lastIndex
     }
@@ -118,26 +118,26 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
       const end = text.indexOf('--', from + 4)
       if (end === -1 || (end + 2 === length && !isLast))
         return incomplete(from, from, 'a comment without an end')
-      if (text[end + 2] !== '>') throw fault(end, 'a "--" in a comment')
+      if (text[end + 2] !== '>') throw issue(end, 'a "--" in a comment')
       return closed(from, end + 3, 'a comment')
     }
 
     const instruction = (from: number): number => {
       const end = text.indexOf('?>', from + 2)
       if (end === -1) return incomplete(from, from, 'a processing instruction without an end')
-      const declared = begun ? undefined : DECLARED.exec(text.slice(from, end))?.[1]
+      const declared = started ? undefined : DECLARED.exec(text.slice(from, end))?.[1]
       if (declared !== undefined && !UTF8.test(declared))
-        throw fault(from, 'a declaration of an encoding other than UTF-8')
+        throw issue(from, 'a declaration of an encoding other than UTF-8')
       return closed(from, end + 2, 'a processing instruction')
     }
 
     const docType = (from: number): number => {
-      if (hasRoot) throw fault(from, 'a DOCTYPE behind the root element')
+      if (hasRoot) throw issue(from, 'a DOCTYPE behind the root element')
       for (let at = from + MARK; ; ) {
         DOCTYPE_MARK.lastIndex = at
         const mark = DOCTYPE_MARK.exec(text)?.[0]
         if (mark === '>') return closed(from, DOCTYPE_MARK.lastIndex, 'a DOCTYPE')
-        if (mark === '[') throw fault(from, 'a DOCTYPE with an internal subset')
+        if (mark === '[') throw issue(from, 'a DOCTYPE with an internal subset')
         const end = mark === undefined ? -1 : text.indexOf(mark, DOCTYPE_MARK.lastIndex)
         if (end === -1) return incomplete(from, from, 'a DOCTYPE without an end')
         at = end + 1
@@ -146,14 +146,14 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
 
     /** To `end`; -1: it goes on behind the part, but for the last `overlap` bytes, which may belong to its end. */
     const run = (place: 'text' | 'CDATA', from: number, end: number, overlap: number): number => {
-      if (end === -1 && isLast && place === 'CDATA') throw fault(from, 'a CDATA section without an end')
+      if (end === -1 && isLast && place === 'CDATA') throw issue(from, 'a CDATA section without an end')
       const isLong = long !== undefined || (end === -1 ? length : end) - from > limits.heldBytes
       if (end === -1 && !isLast && !isLong) return INCOMPLETE
       const to = end !== -1 ? end : isLast ? length : Math.max(from, length - overlap)
       if (isLong && text.slice(from, end === -1 ? length : end).includes('{{'))
         throw tooLong(limits.heldBytes)
       if (depth === 0 && /[^ \t\r\n]/.test(text.slice(from, to)))
-        throw fault(from, 'text outside of the root element')
+        throw issue(from, 'text outside of the root element')
       long = end === -1 && !isLast ? place : undefined
       if (!isLong) runs.push({ place, from, to })
       return to
@@ -172,7 +172,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         return end === INCOMPLETE || long !== undefined ? end : end + 3
       }
       if (text.startsWith('DOCTYPE', from + 2)) return docType(from)
-      throw fault(from, 'a "<!" that begins neither a comment, nor CDATA, nor a DOCTYPE')
+      throw issue(from, 'a "<!" that begins neither a comment, nor CDATA, nor a DOCTYPE')
     }
 
     let at = start
@@ -189,10 +189,10 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
       if (end === INCOMPLETE) return at
       if (end === at && !isLast) return at
       at = end
-      begun = true
+      started = true
       if (long !== undefined) return at
     }
-    if (isLast && (depth > 0 || !hasRoot || long !== undefined)) throw fault(length, 'the end, too early')
+    if (isLast && (depth > 0 || !hasRoot || long !== undefined)) throw issue(length, 'the end, too early')
     return at
   }
 
@@ -230,8 +230,8 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
     mayHold: (bytes) => bytes.includes('{{') || bytes.includes(UTF16_PAIR),
     scan(part, isLast) {
       const text = part.toString('latin1')
-      const hasMark = !begun && text.startsWith(BYTE_ORDER_MARK)
-      if (!begun && !isLast && text.length < MARK) return { end: 0, found: [] }
+      const hasMark = !started && text.startsWith(BYTE_ORDER_MARK)
+      if (!started && !isLast && text.length < MARK) return { end: 0, found: [] }
       const runs: Run[] = []
       const end = scanFrom(part, text, hasMark ? 3 : 0, isLast, runs)
       const found = runs.flatMap((run) => replaceIn(part, text, run))

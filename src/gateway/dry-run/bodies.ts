@@ -1,8 +1,8 @@
 /** Bodies as a dry run shows them. */
 import { isUtf8 } from 'node:buffer'
+import { codingsOf } from '../../common/decode-content.ts'
 import type { Json } from '../../common/json.ts'
 import { contentOf } from '../body/content.ts'
-import { codingsOf } from '../body/decode.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import { plainBody, type RequestBody } from '../detokenize.ts'
 import { readBody, shapeOf } from '../transform/content.ts'

@@ -36,22 +36,22 @@ const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1
 /** Where two bodies differ; the deepest places that do. '' is the whole body. */
 export const bodyChanges = (before: Json, after: Json): Changes => {
   const found = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
-  const tell = (kind: keyof Changes, at: string) => {
+  const notify = (kind: keyof Changes, at: string) => {
     if (found[kind].length < MOST) found[kind].push(at)
   }
   const compare = (old: Json, now: Json, at: string): void => {
     const [olds, nows] = [membersOf(old), membersOf(now)]
     if (olds === undefined || nows === undefined || isList(old) !== isList(now)) {
-      if (JSON.stringify(old) !== JSON.stringify(now)) tell('changed', at)
+      if (JSON.stringify(old) !== JSON.stringify(now)) notify('changed', at)
       return
     }
     for (const [name, value] of olds) {
       const place = `${at}/${escaped(name)}`
       const other = nows.get(name)
-      if (other === undefined) tell('removed', place)
+      if (other === undefined) notify('removed', place)
       else compare(value, other, place)
     }
-    for (const name of nows.keys()) if (!olds.has(name)) tell('added', `${at}/${escaped(name)}`)
+    for (const name of nows.keys()) if (!olds.has(name)) notify('added', `${at}/${escaped(name)}`)
   }
   compare(before, after, '')
   return found

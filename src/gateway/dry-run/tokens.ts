@@ -1,6 +1,6 @@
 /** Tokens of a body as a dry run tells of them. */
 import { AppError } from '../../common/errors.ts'
-import type { AccessRule, Caller, ForeseenUse, UseContext, UsedToken, Vault } from '../../sdk/index.ts'
+import type { AccessRule, Caller, UseContext, UsedToken, UsePreview, Vault } from '../../sdk/index.ts'
 import { mayUse } from '../identify.ts'
 
 /** `unknown`: there is no such token; `denied`: no grant covers it; `unresolved`: nobody with token:use asks. */
@@ -18,39 +18,39 @@ export type TokenPlan =
         | { readonly rule: Pick<AccessRule, 'description' | 'priority' | 'container' | 'conditions'> }
     }
 
-export interface ForeseenTokens {
+export interface PreviewedTokens {
   readonly plans: readonly TokenPlan[]
   /** With masked data. Undefined: not all of them can be used, so a call would use none. */
   readonly used: ReadonlyMap<string, UsedToken> | undefined
 }
 
-const planOf = (foreseen: ForeseenUse): TokenPlan => {
-  if (foreseen.kind !== 'used') return { id: foreseen.id, use: foreseen.kind }
-  const { id, disclosure, rule, token } = foreseen
-  const told = rule && {
+const planOf = (previewed: UsePreview): TokenPlan => {
+  if (previewed.kind !== 'used') return { id: previewed.id, use: previewed.kind }
+  const { id, disclosure, rule, token } = previewed
+  const reported = rule && {
     description: rule.description,
     priority: rule.priority,
     ...(rule.container === undefined ? {} : { container: rule.container }),
     ...(rule.conditions === undefined ? {} : { conditions: rule.conditions }),
   }
-  const decided_by = told === undefined ? { permission: 'token:use' as const } : { rule: told }
+  const decided_by = reported === undefined ? { permission: 'token:use' as const } : { rule: reported }
   return { id, use: 'allowed', type: token.type, container: token.container, disclosure, decided_by }
 }
 
 /** Nothing is looked up for a caller who could use nothing. */
-export const foreseeTokens = async (
-  vault: Pick<Vault, 'foresee'>,
+export const previewTokens = async (
+  vault: Pick<Vault, 'preview'>,
   ids: readonly string[],
   context: UseContext,
-): Promise<ForeseenTokens> => {
+): Promise<PreviewedTokens> => {
   if (!mayUse(context.caller)) return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
-  const foreseen = await vault.foresee(ids, context)
-  const used = new Map(foreseen.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
-  return { plans: foreseen.map(planOf), used: used.size === foreseen.length ? used : undefined }
+  const previewed = await vault.preview(ids, context)
+  const used = new Map(previewed.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
+  return { plans: previewed.map(planOf), used: used.size === previewed.length ? used : undefined }
 }
 
 /** Why a call with these tokens in its body is refused, if it is. */
-export const refusalOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
+export const rejectionOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
   if (!mayUse(caller))
     return new AppError(
       'forbidden',
@@ -59,6 +59,6 @@ export const refusalOf = (plans: readonly TokenPlan[], caller: Caller): AppError
   const wrong = plans.find(({ use }) => use !== 'allowed')
   if (wrong === undefined) return undefined
   return wrong.use === 'unknown'
-    ? new AppError('bad_expression', `No token has the id "${wrong.id}".`)
+    ? new AppError('invalid_expression', `No token has the id "${wrong.id}".`)
     : new AppError('forbidden', `The token "${wrong.id}" may not be used. Its container is not granted.`)
 }

@@ -23,7 +23,7 @@ export interface TransformPlan extends Partial<Heard> {
   readonly body?: Changes
 }
 
-export interface RehearsedTransform {
+export interface DryRunTransform {
   readonly plan: TransformPlan
   /** The body that goes out, if it can be shown. */
   readonly after?: Json | undefined
@@ -43,12 +43,12 @@ const contentTypeOf = ({ head }: Message, { set, remove }: Edits): string | unde
 }
 
 /** Runs a transform on a message whose values are masked, or made up, and tells what it changed. */
-export const rehearseTransform = async (
+export const dryRunTransform = async (
   name: TransformName,
   message: Message,
   run: Omit<TransformRun, 'code'>,
   runIdle: RunIdle,
-): Promise<RehearsedTransform> => {
+): Promise<DryRunTransform> => {
   const { head, stripped = [], body } = message
   let said: Partial<Heard> = {}
   const code: TransformRun['code'] = {

@@ -1,6 +1,6 @@
 /** Headers as transforms see and return them (interface, "Proxy transforms"; ../README.md, "Transforms"). */
 import { isObject } from '../../common/json.ts'
-import { type BrandRules, type Edits, type Head, HOP_BY_HOP } from '../headers.ts'
+import { type Edits, type Head, type HeaderRules, HOP_BY_HOP } from '../headers.ts'
 
 /** By lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
 export type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -15,12 +15,12 @@ const MOST_CHARACTERS = 32_768
 
 /**
  * What frames the message, or says how its body is coded, is ours to say. Envoy needs an `x-forwarded-proto`, and the
- * destination gets the caller's (control-plane/header-copies.ts).
+ * destination gets the caller's (control-plane/early-header-mutation.ts).
  */
 const FRAMING = new Set(['host', 'content-length', 'content-encoding', 'expect', 'x-forwarded-proto'])
 
 /** Headers that code neither sees nor sets: they keep what they have. */
-export const isHidden = (name: string, { own, names }: BrandRules): boolean =>
+export const isHidden = (name: string, { own, names }: HeaderRules): boolean =>
   name.startsWith(':') ||
   FRAMING.has(name) ||
   HOP_BY_HOP.has(name) ||

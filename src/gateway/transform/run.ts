@@ -2,7 +2,7 @@ import { AppError } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import type { Code, StoredProxy } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
-import type { BrandRules, Edits, Head } from '../headers.ts'
+import type { Edits, Head, HeaderRules } from '../headers.ts'
 import { readBody, type Shape, writeBody } from './content.ts'
 import { changesOf, isHidden, readHeaders, showHeaders } from './headers.ts'
 
@@ -24,7 +24,7 @@ export interface Message {
 export interface TransformRun {
   readonly code: Pick<Code, 'run'>
   readonly proxy: StoredProxy
-  readonly brands: BrandRules
+  readonly prefixes: HeaderRules
   /** Whether the caller may read what the code says: anonymous ones may not (completions §12). */
   readonly texts: boolean
   readonly traceId: string
@@ -73,7 +73,7 @@ const withContentType = (headers: Head, message: Head, body: Json): Head => {
 export const runTransform = async (
   name: TransformName,
   { head, stripped = [], shape, body, args }: Message,
-  { code, proxy, brands, texts, traceId, signal, limits }: TransformRun,
+  { code, proxy, prefixes: brands, texts, traceId, signal, limits }: TransformRun,
 ): Promise<Transformed> => {
   const { tenantId, applicationId, configuration } = proxy
   const text = transformOf(proxy, name)

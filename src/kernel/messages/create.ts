@@ -1,5 +1,5 @@
 import type { Operation } from '../../sdk/index.ts'
-import { asSchema, type JsonSchema } from '../json-schema.ts'
+import { asSchema, type JsonSchema } from '../check/json-schema.ts'
 import {
   EMPTY_MEMBERS,
   type Field,
@@ -15,10 +15,10 @@ import {
 import { shapeOf } from './shape.ts'
 
 /** Why operations cannot all be messages: two schemas want one name, or a member wants what is ours. */
-export interface MessageFault {
+export interface MessageIssue {
   readonly rpc: string
   readonly problem: string
-  readonly remedy: string
+  readonly fix: string
 }
 
 /** A `title` like this names the message; any other is for people only. */
@@ -109,8 +109,8 @@ const ofOurs = (operation: Operation, fields: readonly Field[]): readonly Field[
  */
 export const createMessages = (
   operations: readonly Operation[],
-): { readonly messages: Messages; readonly faults: readonly MessageFault[] } => {
-  const faults: MessageFault[] = []
+): { readonly messages: Messages; readonly issues: readonly MessageIssue[] } => {
+  const issues: MessageIssue[] = []
   const drafts = new Map<string, Draft>(
     OWN_MESSAGES.map((message) => [message.name, { ...message, services: new Set(OURS) }]),
   )
@@ -123,10 +123,10 @@ export const createMessages = (
       return draft
     }
     if (layout(known.fields) !== layout(fields))
-      faults.push({
+      issues.push({
         rpc: use.rpc,
         problem: `its message "${name}" is not the one that another schema of this title describes.`,
-        remedy: 'Give the schema another title.',
+        fix: 'Give the schema another title.',
       })
     known.inRequest ||= use.inRequest
     known.services.add(use.service)
@@ -155,10 +155,10 @@ export const createMessages = (
     const fields = fieldsOf(schema, untitled, use)
     for (const ours of [NULL_MEMBERS, EMPTY_MEMBERS])
       if (fields.some(({ name, number }) => name === ours.name || number === ours.number))
-        faults.push({
+        issues.push({
           rpc: use.rpc,
           problem: `its input has a member "${ours.name}" or a field ${ours.number}, which every request may have.`,
-          remedy: 'Choose another name and number.',
+          fix: 'Choose another name and number.',
         })
     return add(untitled, [...fields, ...ofOurs(operation, fields)], use)
   }
@@ -169,12 +169,12 @@ export const createMessages = (
     const use = { rpc: operation.rpc, service }
     const output = asSchema(operation.output)
     const called = titleOf(output) ?? `${service}${name}Response`
-    const answering = { ...use, inRequest: false }
+    const responding = { ...use, inRequest: false }
     const method: Method = {
       name,
       operation,
       request: requestOf(operation, `${service}${name}Request`, { ...use, inRequest: true }),
-      response: add(called, fieldsOf(output, called, answering), answering),
+      response: add(called, fieldsOf(output, called, responding), responding),
     }
     services.set(service, [...(services.get(service) ?? []), method])
   }
@@ -183,7 +183,7 @@ export const createMessages = (
       services: [...services].map(([name, methods]): Service => ({ name, methods })),
       messages: [...drafts.values()],
     },
-    faults,
+    issues,
   }
 }
 

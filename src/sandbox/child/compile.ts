@@ -1,6 +1,6 @@
 import { compileFunction } from 'node:vm'
 import type ivm from 'isolated-vm'
-import type { CodeFault } from '../../sdk/index.ts'
+import type { CodeIssue } from '../../sdk/index.ts'
 import { INSTALL } from '../realm/abi.ts'
 
 /**
@@ -15,7 +15,7 @@ export type Compiled =
       readonly text: string
       readonly cached: ivm.ExternalCopy<ArrayBuffer> | undefined
     }
-  | { readonly kind: 'faulty'; readonly faults: readonly CodeFault[] }
+  | { readonly kind: 'faulty'; readonly issues: readonly CodeIssue[] }
 
 /** Code that parses. */
 export type Usable = Exclude<Compiled, { readonly kind: 'faulty' }>
@@ -32,7 +32,7 @@ const MODULE_ONLY =
 const TOO_DEEP = 'It is too deeply nested to be parsed.'
 
 /** isolated-vm ends the message of a syntax error with its place: `Unexpected token '}' [request_transform:3:7]`. */
-const isolateFault = (thrown: unknown): CodeFault => {
+const isolateIssue = (thrown: unknown): CodeIssue => {
   const message = thrown instanceof SyntaxError ? thrown.message : TOO_DEEP
   const [, text = message, line = '1', column = '1'] =
     /^([\s\S]*) \[[^\]]*:(\d+):(\d+)\]$/.exec(message) ?? []
@@ -52,7 +52,7 @@ const placeIn = (stack: string, code: string): { line: number; column: number } 
  * Why the code is no body of a CommonJS module. Asked of Node's parser and not of the wrapped script: that also parses when
  * code closes the wrapper, and tells of its end in places that the author has not written.
  */
-const scriptFault = (code: string, name: string): CodeFault | undefined => {
+const scriptIssue = (code: string, name: string): CodeIssue | undefined => {
   try {
     compileFunction(code, [...PARAMETERS], { filename: name })
     return undefined
@@ -69,7 +69,7 @@ const compileModule = (isolate: ivm.Isolate, text: string, name: string): Compil
     module.release()
     return { kind: 'module', script: isolate.compileScriptSync(`${INSTALL}()`), text, cached: cachedData }
   } catch (thrown) {
-    return { kind: 'faulty', faults: [isolateFault(thrown)] }
+    return { kind: 'faulty', issues: [isolateIssue(thrown)] }
   }
 }
 
@@ -79,17 +79,17 @@ const compileScript = (isolate: ivm.Isolate, code: string, name: string): Compil
     return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
   } catch (thrown) {
     // two parsers need not agree, least of all on how much stack there is
-    return { kind: 'faulty', faults: [isolateFault(thrown)] }
+    return { kind: 'faulty', issues: [isolateIssue(thrown)] }
   }
 }
 
 /** Compiles without running. CommonJS is tried first; what only a module may hold is compiled as one. Never throws. */
 export const compile = (isolate: ivm.Isolate, text: string, name: string): Compiled => {
   const code = text.replace(/^#!/, '//')
-  const fault = scriptFault(code, name)
-  if (fault !== undefined)
-    return MODULE_ONLY.test(fault.message)
+  const issue = scriptIssue(code, name)
+  if (issue !== undefined)
+    return MODULE_ONLY.test(issue.message)
       ? compileModule(isolate, code, name)
-      : { kind: 'faulty', faults: [fault] }
+      : { kind: 'faulty', issues: [issue] }
   return compileScript(isolate, code, name)
 }

@@ -1,10 +1,10 @@
-import type { CodeFault } from '../../sdk/index.ts'
+import type { CodeIssue } from '../../sdk/index.ts'
 import { HEAD_CHARS, WAITING_PER_CALL } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
 import type { Envelope, HostSync, LoadVerdict, RealmLine, RealmOutcome } from '../realm/abi.ts'
-import type { Cell } from './cell.ts'
+import type { GuestContext } from './context.ts'
 import { placeOf, timedOut } from './failures.ts'
-import type { Unit } from './unit.ts'
+import type { ProgramIsolate } from './program-isolate.ts'
 
 /** Milliseconds in which the realm prints the console of an invocation that was stopped. */
 const CONSOLE_MS = 50
@@ -47,7 +47,7 @@ export interface ChildInvocation {
 }
 
 /** What keeps a loaded program from being used; none when it has its function. */
-export const verdictFaults = (verdict: LoadVerdict): CodeFault[] =>
+export const verdictIssues = (verdict: LoadVerdict): CodeIssue[] =>
   verdict.kind === 'function'
     ? []
     : [
@@ -61,13 +61,13 @@ export const verdictFaults = (verdict: LoadVerdict): CodeFault[] =>
 export const createInvocation = (
   header: RunHeader,
   argument: string,
-  unit: Unit,
+  unit: ProgramIsolate,
   deps: Deps,
 ): ChildInvocation => {
   const { id, cpuMs } = header
   const { name, key } = unit.program
   const wallEnd = deps.now() + header.wallMs
-  let cell: Cell | undefined
+  let context: GuestContext | undefined
   let used = 0
   let syncCalls = 0
   let over = false
@@ -98,7 +98,7 @@ export const createInvocation = (
     for (const timer of timers.values()) clearTimeout(timer)
     unit.guests.delete(guest)
     const clean = ending?.kind === 'returned' && calling.size + waiting.length + timers.size === 0
-    if (cell !== undefined) unit.giveBack(cell, clean)
+    if (context !== undefined) unit.giveBack(context, clean)
     const preparingMs = deps.onEnd(good)
     if (ending === undefined) deps.send({ kind: 'lost', id })
     else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)
@@ -106,7 +106,7 @@ export const createInvocation = (
 
   const lines = (): RealmLine[] => {
     try {
-      const text = cell?.console(CONSOLE_MS) ?? '[]'
+      const text = context?.console(CONSOLE_MS) ?? '[]'
       return text.length > HEAD_CHARS ? [] : JSON.parse(text)
     } catch {
       return []
@@ -137,9 +137,9 @@ export const createInvocation = (
 
   const ended = ({ head, result }: NonNullable<typeof outcome>) => {
     if (head.length > HEAD_CHARS) return limit('result')
-    const { console, ...told }: RealmOutcome = JSON.parse(head)
+    const { console, ...reported }: RealmOutcome = JSON.parse(head)
     finish(
-      told.kind === 'returned' ? { kind: 'returned', empty: result === undefined } : (told as Ending),
+      reported.kind === 'returned' ? { kind: 'returned', empty: result === undefined } : (reported as Ending),
       true,
       [...console],
       result,
@@ -174,7 +174,7 @@ export const createInvocation = (
     wallTimer ??= setTimeout(() => deps.later(wallOver), Math.max(0, wallEnd - deps.now()))
   }
 
-  const settle = (call: number, text: string) => enter((timeout) => cell?.settle(call, text, timeout))
+  const settle = (call: number, text: string) => enter((timeout) => context?.settle(call, text, timeout))
 
   const ask = (call: number, what: string, json: string) => {
     if (what === 'cancel') {
@@ -222,12 +222,12 @@ export const createInvocation = (
 
   const begin = (timeout: number) => {
     const started = deps.now()
-    const { cell: mine, loaded } = unit.take()
-    cell = mine
-    mine.moveIn(tenant)
+    const { context: mine, loaded } = unit.take()
+    context = mine
+    mine.attach(tenant)
     if (!loaded) {
-      const faults = verdictFaults(mine.load(timeout))
-      if (faults.length > 0) return finish({ kind: 'unusable', faults }, true, lines())
+      const issues = verdictIssues(mine.load(timeout))
+      if (issues.length > 0) return finish({ kind: 'unusable', faults: issues }, true, lines())
     }
     mine.start(argument, header.sdk, Math.max(1, Math.ceil(timeout - (deps.now() - started))))
   }
@@ -236,7 +236,7 @@ export const createInvocation = (
     begin: () => {
       unit.guests.add(guest)
       const { compiled } = unit
-      if (compiled.kind === 'faulty') finish({ kind: 'unusable', faults: [...compiled.faults] })
+      if (compiled.kind === 'faulty') finish({ kind: 'unusable', faults: [...compiled.issues] })
       else enter(begin)
     },
     settle: (call, text) => {

@@ -8,11 +8,11 @@ import { MESSAGE_MARGIN, PREPARED_MS } from '../limits.ts'
 import type { FromChild, ProgramHeader, RunHeader, ToChild } from '../protocol.ts'
 import type { HostSync, RealmScripts } from '../realm/abi.ts'
 import { timedOut } from './failures.ts'
-import { type ChildInvocation, createInvocation, verdictFaults } from './invocation.ts'
-import { createSpeaker } from './speaker.ts'
-import { createTasks } from './tasks.ts'
-import type { Unit } from './unit.ts'
-import { createUnits } from './units.ts'
+import { type ChildInvocation, createInvocation, verdictIssues } from './invocation.ts'
+import { createIsolateCache } from './isolate-cache.ts'
+import { createMessageWriter } from './message-writer.ts'
+import type { ProgramIsolate } from './program-isolate.ts'
+import { createTaskQueue } from './task-queue.ts'
 
 /** What the parent hands over before anything else. */
 export interface ChildStart {
@@ -29,7 +29,7 @@ export interface ChildStart {
 type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
 
 /** Whose code the parent takes this child to be in (id 0: the next context), since when, and whether it was to be `quiet`. */
-interface Told {
+interface Reported {
   readonly id: number
   readonly key: string
   readonly at: number
@@ -54,37 +54,37 @@ export const runChild = (
   start: ChildStart,
   realm: { createHostSync(timeLeft: () => number): HostSync },
 ): void => {
-  const speaker = createSpeaker(socket, fd)
-  let told: Told | undefined
+  const writer = createMessageWriter(socket, fd)
+  let reported: Reported | undefined
   const send = (message: FromChild, body?: string) => {
-    speaker.say(message, body)
-    told = undefined
+    writer.say(message, body)
+    reported = undefined
   }
   const enter = (message: Entering) => {
-    speaker.say({ kind: 'entering', ...message })
-    speaker.flush()
-    told = { id: message.id, key: message.key, at: now(), quiet: false }
+    writer.say({ kind: 'entering', ...message })
+    writer.flush()
+    reported = { id: message.id, key: message.key, at: now(), quiet: false }
   }
   let isResting = false
   const rest = () => {
     isResting = false
-    if (told?.id !== 0) return
+    if (reported?.id !== 0) return
     send({ kind: 'left', id: 0, calls: [] })
-    speaker.flush()
+    writer.flush()
   }
   /** That a context is ready is no news while the program may be called at any moment. */
   const onRest = () => {
-    if (told?.id !== 0) return
-    if (!told.quiet) return rest()
+    if (reported?.id !== 0) return
+    if (!reported.quiet) return rest()
     if (!isResting) setTimeout(rest, REST_MS)
     isResting = true
   }
-  const tasks = createTasks({ socket, speaker, onRest })
+  const tasks = createTaskQueue({ socket, writer, onRest })
   const invocations = new Map<number, ChildInvocation>()
   const { createHostSync } = realm
-  const units = createUnits({ ...start, createHostSync, now })
+  const units = createIsolateCache({ ...start, createHostSync, now })
 
-  const find = (id: number, key: string): Unit | undefined => {
+  const find = (id: number, key: string): ProgramIsolate | undefined => {
     if (!units.has(key)) enter({ id, key, budgetMs: COMPILE_MS })
     const unit = units.get(key)
     if (unit === undefined) send({ kind: 'unknown', id })
@@ -92,10 +92,11 @@ export const runChild = (
   }
 
   /** Whether the parent takes it for making the program's next context, or for having just made it. */
-  const isPreparing = (key: string) => told?.id === 0 && told.key === key && now() - told.at < PREPARED_MS
+  const isPreparing = (key: string) =>
+    reported?.id === 0 && reported.key === key && now() - reported.at < PREPARED_MS
 
   /** The next cell is made while nobody waits for this one; tells for how long at most when that is at once, else 0. */
-  const prepare = (unit: Unit): number => {
+  const prepare = (unit: ProgramIsolate): number => {
     const { key } = unit.program
     const make = () => {
       if (unit.gone) return
@@ -111,18 +112,18 @@ export const runChild = (
     const { id, key } = header
     const unit = find(id, key)
     if (unit === undefined) return
-    let taken = header.quiet && !speaker.holding && (told === undefined || isPreparing(key))
+    let accepted = header.quiet && !writer.holding && (reported === undefined || isPreparing(key))
     const invocation = createInvocation(header, argument, unit, {
       send: (message, body) => {
         send(message, body)
         if (message.kind !== 'ended' || message.preparingMs === 0) return
-        speaker.flush()
-        told = { id: 0, key, at: now(), quiet: header.quiet }
+        writer.flush()
+        reported = { id: 0, key, at: now(), quiet: header.quiet }
       },
       enter: (message) => {
-        if (taken) told = { id, key, at: now(), quiet: true }
+        if (accepted) reported = { id, key, at: now(), quiet: true }
         else enter(message)
-        taken = false
+        accepted = false
       },
       later: tasks.add,
       createHostSync,
@@ -143,18 +144,18 @@ export const runChild = (
   const check = (id: number, key: string, cpuMs: number) => {
     const unit = find(id, key)
     if (unit === undefined) return
-    const answer = (faults: readonly { line: number; column: number; message: string }[]) =>
-      send({ kind: 'checked', id, faults: [...faults], exportsFunction: faults.length === 0 })
-    if (unit.compiled.kind === 'faulty') return answer(unit.compiled.faults)
+    const result = (issues: readonly { line: number; column: number; message: string }[]) =>
+      send({ kind: 'checked', id, faults: [...issues], exportsFunction: issues.length === 0 })
+    if (unit.compiled.kind === 'faulty') return result(unit.compiled.issues)
     enter({ id, key, budgetMs: cpuMs })
     try {
-      answer(verdictFaults(unit.load(cpuMs)))
+      result(verdictIssues(unit.load(cpuMs)))
     } catch (thrown) {
       const what = timedOut(thrown)
         ? `used more than ${cpuMs} ms of CPU`
         : `used more than ${unit.program.memoryMb} MiB`
       units.drop(unit)
-      answer([{ line: 1, column: 1, message: `Loading the code ${what}.` }])
+      result([{ line: 1, column: 1, message: `Loading the code ${what}.` }])
     }
   }
 
@@ -167,7 +168,7 @@ export const runChild = (
     else if (message.kind === 'program') tasks.add(() => units.learn(message satisfies ProgramHeader, body))
     else {
       send({ kind: 'pong' })
-      speaker.flush()
+      writer.flush()
     }
   }
 
@@ -184,5 +185,5 @@ export const runChild = (
   socket.on('error', end)
   tasks.idle(units.foresee)
   send({ kind: 'ready' })
-  speaker.flush()
+  writer.flush()
 }

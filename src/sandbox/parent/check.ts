@@ -1,10 +1,10 @@
-import type { CodeFault } from '../../sdk/index.ts'
+import type { CodeIssue } from '../../sdk/index.ts'
 import type { SandboxLimits } from '../types.ts'
-import type { Job, Line, Source } from './job.ts'
-import { limitSentence } from './sentences.ts'
+import type { Channel, Job, Source } from './job.ts'
+import { limitSentence } from './limit-messages.ts'
 
 export interface Checked {
-  readonly faults: readonly CodeFault[]
+  readonly issues: readonly CodeIssue[]
   readonly exportsFunction: boolean
 }
 
@@ -16,17 +16,17 @@ export const createCheckJob = (
   options: { readonly withinMs: number; readonly resolve: (checked: Checked) => void },
 ): Job => {
   let over = false
-  let line: Line | undefined
+  let line: Channel | undefined
   const finish = (checked: Checked): void => {
     if (over) return
     over = true
     clearTimeout(timer)
     options.resolve(checked)
   }
-  const fault = (message: string) =>
-    finish({ faults: [{ line: 1, column: 1, message }], exportsFunction: false })
+  const issue = (message: string) =>
+    finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
   const timer = setTimeout(() => {
-    fault('There was no room to check the code.')
+    issue('There was no room to check the code.')
     line?.send({ kind: 'cancel', id })
   }, options.withinMs)
 
@@ -43,8 +43,8 @@ export const createCheckJob = (
       line.send({ kind: 'check', id, key: source.key, cpuMs: limits.cpuMs })
     },
     onCalls: () => {},
-    onEnded: () => fault('The code could not be checked.'),
-    onChecked: (faults, exportsFunction) => finish({ faults, exportsFunction }),
-    fail: (limit) => fault(`Loading the code failed. ${limitSentence(limit, limits, source)}`),
+    onEnded: () => issue('The code could not be checked.'),
+    onChecked: (issues, exportsFunction) => finish({ issues, exportsFunction }),
+    fail: (limit) => issue(`Loading the code failed. ${limitSentence(limit, limits, source)}`),
   }
 }

@@ -13,7 +13,7 @@ const MIB = 2 ** 20
 const START_MS = 20_000
 /** Milliseconds without a word after which a child is asked for one, and in which it then has to answer. */
 const QUIET_MS = 1_000
-const ANSWER_MS = 3_000
+const RESULT_MS = 3_000
 
 /** `wiped`: it rested, and another tenant needs a place. */
 export type Death = 'silent' | 'memory' | 'crash' | 'closed' | 'wiped'
@@ -80,7 +80,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   let entered: (Entered & { readonly at: number; readonly until: number }) | undefined
   let heardAt = deps.now()
   let pingedAt: number | undefined
-  const bornAt = deps.now()
+  const spawnedAt = deps.now()
 
   const send = (message: ToChild, body?: string) => {
     if (!gone && stream.writable) stream.write(encodeFrame(message, body))
@@ -193,9 +193,9 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
 
   const silent = (): boolean => {
     const now = deps.now()
-    if (!ready) return now > bornAt + START_MS
+    if (!ready) return now > spawnedAt + START_MS
     if (entered !== undefined) return now > entered.until + SILENCE_MS
-    if (pingedAt !== undefined) return now > pingedAt + ANSWER_MS
+    if (pingedAt !== undefined) return now > pingedAt + RESULT_MS
     if (now > heardAt + QUIET_MS) {
       pingedAt = now
       send({ kind: 'ping' })

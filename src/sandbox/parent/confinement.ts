@@ -9,7 +9,7 @@ import { modulesFolder } from './sources.ts'
 import { abiAndCalls } from './syscalls.ts'
 
 const CONFINE = readFileSync(new URL('./confine.pl', import.meta.url), 'utf8')
-const NOBODY = '65534'
+const NOBODY_UID = '65534'
 const PROBE_MS = 5_000
 
 /** landlock(7): what may be done with what is below a path. */
@@ -57,7 +57,7 @@ const rows = (): readonly (readonly Wrapper[])[] => {
     [{ command: ['unshare', '--net'], gives: ['network'] }],
     [
       {
-        command: [...DIES_WITH_US, `--reuid=${NOBODY}`, `--regid=${NOBODY}`, '--clear-groups'],
+        command: [...DIES_WITH_US, `--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'],
         gives: ['uid'],
       },
       // root, and nobody else may read the installation: as root without its capabilities
@@ -127,7 +127,7 @@ export const probeConfinement = async (): Promise<Confinement> => {
   }
 }
 
-const REMEDIES: Readonly<Record<ConfinementName, string>> = {
+const FIXES: Readonly<Record<ConfinementName, string>> = {
   uid: 'start as root, with the capabilities SETUID, SETGID and KILL at least, and let others read the installation',
   network: 'see "syscalls", or allow user namespaces',
   syscalls: 'Linux on x86-64 or arm64 with Perl, where seccomp(2) may be called',
@@ -143,7 +143,7 @@ export const checkConfinement = ({ missing }: Confinement, required: readonly st
     throw new AppError(
       'invalid',
       `SIDEVAULT_SANDBOX_REQUIRE asks for what this system does not give the processes that run transforms and formulas: ${lacking
-        .map((name) => `${name} (it takes: ${REMEDIES[name]})`)
+        .map((name) => `${name} (it takes: ${FIXES[name]})`)
         .join('; ')}. Provide it, or take it out of the list.`,
     )
 }

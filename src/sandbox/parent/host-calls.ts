@@ -17,7 +17,7 @@ const failure = (thrown: unknown): Envelope => {
   return { error: { name: NAMES[status] ?? 'Error', message, status } }
 }
 
-const refused = (message: string): string =>
+const rejected = (message: string): string =>
   JSON.stringify({ error: { name: 'Error', message } } satisfies Envelope)
 
 export interface HostCalls {
@@ -37,23 +37,23 @@ export const createHostCalls = (
 ): HostCalls => {
   let active = 0
   let controller: AbortController | undefined
-  const answer = async (method: string, json: string): Promise<string> => {
+  const result = async (method: string, json: string): Promise<string> => {
     try {
       controller ??= new AbortController()
       const input: Json = JSON.parse(json)
       const text = JSON.stringify({
         ok: (await host.call(method, input, controller.signal)) ?? null,
       } satisfies Envelope)
-      return text.length > options.maxChars ? refused('The answer of this call is too large.') : text
+      return text.length > options.maxChars ? rejected('The answer of this call is too large.') : text
     } catch (thrown) {
       return JSON.stringify(failure(thrown))
     }
   }
   return {
     call: async (method, json) => {
-      if (active >= options.atOnce) return refused('Too many calls at a time.')
+      if (active >= options.atOnce) return rejected('Too many calls at a time.')
       active++
-      return answer(method, json).finally(() => {
+      return result(method, json).finally(() => {
         active--
       })
     },

@@ -3,8 +3,8 @@ import { SHORT_ARGUMENT, SILENCE_MS } from '../limits.ts'
 import type { ConsoleLine, Invocation, LimitName, Outcome, SandboxLimits } from '../types.ts'
 import type { Ending, FromChild } from './from-child.ts'
 import { createHostCalls } from './host-calls.ts'
-import type { Job, Line, Source } from './job.ts'
-import { limitSentence, unusableSentence } from './sentences.ts'
+import type { Channel, Job, Source } from './job.ts'
+import { limitSentence, unusableSentence } from './limit-messages.ts'
 
 type WithoutRest<T> = T extends unknown ? Omit<T, 'console' | 'timing'> : never
 type End = WithoutRest<Outcome>
@@ -22,15 +22,15 @@ export const createInvocationJob = (
     readonly onBehaved: (well: boolean) => void
   },
 ): Job => {
-  const bornAt = deps.now()
+  const createdAt = deps.now()
   const calls = createHostCalls(invocation.host, {
     atOnce: limits.asyncCalls,
     maxChars: limits.resultBytes,
   })
   let over = false
   let called = false
-  let begunAt: number | undefined
-  let line: Line | undefined
+  let startedAt: number | undefined
+  let line: Channel | undefined
 
   const finish = (end: End, console: readonly ConsoleLine[] = [], cpu = 0): void => {
     if (over) return
@@ -39,7 +39,7 @@ export const createInvocationJob = (
     invocation.signal?.removeEventListener('abort', cancel)
     calls.end()
     const now = deps.now()
-    const timing = { waited: (begunAt ?? now) - bornAt, cpu, wall: now - bornAt }
+    const timing = { waited: (startedAt ?? now) - createdAt, cpu, wall: now - createdAt }
     deps.resolve({ ...end, console, timing })
   }
 
@@ -59,7 +59,7 @@ export const createInvocationJob = (
   const cancel = () => stop('cancelled')
   // a child stops it in time by itself, and then knows the line; this is for one that waits, or is stuck
   const wall = setTimeout(() => {
-    if (begunAt === undefined) stop('overload')
+    if (startedAt === undefined) stop('overload')
     else stop('wall')
   }, limits.wallMs + SILENCE_MS)
   if (invocation.signal?.aborted) queueMicrotask(cancel)
@@ -68,7 +68,7 @@ export const createInvocationJob = (
   const endOf = (ending: Exclude<Ending, { kind: 'limit' }>, result: string): End => {
     if (ending.kind === 'returned') return { kind: 'returned', json: ending.empty ? undefined : result }
     if (ending.kind === 'unusable')
-      return { kind: 'unusable', message: unusableSentence(ending.faults), faults: ending.faults }
+      return { kind: 'unusable', message: unusableSentence(ending.faults), issues: ending.faults }
     const { body, ...rest } = ending
     return body === undefined ? rest : { ...rest, body: body as Json }
   }
@@ -86,7 +86,7 @@ export const createInvocationJob = (
     begin: (given, quiet) => {
       line = given
       const now = deps.now()
-      begunAt ??= now
+      startedAt ??= now
       line.send(
         {
           kind: 'run',
@@ -94,7 +94,7 @@ export const createInvocationJob = (
           key: source.key,
           sdk: invocation.host.sdk,
           cpuMs: limits.cpuMs,
-          wallMs: Math.max(1, limits.wallMs - (now - bornAt)),
+          wallMs: Math.max(1, limits.wallMs - (now - createdAt)),
           syncCalls: limits.syncCalls,
           asyncCalls: limits.asyncCalls,
           quiet,
@@ -121,6 +121,6 @@ export const createInvocationJob = (
     },
     onChecked: () => limit('crash'),
     // who was killed for its silence may have had less of the wall left than of the CPU
-    fail: (which) => limit(which === 'cpu' && deps.now() - bornAt >= limits.wallMs ? 'wall' : which),
+    fail: (which) => limit(which === 'cpu' && deps.now() - createdAt >= limits.wallMs ? 'wall' : which),
   }
 }

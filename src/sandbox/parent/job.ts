@@ -1,4 +1,4 @@
-import type { CodeFault } from '../../sdk/index.ts'
+import type { CodeIssue } from '../../sdk/index.ts'
 import type { ProgramHeader, ToChild } from '../protocol.ts'
 import type { LimitName } from '../types.ts'
 import type { FromChild } from './from-child.ts'
@@ -10,7 +10,7 @@ export interface Source extends ProgramHeader {
 }
 
 /** The ways back to the child that a job is in. */
-export interface Line {
+export interface Channel {
   send(message: ToChild, body?: string): void
 }
 
@@ -25,10 +25,10 @@ export interface Job {
   /** Milliseconds of its first entry into code; undefined where a child has to say when that begins. */
   readonly budgetMs: number | undefined
   /** Gives it to a child, which need not say that it begins it when it is `quiet`. */
-  begin(line: Line, quiet: boolean): void
+  begin(line: Channel, quiet: boolean): void
   onCalls(calls: Extract<FromChild, { kind: 'left' }>['calls']): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
-  onChecked(faults: readonly CodeFault[], exportsFunction: boolean): void
+  onChecked(issues: readonly CodeIssue[], exportsFunction: boolean): void
   /** It does not get its end from a child. */
   fail(limit: LimitName): void
 }

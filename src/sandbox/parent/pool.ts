@@ -4,11 +4,11 @@ import type { Log } from '../../common/log.ts'
 import { USUAL_UNITS } from '../limits.ts'
 import type { LimitName } from '../types.ts'
 import { type Child, createChild, type Death, type Entered } from './child.ts'
-import { chooseChild } from './choice.ts'
+import { chooseChild } from './child-selection.ts'
 import type { Job } from './job.ts'
 import { createQueue } from './queue.ts'
-import type { Reputation } from './reputation.ts'
 import type { Spawned } from './spawn.ts'
+import type { Reputation } from './trust.ts'
 
 /** Invocations that are in one child at a time, of one program, and of one tenant in all children. */
 const MAX_GUESTS = 64
@@ -22,7 +22,7 @@ const AT_ONCE = Math.max(2, availableParallelism())
  * program's waits no more for the child that has its isolate.
  */
 const MAX_POPULAR = USUAL_UNITS / 2
-const PATIENCE_MS = 5
+const TIMEOUT_MS = 5
 /** Milliseconds between two looks at each child. */
 const WATCH_MS = 50
 /** Times that a job is begun anew because its child died of another one. */
@@ -30,7 +30,7 @@ const MAX_ATTEMPTS = 5
 /** Milliseconds before a child that never was ready is tried again. */
 const RETRY_MS = 500
 /** Children in the beginning that never were ready, before the pool is given up. */
-const MAX_STILLBORN = 6
+const MAX_START_FAILURES = 6
 
 const FAILURE: Readonly<Record<Death, LimitName>> = {
   silent: 'cpu',
@@ -59,7 +59,7 @@ export const createPool = (size: number, deps: Deps) => {
   const retries = new Set<NodeJS.Timeout>()
   const popular = new LRUCache<string, true>({ max: MAX_POPULAR })
   const everReady = Promise.withResolvers<void>()
-  let stillborn = 0
+  let startFailures = 0
   let closing: PromiseWithResolvers<void> | undefined
 
   const placesOf = (tenantId: string): number => {
@@ -102,7 +102,7 @@ export const createPool = (size: number, deps: Deps) => {
       (child) =>
         child?.knows(job.source.key) &&
         child.jobs.size < MAX_GUESTS &&
-        (child.since ?? deps.now()) > deps.now() - PATIENCE_MS &&
+        (child.since ?? deps.now()) > deps.now() - TIMEOUT_MS &&
         mayTake(child, job),
     )
 
@@ -171,16 +171,16 @@ export const createPool = (size: number, deps: Deps) => {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
       else again(job)
     }
-    if (child.ready) bear(slot)
-    else bearLater(slot)
+    if (child.ready) spawnChild(slot)
+    else spawnLater(slot)
   }
 
-  const bearLater = (slot: number) => {
-    if (++stillborn >= MAX_STILLBORN)
+  const spawnLater = (slot: number) => {
+    if (++startFailures >= MAX_START_FAILURES)
       everReady.reject(new Error('The processes that run code cannot be started.'))
     const retry = setTimeout(() => {
       retries.delete(retry)
-      bear(slot)
+      spawnChild(slot)
     }, RETRY_MS)
     retries.add(retry)
   }
@@ -194,10 +194,10 @@ export const createPool = (size: number, deps: Deps) => {
     }
   }
 
-  const bear = (slot: number) => {
+  const spawnChild = (slot: number) => {
     if (closing !== undefined) return
     const spawned = spawn()
-    if (spawned === undefined) return bearLater(slot)
+    if (spawned === undefined) return spawnLater(slot)
     let wasReady = false
     const child = createChild(spawned, {
       log: deps.log,
@@ -224,7 +224,7 @@ export const createPool = (size: number, deps: Deps) => {
     pump()
   }, WATCH_MS)
 
-  for (let slot = 0; slot < size; slot++) bear(slot)
+  for (let slot = 0; slot < size; slot++) spawnChild(slot)
   everReady.promise.catch(() => {}) // told by `ready`
 
   return {

@@ -1,14 +1,14 @@
 import { LRUCache } from 'lru-cache'
+import { createShares, type Shares } from './fair-queue.ts'
 import type { Job, Source } from './job.ts'
-import type { Standing } from './reputation.ts'
-import { createShares, type Shares } from './shares.ts'
+import type { Trust } from './trust.ts'
 
 /** Jobs that may wait: altogether, of one tenant, of one program. What has behaved finds room where others find none. */
 const MAX_WAITING = { trusted: 4_000, unknown: 2_000, suspect: 2_000 } as const
 const MAX_OF_TENANT = { trusted: 1_000, unknown: 500, suspect: 500 } as const
 const MAX_OF_PROGRAM = { trusted: 500, unknown: 500, suspect: 64 } as const
 /** Tenants whose programs' shares are kept. */
-const MAX_KEPT = 1_000
+const MAX_RETAINED = 1_000
 
 /** What a tenant has waiting, by program; each list is in the order in which it came. */
 interface Row {
@@ -18,7 +18,7 @@ interface Row {
 }
 
 /** By how much of the children's time each has had, least first. */
-const inTurn = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T[] => {
+const runExclusive = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T[] => {
   const all = [...waiting]
   return all.length < 2 ? all : all.sort((a, b) => markOf(a) - markOf(b))
 }
@@ -30,7 +30,7 @@ const inTurn = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly 
 export const createQueue = () => {
   const rows = new Map<string, Row>()
   const tenants = createShares()
-  const programs = new LRUCache<string, Shares>({ max: MAX_KEPT })
+  const programs = new LRUCache<string, Shares>({ max: MAX_RETAINED })
   let size = 0
 
   const rowOf = (tenantId: string): Row => {
@@ -73,7 +73,7 @@ export const createQueue = () => {
       return size
     },
     /** False when there is no room for a job of this standing. */
-    add: (job: Job, standing: Standing): boolean => {
+    add: (job: Job, standing: Trust): boolean => {
       const { tenantId, key } = job.source
       const known = rows.get(tenantId)
       const jobs = known?.programs.get(key) ?? []
@@ -98,9 +98,9 @@ export const createQueue = () => {
     },
     /** The next job whose turn it is, of a program that `fits`; those that are over are dropped on the way. */
     next: (fits: (job: Job) => boolean): Job | undefined => {
-      for (const row of inTurn(rows.values(), ({ tenantId }) => tenants.markOf(tenantId))) {
+      for (const row of runExclusive(rows.values(), ({ tenantId }) => tenants.markOf(tenantId))) {
         const shares = sharesIn(row.tenantId)
-        for (const [key, jobs] of inTurn(row.programs, ([each]) => shares.markOf(each))) {
+        for (const [key, jobs] of runExclusive(row.programs, ([each]) => shares.markOf(each))) {
           const job = firstOf(row, key, jobs)
           if (job === undefined || !fits(job)) continue
           take(row, key, jobs)

@@ -13,7 +13,7 @@ export const modulesFolder = (): string => {
 
 const ROOT = new URL('../', import.meta.url)
 /** What runs here and not in a child. */
-const NOT_THEIRS = ['parent/', 'realm/inside/']
+const NOT_THEIRS = ['parent/', 'realm/guest/']
 
 const urlOf = (path: string) => new URL(path, ROOT).href
 

@@ -2,12 +2,12 @@
  * Those that the second of the two snapshots holds ready, because they are large and many ask for them. Making a context of
  * it costs a third more, so it serves the programs whose text looks as if they did (`asksForReady`).
  */
-export const READY = ['buffer', 'crypto']
+export const PRELOADED = ['buffer', 'crypto']
 
 const ASKS = /\b(?:require|import|Buffer|crypto|atob|btoa|fetch|TextEncoder|TextDecoder)\b/
 
 /** A wrong guess costs time and nothing else: what is not ready is made when it is looked at. */
-export const asksForReady = (code: string): boolean => ASKS.test(code)
+export const needsPreload = (code: string): boolean => ASKS.test(code)
 
 /**
  * Modules that customers' code may require, and what each is: a file below `inside/`, a table (`tables.ts`) or a package's

@@ -1,7 +1,7 @@
 /** What runs inside an isolate, and what answers it there and then (`./abi.ts`, Realm). */
 import { INSTALL, type Realm, type RealmSettings } from './abi.ts'
-import { READY } from './builtins.ts'
-import { createHostSync } from './host/host.ts'
+import { PRELOADED } from './builtins.ts'
+import { createHostSync } from './host-functions/host.ts'
 import { realmText } from './sources.ts'
 
 export { createHostSync }
@@ -17,6 +17,6 @@ const WARM_UP = `{
 
 export const realmScripts: Realm['realmScripts'] = (packages) => ({
   lean: { filename: 'sidevault', code: realmText(packages) },
-  ready: { filename: 'sidevault', code: `${INSTALL}.prepare(${JSON.stringify(READY)})` },
+  ready: { filename: 'sidevault', code: `${INSTALL}.prepare(${JSON.stringify(PRELOADED)})` },
   warmUp: WARM_UP,
 })

@@ -13,7 +13,7 @@ import { BUILTINS } from './builtins.ts'
 import { strip } from './strip.ts'
 import { TABLES } from './tables.ts'
 
-const INSIDE = fileURLToPath(new URL('inside/', import.meta.url))
+const INSIDE = fileURLToPath(new URL('guest/', import.meta.url))
 const REQUIRE = /\brequire\(\s*(['"])([^'"\n]+)\1\s*\)/g
 
 const idOf = (file: string) => relative(INSIDE, file).replaceAll('\\', '/')

@@ -29,9 +29,9 @@ export const strip = (text: string, directory = getCompileCacheDir()): string =>
   if (directory === undefined) return stripped(text)
   const file = join(directory, `${hash('sha256', text)}.stripped.js`)
   try {
-    const kept = readFileSync(file, 'utf8')
-    const made = kept.slice(HASH_LENGTH)
-    if (kept === sealed(made)) return made
+    const retained = readFileSync(file, 'utf8')
+    const made = retained.slice(HASH_LENGTH)
+    if (retained === sealed(made)) return made
   } catch {
     // nobody has made it
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, ErrorReply } from '@redis/client'
 import type { Log } from '../../common/log.ts'
-import { within } from '../../common/within.ts'
+import { withTimeout } from '../../common/with-timeout.ts'
 
 /** Between two looks at whether Redis does its work, and while it does not. */
 const BEAT_MS = 1_000
@@ -63,7 +63,7 @@ export const openConnection = async (
     readonly look: (client: RedisClient) => Promise<unknown>
     readonly log: Log
   },
-  { patienceMs }: { readonly patienceMs: number },
+  { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<Connection> => {
   const { log, look } = deps
   const { promise: tried, resolve: hasTried } = Promise.withResolvers<void>()
@@ -90,13 +90,13 @@ export const openConnection = async (
   }
 
   const beat = async (one: RedisClient): Promise<void> => {
-    const answer = look(one)
+    const response = look(one)
     try {
-      await within(patienceMs, () => answer)
+      await withTimeout(timeoutMs, () => response)
       trust(one)
     } catch (error) {
       doubt(error)
-      await within(SILENCE_MS, () => answer).catch((again: unknown) => {
+      await withTimeout(SILENCE_MS, () => response).catch((again: unknown) => {
         if (!(again instanceof ErrorReply)) throw again
       })
     }
@@ -112,8 +112,8 @@ export const openConnection = async (
     // What waits for an answer later is told so by the client itself.
     ended.catch(() => one.destroy())
     try {
-      await within(CONNECT_MS, () => Promise.race([ended, one.connect()]))
-      await within(CONNECT_MS, () => Promise.race([ended, one.subscribe(deps.channel, deps.onMessage)]))
+      await withTimeout(CONNECT_MS, () => Promise.race([ended, one.connect()]))
+      await withTimeout(CONNECT_MS, () => Promise.race([ended, one.subscribe(deps.channel, deps.onMessage)]))
       for (;;) {
         await beat(one)
         onBeat()

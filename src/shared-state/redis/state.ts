@@ -2,7 +2,7 @@ import type { Registry } from 'prom-client'
 import type { Clock } from '../../common/clock.ts'
 import { newId } from '../../common/ids.ts'
 import type { Log } from '../../common/log.ts'
-import { within } from '../../common/within.ts'
+import { withTimeout } from '../../common/with-timeout.ts'
 import { createBuckets } from '../in-process.ts'
 import type { SharedState } from '../types.ts'
 import { openConnection } from './connection.ts'
@@ -11,7 +11,7 @@ import { createPaced } from './paced.ts'
 import { take } from './take.ts'
 
 /** What a call waits for Redis at most. */
-const PATIENCE_MS = 50
+const TIMEOUT_MS = 50
 /** Between two words to the others, and between two looks on their word. */
 const PACE_MS = 20
 /** What a look takes a call from: more of them than there will be looks. */
@@ -28,7 +28,7 @@ export interface RedisStateDeps {
 }
 
 export interface RedisStateOptions {
-  readonly patienceMs?: number
+  readonly timeoutMs?: number
   /** What counts in Redis too; default the clock of the server, which all replicas share. */
   readonly serverClock?: Clock
 }
@@ -41,13 +41,13 @@ export const openRedisState = async (
   { url, vault, clock, registry, log }: RedisStateDeps,
   options: RedisStateOptions = {},
 ): Promise<SharedState> => {
-  const { patienceMs = PATIENCE_MS, serverClock } = options
+  const { timeoutMs: patienceMs = TIMEOUT_MS, serverClock } = options
   const own = createBuckets({ clock })
   const { up, calls } = createRedisMetrics(registry)
   const me = newId()
   const channel = `sidevault:changes:${vault}`
   const listeners: (() => void)[] = []
-  const tellListeners = createPaced(PACE_MS, async () => {
+  const notifyListeners = createPaced(PACE_MS, async () => {
     for (const look of listeners) look()
   })
 
@@ -56,22 +56,22 @@ export const openRedisState = async (
       url,
       channel,
       onMessage: (sender) => {
-        if (sender !== me) tellListeners()
+        if (sender !== me) notifyListeners()
       },
       onTrust: () => {
         up.set(1)
-        tellListeners() // whatever was said meanwhile was not heard
+        notifyListeners() // whatever was said meanwhile was not heard
       },
       onDoubt: () => up.set(0),
       look: (client) => take(client, [{ bucket: `look ${me}`, perMinute: LOOKS_PER_MINUTE }]),
       log,
     },
-    { patienceMs },
+    { timeoutMs: patienceMs },
   )
   const announce = createPaced(PACE_MS, async () => {
     const { client } = connection
     if (client === undefined) return
-    await within(patienceMs, () => client.publish(channel, me)).catch(connection.doubt)
+    await withTimeout(patienceMs, () => client.publish(channel, me)).catch(connection.doubt)
   })
 
   return {
@@ -79,7 +79,7 @@ export const openRedisState = async (
       const { client } = connection
       if (client !== undefined)
         try {
-          const wait = await within(patienceMs, () => take(client, claims, serverClock?.now()))
+          const wait = await withTimeout(patienceMs, () => take(client, claims, serverClock?.now()))
           calls.inc({ counted: 'shared' })
           return wait
         } catch (error) {

@@ -46,12 +46,12 @@ export const take = async (
     now === undefined ? '' : String(now),
     ...claims.map(({ perMinute }) => String(perMinute)),
   ]
-  const answer = await commands.sendCommand(['EVALSHA', SHA, ...words]).catch((error: unknown) => {
+  const response = await commands.sendCommand(['EVALSHA', SHA, ...words]).catch((error: unknown) => {
     // A server that was restarted does not know the script any more; this tells it.
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
     return commands.sendCommand(['EVAL', SCRIPT, ...words])
   })
-  if (!Array.isArray(answer)) throw new Error('Redis answered with something else than the script does')
-  const claim = Number(answer[0]) - 1
-  return claim < 0 ? undefined : { claim, ms: Number(answer[1]) }
+  if (!Array.isArray(response)) throw new Error('Redis answered with something else than the script does')
+  const claim = Number(response[0]) - 1
+  return claim < 0 ? undefined : { claim, ms: Number(response[1]) }
 }

@@ -21,7 +21,7 @@ const LOG_COLUMNS = [
 /** A row without its own number. */
 export type StoredLog = Omit<Schema['logs'], 'seq'>
 
-export const insertLog = statement<StoredLog>(({ builder, rows }, slot) =>
+export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot) =>
   builder
     .insertInto('logs')
     .columns(LOG_COLUMNS)

@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import type { Changes } from '../changes.ts'
+import type { ChangeCounters } from '../change-counters.ts'
 import { allChanges } from '../records/statements.ts'
 import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
@@ -19,7 +19,7 @@ interface Look {
 }
 
 export interface WatchedChanges {
-  readonly changes: Changes
+  readonly changes: ChangeCounters
   /** The same writer; what it has written counts at once. */
   readonly writer: Writer
   /** Another process has changed something: nothing known so far is used any more. */

@@ -1,17 +1,17 @@
 import type { ClientBase } from 'pg'
-import { keysHold } from '../commands/key-fence.ts'
-import type { Commands } from '../commands/registry.ts'
+import { keysHold } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
 import { createCounts } from '../tokens/counts.ts'
-import { TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/row.ts'
+import { TOKEN_COLUMNS, type TokenRecord, toTokenRow } from '../tokens/token-row.ts'
 import type { Created, NewToken, TokenRow } from '../types.ts'
-import { enterScope, scopeOf } from './scope.ts'
+import type { Commands } from '../write-commands.ts'
+import { enterScope, scopeOf } from './tenant-scope.ts'
 import type { Work } from './transaction.ts'
 
 type Create = Commands['tokens.create']['args']
 
 /** One of them needs the command of its own: an id is taken, or a key is over. Nothing of the batch may stay. */
-class BatchRefused extends Error {}
+class BatchRejected extends Error {}
 
 const COLUMNS = {
   tenant_id: 'text',
@@ -117,7 +117,7 @@ const findDuplicates = async (
   const wanted = all.filter(({ token }) => deduplicates(token))
   if (wanted.length === 0) return new Map()
   // One by one they are summed.
-  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRefused('there may be many large duplicates')
+  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRejected('there may be many large duplicates')
   const [, { rows }] = await Promise.all([
     client.query({ ...LOCK, values: [wanted.map(({ token }) => printOf(token))] }),
     client.query<TokenRecord & { at: number }>({
@@ -151,7 +151,7 @@ const insertAll = async (
     ...INSERT,
     values: names.map((name) => rows.map((row) => row[name])),
   })
-  if (inserted.rows.length < tokens.length) throw new BatchRefused('an id is taken')
+  if (inserted.rows.length < tokens.length) throw new BatchRejected('an id is taken')
   return new Map(inserted.rows.map(({ id, seq }) => [id, seq]))
 }
 
@@ -200,14 +200,14 @@ export const createBatch = async (
   const duplicates = await findDuplicates(client, all)
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
-  if (!(await held)) throw new BatchRefused('a data key is not in use any more')
+  if (!(await held)) throw new BatchRejected('a data key is not in use any more')
   const counts = createCounts()
   for (const token of fresh) counts.created(token)
   const last = Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])
-  const answerOf = (token: NewToken): Created => {
+  const resultOf = (token: NewToken): Created => {
     const duplicate = duplicates.get(token)
     if (duplicate !== undefined) return { kind: 'duplicate', token: duplicate }
     return { kind: 'created', id: token.id, seq: seqs.get(token.id) as number }
   }
-  return { answer: calls.map(({ tokens }) => tokens.map(answerOf)), last }
+  return { result: calls.map(({ tokens }) => tokens.map(resultOf)), last }
 }

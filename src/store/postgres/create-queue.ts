@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import type { Commands } from '../commands/registry.ts'
+import type { Commands } from '../write-commands.ts'
 import { createBatch, takeBatch } from './create-batch.ts'
 import type { Connections } from './pool.ts'
 import { transactionSession } from './session.ts'
@@ -9,13 +9,13 @@ type Create = Commands['tokens.create']
 
 interface Waiting {
   readonly args: Create['args']
-  readonly resolve: (answer: Create['answer'] | Promise<Create['answer']>) => void
+  readonly resolve: (result: Create['result'] | Promise<Create['result']>) => void
   readonly reject: (thrown: unknown) => void
 }
 
 /** The store cannot be asked, or its answer is lost: another try would not be the first. */
 const isAway = (thrown: unknown): boolean =>
-  thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'unavailable')
+  thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'gateway_timeout')
 
 /** Batches at work at a time: one writes while another waits for the disk. */
 const LANES = 2
@@ -32,15 +32,15 @@ export const createTokenQueue = (
     connections,
     retried,
   }: { readonly connections: Connections; readonly retried: <T>(work: () => Promise<T>) => Promise<T> },
-  { alone }: { readonly alone: (args: Create['args']) => Promise<Create['answer']> },
-): ((args: Create['args']) => Promise<Create['answer']>) => {
+  { alone }: { readonly alone: (args: Create['args']) => Promise<Create['result']> },
+): ((args: Create['args']) => Promise<Create['result']>) => {
   let waiting: Waiting[] = []
   let busy = 0
   let scheduled = false
 
   const write = async (batch: readonly Waiting[]): Promise<void> => {
     try {
-      const answers = await retried(() =>
+      const results = await retried(() =>
         connections.use((client) =>
           inTransaction(client, () => {
             const session = transactionSession(client, { serviceWide: false })
@@ -49,7 +49,7 @@ export const createTokenQueue = (
           }),
         ),
       )
-      for (const [at, { resolve }] of batch.entries()) resolve(answers[at] ?? [])
+      for (const [at, { resolve }] of batch.entries()) resolve(results[at] ?? [])
     } catch (thrown) {
       for (const { args, resolve, reject } of batch) {
         if (isAway(thrown)) reject(thrown)

@@ -7,8 +7,8 @@ import {
   sql,
 } from 'kysely'
 import type { Dialect } from '../dialect.ts'
+import { rejectNul } from '../reject-nul.ts'
 import type { Schema } from '../schema.ts'
-import { storable } from '../text.ts'
 
 const builder = new Kysely<Schema>({
   dialect: {
@@ -19,7 +19,7 @@ const builder = new Kysely<Schema>({
   },
 })
 
-const each: Dialect['each'] = (slot, types) =>
+const each: Dialect['columnsOf'] = (slot, types) =>
   (Object.keys(types) as (keyof typeof types)[]).map(
     (name) => sql`unnest(${slot(name)}::${sql.raw(types[name] as string)}[])`,
   )
@@ -28,22 +28,22 @@ export const postgresDialect: Dialect = {
   engine: 'postgres',
   builder,
   memberOf: (column, parameter) => sql`${sql.ref(column)} = any(${parameter})`,
-  list: (values) => values.map(storable),
+  list: (values) => values.map(rejectNul),
   // The planner decides by its statistics.
   unindexed: (column) => sql.ref(column),
   // Of a new table, or a tenant that is new in a large one, it expects one row, and then compares all with all.
-  led: (condition) => sql`case when ${condition} then true else false end`,
+  byRowNumber: (condition) => sql`case when ${condition} then true else false end`,
   numbered: (insert) => insert.returning('seq'),
-  each,
-  rows: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
+  columnsOf: each,
+  valuesOf: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
   // It sorts a union of whatever has a condition: so of no more rows than are needed.
   stream: (query, limit) => {
     const stream = query.orderBy('tokens.seq', 'desc').limit(limit).as('stream')
     return builder.selectFrom(stream).selectAll() as unknown as typeof query
   },
-  held: (query) => query.forShare(),
-  taken: (query) => query.forUpdate(),
+  forShare: (query) => query.forShare(),
+  forUpdate: (query) => query.forUpdate(),
   // It would hash all that the subquery finds, or go through all of it for each row.
   rowByRow: sql`offset 0`,
-  known: (condition) => sql`coalesce(${condition}, false)`,
+  unknownIsFalse: (condition) => sql`coalesce(${condition}, false)`,
 }

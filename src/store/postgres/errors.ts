@@ -1,6 +1,6 @@
 import { DatabaseError } from 'pg'
 import { AppError } from '../../common/errors.ts'
-import { StandbyError } from './server.ts'
+import { StandbyError } from './standby-check.ts'
 
 /** Transactions that wait for each other, or for one that has just ended. */
 const CONTENDED = new Set(['40001', '40P01', '55P03'])
@@ -50,7 +50,7 @@ const unreachable = (thrown: unknown) =>
 /** A commit whose answer got lost. */
 export const unknownOutcome = (thrown: unknown): AppError =>
   new AppError(
-    'unavailable',
+    'gateway_timeout',
     'The connection to the store was lost before it answered; the write may or may not have been kept. Read, then retry.',
     { cause: stripped(thrown), uncertain: true },
   )
@@ -58,7 +58,7 @@ export const unknownOutcome = (thrown: unknown): AppError =>
 /** A commit that the synchronous standby has not confirmed. */
 export const unreplicatedOutcome = (): AppError =>
   new AppError(
-    'unavailable',
+    'gateway_timeout',
     'The standby of the store did not confirm the write; it is lost if the primary is. Read, then retry.',
     { uncertain: true },
   )

@@ -13,7 +13,7 @@ const RETRY_MS = 1_000
  */
 export const listen = (
   { log }: { readonly log: Log },
-  { address, told }: { readonly address: string; readonly told: () => void },
+  { address, reported }: { readonly address: string; readonly reported: () => void },
 ): { close(): Promise<void> } => {
   let closed = false
   let client: Client | undefined
@@ -34,11 +34,11 @@ export const listen = (
     }
     fresh.on('error', again)
     fresh.on('end', () => again())
-    fresh.on('notification', told)
+    fresh.on('notification', reported)
     try {
       await fresh.connect()
       await fresh.query(`listen ${CHANNEL}`)
-      told()
+      reported()
     } catch (thrown) {
       again(thrown)
     }

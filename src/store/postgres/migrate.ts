@@ -3,9 +3,9 @@ import type { ClientBase } from 'pg'
 import { AppError } from '../../common/errors.ts'
 import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
-import { refuseNewer } from '../schema-version.ts'
+import { rejectNewer } from '../schema-version.ts'
 import { postgresDialect } from './dialect.ts'
-import { SERVICE, wallOf } from './scope.ts'
+import { SERVICE, wallOf } from './tenant-scope.ts'
 
 const columns: Columns = {
   // By code point: a language's order is another one, and changes with the server's libraries.
@@ -27,7 +27,7 @@ export const schemaVersion = async (client: ClientBase): Promise<number> => {
 }
 
 /** A database that holds tables, but never was ours, is left alone. */
-const refuseForeign = async (client: ClientBase): Promise<void> => {
+const rejectForeign = async (client: ClientBase): Promise<void> => {
   const others = await client.query(
     'select 1 from pg_catalog.pg_tables where schemaname = current_schema() limit 1',
   )
@@ -39,7 +39,7 @@ const refuseForeign = async (client: ClientBase): Promise<void> => {
 }
 
 /** Superusers, and roles told so, walk through the tenant wall. */
-export const refuseWallBreakers = async (client: ClientBase): Promise<void> => {
+export const rejectWallBreakers = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query(
     'select rolsuper or rolbypassrls as breaks from pg_catalog.pg_roles where rolname = current_user',
   )
@@ -103,8 +103,8 @@ export const migrate = async (
   await beginSchema(client)
   try {
     const current = await schemaVersion(client)
-    refuseNewer(current)
-    if (current === 0) await refuseForeign(client)
+    rejectNewer(current)
+    if (current === 0) await rejectForeign(client)
     if (current < target) {
       await applySteps(client, now, current, target)
       await raiseWalls(client)

@@ -4,18 +4,18 @@ import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
-import { refuseNewer } from '../schema-version.ts'
+import { rejectNewer } from '../schema-version.ts'
 import { DEFAULT_LIMITS, readOnlyWriter, type WriterLimits } from '../sqlite/writer.ts'
-import { assembleStore } from '../store.ts'
+import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
+import { holdName } from './advisory-lock.ts'
 import { watchChanges } from './changes.ts'
 import { codeOf, isLost } from './errors.ts'
-import { holdName } from './hold.ts'
 import { listen } from './listener.ts'
-import { migrate, refuseWallBreakers, schemaVersion } from './migrate.ts'
+import { migrate, rejectWallBreakers, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, PATIENT, type PostgresLimits, USUAL } from './pool.ts'
-import { beginConnection, StandbyError, serverTime } from './server.ts'
 import { readSession } from './session.ts'
+import { beginConnection, StandbyError, serverTime } from './standby-check.ts'
 import { createPostgresWriter } from './writer.ts'
 
 /** What an operator may set (config.ts). */
@@ -31,7 +31,7 @@ export interface PostgresOptions {
   readonly address: string
   readonly mode: 'read-write' | 'join' | 'read-only'
   /** ms to wait for the server, or, not read-write, for one that brings the schema up to date. */
-  readonly patience: number
+  readonly timeout: number
   readonly limits?: Partial<WriterLimits>
   readonly settings?: PostgresSettings
   readonly onMoved?: () => void
@@ -41,7 +41,7 @@ const POLL = 100
 const MAX_WAITING = 4_096
 
 /** For certificates in Node's words: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
-const knownRemedy = (thrown: unknown): string | undefined => {
+const knownFix = (thrown: unknown): string | undefined => {
   const code = codeOf(thrown)
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
     return 'Its certificate is that of another host: name the server in SIDEVAULT_STORE as its certificate does.'
@@ -60,14 +60,14 @@ const knownRemedy = (thrown: unknown): string | undefined => {
 export const explain = (thrown: unknown): unknown => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
-  const remedy =
-    knownRemedy(thrown) ??
+  const fix =
+    knownFix(thrown) ??
     (code.startsWith('28') || code === '3D000'
       ? 'Check user, password and database of SIDEVAULT_STORE.'
       : code === '42501'
         ? 'The role must own its database, or be allowed to create tables in its schema.'
         : 'Check that the server runs and that SIDEVAULT_STORE names it.')
-  return new AppError('unavailable', `PostgreSQL cannot be used (${code || 'no connection'}). ${remedy}`, {
+  return new AppError('gateway_timeout', `PostgreSQL cannot be used (${code || 'no connection'}). ${fix}`, {
     cause: Object.assign(new Error('PostgreSQL cannot be used'), { code }),
   })
 }
@@ -88,9 +88,9 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
 export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await beginConnection(client)
-    await refuseWallBreakers(client)
+    await rejectWallBreakers(client)
     const version = await schemaVersion(client)
-    refuseNewer(version)
+    rejectNewer(version)
     if (version < SCHEMA_VERSION && owner) await migrate(client, systemClock.now())
     return owner || version === SCHEMA_VERSION
   })
@@ -102,7 +102,7 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
       if (await prepare(address, owner)) return
       if (systemClock.now() > deadline)
         throw new AppError(
-          'unavailable',
+          'gateway_timeout',
           "The database is not of this version's schema. Start the admin role on it: it makes and upgrades the tables.",
         )
     } catch (thrown) {
@@ -125,7 +125,7 @@ export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, patience, onMoved, settings = DEFAULTS } = options
+  const { address, mode, timeout: patience, onMoved, settings = DEFAULTS } = options
   try {
     await whenReady(address, mode === 'read-write', systemClock.now() + patience)
   } catch (thrown) {
@@ -142,14 +142,14 @@ export const openPostgres = async (
       ? readOnlyWriter
       : createPostgresWriter(pool(settings.connections - reading), { ...DEFAULT_LIMITS, ...options.limits })
   const watched = watchChanges({ session, writer }, onMoved === undefined ? {} : { onMoved })
-  const listener = listen({ log }, { address, told: watched.changed })
+  const listener = listen({ log }, { address, reported: watched.changed })
   let closing: Promise<void> | undefined
   const close = async () => {
     watched.close()
     await Promise.all([writer.close(), listener.close()])
     await readers.close()
   }
-  return assembleStore(
+  return createStore(
     { session, writer },
     {
       writable: mode === 'read-write',

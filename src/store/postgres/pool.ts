@@ -3,8 +3,8 @@ import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { connectionOf } from './address.ts'
 import { isLost, isReadOnly } from './errors.ts'
-import { forgetScope } from './scope.ts'
-import { beginConnection } from './server.ts'
+import { beginConnection } from './standby-check.ts'
+import { forgetScope } from './tenant-scope.ts'
 
 export interface PoolOptions {
   readonly address: string
@@ -91,7 +91,8 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
   let closing: Promise<void> | undefined
   return {
     use: async (work) => {
-      if (closing) throw new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+      if (closing)
+        throw new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
       if (pool.waitingCount >= maxWaiting) throw overloaded()
       const client: PoolClient = await pool.connect()
       let lost = false

@@ -1,14 +1,14 @@
 import type { ClientBase, QueryResult } from 'pg'
 import { AppError } from '../../common/errors.ts'
-import { createPlaces } from '../../common/turns.ts'
+import { createKeyedSemaphore } from '../../common/keyed-mutex.ts'
+import { rejectNul } from '../reject-nul.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
-import { storable } from '../text.ts'
 import { tooSlow } from '../too-slow.ts'
 import { postgresDialect } from './dialect.ts'
 import { fromPostgres, isInterrupted, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
-import { enterScope, SERVICE, scopeOf } from './scope.ts'
+import { enterScope, SERVICE, scopeOf } from './tenant-scope.ts'
 
 interface Named extends CompiledStatement {
   /** Prepared under this name once on each connection. */
@@ -59,7 +59,7 @@ const sessionOver = (
   }
   const query: Session['query'] = async (wanted, tenantId) => {
     const { sql: text, parameters } = wanted.compile()
-    const values = parameters.map(storable)
+    const values = parameters.map(rejectNul)
     return (await ask(scopeOf(tenantId), (client) => client.query({ text, values }))).rows
   }
   return {
@@ -117,8 +117,8 @@ export const transactionSession = (
  * Searches, which may take 10 s, leave some to reads by id: those of one tenant take a quarter at most, all together three.
  */
 export const readSession = (connections: Connections, size: number): Session => {
-  const ofTenant = createPlaces(Math.ceil(size / 4))
-  const ofAll = createPlaces(Math.ceil((size * 3) / 4))
+  const ofTenant = createKeyedSemaphore(Math.ceil(size / 4))
+  const ofAll = createKeyedSemaphore(Math.ceil((size * 3) / 4))
   const ask: Ask = async (scope, send) => {
     const once = () => connections.use((client) => inScope(client, scope, () => send(client)))
     try {

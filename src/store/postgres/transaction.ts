@@ -1,10 +1,10 @@
 import { type ClientBase, DatabaseError } from 'pg'
-import { type CommandName, runCommand } from '../commands/registry.ts'
-import type { AnswerRight } from '../types.ts'
+import type { IdempotencyLease } from '../types.ts'
+import { type CommandName, runCommand } from '../write-commands.ts'
 import { unknownOutcome, unreplicatedOutcome } from './errors.ts'
-import { forgetScope } from './scope.ts'
-import { isUnreplicated } from './server.ts'
 import { transactionSession } from './session.ts'
+import { isUnreplicated } from './standby-check.ts'
+import { forgetScope } from './tenant-scope.ts'
 
 /** Commands of the service itself, on rows of all tenants. */
 const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
@@ -40,25 +40,25 @@ export const CHANNEL = 'sidevault_changes'
 
 /** What a transaction answers, and its last statements, which the commit follows in one packet. */
 export interface Work<T> {
-  readonly answer: T
+  readonly result: T
   readonly last?: Promise<unknown>
 }
 
 /**
  * Runs `work` in a transaction and answers after its commit, which is on disk then. What is thrown before the commit was
  * sent left nothing behind, nor did a last statement that the server refused; a commit whose answer is lost is thrown as
- * `unavailable`.
+ * `gateway_timeout`.
  */
 export const inTransaction = async <T>(client: ClientBase, work: () => Promise<Work<T>>): Promise<T> => {
   // Whatever the database's default is: commands take locks and read then what others committed before.
   // Sent ahead of the first statement, in one piece with it.
-  const begun = client.query('begin isolation level read committed')
-  begun.catch(() => {})
+  const started = client.query('begin isolation level read committed')
+  started.catch(() => {})
   let done: Work<T>
   try {
     done = await work()
     done.last?.catch(() => {})
-    await begun
+    await started
   } catch (thrown) {
     // What was set inside is taken back too.
     forgetScope(client)
@@ -68,7 +68,7 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
   const [last, committed] = await Promise.allSettled([done.last, client.query('commit')])
   if (committed.status === 'fulfilled' && committed.value.command === 'COMMIT') {
     if (isUnreplicated(client)) throw unreplicatedOutcome()
-    return done.answer
+    return done.result
   }
   forgetScope(client)
   // By the server's own word; it answers in order, and so never came to the commit.
@@ -87,10 +87,10 @@ export const runInTransaction = (
   client: ClientBase,
   command: CommandName,
   args: unknown,
-  right?: AnswerRight,
+  lease?: IdempotencyLease,
 ): Promise<unknown> =>
   inTransaction(client, async () => {
     const session = transactionSession(client, { serviceWide: SERVICE_WIDE.has(command) })
-    const answer = await runCommand(session, command, args, right)
-    return movesCounters(command) ? { answer, last: client.query(`notify ${CHANNEL}`) } : { answer }
+    const result = await runCommand(session, command, args, lease)
+    return movesCounters(command) ? { result, last: client.query(`notify ${CHANNEL}`) } : { result }
   })

@@ -1,8 +1,8 @@
 import { setTimeout } from 'node:timers/promises'
 import { AppError } from '../../common/errors.ts'
-import type { CommandName, Commands } from '../commands/registry.ts'
 import type { WriterLimits } from '../sqlite/writer.ts'
-import type { AnswerRight } from '../types.ts'
+import type { IdempotencyLease } from '../types.ts'
+import type { CommandName, Commands } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
 import { createTokenQueue } from './create-queue.ts'
 import { fromPostgres, isContended, isLost } from './errors.ts'
@@ -17,7 +17,7 @@ const BACKOFF = 5
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
 
-const closed = () => new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
 
 const retried = async <T>(work: () => Promise<T>): Promise<T> => {
   for (let attempt = 1; ; attempt++)
@@ -37,18 +37,18 @@ export const createPostgresWriter = (connections: Connections, limits: WriterLim
   let closing: Promise<void> | undefined
   let idle: (() => void) | undefined
 
-  const run = (command: CommandName, args: unknown, right?: AnswerRight): Promise<unknown> =>
-    retried(() => connections.use((client) => runInTransaction(client, command, args, right)))
+  const run = (command: CommandName, args: unknown, lease?: IdempotencyLease): Promise<unknown> =>
+    retried(() => connections.use((client) => runInTransaction(client, command, args, lease)))
   const create = createTokenQueue(
     { connections, retried },
-    { alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['answer']> },
+    { alone: (args) => run('tokens.create', args) as Promise<Commands['tokens.create']['result']> },
   )
 
   const write = async (
     command: CommandName,
     args: unknown,
     bytes = 1_000,
-    right?: AnswerRight,
+    lease?: IdempotencyLease,
   ): Promise<unknown> => {
     if (closing) throw closed()
     if (waiting >= limits.maxQueued || (waiting > 0 && bytesWaiting + bytes > limits.maxBytes))
@@ -56,9 +56,9 @@ export const createPostgresWriter = (connections: Connections, limits: WriterLim
     waiting++
     bytesWaiting += bytes
     try {
-      return await (command === 'tokens.create' && right === undefined
+      return await (command === 'tokens.create' && lease === undefined
         ? create(args as Commands['tokens.create']['args'])
-        : run(command, args, right))
+        : run(command, args, lease))
     } finally {
       waiting--
       bytesWaiting -= bytes

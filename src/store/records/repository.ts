@@ -1,6 +1,6 @@
-import type { Changes } from '../changes.ts'
+import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
-import { buffer, own } from '../tokens/row.ts'
+import { buffer, own } from '../tokens/token-row.ts'
 import type { RecordRow, RecordStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { findRecords } from './find.ts'
@@ -23,7 +23,7 @@ export const createRecordStore = ({
 }: {
   readonly session: Session
   readonly writer: Writer
-  readonly changes: Changes
+  readonly changes: ChangeCounters
 }): RecordStore => ({
   get: async (collection, tenantId, id) => {
     const found = await session.get(recordById, { collection, tenant_id: tenantId, id })

@@ -41,15 +41,16 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
 )
 
 /** As it stays to the end of the command that asks: whoever changes it meanwhile has done so before, or waits. */
-export const takenRecordById = statement<RecordKey, Pick<StoredRecord, 'seq' | 'version'>>((dialect, slot) =>
-  dialect.taken(
-    dialect.builder
-      .selectFrom('records')
-      .where('collection', '=', slot('collection'))
-      .where('tenant_id', '=', slot('tenant_id'))
-      .where('id', '=', slot('id'))
-      .select(['records.seq', 'records.version']),
-  ),
+export const recordByIdForUpdate = statement<RecordKey, Pick<StoredRecord, 'seq' | 'version'>>(
+  (dialect, slot) =>
+    dialect.forUpdate(
+      dialect.builder
+        .selectFrom('records')
+        .where('collection', '=', slot('collection'))
+        .where('tenant_id', '=', slot('tenant_id'))
+        .where('id', '=', slot('id'))
+        .select(['records.seq', 'records.version']),
+    ),
 )
 
 /** Across tenants: the value is unique in the collection. */

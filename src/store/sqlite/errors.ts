@@ -27,7 +27,7 @@ export const fromSqlite = (thrown: unknown): AppError => {
   // In the log, but perhaps not on the disk: a crash before the next write would bring it back.
   if (/^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code))
     return new AppError(
-      'unavailable',
+      'gateway_timeout',
       'The disk of the store failed at the end of a write, which may or may not have been kept. Read, then retry; tell the operator.',
       { cause, uncertain: true },
     )

@@ -1,12 +1,12 @@
-import { runCommand } from '../commands/registry.ts'
-import { type Create, createTogether } from '../commands/tokens-create.ts'
+import { type Create, createTogether } from '../tokens/create.ts'
+import { runCommand } from '../write-commands.ts'
 import type { Connection } from './connection.ts'
 import { toWire } from './errors.ts'
-import type { Answer, Job } from './protocol.ts'
+import type { Job, Result } from './protocol.ts'
 import { createSqliteSession } from './session.ts'
 
 /** One that may be run with others: what is done under a right asks for that right at its own end. */
-const isPlainCreate = ({ command, right }: Job): boolean => command === 'tokens.create' && right === undefined
+const isPlainCreate = ({ command, lease }: Job): boolean => command === 'tokens.create' && lease === undefined
 
 /** Plain creates that follow each other, as long as they do; every other job by itself. */
 const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
@@ -24,7 +24,7 @@ const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
  * Runs jobs in one transaction with one commit, so that they share its wait for the disk. A job that fails takes only
  * its own writes back; when the commit fails, all of them have failed. Never throws. A second call must wait for the first.
  */
-export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Promise<readonly Answer[]>) => {
+export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Promise<readonly Result[]>) => {
   const session = createSqliteSession(db)
   const begin = db.prepare('begin immediate')
   const commit = db.prepare('commit')
@@ -33,14 +33,14 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   const release = db.prepare('release job')
   const undo = db.prepare('rollback to job')
 
-  const run = async ({ number, command, args, right }: Job): Promise<Answer> => ({
+  const run = async ({ number, command, args, lease }: Job): Promise<Result> => ({
     number,
     ok: true,
-    value: await runCommand(session, command, args, right),
+    value: await runCommand(session, command, args, lease),
   })
 
   /** What is counted of creates is written once for all of them: that costs as much as a token's own row. */
-  const runTogether = async (jobs: readonly Job[]): Promise<readonly Answer[]> => {
+  const runTogether = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
     const [first, second] = jobs
     if (first === undefined) return []
     if (second === undefined) return [await run(first)]
@@ -56,12 +56,12 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     if (!db.inTransaction) throw thrown
   }
 
-  const runApart = async (job: Job): Promise<Answer> => {
+  const runApart = async (job: Job): Promise<Result> => {
     savepoint.run()
     try {
-      const answer = await run(job)
+      const result = await run(job)
       release.run()
-      return answer
+      return result
     } catch (thrown) {
       rethrowIfEnded(thrown)
       undo.run()
@@ -71,11 +71,11 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   }
 
   /** Undefined, and nothing written, when one of them fails. */
-  const runAll = async (jobs: readonly Job[]): Promise<readonly Answer[] | undefined> => {
-    const answers: Answer[] = []
+  const runAll = async (jobs: readonly Job[]): Promise<readonly Result[] | undefined> => {
+    const results: Result[] = []
     try {
-      for (const together of runsOf(jobs)) answers.push(...(await runTogether(together)))
-      return answers
+      for (const together of runsOf(jobs)) results.push(...(await runTogether(together)))
+      return results
     } catch (thrown) {
       rethrowIfEnded(thrown)
       rollback.run()
@@ -83,20 +83,20 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     }
   }
 
-  const runEach = async (jobs: readonly Job[]): Promise<readonly Answer[]> => {
+  const runEach = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
     begin.run()
-    const answers: Answer[] = []
-    for (const job of jobs) answers.push(await runApart(job))
-    return answers
+    const results: Result[] = []
+    for (const job of jobs) results.push(await runApart(job))
+    return results
   }
 
   return async (jobs) => {
     try {
       begin.run()
       // Savepoints copy each page that changes under them, a third of an insert's cost; few jobs fail.
-      const answers = (await runAll(jobs)) ?? (await runEach(jobs))
+      const results = (await runAll(jobs)) ?? (await runEach(jobs))
       commit.run()
-      return answers
+      return results
     } catch (thrown) {
       const error = toWire(thrown)
       if (db.inTransaction) db.exec('rollback')

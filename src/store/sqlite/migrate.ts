@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { AppError } from '../../common/errors.ts'
 import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
-import { refuseNewer } from '../schema-version.ts'
+import { rejectNewer } from '../schema-version.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 
@@ -24,7 +24,7 @@ export const schemaVersion = (db: Connection): number => {
 }
 
 /** A database that holds tables, but never was ours, is left alone. */
-const refuseForeign = (db: Connection): void => {
+const rejectForeign = (db: Connection): void => {
   if (db.prepare("select 1 from sqlite_schema where type = 'table' limit 1").get() !== undefined)
     throw new AppError(
       'invalid',
@@ -40,9 +40,9 @@ export const migrate = (db: Connection, now: number, target: number = SCHEMA_VER
   db.exec('begin immediate')
   try {
     const current = schemaVersion(db)
-    refuseNewer(current)
+    rejectNewer(current)
     if (current === 0) {
-      refuseForeign(db)
+      rejectForeign(db)
       db.exec(
         'create table schema_migrations (version integer primary key, name text not null, applied_at integer not null) strict',
       )

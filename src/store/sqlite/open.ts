@@ -3,10 +3,10 @@ import Database from 'better-sqlite3'
 import { systemClock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
+import { rejectMigrated } from '../migrate-store/read-only-triggers.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
-import { refuseMoved } from '../move/fence.ts'
-import { refuseNewer } from '../schema-version.ts'
-import { assembleStore } from '../store.ts'
+import { rejectNewer } from '../schema-version.ts'
+import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
 import { type Connection, connect, makePrivateFile } from './connection.ts'
 import { fromSqlite } from './errors.ts'
@@ -19,7 +19,7 @@ export interface SqliteOptions {
   readonly path: string
   readonly mode: 'read-write' | 'join' | 'read-only'
   /** ms to wait: for another process's start, or, not read-write, for one that brings the schema up to date. */
-  readonly patience: number
+  readonly timeout: number
   readonly limits?: Partial<WriterLimits>
 }
 
@@ -39,7 +39,7 @@ const explain = (thrown: unknown, path: string): AppError => {
     )
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return fromSqlite(thrown)
   return new AppError(
-    'unavailable',
+    'gateway_timeout',
     `The database "${path}" cannot be opened (${code || 'unknown reason'}). Check that its directory exists and that this user may read and write it.`,
     { cause: thrown },
   )
@@ -51,8 +51,8 @@ const prepareNow = (path: string): void => {
   try {
     db.pragma('journal_mode = WAL')
     const version = schemaVersion(db)
-    refuseNewer(version)
-    refuseMoved(db)
+    rejectNewer(version)
+    rejectMigrated(db)
     if (version < SCHEMA_VERSION) migrate(db, systemClock.now())
   } finally {
     db.close()
@@ -84,8 +84,8 @@ const tryReader = (path: string): Connection | undefined => {
   }
   try {
     const version = schemaVersion(db)
-    refuseNewer(version)
-    refuseMoved(db)
+    rejectNewer(version)
+    rejectMigrated(db)
     if (version === SCHEMA_VERSION) return db
   } catch (thrown) {
     db.close()
@@ -102,7 +102,7 @@ const openReader = async (path: string, deadline: number): Promise<Connection> =
     if (db) return db
     if (systemClock.now() > deadline)
       throw new AppError(
-        'unavailable',
+        'gateway_timeout',
         `The database "${path}" is not there or not of this version's schema. Start the admin role on the same data directory: it makes and upgrades the database.`,
       )
     await setTimeout(POLL)
@@ -110,7 +110,7 @@ const openReader = async (path: string, deadline: number): Promise<Connection> =
 }
 
 export const openSqlite = async ({ log }: { readonly log: Log }, options: SqliteOptions): Promise<Store> => {
-  const { path, mode, patience, limits } = options
+  const { path, mode, timeout: patience, limits } = options
   const deadline = systemClock.now() + patience
   const owner = mode === 'read-write'
   try {
@@ -137,7 +137,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
       db.close()
       await writer.close()
     }
-    return assembleStore(
+    return createStore(
       { session: createSqliteSession(db, reader), writer },
       { writable: owner, close: () => (closing ??= close()) },
     )

@@ -1,5 +1,5 @@
-import type { CommandName } from '../commands/registry.ts'
-import type { AnswerRight } from '../types.ts'
+import type { IdempotencyLease } from '../types.ts'
+import type { CommandName } from '../write-commands.ts'
 import type { WireError } from './errors.ts'
 
 /** What the worker is started with. */
@@ -11,15 +11,15 @@ export interface Job {
   readonly number: number
   readonly command: CommandName
   readonly args: unknown
-  readonly right?: AnswerRight | undefined
+  readonly lease?: IdempotencyLease | undefined
 }
 
 export type ToWorker = { readonly kind: 'jobs'; readonly jobs: readonly Job[] } | { readonly kind: 'close' }
 
-export type Answer =
+export type Result =
   | { readonly number: number; readonly ok: true; readonly value: unknown }
   | { readonly number: number; readonly ok: false; readonly error: WireError }
 
 export type FromWorker =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'answers'; readonly answers: readonly Answer[] }
+  | { readonly kind: 'answers'; readonly results: readonly Result[] }

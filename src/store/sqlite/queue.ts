@@ -1,15 +1,15 @@
-import type { CommandName } from '../commands/registry.ts'
+import type { CommandName } from '../write-commands.ts'
 import type { Job } from './protocol.ts'
 
 /** Jobs that share a commit, at most: the first of them waits for the last. */
 const MAX_GROUP = 512
 /** ms that what nobody waits for gives way to what somebody does: a bound, so that it goes on under any load. */
-const PATIENCE = 25
+const TIMEOUT = 25
 /** While calls wait, upkeep rests this many times as long as the last group with some of it took. */
 const REST = 4
 
 /** Upkeep: large, and nobody waits for it. */
-const UPKEEP: ReadonlySet<CommandName> = new Set([
+const MAINTENANCE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
   'leftovers.purge',
@@ -21,7 +21,7 @@ export interface JobQueue {
   /** The jobs of the next commit, taken out: callers' in order, and one of upkeep when none waits or it is due. */
   take(): readonly Job[]
   /** The group that was taken last is done. */
-  answered(): void
+  settled(): void
   /** Calls that wait. */
   readonly calls: number
   /** Jobs that wait, upkeep included. */
@@ -32,27 +32,27 @@ export interface JobQueue {
 /** What waits for the writer thread. `now`: ms of any clock that only goes forward. */
 export const createJobQueue = (now: () => number): JobQueue => {
   let calls: Job[] = []
-  let upkeep: { readonly job: Job; readonly since: number }[] = []
+  let maintenance: { readonly job: Job; readonly since: number }[] = []
   let began: number | undefined
   let restUntil = Number.NEGATIVE_INFINITY
   return {
     push: (job) => {
-      if (UPKEEP.has(job.command)) upkeep.push({ job, since: now() })
+      if (MAINTENANCE.has(job.command)) maintenance.push({ job, since: now() })
       else calls.push(job)
     },
     take: () => {
       const group = calls.splice(0, MAX_GROUP)
-      const [first] = upkeep
+      const [first] = maintenance
       if (first === undefined) return group
       const at = now()
-      if (group.length === 0 || at >= Math.max(first.since + PATIENCE, restUntil)) {
-        upkeep.shift()
+      if (group.length === 0 || at >= Math.max(first.since + TIMEOUT, restUntil)) {
+        maintenance.shift()
         group.push(first.job)
         began = at
       }
       return group
     },
-    answered: () => {
+    settled: () => {
       if (began === undefined) return
       const at = now()
       restUntil = at + REST * (at - began)
@@ -62,11 +62,11 @@ export const createJobQueue = (now: () => number): JobQueue => {
       return calls.length
     },
     get size() {
-      return calls.length + upkeep.length
+      return calls.length + maintenance.length
     },
     clear: () => {
       calls = []
-      upkeep = []
+      maintenance = []
       began = undefined
     },
   }

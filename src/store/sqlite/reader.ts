@@ -1,8 +1,8 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../../common/errors.ts'
-import { THREAD_OPTIONS } from '../../common/quick-resolve.ts'
-import { createPlaces } from '../../common/turns.ts'
+import { createKeyedSemaphore } from '../../common/keyed-mutex.ts'
+import { THREAD_OPTIONS } from '../../common/resolve-hook.ts'
 import { tooSlow } from '../too-slow.ts'
 import { fromWire, type WireError } from './errors.ts'
 
@@ -32,7 +32,7 @@ const ENTRY = fileURLToPath(new URL('./reader-process.ts', import.meta.url))
 /** Milliseconds that a process without work is kept. */
 const IDLE = 30_000
 
-const gone = () => new AppError('unavailable', 'A process that reads the store ended. Retry.')
+const gone = () => new AppError('gateway_timeout', 'A process that reads the store ended. Retry.')
 
 interface Helper {
   readonly child: ChildProcess
@@ -46,8 +46,8 @@ interface Helper {
 export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Reader => {
   const free: Helper[] = []
   const all = new Set<Helper>()
-  const inTurn = createPlaces(1)
-  const inPlace = createPlaces(most)
+  const runExclusive = createKeyedSemaphore(1)
+  const inPlace = createKeyedSemaphore(most)
   let isClosed = false
 
   const end = (helper: Helper): void => {
@@ -81,7 +81,7 @@ export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Re
     const ended = Promise.withResolvers<FromReader>()
     const lost = () => ended.reject(gone())
     try {
-      child.once('message', (answer: FromReader) => ended.resolve(answer))
+      child.once('message', (result: FromReader) => ended.resolve(result))
       child.once('exit', lost)
       child.once('error', lost)
       deadline = setTimeout(() => {
@@ -89,9 +89,9 @@ export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Re
         end(helper)
       }, ms)
       child.send(message, (failure) => failure && lost())
-      const answer = await ended.promise
-      if ('error' in answer) throw fromWire(answer.error)
-      return answer.rows
+      const result = await ended.promise
+      if ('error' in result) throw fromWire(result.error)
+      return result.rows
     } finally {
       clearTimeout(deadline)
       child.off('exit', lost)
@@ -106,7 +106,7 @@ export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Re
   }
 
   return {
-    query: (sql, values, owner) => inTurn(owner, () => inPlace('', () => run({ sql, values }))),
+    query: (sql, values, owner) => runExclusive(owner, () => inPlace('', () => run({ sql, values }))),
     close: () => {
       isClosed = true
       for (const helper of [...all]) end(helper)

@@ -1,8 +1,8 @@
 import type { Compilable } from 'kysely'
 import { LRUCache } from 'lru-cache'
+import { rejectNul } from '../reject-nul.ts'
 import type { Session } from '../session.ts'
 import { type CompiledStatement, compileStatement, type Statement } from '../statement.ts'
-import { storable } from '../text.ts'
 import type { Connection } from './connection.ts'
 import { sqliteDialect } from './dialect.ts'
 import { fromSqlite } from './errors.ts'
@@ -47,7 +47,7 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
   const query = async <R>(wanted: Compilable<R>) =>
     guarded(() => {
       const { sql, parameters } = wanted.compile()
-      return queries.memo(sql).all(parameters.map(storable)) as R[]
+      return queries.memo(sql).all(parameters.map(rejectNul)) as R[]
     })
 
   return {
@@ -82,7 +82,7 @@ export const createSqliteSession = (db: Connection, reader?: Reader): Session =>
     search: async <R>(wanted: Compilable<R>, tenantId: string) => {
       if (reader === undefined) return query(wanted)
       const { sql, parameters } = wanted.compile()
-      return (await reader.query(sql, parameters.map(storable), tenantId)) as R[]
+      return (await reader.query(sql, parameters.map(rejectNul), tenantId)) as R[]
     },
     lock: async () => {},
   }

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads'
 import { connect } from './connection.ts'
-import { createLogEmptier } from './empty-log.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
+import { createLogEmptier } from './wal-checkpoint.ts'
 
 /** The writer thread: the only one of its process that writes. Started by writer.ts. */
 
@@ -25,9 +25,9 @@ const handle = async (message: ToWorker): Promise<void> => {
     port.close()
     return
   }
-  const answers = await groupCommit(message.jobs)
+  const results = await groupCommit(message.jobs)
   if (message.jobs.some(({ command }) => DESTROYING.has(command))) emptier.empty()
-  post({ kind: 'answers', answers })
+  post({ kind: 'answers', results })
 }
 
 let last = Promise.resolve()

@@ -1,9 +1,9 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { THREAD_OPTIONS } from '../../common/quick-resolve.ts'
-import type { CommandName } from '../commands/registry.ts'
-import type { AnswerRight } from '../types.ts'
+import { THREAD_OPTIONS } from '../../common/resolve-hook.ts'
+import type { IdempotencyLease } from '../types.ts'
+import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
 import { fromWire } from './errors.ts'
 import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
@@ -34,11 +34,11 @@ const GATHER = 4
 const overloaded = () =>
   new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
 
-const closed = () => new AppError('unavailable', 'The store is closed: this process is stopping. Retry.')
+const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
 
 const died = (cause: unknown) =>
   new AppError(
-    'unavailable',
+    'gateway_timeout',
     "The store's writer stopped before it answered; the write may or may not have been kept. Read, then retry.",
     { cause, uncertain: true },
   )
@@ -60,7 +60,7 @@ export const startWriter = async (
   let scheduled = false
   /** Calls that were on their way when the last group was answered. */
   let company = 0
-  let answeredAt = 0
+  let settledAt = 0
   let gathering = false
   let bytesPending = 0
   let lastNumber = 0
@@ -82,15 +82,15 @@ export const startWriter = async (
 
   const receive = (message: FromWorker): void => {
     if (message.kind !== 'answers') return
-    sent -= message.answers.length
-    if (sent === 0) queue.answered()
-    company = message.answers.length + queue.calls
-    answeredAt = performance.now()
+    sent -= message.results.length
+    if (sent === 0) queue.settled()
+    company = message.results.length + queue.calls
+    settledAt = performance.now()
     schedule()
-    for (const answer of message.answers) {
-      const job = settle(answer.number)
-      if (answer.ok) job?.resolve(answer.value)
-      else job?.reject(fromWire(answer.error))
+    for (const result of message.results) {
+      const job = settle(result.number)
+      if (result.ok) job?.resolve(result.value)
+      else job?.reject(fromWire(result.error))
     }
   }
 
@@ -125,14 +125,14 @@ export const startWriter = async (
   const flush = (): void => {
     scheduled = false
     if (sent > 0 || queue.size === 0) return
-    const patience = answeredAt + GATHER - performance.now()
-    if (queue.calls < company && patience > 0) {
+    const timeout = settledAt + GATHER - performance.now()
+    if (queue.calls < company && timeout > 0) {
       if (gathering) return
       gathering = true
       setTimeout(() => {
         gathering = false
         flush()
-      }, patience)
+      }, timeout)
       return
     }
     const jobs = queue.take()
@@ -165,7 +165,7 @@ export const startWriter = async (
     command: CommandName,
     args: unknown,
     bytes = 1_000,
-    right?: AnswerRight,
+    lease?: IdempotencyLease,
   ): Promise<unknown> => {
     if (closing) return Promise.reject(closed())
     if (pending.size >= limits.maxQueued || (pending.size > 0 && bytesPending + bytes > limits.maxBytes))
@@ -174,7 +174,7 @@ export const startWriter = async (
     return new Promise((resolve, reject) => {
       pending.set(number, { resolve, reject, bytes })
       bytesPending += bytes
-      queue.push({ number, command, args, right })
+      queue.push({ number, command, args, lease })
       schedule()
     })
   }

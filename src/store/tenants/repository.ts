@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
-import type { Changes } from '../changes.ts'
+import type { ChangeCounters } from '../change-counters.ts'
 import type { Session } from '../session.ts'
-import { buffer, own } from '../tokens/row.ts'
+import { buffer, own } from '../tokens/token-row.ts'
 import type { KeyRow, KeyStore, TenantStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { toTenantRow } from './row.ts'
@@ -18,7 +18,7 @@ import {
 interface Deps {
   readonly session: Session
   readonly writer: Writer
-  readonly changes: Changes
+  readonly changes: ChangeCounters
 }
 
 const KEY_KINDS = Object.freeze([KEY_CHANGES])

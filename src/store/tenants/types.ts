@@ -1,4 +1,4 @@
-import type { Replacement } from '../sealed/types.ts'
+import type { Replacement } from '../reencrypt/types.ts'
 
 export interface TenantRow {
   readonly id: string
@@ -65,7 +65,7 @@ export interface KeyStore {
   /** A number that differs after any key was added or destroyed, in any process. */
   changes(): Promise<number>
   /**
-   * False when that purpose and version exist already (another process was first): read again. `unavailable` when they
+   * False when that purpose and version exist already (another process was first): read again. `gateway_timeout` when they
    * are wrapped by a root key that is not the store's any more.
    */
   add(keys: readonly KeyRow[]): Promise<boolean>

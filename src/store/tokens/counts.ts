@@ -3,7 +3,7 @@ import type { Session } from '../session.ts'
 import { statement } from '../statement.ts'
 import type { TokenRow } from '../types.ts'
 
-const addCount = statement<Schema['token_counts']>(({ builder, rows }, slot) =>
+const addCount = statement<Schema['token_counts']>(({ builder, valuesOf: rows }, slot) =>
   builder
     .insertInto('token_counts')
     .columns(['tenant_id', 'container', 'type', 'count', 'last_created_at'])

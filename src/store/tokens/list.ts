@@ -1,11 +1,11 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { Session } from '../session.ts'
 import type { TokenHead, TokenListQuery } from '../types.ts'
-import { leaderOf, type Places, placeBehind, placesOf } from './lead.ts'
+import { leaderOf, type Places, placeBehind, placesOf } from './driving-index.ts'
 import { type Leader, type ListPlan, planList } from './plan.ts'
 import type { PredicateContext } from './predicate.ts'
-import { BYTES, HEAD_COLUMNS } from './row.ts'
 import { candidates, groupPredicate } from './rows.ts'
+import { BYTES, HEAD_COLUMNS } from './token-row.ts'
 
 /** A list of more groups than this walks all tokens of the tenant and passes over those it does not show. */
 const MAX_MERGED = 16

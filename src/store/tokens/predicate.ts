@@ -23,8 +23,8 @@ const join = (operator: 'and' | 'or', parts: readonly Predicate[]): Predicate =>
   if (parts.length === 1) return parts[0] as Predicate
   const middle = parts.length >> 1
   const left = join(operator, parts.slice(0, middle))
-  const right = join(operator, parts.slice(middle))
-  return operator === 'and' ? sql`(${left} and ${right})` : sql`(${left} or ${right})`
+  const lease = join(operator, parts.slice(middle))
+  return operator === 'and' ? sql`(${left} and ${lease})` : sql`(${left} or ${lease})`
 }
 
 export const allOf = (parts: readonly Predicate[]): Predicate => join('and', parts)
@@ -82,7 +82,7 @@ export type EntryNode =
 export const matches = (
   tenantId: string,
   node: EntryNode | Extract<SearchNode, { kind: 'metadata-range' }>,
-  led: Dialect['led'] = (condition) => condition,
+  led: Dialect['byRowNumber'] = (condition) => condition,
 ): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
     case 'equals':
@@ -110,7 +110,7 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
     case 'or':
       return join(node.kind, node.nodes.map(inner))
     case 'not':
-      return sql`not ${context.dialect.known(inner(node.node))}`
+      return sql`not ${context.dialect.unknownIsFalse(inner(node.node))}`
     case 'equals':
       return sql`${column(context, node.field)} = ${node.value}`
     case 'prefix':
@@ -124,7 +124,7 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
       const { dialect, tenantId, ordered } = context
       // A total of what a range of values leads to costs a third by a hash of them all.
       const how = node.kind === 'metadata-range' && !ordered ? sql`` : dialect.rowByRow
-      return sql`exists (select 1 from (${matches(tenantId, node, dialect.led)}) as found
+      return sql`exists (select 1 from (${matches(tenantId, node, dialect.byRowNumber)}) as found
         where found.seq = tokens.seq ${how})`
     }
   }

@@ -3,8 +3,8 @@ import { createTotals } from '../totals.ts'
 import type { NewToken, TokenStore } from '../types.ts'
 import type { Writer } from '../writer.ts'
 import { listTokens } from './list.ts'
-import { own, revive, toTokenHead, toTokenRow } from './row.ts'
 import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
+import { own, revive, toTokenHead, toTokenRow } from './token-row.ts'
 import { countTokens } from './total.ts'
 
 /** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */

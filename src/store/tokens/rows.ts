@@ -49,7 +49,7 @@ export const candidates = (
     .selectFrom(sql<{ seq: number }>`(${seqs})`.as('found'))
     .crossJoin('tokens')
     .whereRef('tokens.seq', '=', 'found.seq')
-    .where(dialect.led(sql`tokens.tenant_id = ${query.tenantId}`))
+    .where(dialect.byRowNumber(sql`tokens.tenant_id = ${query.tenantId}`))
     .where(live(query.now))
     .where(rest) as unknown as typeof tokens
 }

@@ -3,7 +3,7 @@ import type { Dialect } from '../dialect.ts'
 import type { Schema } from '../schema.ts'
 import { serviceStatement, statement } from '../statement.ts'
 import type { TokenHead } from '../types.ts'
-import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './row.ts'
+import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './token-row.ts'
 
 /** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (docs/security-model.md, "Tenant isolation"). */
 export const tenantTokens = ({ builder }: Dialect, tenantId: string) =>
@@ -22,9 +22,9 @@ export const tokenById = statement<{ tenant_id: string; id: string; now: number 
 )
 
 /** As it stays to the end of the command that asks. */
-export const heldTokenById = statement<{ tenant_id: string; id: string; now: number }, TokenRecord>(
+export const tokenByIdForShare = statement<{ tenant_id: string; id: string; now: number }, TokenRecord>(
   (dialect, slot) =>
-    dialect.held(
+    dialect.forShare(
       tenantTokens(dialect, slot('tenant_id'))
         .where('id', '=', slot('id'))
         .where(live(slot('now')))
@@ -161,7 +161,7 @@ export const deleteExpiredToken = statement<{ tenant_id: string; id: string; now
 
 export const expiredTokens = serviceStatement<{ now: number; limit: number }, { seq: number }>(
   (dialect, slot) =>
-    dialect.taken(
+    dialect.forUpdate(
       dialect.builder
         .selectFrom('tokens')
         .where('expires_at', '<=', slot('now'))

@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Session } from '../session.ts'
+import { leaderOf } from './driving-index.ts'
 import { expired } from './expired.ts'
-import { leaderOf } from './lead.ts'
 import { type ListPlan, planList } from './plan.ts'
 import { type CountQuery, candidates, groupPredicate } from './rows.ts'
 

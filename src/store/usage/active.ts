@@ -5,7 +5,7 @@ import type { LogRow } from '../types.ts'
 import { monthOf } from './month.ts'
 
 /** Writes no row when the token was active in that month before. */
-const insertActive = statement<Schema['active_tokens']>(({ builder, rows }, slot) =>
+const insertActive = statement<Schema['active_tokens']>(({ builder, valuesOf: rows }, slot) =>
   builder
     .insertInto('active_tokens')
     .columns(['month', 'tenant_id', 'seq'])

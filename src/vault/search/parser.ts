@@ -1,6 +1,6 @@
 import { invalid } from '../../common/errors.ts'
 import type { SearchNode } from '../../store/types.ts'
-import { FIELDS, matchNode, type Range, rangeNode, SearchFault, type Value } from './values.ts'
+import { FIELDS, matchNode, type Range, rangeNode, SearchIssue, type Value } from './values.ts'
 
 /** Bounds of a query: characters, nesting of parentheses and negations, clauses. */
 const LIMITS = { length: 4000, depth: 20, clauses: 100 } as const
@@ -40,7 +40,7 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
   }
   const nested = (parse: () => SearchNode): SearchNode => {
     depth += 1
-    if (depth > LIMITS.depth) throw new SearchFault(`must not nest deeper than ${LIMITS.depth}`)
+    if (depth > LIMITS.depth) throw new SearchIssue(`must not nest deeper than ${LIMITS.depth}`)
     const node = parse()
     depth -= 1
     return node
@@ -55,7 +55,7 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
     if (phrase !== undefined) return { text: phrase, wild: false }
     const word = match(WORD)
     const wild = next('*')
-    if (!word && !wild) throw new SearchFault('a field must be followed by a value; quote special characters')
+    if (!word && !wild) throw new SearchIssue('a field must be followed by a value; quote special characters')
     return { text: unescaped(word?.[0] ?? ''), wild }
   }
   const range = (): Range | undefined => {
@@ -65,16 +65,16 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
     const bound = (): string | undefined => {
       if (next('*')) return undefined
       const text = quoted() ?? match(WORD)?.[0]
-      if (text === undefined) throw new SearchFault('a range must be [a TO b] or {a TO b}')
+      if (text === undefined) throw new SearchIssue('a range must be [a TO b] or {a TO b}')
       return unescaped(text)
     }
     match(BLANK)
     const from = bound()
-    if (!match(TO)) throw new SearchFault('a range must be [a TO b] or {a TO b}')
+    if (!match(TO)) throw new SearchIssue('a range must be [a TO b] or {a TO b}')
     const to = bound()
     match(BLANK)
     const closing = query[at]
-    if (closing !== ']' && closing !== '}') throw new SearchFault('a range must be [a TO b] or {a TO b}')
+    if (closing !== ']' && closing !== '}') throw new SearchIssue('a range must be [a TO b] or {a TO b}')
     at += 1
     return {
       ...(from === undefined ? {} : { from: { text: from, inclusive: opening === '[' } }),
@@ -85,13 +85,13 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
   const clause = (): SearchNode => {
     const field = match(FIELD)?.[1]
     if (field === undefined)
-      throw new SearchFault(`each term must be field:value, the field one of ${FIELDS}`)
+      throw new SearchIssue(`each term must be field:value, the field one of ${FIELDS}`)
     clauses += 1
-    if (clauses > LIMITS.clauses) throw new SearchFault(`must not have more than ${LIMITS.clauses} terms`)
+    if (clauses > LIMITS.clauses) throw new SearchIssue(`must not have more than ${LIMITS.clauses} terms`)
     const bounds = range()
     const node = bounds ? rangeNode(field, bounds) : matchNode(field, value(), term)
     if (at < query.length && !/[\s)]/.test(query[at] as string))
-      throw new SearchFault('a value with special characters must be quoted')
+      throw new SearchIssue('a value with special characters must be quoted')
     return node
   }
   const unary = (): SearchNode => {
@@ -100,7 +100,7 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
     if (!next('(')) return clause()
     const node = nested(disjunction)
     match(BLANK)
-    if (!next(')')) throw new SearchFault('a parenthesis is not closed')
+    if (!next(')')) throw new SearchIssue('a parenthesis is not closed')
     return node
   }
   const conjunction = (): SearchNode => {
@@ -128,13 +128,13 @@ export const parseQuery = (query: string, term: (text: string) => Buffer): Searc
 
   try {
     if (query.length > LIMITS.length)
-      throw new SearchFault(`must not be longer than ${LIMITS.length} characters`)
+      throw new SearchIssue(`must not be longer than ${LIMITS.length} characters`)
     const node = disjunction()
     match(BLANK)
-    if (at < query.length) throw new SearchFault('a parenthesis is closed that was not opened')
+    if (at < query.length) throw new SearchIssue('a parenthesis is closed that was not opened')
     return node
   } catch (error) {
-    if (!(error instanceof SearchFault)) throw error
+    if (!(error instanceof SearchIssue)) throw error
     throw invalid({ query: [error.message] }, 'The search query is not supported; see "errors".')
   }
 }

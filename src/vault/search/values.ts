@@ -15,7 +15,7 @@ export interface Range {
 }
 
 /** Why a field cannot be searched like that, for the caller. */
-export class SearchFault extends Error {}
+export class SearchIssue extends Error {}
 
 const TEXT_FIELDS: ReadonlySet<string> = new Set([
   'id',
@@ -33,14 +33,14 @@ export const FIELDS =
 
 const instantOf = (text: string) => {
   const instant = parseInstant(text)
-  if (!instant) throw new SearchFault('a time must be an ISO 8601 date or date-time')
+  if (!instant) throw new SearchIssue('a time must be an ISO 8601 date or date-time')
   return instant
 }
 
 const containerOf = ({ text, wild }: Value): SearchNode => {
   const scope = wild ? text.toLowerCase() : parseScope(text)
   if (scope === undefined || (wild && text !== '' && !text.startsWith('/')))
-    throw new SearchFault('a container must be a path such as /pci/high/')
+    throw new SearchIssue('a container must be a path such as /pci/high/')
   return { kind: 'prefix', field: 'container', value: scope === '' ? '/' : scope }
 }
 
@@ -49,7 +49,7 @@ export const matchNode = (field: string, value: Value, term: (text: string) => B
   if (field === 'container') return containerOf(value)
   if (value.wild && field === 'id') return { kind: 'prefix', field, value: value.text }
   if (value.wild)
-    throw new SearchFault('* is supported at the end of id and container only; quote it to search for it')
+    throw new SearchIssue('* is supported at the end of id and container only; quote it to search for it')
   if (field === 'data') return { kind: 'term', term: term(value.text) }
   if (TIME_FIELDS.has(field)) {
     const { from, until } = instantOf(value.text)
@@ -63,7 +63,7 @@ export const matchNode = (field: string, value: Value, term: (text: string) => B
   if (TEXT_FIELDS.has(field)) return { kind: 'equals', field: field as SearchField, value: value.text }
   const key = METADATA.exec(field)?.[1]
   if (key !== undefined) return { kind: 'metadata', key, value: value.text }
-  throw new SearchFault(`a field must be one of ${FIELDS}`)
+  throw new SearchIssue(`a field must be one of ${FIELDS}`)
 }
 
 /** Days end when the next one begins, so an inclusive end and an exclusive start lie behind the day. */
@@ -95,12 +95,12 @@ const bounded = (
 
 /** `field:[a TO b]`. Times compare as times, all else as text. Throws `SearchFault`. */
 export const rangeNode = (field: string, range: Range): SearchNode => {
-  if (field === 'data') throw new SearchFault('data is matched by exact value only, not by range')
+  if (field === 'data') throw new SearchIssue('data is matched by exact value only, not by range')
   if (TIME_FIELDS.has(field))
     return { kind: 'range', field: field as SearchField, ...bounded(timeBounds(range), 0) }
   if (TEXT_FIELDS.has(field))
     return { kind: 'range', field: field as SearchField, ...bounded(textBounds(range), '') }
   const key = METADATA.exec(field)?.[1]
   if (key !== undefined) return { kind: 'metadata-range', key, ...textBounds(range) }
-  throw new SearchFault(`a field must be one of ${FIELDS}`)
+  throw new SearchIssue(`a field must be one of ${FIELDS}`)
 }

@@ -17,9 +17,9 @@ t.test('/docs leads to every page, and every link of every page leads somewhere'
     for (const target of linksIn(pages.get(path) ?? '')) {
       const page = target.split('#')[0]
       if (!page?.startsWith('/docs') || pages.has(page)) continue
-      const answer = await read(page)
-      t.equal(answer.status, 200, page)
-      pages.set(page, answer.text)
+      const response = await read(page)
+      t.equal(response.status, 200, page)
+      pages.set(page, response.text)
     }
   t.ok(pages.size > 25, `${pages.size} pages`)
   for (const [path, page] of pages)

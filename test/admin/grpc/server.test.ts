@@ -49,7 +49,7 @@ const createSlow = () => {
           output: Type.Object({}),
           run: async ({ how }) => {
             if (how === 'limit') throw new AppError('rate_limited', 'Too many calls.', { retryAfter: 1.5 })
-            if (how === 'faults')
+            if (how === 'issues')
               throw invalid(
                 Object.fromEntries(Array.from({ length: 50 }, (_, i) => [`m${i}`, ['x'.repeat(200)]])),
               )
@@ -170,8 +170,8 @@ t.test('names of null and empty members that are no members are refused', async 
   const { client, key } = await start(t)
   const metadata = { 'svc-api-key': key }
   for (const input of [{ null_members: ['nope'] }, { empty_members: ['data'] }, { null_members: ['id.x'] }]) {
-    const answer = await client.call('Tokens.Update', { id: 'x', ...input }, { metadata })
-    t.match(answer.problem, { status: 400, detail: /names something else than a member/ })
+    const response = await client.call('Tokens.Update', { id: 'x', ...input }, { metadata })
+    t.match(response.problem, { status: 400, detail: /names something else than a member/ })
   }
 })
 
@@ -191,22 +191,22 @@ t.test('a failed call carries what HTTP would have answered', async (t) => {
   ] as const
   const key = await service.application({ permissions: ['token:create', 'token:read'] })
   for (const [method, path, rpc, input, code] of cases) {
-    const answer = await call(rpc, input, { key })
-    t.equal(answer.code, code, `${rpc}: the gRPC code of the table`)
+    const response = await call(rpc, input, { key })
+    t.equal(response.code, code, `${rpc}: the gRPC code of the table`)
     const http = await service.call(method, path, { key, ...(method === 'POST' ? { body: input } : {}) })
-    t.strictSame(answer.problem, http.json)
-    t.equal(answer.message, http.json.detail)
+    t.strictSame(response.problem, http.json)
+    t.equal(response.message, http.json.detail)
   }
   for (const metadata of [{}, { 'svc-api-key': 'key_wrong' }]) {
-    const answer = await client.call('Tokens.Get', { id: 'x' }, { metadata })
-    t.equal(answer.code, status.UNAUTHENTICATED)
-    t.equal(answer.problem?.status, 401)
+    const response = await client.call('Tokens.Get', { id: 'x' }, { metadata })
+    t.equal(response.code, status.UNAUTHENTICATED)
+    t.equal(response.problem?.status, 401)
   }
 })
 
 t.test('a problem fits into the metadata that clients accept, and says what it leaves out', async (t) => {
   const { call } = await start(t)
-  const { problem, code } = await call('Slow.Fail', { how: 'faults' })
+  const { problem, code } = await call('Slow.Fail', { how: 'issues' })
   t.equal(code, status.INVALID_ARGUMENT)
   const named = Object.keys(problem?.errors ?? {}).length
   t.ok(named > 5)
@@ -229,9 +229,9 @@ t.test('bytes that are no such message are 400, and only for those who may call'
     ['a number that is not finite', Buffer.from([0x1a, 0x09, 0x11, 0, 0, 0, 0, 0, 0, 0xf0, 0x7f])],
   ]
   for (const [name, bytes] of texts) {
-    const answer = await send(bytes)
-    t.equal(answer.code, status.INVALID_ARGUMENT, name)
-    t.equal(answer.problem?.title, 'Malformed request', name)
+    const response = await send(bytes)
+    t.equal(response.code, status.INVALID_ARGUMENT, name)
+    t.equal(response.problem?.title, 'Malformed request', name)
     t.equal((await send(bytes, 'key_wrong')).code, status.UNAUTHENTICATED, name)
   }
   t.equal((await service.call('GET', '/tokens', { key })).json.pagination.total_items, before)
@@ -241,9 +241,9 @@ t.test('bytes that are no such message are 400, and only for those who may call'
 
 t.test('a message above the limit is refused with the problem of a body above it', async (t) => {
   const { call } = await start(t, { messageLimit: 1000 })
-  const answer = await call('Tokens.Create', { data: 'x'.repeat(1000) })
-  t.equal(answer.code, status.RESOURCE_EXHAUSTED)
-  t.equal(answer.problem?.status, 413)
+  const response = await call('Tokens.Create', { data: 'x'.repeat(1000) })
+  t.equal(response.code, status.RESOURCE_EXHAUSTED)
+  t.equal(response.problem?.status, 413)
   const huge = await call('Tokens.Create', { data: 'x'.repeat(2_000_000) })
   t.equal(huge.code, status.RESOURCE_EXHAUSTED)
   t.equal((await call('Tokens.Create', { data: 'x' })).code, status.OK)
@@ -253,9 +253,9 @@ t.test('the trace id comes back under the brand that was used, whatever the outc
   const { call, client, key } = await start(t)
   const sent = await call('Tokens.Create', { data: 'x' }, { metadata: { 'svc-trace-id': 'mine 1' } })
   t.equal(sent.metadata['svc-trace-id'], 'mine 1')
-  const branded = await client.call('Tokens.Get', { id: 'none' }, { metadata: { 'bt-api-key': key } })
-  t.equal(branded.code, status.NOT_FOUND)
-  t.match(branded.metadata['bt-trace-id'], /^[0-9a-f-]{36}$/)
+  const prefixed = await client.call('Tokens.Get', { id: 'none' }, { metadata: { 'bt-api-key': key } })
+  t.equal(prefixed.code, status.NOT_FOUND)
+  t.match(prefixed.metadata['bt-trace-id'], /^[0-9a-f-]{36}$/)
   const odd = await call('Tokens.Get', { id: 'none' }, { metadata: { 'svc-trace-id': 'x'.repeat(201) } })
   t.match(odd.metadata['svc-trace-id'], /^[0-9a-f-]{36}$/)
 })
@@ -277,10 +277,10 @@ t.test('a deadline, a cancellation and the time limit of calls abort the signal'
     [{}, status.UNAVAILABLE, { callTimeout: 2_000 }],
   ] as const) {
     const { client, key, slow } = await start(t, limits)
-    const answer = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key }, ...options })
+    const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key }, ...options })
     const signal = await slow.began
     if ('signal' in options) given.abort()
-    t.equal((await answer).code, code)
+    t.equal((await response).code, code)
     if (!signal.aborted)
       await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }))
     t.ok(signal.aborted, status[code])
@@ -290,21 +290,21 @@ t.test('a deadline, a cancellation and the time limit of calls abort the signal'
 t.test('closing lets calls in flight end and takes no others', async (t) => {
   const { client, grpc, key, slow } = await start(t)
   const metadata = { 'svc-api-key': key }
-  const answer = client.call('Slow.Wait', {}, { metadata })
+  const response = client.call('Slow.Wait', {}, { metadata })
   await slow.began
   const closed = grpc.close()
   slow.finish()
-  t.same((await answer).output, { done: true })
+  t.same((await response).output, { done: true })
   await closed
   t.equal((await client.call('Tokens.Get', { id: 'x' }, { metadata })).code, status.UNAVAILABLE)
 })
 
 t.test('calls that outlast the patience of closing are broken off', async (t) => {
   const { client, grpc, key, slow } = await start(t, { drainTimeout: 50 })
-  const answer = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key } })
+  const response = client.call('Slow.Wait', {}, { metadata: { 'svc-api-key': key } })
   await slow.began
   await grpc.close()
-  t.not((await answer).code, status.OK)
+  t.not((await response).code, status.OK)
 })
 
 t.test('callers that give up by the thousand do not end the connection that others share', async (t) => {
@@ -327,8 +327,8 @@ t.test('callers that give up by the thousand do not end the connection that othe
       }),
     )
   const stream = session.request({ ...head, 'grpc-timeout': '1m' })
-  const [answer] = await once(stream, 'response')
-  t.equal(answer['grpc-status'], String(status.DEADLINE_EXCEEDED))
+  const [response] = await once(stream, 'response')
+  t.equal(response['grpc-status'], String(status.DEADLINE_EXCEEDED))
 })
 
 t.test('each call has its line and its count, as over HTTP', async (t) => {
@@ -379,9 +379,9 @@ t.test('what is no method, or cannot be read, has its line and its count too', a
     })
     stream.on('error', () => {})
     stream.end(body)
-    const [answer] = await once(stream, 'response')
-    t.equal(answer['svc-trace-id'], 'sent')
-    return Number(answer['grpc-status'])
+    const [response] = await once(stream, 'response')
+    t.equal(response['svc-trace-id'], 'sent')
+    return Number(response['grpc-status'])
   }
   const create = '/sidevault.v1.Tokens/Create'
   const cases: readonly (readonly [string, number, () => Promise<number>])[] = [

@@ -32,11 +32,11 @@ t.test('routing', async (t) => {
       ['GET', '/things/a/b/c', {}],
       ['OPTIONS', '/nothing', {}],
     ] as const) {
-      const answer = await call(method, path, sent)
-      t.equal(answer.status, 404)
-      t.match(answer.json, { title: 'Not found', status: 404, detail: /nothing at this path/ })
-      t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-      t.ok(answer.headers['svc-trace-id'])
+      const response = await call(method, path, sent)
+      t.equal(response.status, 404)
+      t.match(response.json, { title: 'Not found', status: 404, detail: /nothing at this path/ })
+      t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+      t.ok(response.headers['svc-trace-id'])
     }
   })
 
@@ -52,10 +52,10 @@ t.test('routing', async (t) => {
       ['OPTIONS', '/things/first', 'POST'],
       ['OPTIONS', '/things/last', 'GET, HEAD, PATCH, DELETE'],
     ] as const) {
-      const answer = await call(method, path)
-      t.equal(answer.status, 405, `${method} ${path}`)
-      t.equal(answer.headers.allow, allow)
-      if (method !== 'HEAD') t.match(answer.json, { title: 'Method not allowed', status: 405 })
+      const response = await call(method, path)
+      t.equal(response.status, 405, `${method} ${path}`)
+      t.equal(response.headers.allow, allow)
+      if (method !== 'HEAD') t.match(response.json, { title: 'Method not allowed', status: 405 })
     }
   })
 
@@ -84,19 +84,19 @@ t.test('routing', async (t) => {
 
   t.test('a percent sign that encodes nothing is 400', async (t) => {
     for (const text of ['%', '%zz', 'a%2', '%ff', '%C3%28']) {
-      const answer = await call('GET', `/things/${text}`, { headers: { 'svc-trace-id': 'mine' } })
-      t.equal(answer.status, 400, text)
-      t.match(answer.json, { title: 'Malformed request', status: 400 })
-      t.equal(answer.headers['svc-trace-id'], 'mine')
-      t.notMatch(answer.text, /zz|ff/)
+      const response = await call('GET', `/things/${text}`, { headers: { 'svc-trace-id': 'mine' } })
+      t.equal(response.status, 400, text)
+      t.match(response.json, { title: 'Malformed request', status: 400 })
+      t.equal(response.headers['svc-trace-id'], 'mine')
+      t.notMatch(response.text, /zz|ff/)
     }
   })
 
   t.test('members of a path have the type that the schema says', async (t) => {
     t.strictSame((await call('POST', '/things/a/links/7')).json.input, { id: 'a', n: 7 })
-    const answer = await call('POST', '/things/a/links/seven')
-    t.equal(answer.status, 400)
-    t.match(answer.json, invalidAt('n'))
+    const response = await call('POST', '/things/a/links/seven')
+    t.equal(response.status, 400)
+    t.match(response.json, invalidAt('n'))
   })
 })
 
@@ -126,9 +126,9 @@ t.test('bodies', async (t) => {
       'nonsense',
       null,
     ]) {
-      const answer = await post('{"name":"a"}', type)
-      t.equal(answer.status, 415, String(type))
-      t.match(answer.json, { title: 'Unsupported media type', status: 415 })
+      const response = await post('{"name":"a"}', type)
+      t.equal(response.status, 415, String(type))
+      t.match(response.json, { title: 'Unsupported media type', status: 415 })
     }
   })
 
@@ -144,11 +144,11 @@ t.test('bodies', async (t) => {
 
   t.test('merge patch is accepted where the operation consumes it', async (t) => {
     for (const type of ['application/merge-patch+json', 'application/json']) {
-      const answer = await call('PATCH', '/things/1', {
+      const response = await call('PATCH', '/things/1', {
         body: '{"name":"n"}',
         headers: { 'content-type': type },
       })
-      t.strictSame(answer.json.input, { id: '1', name: 'n' })
+      t.strictSame(response.json.input, { id: '1', name: 'n' })
     }
     const other = { body: '{}', headers: { 'content-type': 'application/json-patch+json' } }
     t.equal((await call('PATCH', '/things/1', other)).status, 415)
@@ -176,9 +176,9 @@ t.test('bodies', async (t) => {
       ' ',
       '{"a":"\ud800"}',
     ]) {
-      const answer = await post(body)
-      t.equal(answer.status, 400, body)
-      t.match(answer.json, { status: 400, title: /Malformed request|Validation failed/ })
+      const response = await post(body)
+      t.equal(response.status, 400, body)
+      t.match(response.json, { status: 400, title: /Malformed request|Validation failed/ })
     }
     t.match((await post('{"name":"a","free":"\\ud800"}')).json, { status: 400, detail: /surrogate/ })
     t.match((await post('{"name":"a","free":{"\\uDFFF":1}}')).json, { status: 400, detail: /surrogate/ })
@@ -205,14 +205,14 @@ t.test('bodies', async (t) => {
 
   t.test('bytes that are no UTF-8 are 400', async (t) => {
     const { admin } = await setUp(t)
-    const answer = await admin.app.inject({
+    const response = await admin.app.inject({
       method: 'POST',
       url: '/things',
       headers: json,
       payload: Buffer.from([0x7b, 0x22, 0x6e, 0x22, 0x3a, 0x22, 0xff, 0x22, 0x7d]),
     })
-    t.equal(answer.statusCode, 400)
-    t.match(answer.json(), { detail: /not valid UTF-8/ })
+    t.equal(response.statusCode, 400)
+    t.match(response.json(), { detail: /not valid UTF-8/ })
   })
 
   t.test('64 levels are accepted, 65 and a million are 400', async (t) => {
@@ -245,16 +245,16 @@ t.test('bodies', async (t) => {
     const sized = (size: number) => `{"name":"a","free":"${'x'.repeat(size - 22)}"}`
     t.equal(sized(1000).length, 1000)
     t.equal((await call('POST', '/things', { body: sized(1000), headers: json })).status, 201)
-    const answer = await call('POST', '/things', { body: sized(1001), headers: json })
-    t.equal(answer.status, 413)
-    t.match(answer.json, { title: 'Body too large', status: 413 })
+    const response = await call('POST', '/things', { body: sized(1001), headers: json })
+    t.equal(response.status, 413)
+    t.match(response.json, { title: 'Body too large', status: 413 })
   })
 
   t.test('null, arrays and scalars are no object', async (t) => {
     for (const body of ['null', '[]', '[{"name":"a"}]', '"name"', '1', 'true']) {
-      const answer = await post(body)
-      t.equal(answer.status, 400, body)
-      t.match(answer.json, invalidAt('body'))
+      const response = await post(body)
+      t.equal(response.status, 400, body)
+      t.match(response.json, invalidAt('body'))
     }
   })
 
@@ -263,32 +263,32 @@ t.test('bodies', async (t) => {
   })
 
   t.test('unknown members are ignored, at any depth', async (t) => {
-    const answer = await post('{"name":"a","x":1,"parts":[{"size":1,"y":2}],"free":{"z":3}}')
-    t.strictSame(answer.json.input, { name: 'a', parts: [{ size: 1 }], free: { z: 3 } })
+    const response = await post('{"name":"a","x":1,"parts":[{"size":1,"y":2}],"free":{"z":3}}')
+    t.strictSame(response.json.input, { name: 'a', parts: [{ size: 1 }], free: { z: 3 } })
   })
 
   t.test('__proto__ and constructor are plain data and pollute nothing', async (t) => {
     const text =
       '{"name":"a","__proto__":{"evil":1},"constructor":{"prototype":{"evil":1}},"free":{"__proto__":{"evil":1}}}'
-    const answer = await post(text)
-    t.equal(answer.status, 201)
-    t.equal(answer.text, '{"input":{"name":"a","free":{"__proto__":{"evil":1}}}}')
+    const response = await post(text)
+    t.equal(response.status, 201)
+    t.equal(response.text, '{"input":{"name":"a","free":{"__proto__":{"evil":1}}}}')
     t.equal(({} as { evil?: unknown }).evil, undefined)
     t.match((await post('{"__proto__":{"name":"a"}}')).json, invalidAt('name'))
     t.equal((await post('{"name":"a","name":"b"}')).json.input.name, 'b', 'of duplicates the last counts')
   })
 
   t.test('faults are told by property path, without values', async (t) => {
-    const answer = await post(
+    const response = await post(
       '{"name":"4242424242424242","parts":[{"size":1},{"size":"4242424242424242"},{}]}',
     )
-    t.equal(answer.status, 400)
-    t.strictSame(answer.json.errors, {
+    t.equal(response.status, 400)
+    t.strictSame(response.json.errors, {
       name: ['must have at most 5 characters'],
       'parts[1].size': ['must be an integer'],
       'parts[2].size': ['is required'],
     })
-    t.notMatch(answer.text, /4242/)
+    t.notMatch(response.text, /4242/)
   })
 
   t.test('an operation may take the whole body as one member, and answer one', async (t) => {
@@ -373,10 +373,10 @@ t.test('answers', async (t) => {
   })
 
   t.test('204 has no body and no content type', async (t) => {
-    const answer = await call('DELETE', '/things/a')
-    t.equal(answer.status, 204)
-    t.equal(answer.text, '')
-    t.equal(answer.headers['content-type'], undefined)
+    const response = await call('DELETE', '/things/a')
+    t.equal(response.status, 204)
+    t.equal(response.text, '')
+    t.equal(response.headers['content-type'], undefined)
   })
 
   t.test('successes are JSON that nobody may keep or guess the type of', async (t) => {
@@ -388,23 +388,23 @@ t.test('answers', async (t) => {
   })
 
   t.test('429 carries Retry-After in whole seconds', async (t) => {
-    const answer = await call('GET', '/fail/rate_limited')
-    t.equal(answer.status, 429)
-    t.equal(answer.headers['retry-after'], '2')
+    const response = await call('GET', '/fail/rate_limited')
+    t.equal(response.status, 429)
+    t.equal(response.headers['retry-after'], '2')
   })
 
   t.test('our own faults are 500 with a fixed sentence', async (t) => {
-    const answer = await call('GET', '/fail/internal')
-    t.equal(answer.status, 500)
-    t.match(answer.json, { title: 'Internal error', status: 500, detail: /look up the trace id/ })
-    t.notMatch(answer.text, /4242/)
+    const response = await call('GET', '/fail/internal')
+    t.equal(response.status, 500)
+    t.match(response.json, { title: 'Internal error', status: 500, detail: /look up the trace id/ })
+    t.notMatch(response.text, /4242/)
   })
 
   t.test('a call past its time is 504', async (t) => {
     const slow = await setUp(t, { admin: { callTimeout: 20 } })
-    const answer = await slow.call('GET', '/wait')
-    t.equal(answer.status, 504)
-    t.match(answer.json, { status: 504, detail: /took too long/ })
+    const response = await slow.call('GET', '/wait')
+    t.equal(response.status, 504)
+    t.match(response.json, { status: 504, detail: /took too long/ })
   })
 })
 
@@ -419,10 +419,10 @@ t.test('keys', async (t) => {
       { body: { name: 'a' } },
       {},
     ]) {
-      const answer = await call('POST', '/secrets', sent)
-      t.equal(answer.status, 401)
-      t.match(answer.json, { title: 'Unauthorized', status: 401 })
-      t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
+      const response = await call('POST', '/secrets', sent)
+      t.equal(response.status, 401)
+      t.match(response.json, { title: 'Unauthorized', status: 401 })
+      t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
     }
   })
 
@@ -435,9 +435,9 @@ t.test('keys', async (t) => {
 
   t.test('with a key and without the permission it is 403', async (t) => {
     t.equal((await call('POST', '/secrets', { key: 'key_1', body: { name: 'a' } })).status, 200)
-    const answer = await call('POST', '/secrets/1/use', { key: 'key_1' })
-    t.equal(answer.status, 403)
-    t.match(answer.json, { title: 'Forbidden', status: 403, detail: /"secret:use"/ })
+    const response = await call('POST', '/secrets/1/use', { key: 'key_1' })
+    t.equal(response.status, 403)
+    t.match(response.json, { title: 'Forbidden', status: 403, detail: /"secret:use"/ })
   })
 })
 
@@ -453,9 +453,9 @@ t.test('brands and trace ids', async (t) => {
         ['BT-API-KEY', 'bt-trace-id'],
         ['bt-api-key', 'bt-trace-id'],
       ] as const) {
-        const answer = await call('POST', '/secrets', { ...used, headers: { [name]: 'key_1' } })
-        t.equal(answer.status, 200, name)
-        t.ok(answer.headers[trace])
+        const response = await call('POST', '/secrets', { ...used, headers: { [name]: 'key_1' } })
+        t.equal(response.status, 200, name)
+        t.ok(response.headers[trace])
       }
       t.equal((await call('POST', '/secrets', { ...used, headers: { 'XX-API-KEY': 'key_1' } })).status, 401)
       t.ok((await call('GET', '/things')).headers['svc-trace-id'], 'the canonical one when none was used')

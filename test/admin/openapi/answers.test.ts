@@ -1,11 +1,11 @@
 import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
-import { createAnswerCheck } from '../../kit/answers.ts'
+import { createResponseCheck } from '../../kit/responses.ts'
 import { startTestService } from '../../kit/service.ts'
 
 const service = await startTestService(t)
 const { operations, tokenTypes } = service.kernel.registry
-const check = createAnswerCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
+const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
 const key = await service.application({ permissions: ['token:create', 'token:delete'] })
 const token = await service.call('POST', '/tokens', { key, body: { type: 'token', data: 'x' } })
@@ -13,9 +13,9 @@ const missing = await service.call('GET', '/tenants/none')
 const gone = await service.call('DELETE', `/tokens/${token.json.id}`, { key })
 
 /** The same answer with other members in its body. */
-const saying = (answer: typeof token, members: object) => ({
-  ...answer,
-  text: JSON.stringify({ ...answer.json, ...members }),
+const saying = (response: typeof token, members: object) => ({
+  ...response,
+  text: JSON.stringify({ ...response.json, ...members }),
 })
 
 t.test('answers as documented pass', async (t) => {
@@ -28,15 +28,15 @@ t.test('answers as documented pass', async (t) => {
 
 t.test('a body that was accepted must be one that the document allows', async (t) => {
   check('POST', '/tokens', token, { type: 'token', data: 'x', unknown: true })
-  const fault = /Tokens\.Create accepted what is not documented: data\/type must be string,null/
-  t.throws(() => check('POST', '/tokens', token, { type: 1, data: 'x' }), fault)
+  const issue = /Tokens\.Create accepted what is not documented: data\/type must be string,null/
+  t.throws(() => check('POST', '/tokens', token, { type: 1, data: 'x' }), issue)
   check('POST', '/tokens', { ...missing, status: 400 }, { type: 1 })
 })
 
 t.test('what the spec suite would miss without the check is found', async (t) => {
   const headers = { ...token.headers, 'content-type': 'application/problem+json' }
   const { location: _, ...elsewhere } = token.headers
-  for (const [method, path, answer, fault] of [
+  for (const [method, path, response, issue] of [
     ['POST', '/tokens', { ...token, status: 200 }, /Tokens\.Create answered 200, which is not documented/],
     ['POST', '/tokens', saying(token, { cvc: '123' }), /must NOT have additional properties/],
     ['POST', '/tokens', saying(token, { privacy: { classification: 'pci' } }), /impact_level/],
@@ -49,5 +49,5 @@ t.test('what the spec suite would miss without the check is found', async (t) =>
     ['GET', '/tenants/none', saying(missing, { stack: 'at x.ts' }), /must NOT have additional properties/],
     ['GET', '/tenants/none', { ...missing, text: '{"status":404}' }, /title/],
   ] as const)
-    t.throws(() => check(method, path, answer), fault, String(fault))
+    t.throws(() => check(method, path, response), issue, String(issue))
 })

@@ -11,10 +11,10 @@ const setUp = async (
   plugins: Parameters<typeof startTestService>[1] = {},
 ) => {
   const { call } = await startTestService(t, plugins)
-  const answer = await call('GET', '/openapi.json', { key: null })
-  t.equal(answer.status, 200)
-  t.equal(answer.headers['content-type'], 'application/json; charset=utf-8')
-  return answer.json
+  const response = await call('GET', '/openapi.json', { key: null })
+  t.equal(response.status, 200)
+  t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
+  return response.json
 }
 
 /** Every object inside a document with its path. */

@@ -2,8 +2,7 @@ import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
 import { AppError, ERRORS } from '../../../src/common/errors.ts'
 import { newId } from '../../../src/common/ids.ts'
-import { macOfTenant } from '../../../src/kernel/tenants.ts'
-import { createAnswerCheck } from '../../kit/answers.ts'
+import { macOfTenant } from '../../../src/kernel/services/tenants.ts'
 import {
   assertAgrees,
   missingNames,
@@ -13,6 +12,7 @@ import {
   storyOf,
   translated,
 } from '../../kit/examples.ts'
+import { createResponseCheck } from '../../kit/responses.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../../kit/sidevault.ts'
 import { until } from '../../supervisor/processes.ts'
@@ -72,7 +72,7 @@ const startWorld = async () => {
 const world = await startWorld()
 const { service, callers, names, clock } = world
 const { operations, tokenTypes, permissions } = service.kernel.registry
-const check = createAnswerCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
+const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
 /** Callers whom the permission does not tell. */
 const CALLERS: Readonly<Record<string, () => string>> = {
@@ -101,23 +101,23 @@ const play = async ({ operation, example }: Step): Promise<void> => {
         ? {}
         : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     })
-  let answer = await ask()
+  let response = await ask()
   // The result of work in the background is there when it is.
   if (operation.rpc === 'Reactors.GetResult')
     await until('the result is there', async () => {
-      answer = await ask()
-      return answer.status !== 404
+      response = await ask()
+      return response.status !== 404
     })
   const status = 'error' in example ? ERRORS[example.error.code].status : (operation.status ?? 200)
-  if (answer.status !== status) throw new Error(`${status} was expected, not ${answer.text}`)
-  check(method, path, answer)
+  if (response.status !== status) throw new Error(`${status} was expected, not ${response.text}`)
+  check(method, path, response)
   const shown =
     'error' in example
       ? new AppError(example.error.code, example.error.detail, example.error).toProblem()
       : operation.responseBody === undefined
         ? example.output
         : (example.output as Record<string, unknown>)[operation.responseBody]
-  assertAgrees(shown, answer.json ?? {}, names)
+  assertAgrees(shown, response.json ?? {}, names)
 }
 
 t.test('every operation shows at least one call that succeeds', async (t) => {

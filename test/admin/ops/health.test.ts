@@ -5,9 +5,9 @@ import { startTestService } from '../../kit/service.ts'
 
 t.test('healthz says that the process answers, without a key', async (t) => {
   const { call } = await startTestService(t, { plugins: [] })
-  const answer = await call('GET', '/healthz', { key: null })
-  t.equal(answer.status, 200)
-  t.strictSame(answer.json, { status: 'ok' })
+  const response = await call('GET', '/healthz', { key: null })
+  t.equal(response.status, 200)
+  t.strictSame(response.json, { status: 'ok' })
 })
 
 t.test(
@@ -64,9 +64,9 @@ t.test('a part that does its work in a lesser way is named, and leaves the servi
   const sandbox = async () => ({ missing: ['uid'] })
   const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }) }
   const { call } = await startTestService(t, { plugins: [], checks })
-  const answer = await call('GET', '/readyz', { key: null })
-  t.equal(answer.status, 200)
-  t.match(answer.json, {
+  const response = await call('GET', '/readyz', { key: null })
+  t.equal(response.status, 200)
+  t.match(response.json, {
     status: 'degraded',
     parts: [
       {},

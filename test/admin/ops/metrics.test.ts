@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import t from 'tap'
 import { createMetrics } from '../../../src/common/metrics.ts'
-import { startOps } from '../../../src/gateway/ops.ts'
-import { callSocket } from '../../../src/supervisor/socket-call.ts'
+import { unixHttp } from '../../../src/common/unix-http.ts'
+import { startOps } from '../../../src/gateway/status-server.ts'
 import { directoryFor } from '../../kit/directory.ts'
 import { startTestService } from '../../kit/service.ts'
 
 const socketSource = (name: string, socketPath: string) => ({
   name,
   metrics: async (signal: AbortSignal) =>
-    JSON.parse((await callSocket(socketPath, 'GET', '/metrics.json', { signal })).body),
+    JSON.parse((await unixHttp(socketPath, 'GET', '/metrics.json', { signal })).body),
 })
 
 t.test('metrics of all processes are added up, and those that answer are up', async (t) => {
@@ -31,20 +31,20 @@ t.test('metrics of all processes are added up, and those that answer are up', as
     ],
   })
   await call('GET', '/healthz')
-  const answer = await call('GET', '/metrics', { key: null })
-  t.equal(answer.status, 200)
-  t.match(answer.headers['content-type'], /^text\/plain; version=0\.0\.4/)
-  t.match(answer.text, /sidevault_requests_total\{operation="proxy",status="200"\} 5\n/)
-  t.match(answer.text, /sidevault_requests_total\{operation="healthz",status="200"\} 3\n/)
-  t.match(answer.text, /sidevault_stage_seconds_count\{stage="run"\} 1\n/)
-  t.same(answer.text.match(/sidevault_process_up\{.*/g)?.sort(), [
+  const response = await call('GET', '/metrics', { key: null })
+  t.equal(response.status, 200)
+  t.match(response.headers['content-type'], /^text\/plain; version=0\.0\.4/)
+  t.match(response.text, /sidevault_requests_total\{operation="proxy",status="200"\} 5\n/)
+  t.match(response.text, /sidevault_requests_total\{operation="healthz",status="200"\} 3\n/)
+  t.match(response.text, /sidevault_stage_seconds_count\{stage="run"\} 1\n/)
+  t.same(response.text.match(/sidevault_process_up\{.*/g)?.sort(), [
     'sidevault_process_up{name="admin"} 1',
     'sidevault_process_up{name="gateway-1"} 1',
     'sidevault_process_up{name="gateway-2"} 0',
     'sidevault_process_up{name="gateway-3"} 0',
   ])
   t.same(
-    answer.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
+    response.text.match(/sidevault_nodejs_eventloop_lag_max_seconds\{.*\}/g)?.sort(),
     ['admin', 'gateway-1'].map((name) => `sidevault_nodejs_eventloop_lag_max_seconds{name="${name}"}`),
   )
 })

@@ -1,6 +1,6 @@
 import { parse } from 'yaml'
-import { liveChanges } from '../../../src/config/live.ts'
 import { printConfig } from '../../../src/config/print.ts'
+import { liveChanges } from '../../../src/config/reloadable.ts'
 import { settingNames, settingOf, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { code, type Page, page, table } from './markdown.ts'
@@ -17,7 +17,7 @@ export const configuration: Page = {
       printConfig(loadConfig({}, { cwd: '/' })).replace('/.sidevault', '.sidevault'),
     )
     const live = new Set(
-      liveChanges({}, Object.fromEntries(settingNames.map((name) => [name, 'changed'])), {}).taken,
+      liveChanges({}, Object.fromEntries(settingNames.map((name) => [name, 'changed'])), {}).applied,
     )
     const rows = settingNames.map((name) => [
       code(variableOf(name)),

@@ -7,22 +7,22 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The request cannot be read: its JSON, its path, its headers or its encoding is not valid. Correct the request.',
   invalid:
     'A member of the request is not valid. `errors` names each member by its property path. Correct them.',
-  bad_expression:
+  invalid_expression:
     'An expression does not parse, names an unknown filter or token, or fails on the value. Correct the expression. It also ends work that exceeds its limit: use simpler or fewer expressions.',
   code_failed:
     'A transform or reactor threw an error, met a limit, or returned something unusable. `detail` has the message that the code threw. Correct the code.',
-  bad_destination:
+  invalid_destination:
     'The destination URL is missing or not valid. Correct `SVC-PROXY-URL` or the stored proxy.',
   unauthenticated: 'The API key is missing, unknown, deleted, expired or replaced. Use a valid key.',
   forbidden:
     'The key lacks the permission, no access rule matches, or the session is not authorized yet. Change the grants, or use another key.',
-  destination_forbidden:
+  destination_not_allowed:
     'The egress rules do not allow the scheme, port or address of this destination. The operator opens it with the settings `SIDEVAULT_EGRESS_…`.',
   not_found: 'No such entity or route for this tenant. Entities of other tenants are not told apart.',
   method_not_allowed: 'The path exists, the method does not. `Allow` lists the methods.',
   request_timeout: 'The request did not arrive completely in time. Send it again.',
   destination_timeout:
-    'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT`.',
+    'The destination did not respond in time. It may have processed the request. The limit is `SIDEVAULT_DESTINATION_TIMEOUT_SECONDS`.',
   conflict:
     'The entity exists, was changed at the same time, or a request with the same idempotency key is in progress. Read the state, then decide.',
   too_large:
@@ -38,10 +38,10 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'Sidevault failed. The log has the cause, under the trace id of the response. Retry; then ask the operator.',
   destination_unreachable:
     'The name did not resolve, or the connection or its TLS failed. Nothing, or an unknown part, of the request arrived.',
-  bad_answer:
+  bad_gateway:
     'The response cannot be used: it is not valid HTTP, or a response transform cannot take it. The destination received the request.',
   overloaded: 'A component has no capacity or does not accept work. Nothing was done. Retry after a moment.',
-  unavailable:
+  gateway_timeout:
     'A component did not respond in time. A write may have been done: repeat it with an idempotency key, or read the state first.',
 }
 

@@ -1,27 +1,27 @@
 import { MAX_READS } from '../../../src/admin/grpc/methods.ts'
 import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/structure.ts'
-import { WALL_MS as REACTOR_MS } from '../../../src/code-host/code.ts'
-import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/code-host/host.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { CALL_BYTES, HOSTS, heldBytes } from '../../../src/control-plane/limits.ts'
+import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/egress/fetch.ts'
+import { URL_LENGTH } from '../../../src/egress/parse-url.ts'
 import { LIMITS as EXPRESSION } from '../../../src/expressions/limits.ts'
 import { BODY_LIMITS } from '../../../src/gateway/body/limits.ts'
-import { URL_LENGTH } from '../../../src/gateway/destination.ts'
 import { CODE_ROOM, RUNNING_BYTES } from '../../../src/gateway/server.ts'
+import { UPLOAD_LIMITS } from '../../../src/gateway/streaming/pipe-body.ts'
 import { CODE_BYTES, WALL_MS as TRANSFORM_MS } from '../../../src/gateway/transform/run.ts'
-import { UPLOAD_LIMITS } from '../../../src/gateway/upload.ts'
-import { MAX_KEY, KEPT as RESPONSES_MS } from '../../../src/kernel/idempotency.ts'
-import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/logs.ts'
-import { BODY_BYTES, MOST_REDIRECTS } from '../../../src/outbound/fetch.ts'
+import { WALL_MS as REACTOR_MS } from '../../../src/host-api/code.ts'
+import { DEEPEST, MOST_CALLS, MOST_REQUESTS } from '../../../src/host-api/host.ts'
+import { MAX_KEY, RETENTION as RESPONSES_MS } from '../../../src/kernel/invoke/idempotency.ts'
+import { MAX_SIZE as LOGS_SIZE } from '../../../src/kernel/services/logs.ts'
 import { DEFAULT_LIMITS as SANDBOX } from '../../../src/sandbox/limits.ts'
 import { CONFIGURATION_LENGTH, CONFIGURATION_MEMBERS } from '../../../src/sdk/changes.ts'
 import { CODE_LENGTH } from '../../../src/sdk/code.ts'
 import { PAGE_SIZE } from '../../../src/sdk/lists.ts'
 import { PAGES_PER_MINUTE } from '../../../src/shared-state/rate-limits.ts'
-import { DEFAULT_LIMITS as VAULT } from '../../../src/vault/parts.ts'
 import { STORED } from '../../../src/vault/seal.ts'
 import { LIMITS as TOKEN } from '../../../src/vault/token-input.ts'
+import { DEFAULT_LIMITS as VAULT } from '../../../src/vault/vault-deps.ts'
 import { bytes, code, count, duration, type Page, page, table } from './markdown.ts'
 
 const setting = (name: (typeof settingNames)[number]): string => code(variableOf(name))
@@ -48,8 +48,12 @@ export const limits: Page = {
         ['Members of a body', count(MOST_JSON.members)],
         ['Different names of members of a body', count(MOST_JSON.names)],
         ['Tags and lengths of fields of a gRPC message', count(MAX_READS)],
-        ['Calls a minute with one key', count(rateLimits.perKey ?? 0), setting('rate_limit_key')],
-        ['Calls a minute from one address', count(rateLimits.perAddress ?? 0), setting('rate_limit_address')],
+        ['Calls a minute with one key', count(rateLimits.perKey ?? 0), setting('rate_limit_per_key')],
+        [
+          'Calls a minute from one address',
+          count(rateLimits.perAddress ?? 0),
+          setting('rate_limit_per_address'),
+        ],
         [
           'Values of `data` searched for, a minute',
           count(rateLimits.guesses ?? 0),
@@ -90,7 +94,7 @@ export const limits: Page = {
         ['Destination URL', `${URL_LENGTH} characters`],
         ['Body once decoded', bytes(BODY_LIMITS.decodedBytes)],
         ['Body with its values', bytes(BODY_LIMITS.rewrittenBytes)],
-        ['Response begins', duration(config.destinationTimeoutMs), setting('destination_timeout')],
+        ['Response begins', duration(config.destinationTimeoutMs), setting('destination_timeout_seconds')],
         ['Streamed body', `${bytes(UPLOAD_LIMITS.bytes)}, ${duration(UPLOAD_LIMITS.ms)}`],
         ['Expressions of a streamed body', count(UPLOAD_LIMITS.expressions)],
         ['One string, field or part of a streamed body', bytes(BODY_LIMITS.heldBytes)],
@@ -99,7 +103,7 @@ export const limits: Page = {
         [
           "Envoy's memory for calls, shared by tenants",
           bytes(heldBytes(config.envoyMemoryBytes)),
-          setting('envoy_memory'),
+          setting('envoy_memory_mib'),
         ],
         ['The same for one call, besides its body', bytes(CALL_BYTES)],
         ['Hosts called within two minutes, shared by tenants', count(HOSTS)],

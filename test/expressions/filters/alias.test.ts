@@ -1,5 +1,5 @@
 import t from 'tap'
-import { checkExamples, checkRefusals, evaluate } from './table.ts'
+import { checkExamples, checkRejections, evaluate } from './table.ts'
 
 const luhn = (number: string): boolean =>
   [...number]
@@ -60,7 +60,7 @@ checkExamples([
   [null, '| alias_card', null],
 ])
 
-checkRefusals([
+checkRejections([
   ['4242', '| alias_card'],
   ['4242x42424242', '| alias_card'],
   ['4242424242', "| alias_card: 'true', 'true'"],

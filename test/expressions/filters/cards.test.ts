@@ -1,4 +1,4 @@
-import { checkExamples, checkRefusals } from './table.ts'
+import { checkExamples, checkRejections } from './table.ts'
 
 const card = { number: '3622720627165567', expiration_month: 4, expiration_year: 2028 }
 
@@ -35,7 +35,7 @@ checkExamples([
   [null, '| card_bin', null],
 ])
 
-checkRefusals([
+checkRejections([
   [card, '| card_exp'],
   [card, "| card_exp: 'DD/MM'"],
   [card, "| card_exp: 'constructor'"],

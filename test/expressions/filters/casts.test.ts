@@ -1,4 +1,4 @@
-import { checkExamples, checkRefusals } from './table.ts'
+import { checkExamples, checkRejections } from './table.ts'
 
 checkExamples([
   ['1.10', '| to_number', 1.1],
@@ -36,7 +36,7 @@ checkExamples([
   [null, "| pad_left: 6, '0'", null],
 ])
 
-checkRefusals([
+checkRejections([
   ['4111x', '| to_number'],
   ['', '| to_number'],
   ['0x10', '| to_number'],

@@ -45,12 +45,12 @@ for (const [name, { rate, isShallow = false }] of filters)
     t.ok(rate >= LEAST, `at least ${LEAST} units for each character`)
     t.equal(isShallow, SHALLOW.has(name))
     for (const one of casesOf(name, SIZE)) {
-      const { result, isRefused, units } = run(name, one)
+      const { result, isRefused: isRejected, units } = run(name, one)
       const label = `${JSON.stringify(one.value).slice(0, 20)} ${JSON.stringify(one.args).slice(0, 40)}`
       t.ok(units >= LIMITS.call, label)
       const isCounted =
         !isShallow || typeof one.value !== 'object' || (name === 'json' && one.args.length === 0)
-      if (isRefused || !isCounted) continue
+      if (isRejected || !isCounted) continue
       const read = sizeOf(one.value)
       const made = Math.max(0, sizeOf(result) - read)
       t.ok(units >= (read + made) * LEAST, `${label}: ${units} units for ${read} read and ${made} made`)

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { checkExamples, checkRefusals } from './table.ts'
+import { checkExamples, checkRejections } from './table.ts'
 
 const bytes = (algorithm: string, key: string, text: string) =>
   createHmac(algorithm, key).update(text).digest()
@@ -26,7 +26,7 @@ checkExamples([
   [null, "| hmac: 'sha-256', 'k' | to_base16", null],
 ])
 
-checkRefusals([
+checkRejections([
   ['4242424242424242', '| hmac'],
   ['4242424242424242', "| hmac: 'sha-256'"],
   ['4242424242424242', "| hmac: 'sha-256', ''"],

@@ -1,4 +1,4 @@
-import { checkExamples, checkRefusals } from './table.ts'
+import { checkExamples, checkRejections } from './table.ts'
 
 checkExamples([
   ['3622720627165567', '| last4', '5567'],
@@ -26,7 +26,7 @@ checkExamples([
   [null, '| reveal: 1, 2', null],
 ])
 
-checkRefusals([
+checkRejections([
   ['4242424242424242', '| reveal_last'],
   ['4242424242424242', '| reveal_last: -1'],
   ['4242424242424242', '| reveal_last: 1.5'],

@@ -2,7 +2,7 @@
 import { Liquid } from 'liquidjs'
 import t from 'tap'
 import { createExpressions } from '../../../src/expressions/expressions.ts'
-import { checkExamples, checkRefusals } from './table.ts'
+import { checkExamples, checkRejections } from './table.ts'
 
 const expressions = createExpressions()
 const liquid = new Liquid({ ownPropertyOnly: true, timezoneOffset: 0, strictFilters: true })
@@ -106,7 +106,7 @@ checkExamples([
   [null, "| date: '%Y'", null],
 ])
 
-checkRefusals([
+checkRejections([
   ['4242', '| append'],
   ['text', `| remove: '${'a'.repeat(257)}'`],
   ['text', `| split: '${'a'.repeat(257)}'`],

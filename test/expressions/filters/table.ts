@@ -22,8 +22,8 @@ export const checkExamples = (examples: readonly Example[]): void => {
     })
 }
 
-/** Each must be refused as `bad_expression`, without a word of the value in the message. */
-export const checkRefusals = (examples: readonly (readonly [data: Json, filters: string])[]): void => {
+/** Each must be refused as `invalid_expression`, without a word of the value in the message. */
+export const checkRejections = (examples: readonly (readonly [data: Json, filters: string])[]): void => {
   for (const [data, filters] of examples)
     t.test(`${JSON.stringify(data)} ${filters} is refused`, async (t) => {
       for (const run of [evaluate, detokenize]) {
@@ -34,7 +34,7 @@ export const checkRefusals = (examples: readonly (readonly [data: Json, filters:
             return thrown
           }
         })()
-        t.ok(error instanceof AppError && error.code === 'bad_expression', 'bad_expression')
+        t.ok(error instanceof AppError && error.code === 'invalid_expression', 'invalid_expression')
         if (!(error instanceof AppError)) continue
         const secret = typeof data === 'string' ? data : JSON.stringify(data)
         t.notOk(secret.length > 3 && error.message.includes(secret), 'the value is not in the message')

@@ -32,7 +32,7 @@ for (const [body, sent] of CASES)
 
 t.test('faulty expressions are refused', async (t) => {
   for (const body of ['a={{', 'a=%7B%7B', 'a={{}}', 'a={{x&b=}}', 'a={{pan|nope}}'])
-    await t.rejects(plan(body, TYPE), { code: 'bad_expression' }, body)
+    await t.rejects(plan(body, TYPE), { code: 'invalid_expression' }, body)
 })
 
 t.test('a field with an expression has to be UTF-8, others keep their bytes', async (t) => {

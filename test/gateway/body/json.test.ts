@@ -112,10 +112,10 @@ for (const around of BAD_AROUND)
 
 t.test('faulty expressions are refused', async (t) => {
   for (const body of ['"{{"', '"{{}}"', '"{{ }}"', '"{{ pan"', '"{{ pan | nope }}"', '["{{pan}}","{{"]'])
-    await t.rejects(plan(body, TYPE), { code: 'bad_expression' }, body)
+    await t.rejects(plan(body, TYPE), { code: 'invalid_expression' }, body)
   const unknown = await plan('"{{ nobody }}"', TYPE)
   await t.rejects(async () => unknown.kind === 'rewrite' && unknown.apply(resolve), {
-    code: 'bad_expression',
+    code: 'invalid_expression',
   })
 })
 
@@ -280,7 +280,7 @@ t.test(
           } else if (!valid) assert.doesNotMatch(body, /\{\{|\\u007b\\u007b|\{\\u007b|\\u007b\{/)
         } catch (error) {
           assert.ok(error instanceof AppError)
-          if (valid) assert.equal(error.code, 'bad_expression')
+          if (valid) assert.equal(error.code, 'invalid_expression')
         }
       }),
       { numRuns: 2_000 },

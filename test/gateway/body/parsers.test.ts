@@ -59,7 +59,7 @@ const filled = (template: string, type: string, data: string, at: readonly numbe
   try {
     return inParts(cut(body, at), type, BODY_LIMITS, () => ({ data, token: null })).toString()
   } catch (thrown) {
-    if (thrown instanceof AppError && thrown.code === 'bad_expression') return undefined
+    if (thrown instanceof AppError && thrown.code === 'invalid_expression') return undefined
     throw thrown
   }
 }
@@ -77,12 +77,12 @@ const holds = (
   template: fc.Arbitrary<string>,
   type: string,
   parse: Parse,
-  mayRefuse: (data: string, template: string) => boolean,
+  mayReject: (data: string, template: string) => boolean,
 ) =>
   fc.assert(
     fc.property(template, value, places, (text, data, at) => {
       const body = filled(text, type, data, at)
-      if (body === undefined) assert.ok(mayRefuse(data, text), 'refused without a reason')
+      if (body === undefined) assert.ok(mayReject(data, text), 'refused without a reason')
       else assert.deepEqual(parse(body), withValue(parse(text), data.toWellFormed()))
     }),
     { numRuns: 1_000 },

@@ -36,7 +36,7 @@ t.test('latin1 text takes values that latin1 holds, and refuses others', async (
   const apply = (value: string) =>
     result.kind === 'rewrite' ? result.apply(() => ({ data: value, token: null })) : undefined
   t.strictSame(await apply('é'), Buffer.from('ü é é', 'latin1'))
-  await t.rejects(async () => apply('€'), { code: 'bad_expression' })
+  await t.rejects(async () => apply('€'), { code: 'invalid_expression' })
 })
 
 t.test('other charsets that agree with ASCII take ASCII values only; the rest pass', async (t) => {
@@ -45,7 +45,9 @@ t.test('other charsets that agree with ASCII take ASCII values only; the rest pa
     'x 4242424242424242',
   )
   const result = await plan('{{text}}', 'text/plain;charset=windows-1251')
-  await t.rejects(async () => result.kind === 'rewrite' && result.apply(resolve), { code: 'bad_expression' })
+  await t.rejects(async () => result.kind === 'rewrite' && result.apply(resolve), {
+    code: 'invalid_expression',
+  })
 })
 
 t.test(
@@ -87,11 +89,11 @@ t.test('text of a type without an encoding of its own takes no value that could 
           : body
       }
       const error = await send('a: 1\nb: "é {{ v }}"').catch((thrown: unknown) => thrown as Error)
-      t.match(error, { code: 'bad_expression', message: /^At line 2, column 8: / })
+      t.match(error, { code: 'invalid_expression', message: /^At line 2, column 8: / })
       t.notMatch(String((error as Error).message), /4111/)
       t.equal(await send('{{ v | raw }}'), `4111111111111111${character}`)
     }
-  await t.rejects(plan('{{ pan | raw | upcase }}', 'text/plain'), { code: 'bad_expression' })
+  await t.rejects(plan('{{ pan | raw | upcase }}', 'text/plain'), { code: 'invalid_expression' })
 })
 
 t.test('"raw" is for text: where values are encoded it is no filter', async (t) => {
@@ -103,10 +105,10 @@ t.test('"raw" is for text: where values are encoded it is no filter', async (t) 
     ['text/csv', '{{ pan | raw }}'],
     ['multipart/form-data; boundary=b', '--b\r\n\r\n{{ pan | raw }}\r\n--b--'],
   ] as const)
-    await t.rejects(plan(body, type), { code: 'bad_expression' }, type)
+    await t.rejects(plan(body, type), { code: 'invalid_expression' }, type)
 })
 
 t.test('faulty expressions are refused', async (t) => {
   for (const body of ['{{', '{{}}', 'x {{ pan', '{{ pan | nope }}', '{"a":{{pan}', '{{ a/b }}'])
-    await t.rejects(plan(body, 'text/plain'), { code: 'bad_expression' }, body)
+    await t.rejects(plan(body, 'text/plain'), { code: 'invalid_expression' }, body)
 })

@@ -1,8 +1,8 @@
 import t from 'tap'
-import { brandRules, type Head } from '../../../src/gateway/headers.ts'
+import { type Head, headerRules } from '../../../src/gateway/headers.ts'
 import { changesOf, isHidden, readHeaders, showHeaders } from '../../../src/gateway/transform/headers.ts'
 
-const rules = brandRules(['SVC', 'BT'])
+const rules = headerRules(['SVC', 'BT'])
 const hidden = (name: string) => isHidden(name, rules)
 const head: Head = new Map(
   Object.entries({

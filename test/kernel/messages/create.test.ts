@@ -18,7 +18,7 @@ const shapeText = (shape: Shape): string => {
 
 /** The fields of `Things.Make`'s request, as `optional type` by name. */
 const fieldsOf = (members: Record<string, TSchema>, http?: string) => {
-  const { messages, faults } = createMessages([
+  const { messages, issues: faults } = createMessages([
     operation('Things.Make', Type.Object(members), undefined, http),
   ])
   t.same(faults, [])
@@ -100,7 +100,7 @@ t.test('requests can say null and empty exactly where HTTP could', async (t) => 
 t.test('a title names a message, which is one message wherever it stands', async (t) => {
   const Thing = Type.Object({ id: Type.String({ field: 1 }) }, { title: 'Thing' })
   const List = Type.Object({ data: Type.Array(Thing, { field: 1 }) })
-  const { messages, faults } = createMessages([
+  const { messages, issues: faults } = createMessages([
     operation('Things.Get', Type.Object({}), Thing),
     operation('Things.List', Type.Object({}), List),
     operation('Others.Put', Type.Object({ thing: field(1, Thing) }), Thing),
@@ -118,21 +118,21 @@ t.test('a title names a message, which is one message wherever it stands', async
 
 t.test('one title for two layouts, and names and numbers of ours, are faults', async (t) => {
   const thing = (number: number) => Type.Object({ id: Type.String({ field: number }) }, { title: 'Thing' })
-  const faultsOf = (...operations: Operation[]) =>
-    createMessages(operations).faults.map(({ rpc, problem }) => `${rpc}: ${problem}`)
+  const issuesOf = (...operations: Operation[]) =>
+    createMessages(operations).issues.map(({ rpc, problem }) => `${rpc}: ${problem}`)
   t.match(
-    faultsOf(
+    issuesOf(
       operation('A.Get', Type.Object({}), thing(1)),
       operation('A.List', Type.Object({ thing: field(1, thing(2)) })),
     ),
     [/^A\.List: its message "Thing" is not the one/],
   )
-  t.match(faultsOf(operation('A.Get', Type.Object({}), Type.Object({}, { title: 'Problem' }))), [
+  t.match(issuesOf(operation('A.Get', Type.Object({}), Type.Object({}, { title: 'Problem' }))), [
     /"Problem" is not the one/,
   ])
-  t.match(faultsOf(operation('A.Put', Type.Object({ null_members: Type.String({ field: 1 }) }))), [
+  t.match(issuesOf(operation('A.Put', Type.Object({ null_members: Type.String({ field: 1 }) }))), [
     /"null_members" or a field 1000/,
   ])
-  t.match(faultsOf(operation('A.Put', Type.Object({ x: Type.String({ field: 1001 }) }))), [/a field 1001/])
-  t.same(faultsOf(operation('A.Put', Type.Object({}, { title: 'not a name' }))), [], 'a title for people')
+  t.match(issuesOf(operation('A.Put', Type.Object({ x: Type.String({ field: 1001 }) }))), [/a field 1001/])
+  t.same(issuesOf(operation('A.Put', Type.Object({}, { title: 'not a name' }))), [], 'a title for people')
 })

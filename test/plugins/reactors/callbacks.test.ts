@@ -75,13 +75,13 @@ t.test('a result is posted to where the caller asked for it, signed, until it is
   const { id, callback_key: secret } = await reactorOf(
     'module.exports = ({ args }) => ({ raw: args, tokenize: { a: "x" } })',
   )
-  const begun = await react(id, { args: { n: 1 }, callback_url: receiver.url })
-  t.equal(begun.status, 202)
+  const started = await react(id, { args: { n: 1 }, callback_url: receiver.url })
+  t.equal(started.status, 202)
   await receiver.arrived(3)
   t.equal(receiver.posts.length, 3, 'a redirect is not followed')
   for (const { headers, text } of receiver.posts) {
     const body = JSON.parse(text)
-    t.match(body, { asyncReactorRequestId: begun.json.asyncReactorRequestId, raw: { n: 1 } })
+    t.match(body, { asyncReactorRequestId: started.json.asyncReactorRequestId, raw: { n: 1 } })
     t.match(body.tokens.a, /^[0-9a-f-]{36}$/)
     const [, seconds, given] =
       /^t=(\d+),v1=([0-9a-f]{64})$/.exec(String(headers['sidevault-signature'])) ?? []
@@ -100,7 +100,7 @@ t.test(
       close: () => real.close(),
       append: (records) =>
         records.some(({ message }) => message.startsWith('Reactor result sent')) && failing-- > 0
-          ? Promise.reject(new AppError('unavailable', 'the disk is full'))
+          ? Promise.reject(new AppError('gateway_timeout', 'the disk is full'))
           : real.append(records),
     })
     const { reactorOf, react, call, key } = await serviceOf(t, { journal })
@@ -110,12 +110,12 @@ t.test(
       const { json } = await call('GET', `/logs?entity_type=reactor&entity_id=${id}`)
       return json.data.filter(({ message }: { message: string }) => message.startsWith('Reactor result sent'))
     }
-    const begun = await react(id, { callback_url: receiver.url })
+    const started = await react(id, { callback_url: receiver.url })
     await receiver.arrived(2)
     const { host } = new URL(receiver.url)
     const record = { operation: 'use', actor_type: 'application', message: `Reactor result sent to ${host}` }
     t.match(await sent(), [record, record])
-    while ((await resultOf(begun.json.asyncReactorRequestId)).status !== 404) await setImmediate()
+    while ((await resultOf(started.json.asyncReactorRequestId)).status !== 404) await setImmediate()
 
     failing = 2
     await react(id, { callback_url: receiver.url })
@@ -137,8 +137,8 @@ t.test('a failure is posted too', async (t) => {
 t.test('keys and results are not readable at rest', async (t) => {
   const { reactorOf, react, store, tenantId } = await serviceOf(t)
   const { id, callback_key: secret } = await reactorOf('module.exports = () => ({ raw: "plain-4242" })')
-  const begun = await react(id, { callback_url: 'https://receiver.test:1/' })
-  const request: string = begun.json.asyncReactorRequestId
+  const started = await react(id, { callback_url: 'https://receiver.test:1/' })
+  const request: string = started.json.asyncReactorRequestId
   const row = () => store.records.get('reactor_requests', tenantId, request)
   while (!(await row())?.body.includes('$sealed')) await setImmediate()
   const text = JSON.stringify([await row(), await store.records.get('reactors', tenantId, id)])

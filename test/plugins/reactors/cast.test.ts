@@ -1,11 +1,11 @@
 import t from 'tap'
-import { castArguments, castConfiguration } from '../../../plugins/reactors/cast.ts'
-import type { ElementType } from '../../../plugins/reactors/elements.ts'
+import { castArguments, castConfiguration } from '../../../plugins/reactors/coerce.ts'
+import type { ElementType } from '../../../plugins/reactors/parameters.ts'
 import { AppError, type Json } from '../../../src/sdk/index.ts'
 
 const parameter = (name: string, type: ElementType, optional = false) => ({ name, type, optional })
 
-const faultsOf = (parameters: ReturnType<typeof parameter>[], args: Json) => {
+const issuesOf = (parameters: ReturnType<typeof parameter>[], args: Json) => {
   try {
     castArguments(parameters, args)
     return undefined
@@ -40,7 +40,7 @@ for (const [type, given, expected] of CASTS)
     `${JSON.stringify(given)} as a ${type} is ${expected === undefined ? 'refused' : JSON.stringify(expected)}`,
     async (t) => {
       const parameters = [parameter('x', type)]
-      if (expected === undefined) t.same(faultsOf(parameters, { x: given }), ['args.x'])
+      if (expected === undefined) t.same(issuesOf(parameters, { x: given }), ['args.x'])
       else t.strictSame(castArguments(parameters, { x: given }), { x: expected })
     },
   )
@@ -50,13 +50,13 @@ t.test('a dotted name is a member of an object, sent as such or flat', async (t)
   const expected = { card: { number: '42', year: 2030, more: 1 } }
   t.strictSame(castArguments(parameters, { card: { number: 42, year: '2030', more: 1 } }), expected)
   t.strictSame(castArguments(parameters, { 'card.number': '42', card: { year: '2030', more: 1 } }), expected)
-  t.same(faultsOf(parameters, { card: 'no object' }), ['args.card.number', 'args.card.year'])
+  t.same(issuesOf(parameters, { card: 'no object' }), ['args.card.number', 'args.card.year'])
 })
 
 t.test('every parameter that is missing is named, unless it is optional', async (t) => {
   const parameters = [parameter('a', 'string'), parameter('b.c', 'number'), parameter('d', 'string', true)]
-  t.same(faultsOf(parameters, { a: null }), ['args.a', 'args.b.c'])
-  t.same(faultsOf(parameters, 'text'), ['args'])
+  t.same(issuesOf(parameters, { a: null }), ['args.a', 'args.b.c'])
+  t.same(issuesOf(parameters, 'text'), ['args'])
 })
 
 t.test('what is not declared passes, and nothing is changed in place', async (t) => {
@@ -70,8 +70,8 @@ t.test('what is not declared passes, and nothing is changed in place', async (t)
 })
 
 t.test('a prototype is no member of arguments', async (t) => {
-  t.same(faultsOf([parameter('constructor.name', 'string')], {}), ['args.constructor.name'])
-  t.same(faultsOf([parameter('toString', 'string')], {}), ['args.toString'])
+  t.same(issuesOf([parameter('constructor.name', 'string')], {}), ['args.constructor.name'])
+  t.same(issuesOf([parameter('toString', 'string')], {}), ['args.toString'])
 })
 
 t.test('configuration is cast where that is possible', async (t) => {

@@ -47,7 +47,7 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
   const { address, env, state } = transit
   const key = randomBytes(32)
   const wrapped = await keyProvider.wrap(key, place(address, env))
-  const refused = async (where: ReturnType<typeof place>, code: string, message: RegExp, text = wrapped) => {
+  const rejected = async (where: ReturnType<typeof place>, code: string, message: RegExp, text = wrapped) => {
     const thrown: Error & { code?: string } = await keyProvider.unwrap(text, where).then(
       () => new Error('it answered'),
       (error) => error,
@@ -56,31 +56,35 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
     t.notMatch(thrown.message, /s\.token|wrong-token/)
     t.notOk(thrown.message.includes(key.toString('base64')))
   }
-  await refused(
+  await rejected(
     place(address, { BAO_TOKEN: 'wrong-token' }),
     'invalid',
     /403 \("permission denied"\).*policy allows update/,
   )
-  await refused(place(address, {}), 'invalid', /no token.*BAO_TOKEN/)
-  await refused(place(address, { BAO_TOKEN: 'a b' }), 'invalid', /no token/)
-  await refused(
+  await rejected(place(address, {}), 'invalid', /no token.*BAO_TOKEN/)
+  await rejected(place(address, { BAO_TOKEN: 'a b' }), 'invalid', /no token/)
+  await rejected(
     place(address, { BAO_TOKEN_FILE: '/nowhere/token' }),
     'invalid',
     /BAO_TOKEN_FILE names cannot be read/,
   )
-  await refused(place(`${address}x`, env), 'invalid', /400 \("encryption key not found"\)/)
-  await refused(
+  await rejected(place(`${address}x`, env), 'invalid', /400 \("encryption key not found"\)/)
+  await rejected(
     place(address.replace('transit', 'other'), env),
     'invalid',
     /404 \("no handler.*Check the mount/,
   )
   const altered = `${wrapped.slice(0, -4)}AAA=`
-  await refused(place(address, env), 'invalid', /400 \("cipher: message authentication failed"\)/, altered)
-  await refused(place('http://127.0.0.1:9/transit/x', env), 'unavailable', /does not answer \(ECONNREFUSED\)/)
+  await rejected(place(address, env), 'invalid', /400 \("cipher: message authentication failed"\)/, altered)
+  await rejected(
+    place('http://127.0.0.1:9/transit/x', env),
+    'gateway_timeout',
+    /does not answer \(ECONNREFUSED\)/,
+  )
   state.sealed = true
-  await refused(place(address, env), 'unavailable', /503 \("Vault is sealed"\).*Unseal it/)
+  await rejected(place(address, env), 'gateway_timeout', /503 \("Vault is sealed"\).*Unseal it/)
   state.sealed = false
-  for (const answer of [
+  for (const response of [
     '',
     'hello',
     '{"data":null}',
@@ -88,8 +92,12 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
     '{"data":{"plaintext":7}}',
     'x'.repeat(100_000),
   ]) {
-    state.answer = answer
-    await refused(place(address, env), answer.length > 90_000 ? 'unavailable' : 'invalid', /transit server/)
+    state.answer = response
+    await rejected(
+      place(address, env),
+      response.length > 90_000 ? 'gateway_timeout' : 'invalid',
+      /transit server/,
+    )
   }
 })
 

@@ -14,7 +14,7 @@ const PROGRAMS = new URL('programs/', import.meta.url)
 /** How a program ended, in words that both sides have. */
 type Ended =
   | { readonly returned: Json }
-  | { readonly threw: string; readonly message: string; readonly answer?: Json }
+  | { readonly threw: string; readonly message: string; readonly response?: Json }
 
 const { run } = await openSandbox(t)
 const base = await openDestination(t)
@@ -36,11 +36,11 @@ const onNode = async (each: Case, code: string): Promise<Ended> => {
       readonly headers?: Json
       readonly body?: Json
     }
-    const answer =
+    const response =
       error.name === 'CustomHttpResponseError'
         ? { status: error.status, headers: error.headers, body: error.body }
         : undefined
-    return { threw: error.name, message: error.message, ...(answer ? { answer: answer as Json } : {}) }
+    return { threw: error.name, message: error.message, ...(response ? { response: response as Json } : {}) }
   } finally {
     Reflect.deleteProperty(globalThis, 'leak')
   }
@@ -50,8 +50,8 @@ const ended = (outcome: Outcome): Ended => {
   if (outcome.kind === 'returned') return { returned: JSON.parse(outcome.json ?? 'null') }
   if (outcome.kind !== 'threw') throw new Error(`It ended as ${outcome.kind}: ${outcome.message}`)
   const { name, message, status, headers, body } = outcome
-  const answer = name === 'CustomHttpResponseError' ? { status, headers, body } : undefined
-  return { threw: name, message, ...(answer ? { answer: answer as Json } : {}) }
+  const response = name === 'CustomHttpResponseError' ? { status, headers, body } : undefined
+  return { threw: name, message, ...(response ? { response: response as Json } : {}) }
 }
 
 const here = async (each: Case, code: string): Promise<Ended> => {

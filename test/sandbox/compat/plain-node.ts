@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module'
 import { AppError } from '../../../src/common/errors.ts'
 import type { Json } from '../../../src/common/json.ts'
-import { errorOf } from '../../../src/sandbox/realm/inside/failures.ts'
+import { errorOf } from '../../../src/sandbox/realm/guest/failures.ts'
 import {
   CustomHttpResponseError,
   ReactorError,
   typedErrors,
-} from '../../../src/sandbox/realm/inside/typed-errors.ts'
+} from '../../../src/sandbox/realm/guest/typed-errors.ts'
 import type { createService } from './service.ts'
 
 type Run = (request: unknown) => unknown

@@ -80,8 +80,8 @@ export const besideNeighbour = async (
         limits: { ...LIMITS, ...(calm ? { cpuMs: CALM_CPU_MS } : {}), ...limits },
       })
       const end = endOf(outcome)
-      const told = { outcome: JSON.stringify(outcome).slice(0, 500) }
-      t.ok(ends.includes(end), `${group}: ${name}: ${end}`, told)
+      const reported = { outcome: JSON.stringify(outcome).slice(0, 500) }
+      t.ok(ends.includes(end), `${group}: ${name}: ${end}`, reported)
       if (outcome.kind === 'returned' && json !== undefined)
         t.equal(outcome.json, json, `${group}: ${name}: its result`)
       // However few of its requests the machine has time for: each program lets one through.

@@ -4,9 +4,9 @@ import { fileURLToPath } from 'node:url'
 import t from 'tap'
 import { probeConfinement } from '../../../src/sandbox/parent/confinement.ts'
 import { createPool } from '../../../src/sandbox/parent/pool.ts'
-import { createReputation } from '../../../src/sandbox/parent/reputation.ts'
 import { startText } from '../../../src/sandbox/parent/sources.ts'
 import { spawnChild } from '../../../src/sandbox/parent/spawn.ts'
+import { createReputation } from '../../../src/sandbox/parent/trust.ts'
 import { silentLog } from '../../kit/egress.ts'
 
 /** Takes every file handle of this process, once one child has gone, until one that cannot be started was heard of. */
@@ -15,8 +15,8 @@ const starve = async (): Promise<void> => {
   const confinement = await probeConfinement()
   const start = startText({ packages: [], warm: false, argumentBytes: 1_000, aheadMs: 50 })
   const { promise: back, resolve } = Promise.withResolvers<void>()
-  let born = 0
-  let refused = 0
+  let started = 0
+  let rejected = 0
   const pool = createPool(1, {
     log: silentLog(),
     now: () => performance.now(),
@@ -25,7 +25,7 @@ const starve = async (): Promise<void> => {
     reputation: createReputation({ now: () => 0 }),
     onChild: (pid, what) => {
       if (what === 'ended') {
-        if (born === 1)
+        if (started === 1)
           try {
             for (;;) handles.push(openSync('/dev/null', 'r'))
           } catch {
@@ -33,21 +33,21 @@ const starve = async (): Promise<void> => {
           }
         return
       }
-      if (++born === 1) setImmediate(() => pool.ready.then(() => process.kill(pid, 'SIGKILL')))
+      if (++started === 1) setImmediate(() => pool.ready.then(() => process.kill(pid, 'SIGKILL')))
       else resolve()
     },
     spawn: () => {
       try {
         return spawnChild(confinement, start)
       } catch (error) {
-        if (++refused === 2) for (const handle of handles.splice(0)) closeSync(handle)
+        if (++rejected === 2) for (const handle of handles.splice(0)) closeSync(handle)
         throw error
       }
     },
   })
   await back
   await pool.close()
-  process.stdout.write(`born ${born}, refused ${refused}\n`)
+  process.stdout.write(`born ${started}, refused ${rejected}\n`)
   process.exit(0)
 }
 

@@ -65,9 +65,9 @@ t.test('what does not fit now lets others pass', async (t) => {
 
 t.test('one tenant’s flood leaves room for others, and is refused at its bound', async (t) => {
   const queue = createQueue()
-  let taken = 0
-  while (queue.add(job('flood'), 'trusted')) taken++
-  t.ok(taken < 1_000)
+  let applied = 0
+  while (queue.add(job('flood'), 'trusted')) applied++
+  t.ok(applied < 1_000)
   t.ok(queue.add(job('other'), 'trusted'))
   queue.next(any)
   t.equal(queue.next(any)?.source.tenantId, 'other')

@@ -3,10 +3,10 @@ import { runRealm, sameAsNode } from './kit.ts'
 
 sameAsNode(t, 'digests and HMACs', () => {
   const crypto = require('node:crypto')
-  const begun = crypto.createHash('sha256').update('a')
-  const copy = begun.copy().update('c')
+  const started = crypto.createHash('sha256').update('a')
+  const copy = started.copy().update('c')
   return [
-    begun.update(Buffer.from('b')).digest('hex'),
+    started.update(Buffer.from('b')).digest('hex'),
     copy.digest('base64'),
     crypto.createHash('md5').update('ü', 'utf8').digest('base64url'),
     crypto.createHash('sha1').update('c3bc', 'hex').digest('latin1'),
@@ -198,7 +198,7 @@ sameAsNode(t, 'webcrypto', async () => {
   const password = await subtle.importKey('raw', bytes('pw'), 'PBKDF2', false, ['deriveBits'])
   const pair = await subtle.generateKey({ name: 'ECDSA', namedCurve: 'P-256' }, true, ['sign', 'verify'])
   const signed = await subtle.sign({ name: 'ECDSA', hash: 'SHA-256' }, pair.privateKey, bytes('m'))
-  const refused = await subtle.exportKey('raw', mac).catch((error: Error) => error.name)
+  const rejected = await subtle.exportKey('raw', mac).catch((error: Error) => error.name)
   return [
     hex(signature),
     await subtle.verify('HMAC', mac, signature, bytes('m')),
@@ -215,7 +215,7 @@ sameAsNode(t, 'webcrypto', async () => {
     signed.byteLength,
     await subtle.verify({ name: 'ECDSA', hash: 'SHA-256' }, pair.publicKey, signed, bytes('m')),
     hex(await subtle.exportKey('raw', aes)),
-    refused,
+    rejected,
     crypto.getRandomValues(new Uint8Array(4)).length,
   ]
 })

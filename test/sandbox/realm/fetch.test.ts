@@ -35,7 +35,7 @@ sameAsNode(
   async ({ base }: { base: string }) => {
     const post = async (body: unknown, headers = {}) =>
       (await fetch(`${base}/echo?q=1`, { method: 'post', body: body as string, headers })).json()
-    const answer = await fetch(new URL('/echo', base), { headers: { 'X-Own': 'yes' } })
+    const response = await fetch(new URL('/echo', base), { headers: { 'X-Own': 'yes' } })
     return [
       await post('text é'),
       await post(JSON.stringify({ a: 1 }), { 'content-type': 'application/json' }),
@@ -43,18 +43,18 @@ sameAsNode(
       await post(Buffer.from([0, 255])),
       await post(new Uint8Array([1, 2]).buffer),
       [
-        answer.status,
-        answer.ok,
-        answer.statusText,
-        answer.headers.get('Content-Type'),
-        answer.headers.get('x-list'),
-        answer.redirected,
+        response.status,
+        response.ok,
+        response.statusText,
+        response.headers.get('Content-Type'),
+        response.headers.get('x-list'),
+        response.redirected,
       ],
-      answer.headers.getSetCookie(),
-      answer.url === `${base}/echo`,
-      await answer.json(),
-      answer.bodyUsed,
-      await answer.text().catch((error: Error) => error.name),
+      response.headers.getSetCookie(),
+      response.url === `${base}/echo`,
+      await response.json(),
+      response.bodyUsed,
+      await response.text().catch((error: Error) => error.name),
     ]
   },
   options,
@@ -168,7 +168,7 @@ sameAsNode(
       'bödy',
     )
     const got = await new Promise<Message>((resolve) => http.get(`${base}/text`, resolve))
-    const refused = await send({ hostname, port: 1 }).catch((error: Error) => error instanceof Error)
+    const rejected = await send({ hostname, port: 1 }).catch((error: Error) => error instanceof Error)
     return [
       posted.statusCode,
       posted.headers['set-cookie'],
@@ -176,7 +176,7 @@ sameAsNode(
       JSON.parse(await read(posted)),
       got.statusCode,
       await read(got),
-      refused,
+      rejected,
       http.STATUS_CODES[404],
     ]
   },

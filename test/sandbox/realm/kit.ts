@@ -76,8 +76,8 @@ export const runRealm = async (code: string, options: RealmRun = {}): Promise<Ra
         id,
         setTimeout(() => settle(id, { ok: null }), Number(json)),
       )
-    const answer = options.call?.(name, JSON.parse(json)) ?? Promise.reject(new Error('nobody answers'))
-    answer.then(
+    const response = options.call?.(name, JSON.parse(json)) ?? Promise.reject(new Error('nobody answers'))
+    response.then(
       (ok) => settle(id, { ok }),
       ({ name: errorName, message, status }) =>
         settle(id, { error: { name: errorName, message, ...(status === undefined ? {} : { status }) } }),
@@ -149,7 +149,7 @@ export const callFetch = async (name: string, input: unknown): Promise<unknown> 
     redirect: string
   }
   if (name !== 'fetch') throw new Error(`${name} is not fetch`)
-  const answer = await fetch(url, {
+  const response = await fetch(url, {
     method,
     headers,
     redirect: redirect === 'follow' ? 'follow' : 'manual',
@@ -158,11 +158,11 @@ export const callFetch = async (name: string, input: unknown): Promise<unknown> 
       : { body: typeof body === 'string' ? body : Buffer.from(body.base64, 'base64') }),
   })
   return {
-    url: answer.url,
-    status: answer.status,
-    statusText: answer.statusText,
-    redirected: answer.redirected,
-    headers: [...answer.headers],
-    base64: Buffer.from(await answer.arrayBuffer()).toString('base64'),
+    url: response.url,
+    status: response.status,
+    statusText: response.statusText,
+    redirected: response.redirected,
+    headers: [...response.headers],
+    base64: Buffer.from(await response.arrayBuffer()).toString('base64'),
   }
 }

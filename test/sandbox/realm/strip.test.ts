@@ -8,12 +8,12 @@ const TWO = 'const two: 2 = 2'
 
 t.test('types become blanks once, and what is damaged of that is made again', async (t) => {
   const directory = t.testdir({})
-  const kept = () => readdirSync(directory).map((name) => join(directory, name))
+  const retained = () => readdirSync(directory).map((name) => join(directory, name))
   t.equal(strip(ONE, directory), 'const one         = 1')
-  const [one = ''] = kept()
+  const [one = ''] = retained()
   t.equal(strip(TWO, directory), 'const two    = 2')
-  t.equal(kept().length, 2)
-  const [two = ''] = kept().filter((file) => file !== one)
+  t.equal(retained().length, 2)
+  const [two = ''] = retained().filter((file) => file !== one)
 
   copyFileSync(two, one)
   t.equal(strip(ONE, directory), 'const two    = 2', 'what is kept is read')

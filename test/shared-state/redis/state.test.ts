@@ -12,7 +12,7 @@ import { noRedis, startRedis } from '../../kit/redis.ts'
 import { testClock } from '../../kit/service.ts'
 
 /** Longer than a busy machine holds anybody up: what is late is what these tests make late. */
-const PATIENT = { patienceMs: 60_000 }
+const PATIENT = { timeoutMs: 60_000 }
 
 const skip = await noRedis()
 
@@ -107,7 +107,7 @@ t.test(
   { skip },
   async (t) => {
     const redis = await startRedis(t)
-    const state = await open(t, redis.url, { patienceMs: 500 })
+    const state = await open(t, redis.url, { timeoutMs: 500 })
     await until(() => state.reach === 'shared')
     redis.freeze()
     // If each of them waited, that would be a quarter of an hour.

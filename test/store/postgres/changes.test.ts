@@ -11,12 +11,12 @@ import { aServer, aStore } from './kit.ts'
 const setUp = (t: Test) => {
   let at = 0
   let versions: Readonly<Record<string, number>> = { things: 1 }
-  const reads: { answer: () => void; fail: () => void }[] = []
+  const reads: { response: () => void; fail: () => void }[] = []
   const session = {
     all: () =>
       new Promise((resolve, reject) =>
         reads.push({
-          answer: () => resolve(Object.entries(versions).map(([kind, version]) => ({ kind, version }))),
+          response: () => resolve(Object.entries(versions).map(([kind, version]) => ({ kind, version }))),
           fail: () => reject(new Error('away')),
         }),
       ),
@@ -44,7 +44,7 @@ const turn = () => new Promise((resolve) => setImmediate(resolve))
 t.test('what a look found answers without another one, for as long as it may', async (t) => {
   const { sum, reads, advance, set } = setUp(t)
   const first = sum()
-  reads[0]?.answer()
+  reads[0]?.response()
   t.equal(await first, 1)
   set(2)
   advance(MAX_AGE_MS)
@@ -52,7 +52,7 @@ t.test('what a look found answers without another one, for as long as it may', a
   t.equal(reads.length, 1)
   advance(1)
   const second = sum()
-  reads[1]?.answer()
+  reads[1]?.response()
   t.equal(await second, 2)
 })
 
@@ -60,10 +60,10 @@ t.test('age counts from the beginning of a look, and a look that took too long i
   const { sum, reads, advance } = setUp(t)
   const asked = sum()
   advance(MAX_AGE_MS + 1)
-  reads[0]?.answer()
+  reads[0]?.response()
   await turn()
   advance(MAX_AGE_MS + 1)
-  reads[1]?.answer()
+  reads[1]?.response()
   await t.rejects(asked, { code: 'overloaded' })
   t.equal(reads.length, 2)
 })
@@ -71,7 +71,7 @@ t.test('age counts from the beginning of a look, and a look that took too long i
 t.test('when the store is away, questions fail as soon as what is known is too old', async (t) => {
   const { sum, reads, advance } = setUp(t)
   const first = sum()
-  reads[0]?.answer()
+  reads[0]?.response()
   await first
   advance(MAX_AGE_MS + 1)
   const second = sum()
@@ -83,12 +83,12 @@ t.test('a write of this process counts at once, even where a look was on its way
   const { watched, sum, reads, set, moved } = setUp(t)
   const before = sum()
   await watched.writer.write('records.commit', { mutations: [], now: 0 })
-  reads[0]?.answer()
+  reads[0]?.response()
   t.equal(await before, 1)
   set(2)
   const after = sum()
   t.equal(reads.length, 2, 'the look that began before the write is not used')
-  reads[1]?.answer()
+  reads[1]?.response()
   t.equal(await after, 2)
   t.equal(moved(), 1)
   await watched.writer.write('tokens.create', { tokens: [], now: 0 })
@@ -102,10 +102,10 @@ t.test('one who was told looks at once, and not once for each word', async (t) =
   watched.changed()
   t.equal(reads.length, 1)
   set(3)
-  reads[0]?.answer()
+  reads[0]?.response()
   const asked = sum()
   t.equal(reads.length, 2, 'it was told of more since that look began')
-  reads[1]?.answer()
+  reads[1]?.response()
   t.equal(await asked, 3)
 })
 

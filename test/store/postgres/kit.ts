@@ -15,7 +15,7 @@ export const aServer = async (t: Test, options: PostgresOptions = {}): Promise<P
 export const aStore = async (
   t: Test,
   location: string,
-  options: Partial<Pick<OpenStoreOptions, 'mode' | 'patience' | 'postgres'>> = {},
+  options: Partial<Pick<OpenStoreOptions, 'mode' | 'timeout' | 'postgres'>> = {},
 ): Promise<Store> => {
   const store = await openStore({ location, mode: 'read-write', log: silent, ...options })
   t.teardown(() => store.close())

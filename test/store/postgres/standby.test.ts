@@ -33,8 +33,8 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
 
   await t.test('a store is not opened on a standby, which may not know what is in force', async (t) => {
     for (const mode of ['read-write', 'join', 'read-only'] as const)
-      await t.rejects(aStore(t, there.href, { mode, patience: 0 }), {
-        code: 'unavailable',
+      await t.rejects(aStore(t, there.href, { mode, timeout: 0 }), {
+        code: 'gateway_timeout',
         message: /\(standby\).*name the primary/,
       })
   })
@@ -45,19 +45,19 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
     const one = aToken()
     await store.tokens.create([one], NOW)
     await standby.kill()
-    const uncertain = { code: 'unavailable', uncertain: true, message: /standby.*did not confirm/ }
+    const uncertain = { code: 'gateway_timeout', uncertain: true, message: /standby.*did not confirm/ }
     const other = aToken()
     const writes: (() => Promise<unknown>)[] = [
       () => store.tokens.create([other], NOW),
       () => store.tokens.delete('tenant-a', one.id, NOW),
     ]
     for (const write of writes) {
-      const refused = t.rejects(write, uncertain)
+      const rejected = t.rejects(write, uncertain)
       const waiting = "from pg_stat_activity where wait_event = 'SyncRep'"
       await until('it waits', async () => (await ask(primary, `select pid ${waiting}`)).length === 1)
       // As operators do when nothing moves; the server then says that all is well, and warns.
       await ask(primary, `select pg_cancel_backend(pid) ${waiting}`)
-      await refused
+      await rejected
     }
     t.strictSame(
       (await store.tokens.read('tenant-a', [one.id, other.id], NOW)).map(({ id }) => id),

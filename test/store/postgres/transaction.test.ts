@@ -22,9 +22,9 @@ t.test('a commit whose answer is lost may or may not have been kept, and is told
     throw new Error('Connection terminated unexpectedly')
   })
   await t.rejects(
-    inTransaction(client, async () => ({ answer: 1 })),
+    inTransaction(client, async () => ({ result: 1 })),
     {
-      code: 'unavailable',
+      code: 'gateway_timeout',
       message: /may or may not have been kept/,
       uncertain: true,
     },
@@ -34,36 +34,36 @@ t.test('a commit whose answer is lost may or may not have been kept, and is told
 t.test('a commit that the server turned into a rollback is no commit', async (t) => {
   const { client } = clientOf(async () => ({ command: 'ROLLBACK' }))
   await t.rejects(
-    inTransaction(client, async () => ({ answer: 1 })),
+    inTransaction(client, async () => ({ result: 1 })),
     { message: /rolled back/ },
   )
 })
 
 t.test('a commit that the server refused left nothing behind', async (t) => {
-  const refusal = Object.assign(new DatabaseError('no', 2, 'error'), { severity: 'ERROR', code: '40001' })
+  const rejection = Object.assign(new DatabaseError('no', 2, 'error'), { severity: 'ERROR', code: '40001' })
   const { client } = clientOf(async () => {
-    throw refusal
+    throw rejection
   })
   await t.rejects(
-    inTransaction(client, async () => ({ answer: 1 })),
-    refusal,
+    inTransaction(client, async () => ({ result: 1 })),
+    rejection,
   )
 })
 
 t.test('a last statement that the server refused is what is told, and left nothing behind', async (t) => {
-  const refusal = (severity: string) =>
+  const rejection = (severity: string) =>
     Object.assign(new DatabaseError('no', 2, 'error'), { severity, code: '57P01' })
   const lost = new Error('Connection terminated unexpectedly')
   const failing = (last: Error, commit: () => Promise<unknown>) =>
-    inTransaction(clientOf(commit).client, async () => ({ answer: 1, last: Promise.reject(last) }))
+    inTransaction(clientOf(commit).client, async () => ({ result: 1, last: Promise.reject(last) }))
   await t.rejects(
-    failing(refusal('ERROR'), async () => ({ command: 'ROLLBACK' })),
-    refusal('ERROR'),
+    failing(rejection('ERROR'), async () => ({ command: 'ROLLBACK' })),
+    rejection('ERROR'),
   )
   const gone = async () => {
     throw lost
   }
-  await t.rejects(failing(refusal('FATAL'), gone), refusal('FATAL'))
+  await t.rejects(failing(rejection('FATAL'), gone), rejection('FATAL'))
   await t.rejects(failing(lost, gone), { message: /may or may not have been kept/, uncertain: true })
 })
 
@@ -130,12 +130,12 @@ t.test('over a real server', { skip: postgresMissing() }, async (t) => {
   })
 
   t.test('creates that are written together are counted, searched and refused one by one', async (t) => {
-    const taken = await Promise.allSettled(
+    const applied = await Promise.allSettled(
       ['x', 'y', 'x', 'z'].map((id) =>
         store.tokens.create([aToken({ id, container: '/many/', metadata: { of: 'many' } })], NOW),
       ),
     )
-    t.equal(taken.filter(({ status }) => status === 'rejected').length, 1)
+    t.equal(applied.filter(({ status }) => status === 'rejected').length, 1)
     const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' } as const
     const where = { kind: 'metadata', key: 'of', value: 'many' } as const
     t.equal((await store.tokens.list({ ...query, where, size: 10 })).length, 3)

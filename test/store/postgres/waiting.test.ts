@@ -64,22 +64,25 @@ t.test('beside other connections', { skip: postgresMissing() }, async (t) => {
       t,
       `update records set expires_at = ${NOW + 1_000} where expires_at < ${NOW}`,
     )
-    t.equal(await waitsFor(holder, store.leftovers.purge(NOW, 10)), 0)
+    t.equal(await waitsFor(holder, store.tenantPurge.purge(NOW, 10)), 0)
   })
 
   t.test('an answer that was kept, and shown, while the purge waited stays', async (t) => {
-    const answer = { tenantId: 'tenant-a', key: Buffer.from('key'), holder: 'h', expiresAt: NOW - 1 }
-    await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW - 1 }, NOW - 10)
-    const kept = await holding(
+    const response = { tenantId: 'tenant-a', key: Buffer.from('key'), holder: 'h', expiresAt: NOW - 1 }
+    await store.idempotency.begin({ ...response, operation: 'O', runningUntil: NOW - 1 }, NOW - 10)
+    const retained = await holding(
       t,
-      `update idempotent_answers set sealed = 'done', shown = 'whole', shown_until = ${NOW - 1}, expires_at = ${NOW + 1_000}`,
+      `update idempotency_keys set sealed = 'done', shown = 'whole', shown_until = ${NOW - 1}, expires_at = ${NOW + 1_000}`,
     )
-    t.equal(await waitsFor(kept, store.leftovers.purge(NOW - 1, 10)), 1, 'what was shown is due')
-    await queryPostgres(admin.href, `update idempotent_answers set shown = 'x', shown_until = ${NOW - 1}`)
-    const shown = await holding(t, `update idempotent_answers set shown_until = ${NOW + 1_000}`)
-    t.equal(await waitsFor(shown, store.leftovers.purge(NOW, 10)), 0)
+    t.equal(await waitsFor(retained, store.tenantPurge.purge(NOW - 1, 10)), 1, 'what was shown is due')
+    await queryPostgres(admin.href, `update idempotency_keys set shown = 'x', shown_until = ${NOW - 1}`)
+    const shown = await holding(t, `update idempotency_keys set shown_until = ${NOW + 1_000}`)
+    t.equal(await waitsFor(shown, store.tenantPurge.purge(NOW, 10)), 0)
     t.match(
-      await store.answers.begin({ ...answer, operation: 'O', holder: 'other', runningUntil: NOW + 1 }, NOW),
+      await store.idempotency.begin(
+        { ...response, operation: 'O', holder: 'other', runningUntil: NOW + 1 },
+        NOW,
+      ),
       { kind: 'done' },
     )
   })

@@ -32,14 +32,14 @@ const fill = async (store: Store): Promise<void> => {
     )
     const seq = tenant_id === 'tenant-a' ? 1 : 2
     await store.logs.ingest([aLog(seq, { tenant_id, operation: 'create', token_seq: parentSeq })])
-    const answer = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
-    await store.answers.begin({ ...answer, operation: 'O', runningUntil: NOW + 10 }, NOW)
+    const response = { tenantId: tenant_id, key: Buffer.from('key'), holder: 'h', expiresAt: NOW + 1_000 }
+    await store.idempotency.begin({ ...response, operation: 'O', runningUntil: NOW + 10 }, NOW)
     const shown = {
       sealed: Buffer.from('shown'),
       tokens: [{ id: 'one', created_at: NOW, version: 1 }],
       until: NOW + 900,
     }
-    await store.answers.finish({ ...answer, sealed: Buffer.from('sealed'), shown }, NOW)
+    await store.idempotency.finish({ ...response, sealed: Buffer.from('sealed'), shown }, NOW)
   }
 }
 
@@ -145,7 +145,7 @@ t.test('the wall between tenants inside PostgreSQL', { skip: postgresMissing() }
     )
     const changed = await pool.use((client) =>
       inTransaction(client, async () => ({
-        answer: await transactionSession(client, { serviceWide: false }).run(change, {
+        result: await transactionSession(client, { serviceWide: false }).run(change, {
           tenant_id: 'tenant-a',
         }),
       })),

@@ -6,7 +6,7 @@ import { aLog, aToken, NOW } from '../kit.ts'
 import { tracedStore } from './kit.ts'
 import { plansOf as explained, scansOf } from './plans.ts'
 
-const { store, db, taken } = tracedStore(join(t.testdir({}), 'a.db'))
+const { store, db, applied } = tracedStore(join(t.testdir({}), 'a.db'))
 t.teardown(() => store.close())
 
 const tokens = Array.from({ length: 200 }, (_, index) =>
@@ -30,10 +30,10 @@ await store.records.commit(
 
 /** Lines of the plans of all statements that `work` ran. */
 const plansOf = async (work: () => Promise<unknown>): Promise<readonly string[]> => {
-  taken()
+  applied()
   await work()
-  const plans = explained(db, taken())
-  taken()
+  const plans = explained(db, applied())
+  applied()
   if (plans.length === 0) throw new Error('no statement was seen')
   return plans
 }
@@ -183,7 +183,7 @@ t.test('logs are listed and counted along an index, at any page', async (t) => {
 t.test('children, usage, answers and leftovers are found by key', async (t) => {
   const child = { kind: 'child', parentSeq: 1 } as const
   const base: TokenListQuery = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 20 }
-  const answer = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'h' }
+  const response = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'h' }
   const plans = await plansOf(async () => {
     await store.tokens.list({ ...base, where: child })
     await store.tokens.list({
@@ -196,23 +196,23 @@ t.test('children, usage, answers and leftovers are found by key', async (t) => {
     await store.tokens.dissociate({ tenantId: 'tenant-a', parentSeq: 2, childSeq: 3 })
     await store.usage.types('tenant-a', NOW)
     await store.usage.active('tenant-a', NOW)
-    await store.answers.begin({ ...answer, operation: 'o', runningUntil: NOW, expiresAt: NOW + 1 }, NOW)
+    await store.idempotency.begin({ ...response, operation: 'o', runningUntil: NOW, expiresAt: NOW + 1 }, NOW)
     await store.tokens.create([aToken({ id: 'shown' })], NOW)
     const tokens = [{ id: 'shown', created_at: NOW, version: 1 }]
     const shown = { sealed: Buffer.from(''), tokens, until: NOW + 1 }
-    await store.answers.finish({ ...answer, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
+    await store.idempotency.finish({ ...response, sealed: Buffer.from(''), shown, expiresAt: NOW + 1 }, NOW)
     await store.tokens.delete('tenant-a', 'shown', NOW)
-    await store.answers.abandon({ ...answer, certain: true }, NOW)
-    await store.answers.abandon({ ...answer, certain: false }, NOW)
-    await store.answers.begin(
-      { ...answer, operation: 'o', runningUntil: NOW + 2, expiresAt: NOW + 2 },
+    await store.idempotency.abandon({ ...response, certain: true }, NOW)
+    await store.idempotency.abandon({ ...response, certain: false }, NOW)
+    await store.idempotency.begin(
+      { ...response, operation: 'o', runningUntil: NOW + 2, expiresAt: NOW + 2 },
       NOW + 1,
     )
-    await store.answers.during({ ...answer, expiresAt: NOW + 9 }, () =>
+    await store.idempotency.runWithLease({ ...response, expiresAt: NOW + 9 }, () =>
       store.tokens.create([aToken({ id: 'under' })], NOW),
     )
-    await store.answers.abandonOf('', NOW)
-    await store.leftovers.purge(NOW, 10)
+    await store.idempotency.abandonAllOf('', NOW)
+    await store.tenantPurge.purge(NOW, 10)
   })
   // Few by nature.
   const few = 'SCAN deleted_tenants'

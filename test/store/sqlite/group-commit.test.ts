@@ -43,9 +43,9 @@ const touch = (number: number, collection: string): Job => ({
 t.test('jobs that wait together share one commit', async (t) => {
   const { ran, commit, count } = setUp(t)
   ran.length = 0
-  const answers = await commit(Array.from({ length: 50 }, (_, n) => create(n, `id-${n}`)))
+  const responses = await commit(Array.from({ length: 50 }, (_, n) => create(n, `id-${n}`)))
   t.strictSame(
-    answers.map(({ number, ok }) => [number, ok]),
+    responses.map(({ number, ok }) => [number, ok]),
     Array.from({ length: 50 }, (_, n) => [n, true]),
   )
   t.equal(ran.filter((sql) => sql === 'begin immediate').length, 1)
@@ -73,15 +73,15 @@ t.test('creates that wait together write once what is counted of them, exactly',
 t.test('a create under a right that is lost fails among others, by itself', async (t) => {
   const { commit, count } = setUp(t)
   const right = { tenantId: 'tenant-a', key: Buffer.from('k'), holder: 'gone', expiresAt: NOW + 1 }
-  const answers = await commit([create(1, 'a'), { ...create(2, 'b'), right }, create(3, 'c')])
-  t.match(answers, [{ ok: true }, { ok: false, error: { code: 'conflict' } }, { ok: true }])
+  const responses = await commit([create(1, 'a'), { ...create(2, 'b'), lease: right }, create(3, 'c')])
+  t.match(responses, [{ ok: true }, { ok: false, error: { code: 'conflict' } }, { ok: true }])
   t.equal(count(), 2)
 })
 
 t.test('a job that fails takes back its own writes and nobody else’s', async (t) => {
   const { db, commit } = setUp(t)
-  const answers = await commit([create(1, 'a'), create(2, 'b', 'c', 'a'), create(3, 'd')])
-  t.match(answers, [
+  const responses = await commit([create(1, 'a'), create(2, 'b', 'c', 'a'), create(3, 'd')])
+  t.match(responses, [
     { number: 1, ok: true },
     { number: 2, ok: false, error: { code: 'conflict' } },
     { number: 3, ok: true },
@@ -98,8 +98,8 @@ t.test('when the commit fails, all jobs have failed and the next group is not ha
   db.exec(
     "create trigger poison after insert on changes when new.kind = 'poison' begin insert into late values (-1); end",
   )
-  const answers = await commit([create(1, 'a'), touch(2, 'poison'), create(3, 'b')])
-  t.match(answers, [
+  const responses = await commit([create(1, 'a'), touch(2, 'poison'), create(3, 'b')])
+  t.match(responses, [
     { number: 1, ok: false, error: { code: 'internal' } },
     { number: 2, ok: false, error: { code: 'internal' } },
     { number: 3, ok: false, error: { code: 'internal' } },
@@ -118,9 +118,9 @@ t.test('a full disk fails what did not fit, in words of ours', async (t) => {
     command: 'tokens.create',
     args: { tokens: [aToken({ sealed: Buffer.alloc(100_000) })], now: NOW },
   }
-  const [answer] = await commit([big])
-  t.match(answer, { ok: false, error: { code: 'overloaded', cause: { code: 'SQLITE_FULL' } } })
-  t.notMatch(JSON.stringify(answer), /insert into|values \(/i)
+  const [response] = await commit([big])
+  t.match(response, { ok: false, error: { code: 'overloaded', cause: { code: 'SQLITE_FULL' } } })
+  t.notMatch(JSON.stringify(response), /insert into|values \(/i)
   t.equal(count(), 1)
   db.pragma('max_page_count = 1000000')
   t.match(await commit([big]), [{ ok: true }])

@@ -4,7 +4,7 @@ import { fromWire } from '../../../src/store/sqlite/errors.ts'
 import { createGroupCommit } from '../../../src/store/sqlite/group-commit.ts'
 import { migrate } from '../../../src/store/sqlite/migrate.ts'
 import { createSqliteSession } from '../../../src/store/sqlite/session.ts'
-import { assembleStore } from '../../../src/store/store.ts'
+import { createStore } from '../../../src/store/store.ts'
 import type { Store } from '../../../src/store/types.ts'
 import type { Writer } from '../../../src/store/writer.ts'
 import { NOW } from '../kit.ts'
@@ -13,7 +13,7 @@ export interface TracedStore {
   readonly store: Store
   readonly db: Connection
   /** SQL run since the last call, values filled in. */
-  readonly taken: () => readonly string[]
+  readonly applied: () => readonly string[]
 }
 
 /** A store whose reads and writes share this thread and one connection, with every statement noted down. */
@@ -26,9 +26,9 @@ export const tracedStore = (path: string): TracedStore => {
   const commit = createGroupCommit(db)
   const writer: Writer = {
     write: async (command, args) => {
-      const [answer] = await commit([{ number: 1, command, args }])
-      if (!answer?.ok) throw fromWire(answer!.error)
-      return answer.value as never
+      const [response] = await commit([{ number: 1, command, args }])
+      if (!response?.ok) throw fromWire(response!.error)
+      return response.value as never
     },
     close: async () => {},
   }
@@ -36,9 +36,9 @@ export const tracedStore = (path: string): TracedStore => {
     db.close()
   }
   return {
-    store: assembleStore({ session: createSqliteSession(db), writer }, { writable: true, close }),
+    store: createStore({ session: createSqliteSession(db), writer }, { writable: true, close }),
     db,
-    taken: () => {
+    applied: () => {
       const all = statements
       statements = []
       return all

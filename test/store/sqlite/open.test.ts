@@ -23,19 +23,19 @@ const open = async (
   t: Test,
   location: string,
   mode: 'read-write' | 'join' | 'read-only' = 'read-write',
-  patience?: number,
+  timeout?: number,
 ): Promise<Store> => {
   const store = await openStore({
     location,
     mode,
     log: silent,
-    ...(patience === undefined ? {} : { patience }),
+    ...(timeout === undefined ? {} : { timeout }),
   })
   t.teardown(() => store.close())
   return store
 }
 
-const refusal = (promise: Promise<unknown>) =>
+const rejection = (promise: Promise<unknown>) =>
   promise.then(
     () => undefined,
     (thrown: unknown) => thrown,
@@ -43,13 +43,13 @@ const refusal = (promise: Promise<unknown>) =>
 
 t.test('starters at the same time all open, and the schema is made once', async (t) => {
   const location = path(t)
-  const [stores, ...answers] = await Promise.all([
+  const [stores, ...responses] = await Promise.all([
     Promise.all(Array.from({ length: 4 }, () => open(t, location, 'read-write', 120_000))),
     child(location, 'commit'),
     child(location, 'commit'),
     child(location, 'read'),
   ])
-  for (const answer of answers) t.match(answer, { ok: true })
+  for (const response of responses) t.match(response, { ok: true })
   t.equal((await stores[0]?.records.find('things', 'tenant-a', {}))?.total, 2)
   const db = new Database(location, { readonly: true })
   t.strictSame(
@@ -102,7 +102,7 @@ t.test('a read-only store refuses every write and says whose they are', async (t
     () => reader.records.commit([change], NOW),
     () => reader.keys.add([]),
   ])
-    t.match(await refusal(write()), { code: 'internal', message: /admin role/ })
+    t.match(await rejection(write()), { code: 'internal', message: /admin role/ })
 })
 
 t.test('a store that joined reads at once, and writes beside the one that was there', async (t) => {
@@ -119,8 +119,8 @@ t.test('a store that joined reads at once, and writes beside the one that was th
   const ids = ['joined', 'joined too', 'own']
   for (const each of [store, joined]) t.equal((await each.tokens.read('tenant-a', ids, NOW)).length, 3)
   t.match(
-    await refusal(open(t, `${location}-none`, 'join', 30)),
-    { code: 'unavailable' },
+    await rejection(open(t, `${location}-none`, 'join', 30)),
+    { code: 'gateway_timeout' },
     'it makes no schema',
   )
 })
@@ -138,8 +138,8 @@ t.test('a reader that is first waits for the schema, and gives up with the remed
   const store = await open(t, location)
   await store.tokens.create([aToken({ id: 'x' })], NOW)
   t.equal((await (await waiting).tokens.read('tenant-a', ['x'], NOW)).length, 1)
-  t.match(await refusal(open(t, `${location}-none`, 'read-only', 30)), {
-    code: 'unavailable',
+  t.match(await rejection(open(t, `${location}-none`, 'read-only', 30)), {
+    code: 'gateway_timeout',
     message: /Start the admin role/,
   })
 })
@@ -160,24 +160,27 @@ t.test('a schema newer than this program is refused in both modes, and stays as 
   db.exec("insert into schema_migrations values (999, 'future', 0)")
   db.close()
   for (const mode of ['read-write', 'read-only'] as const)
-    t.match(await refusal(open(t, location, mode)), { code: 'invalid', message: /newer Sidevault.*restore/ })
+    t.match(await rejection(open(t, location, mode)), {
+      code: 'invalid',
+      message: /newer Sidevault.*restore/,
+    })
 })
 
 t.test('what is not a database of ours is refused in words, and not touched', async (t) => {
   const location = path(t)
   writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
-  t.match(await refusal(open(t, location)), { code: 'invalid', message: /not a sound SQLite database/ })
+  t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a sound SQLite database/ })
 
   const foreign = `${location}-foreign`
   const db = new Database(foreign)
   db.exec('create table tokens (mine integer)')
   db.close()
-  t.match(await refusal(open(t, foreign)), { code: 'invalid', message: /another program/ })
+  t.match(await rejection(open(t, foreign)), { code: 'invalid', message: /another program/ })
 
-  t.match(await refusal(open(t, join(location, 'no', 'such.db'))), {
-    code: 'unavailable',
+  t.match(await rejection(open(t, join(location, 'no', 'such.db'))), {
+    code: 'gateway_timeout',
     message: /directory/,
   })
-  t.match(await refusal(open(t, t.testdirName)), { code: 'unavailable' }, 'a directory')
-  t.match(await refusal(open(t, ':memory:')), { code: 'invalid' })
+  t.match(await rejection(open(t, t.testdirName)), { code: 'gateway_timeout' }, 'a directory')
+  t.match(await rejection(open(t, ':memory:')), { code: 'invalid' })
 })

@@ -9,7 +9,7 @@ try {
     location,
     mode: task === 'read' ? 'read-only' : 'read-write',
     log: silent,
-    patience: 120_000,
+    timeout: 120_000,
   })
   if (task === 'commit') {
     const shape = { name: 'things', indexes: [], lookups: [] }

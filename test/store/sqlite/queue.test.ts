@@ -1,6 +1,6 @@
 import t from 'tap'
-import type { CommandName } from '../../../src/store/commands/registry.ts'
 import { createJobQueue } from '../../../src/store/sqlite/queue.ts'
+import type { CommandName } from '../../../src/store/write-commands.ts'
 
 const setUp = () => {
   const clock = { now: 0 }
@@ -63,12 +63,12 @@ t.test('while calls wait, upkeep takes a fifth of the time, however slow it is',
   }
   t.same(busyAt(100), [4, 1])
   clock.now = 150
-  queue.answered()
+  queue.settled()
   t.same(busyAt(349), [5])
-  queue.answered()
+  queue.settled()
   t.same(busyAt(350), [6, 2])
   clock.now = 360
-  queue.answered()
+  queue.settled()
   t.same(take(), [3], 'without calls it does not rest')
 })
 

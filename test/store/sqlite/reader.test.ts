@@ -38,6 +38,6 @@ t.test(
     t.same(await store.tokens.list(query), [])
     t.equal(await store.tokens.count(query), 0)
     await store.close()
-    await t.rejects(store.tokens.list(query), { code: 'unavailable' })
+    await t.rejects(store.tokens.list(query), { code: 'gateway_timeout' })
   },
 )

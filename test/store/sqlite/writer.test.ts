@@ -50,12 +50,12 @@ t.test('an argument that cannot be copied fails its own write only', async (t) =
   const shape = { name: 'things', indexes: [], lookups: [] }
   const insert = (id: string, record: unknown) =>
     store.records.commit([{ kind: 'insert', collection: 'things', tenantId: 'a', id, record, shape }], NOW)
-  const answers = await Promise.allSettled([
+  const responses = await Promise.allSettled([
     insert('a', {}),
     insert('b', { id: () => 'a function' }),
     insert('c', {}),
   ])
-  t.match(answers, [
+  t.match(responses, [
     { status: 'fulfilled' },
     { status: 'rejected', reason: { code: 'internal' } },
     { status: 'fulfilled' },
@@ -69,8 +69,8 @@ t.test(
     t.equal(threads.length, 1)
     const waiting = Array.from({ length: 3 }, () => store.tokens.create([aToken()], NOW))
     await threads[0]?.terminate()
-    for (const answer of await Promise.allSettled(waiting))
-      t.match(answer, { status: 'rejected', reason: { code: 'unavailable' } })
+    for (const response of await Promise.allSettled(waiting))
+      t.match(response, { status: 'rejected', reason: { code: 'gateway_timeout' } })
     await store.tokens.create([aToken({ id: 'after' })], NOW)
     t.equal((await store.tokens.read('tenant-a', ['after'], NOW)).length, 1)
     t.equal(threads.length, 2)

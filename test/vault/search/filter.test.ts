@@ -41,12 +41,12 @@ t.test('values of one member are alternatives, members must all hold', async (t)
 
 t.test('malformed and boundless filters are invalid', async (t) => {
   const many = Array(101).fill('a')
-  const refused = [
+  const rejected = [
     { containers: ['pci'] },
     { ids: many },
     { types: many },
     { fingerprints: many },
     { query: 'x' },
   ]
-  for (const filter of refused) t.throws(() => filterNode(filter, term), { code: 'invalid' })
+  for (const filter of rejected) t.throws(() => filterNode(filter, term), { code: 'invalid' })
 })

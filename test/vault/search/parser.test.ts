@@ -125,7 +125,7 @@ for (const [query, node] of QUERIES)
     t.strictSame(parseQuery(query, term), node)
   })
 
-const REFUSED = [
+const REJECTED = [
   'card',
   '4242424242424242',
   '"4242"',
@@ -175,7 +175,7 @@ const REFUSED = [
   `type:${'a'.repeat(4000)}`,
 ]
 
-for (const query of REFUSED)
+for (const query of REJECTED)
   t.test(`refuses ${query.slice(0, 40)}`, async (t) => {
     try {
       parseQuery(query, term)
@@ -194,15 +194,15 @@ t.test('bounds are inclusive', async (t) => {
 t.test('hostile queries are refused, and read a few times at most', async (t) => {
   for (const piece of ['(', '"', '\\', 'a:', '[', '!', 'a:"\\', ' TO ']) {
     const query = piece.repeat(4000).slice(0, 4000)
-    let refused = false
+    let rejected = false
     const read = charactersRead(() => {
       try {
         parseQuery(query, term)
       } catch {
-        refused = true
+        rejected = true
       }
     })
-    t.ok(refused, piece)
+    t.ok(rejected, piece)
     t.ok(read > 0 && read < 8 * query.length, `${piece}: ${read} characters of ${query.length}`)
   }
 })

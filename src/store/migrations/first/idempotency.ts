@@ -4,7 +4,7 @@ import type { Statements } from '../migration.ts'
 /** What a kept response shows of tokens lies apart, so that it can go with any of them. */
 export const idempotency: Statements = ({ schema }, { text, integer, bytes, clustered }) => [
   schema
-    .createTable('idempotent_answers')
+    .createTable('idempotency_keys')
     .addColumn('tenant_id', text, (c) => c.notNull())
     .addColumn('key', bytes, (c) => c.notNull())
     .addColumn('operation', text, (c) => c.notNull())
@@ -15,32 +15,32 @@ export const idempotency: Statements = ({ schema }, { text, integer, bytes, clus
     .addColumn('shown_until', integer)
     .addColumn('running_until', integer, (c) => c.notNull())
     .addColumn('process', text, (c) => c.notNull())
-    .addPrimaryKeyConstraint('idempotent_answers_pk', ['tenant_id', 'key'])
+    .addPrimaryKeyConstraint('idempotency_keys_pk', ['tenant_id', 'key'])
     .modifyEnd(clustered),
-  schema.createIndex('idempotent_answers_expiry').on('idempotent_answers').column('expires_at'),
+  schema.createIndex('idempotency_keys_expiry').on('idempotency_keys').column('expires_at'),
   schema
-    .createIndex('idempotent_answers_shown')
-    .on('idempotent_answers')
+    .createIndex('idempotency_keys_shown')
+    .on('idempotency_keys')
     .column('shown_until')
     .where('shown_until', 'is not', null),
   schema
-    .createIndex('idempotent_answers_process')
-    .on('idempotent_answers')
+    .createIndex('idempotency_keys_process')
+    .on('idempotency_keys')
     .column('process')
     .where(sql.ref('sealed'), 'is', null),
   schema
-    .createTable('answer_tokens')
+    .createTable('idempotency_key_tokens')
     .addColumn('tenant_id', text, (c) => c.notNull())
     .addColumn('token_id', text, (c) => c.notNull())
     .addColumn('key', bytes, (c) => c.notNull())
-    .addPrimaryKeyConstraint('answer_tokens_pk', ['tenant_id', 'token_id', 'key'])
+    .addPrimaryKeyConstraint('idempotency_key_tokens_pk', ['tenant_id', 'token_id', 'key'])
     .addForeignKeyConstraint(
-      'answer_tokens_answer',
+      'idempotency_key_tokens_answer',
       ['tenant_id', 'key'],
-      'idempotent_answers',
+      'idempotency_keys',
       ['tenant_id', 'key'],
       (constraint) => constraint.onDelete('cascade'),
     )
     .modifyEnd(clustered),
-  schema.createIndex('answer_tokens_key').on('answer_tokens').columns(['tenant_id', 'key']),
+  schema.createIndex('idempotency_key_tokens_key').on('idempotency_key_tokens').columns(['tenant_id', 'key']),
 ]

@@ -1,0 +1,40 @@
+import { methodOf, pathOf, pathParams } from '../../kernel/check/operation.ts'
+import type { Operation } from '../../sdk/index.ts'
+
+interface Template {
+  readonly pattern: RegExp
+  readonly members: number
+  readonly methods: readonly string[]
+}
+
+const patternOf = (path: string) =>
+  new RegExp(
+    `^${path
+      .split('/')
+      .map((segment) => (segment.startsWith('{') ? '[^/]+' : segment.replaceAll(/[.*+?^$()|[\]\\]/g, '\\$&')))
+      .join('/')}/?$`,
+  )
+
+/**
+ * The methods that a path answers, for the `Allow` of a 405; empty when nothing is there. A path that is written out
+ * (`/tokens/search`) goes before one with members (`/tokens/{id}`), as in the document. Only asked after routing has
+ * failed, so it need not be fast.
+ */
+export const createAllowed = (
+  operations: readonly Operation[],
+  own: readonly string[],
+): ((path: string) => readonly string[]) => {
+  const templates: Template[] = [
+    ...operations.map((operation) => ({
+      pattern: patternOf(pathOf(operation)),
+      members: pathParams(pathOf(operation)).length,
+      methods: methodOf(operation) === 'GET' && !operation.once ? ['GET', 'HEAD'] : [methodOf(operation)],
+    })),
+    ...own.map((path) => ({ pattern: patternOf(path), members: 0, methods: ['GET', 'HEAD'] })),
+  ]
+  return (path) => {
+    const found = templates.filter(({ pattern }) => pattern.test(path))
+    const fewest = Math.min(...found.map(({ members }) => members))
+    return [...new Set(found.filter(({ members }) => members === fewest).flatMap(({ methods }) => methods))]
+  }
+}

@@ -1,0 +1,67 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import { newId } from '../../common/ids.ts'
+
+/** Header names of one brand prefix (completions §1). */
+interface HeaderPrefix {
+  readonly apiKey: string
+  readonly traceId: string
+  readonly idempotencyKey: string
+  /** As answers spell it. */
+  readonly traceIdName: string
+}
+
+const prefixOf = (prefix: string): HeaderPrefix => {
+  const name = prefix.toLowerCase()
+  return {
+    apiKey: `${name}-api-key`,
+    traceId: `${name}-trace-id`,
+    idempotencyKey: `${name}-idempotency-key`,
+    traceIdName: `${prefix}-TRACE-ID`,
+  }
+}
+
+/** What a request's brand headers say. */
+export interface PrefixedHeaders {
+  readonly key: string | undefined
+  readonly traceId: string
+  readonly idempotencyKey: string | undefined
+  /** Name of the header that carries the trace id of the answer. */
+  readonly traceIdName: string
+}
+
+const PRINTABLE = /^[\x20-\x7e]{1,200}$/
+
+const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
+
+/**
+ * Reads the headers under every configured prefix. The answer's brand is the first configured one that the request
+ * used, else the canonical one. Throws when no prefix is configured.
+ */
+export const createHeaderPrefixes = (
+  prefixes: readonly string[],
+): ((headers: IncomingHttpHeaders) => PrefixedHeaders) => {
+  const brands = prefixes.map(prefixOf)
+  const canonical = brands[0]
+  if (canonical === undefined) throw new Error('at least one header prefix must be configured')
+  return (headers) => {
+    let used: HeaderPrefix | undefined
+    let key: string | undefined
+    let traceId: string | undefined
+    let idempotencyKey: string | undefined
+    for (const prefix of brands) {
+      const ownKey = single(headers[prefix.apiKey])
+      const ownTraceId = single(headers[prefix.traceId])
+      const ownIdempotencyKey = single(headers[prefix.idempotencyKey])
+      key ??= ownKey
+      traceId ??= ownTraceId
+      idempotencyKey ??= ownIdempotencyKey
+      if ((ownKey ?? ownTraceId ?? ownIdempotencyKey) !== undefined) used ??= prefix
+    }
+    return {
+      key,
+      traceId: traceId !== undefined && PRINTABLE.test(traceId) ? traceId : newId(),
+      idempotencyKey,
+      traceIdName: (used ?? canonical).traceIdName,
+    }
+  }
+}

@@ -1,0 +1,110 @@
+import { link, open, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Clock } from '../common/clock.ts'
+import { newId } from '../common/ids.ts'
+import type { LogStore } from '../store/types.ts'
+import { acceptance } from './acknowledged-loss.ts'
+import type { ChainError, ChainPosition } from './chain-reader.ts'
+import { ANCHOR } from './checkpoint.ts'
+import { lockJournal } from './journal-lock.ts'
+import { type Mac, writeLine } from './line.ts'
+import { readRetainedChain } from './retained-chain.ts'
+import { type Segment, segmentOf } from './segments.ts'
+import { walk } from './verify-chain.ts'
+import { syncDirectory, writeSynced } from './write-synced.ts'
+
+export interface LossDeps {
+  readonly mac: Mac
+  readonly logs: LogStore
+  readonly own?: (name: string) => boolean
+  readonly clock: Clock
+}
+
+/** What of a journal does not hold, from its first fault to its end. */
+export interface Loss {
+  readonly issue: ChainError
+  /** Behind the last record that holds. */
+  readonly place: ChainPosition
+  /** The last record that was ever known: the chain goes on behind it. */
+  readonly last: number
+  /** Files that hold something behind `place`. */
+  readonly segments: readonly Segment[]
+  /** Whether the anchor does not hold either: the chain begins anew. */
+  readonly anchor: boolean
+}
+
+/** The loss of a journal; undefined when all of it holds, or ends in half a line that the next start removes. */
+export const findLoss = async (
+  { mac, logs }: LossDeps,
+  directory: string,
+  name: string,
+): Promise<Loss | undefined> => {
+  const position = await logs.position(name)
+  const retained = await readRetainedChain(mac, directory, name)
+  const { place, issue, torn } = await walk(mac, name, retained, position)
+  if (issue === undefined || torn) return undefined
+  return {
+    issue,
+    place,
+    last: Math.max(place.seq, position?.seq ?? 0),
+    segments: retained.segments.filter(({ number }) => number >= place.segment),
+    anchor: retained.issue?.file === name + ANCHOR,
+  }
+}
+
+const firstBytes = async (path: string, length: number): Promise<Buffer> => {
+  const bytes = Buffer.alloc(length)
+  const file = await open(path, 'r')
+  try {
+    for (let read = 0; read < length; ) {
+      const { bytesRead } = await file.read(bytes, read, length - read, read)
+      if (bytesRead === 0) throw new Error(`${path} became shorter`)
+      read += bytesRead
+    }
+    return bytes
+  } finally {
+    await file.close()
+  }
+}
+
+/**
+ * Accepts the loss of a journal: files with anything behind the last record that holds are kept under names that end
+ * in `.damaged-<time>`, and the chain goes on with a record that tells of it. At any moment the journal is either as it
+ * was or has that record. Answers the names of the files set aside; undefined when there was no loss. Rejects with
+ * `gateway_timeout` while a process writes the journal.
+ */
+export const acceptLoss = async (
+  deps: LossDeps,
+  directory: string,
+  name: string,
+): Promise<readonly string[] | undefined> => {
+  const unlock = lockJournal(directory, name)
+  try {
+    const loss = await findLoss(deps, directory, name)
+    if (loss === undefined) return undefined
+    const { issue: fault, place, last, segments, anchor } = loss
+    const now = deps.clock.now()
+    const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
+    // From the end: files must be numbered without a gap whenever this is interrupted.
+    for (const { number, path } of segments.toReversed())
+      if (number > place.segment) await rename(path, path + suffix)
+    const { path } = segmentOf(directory, name, place.segment)
+    const held = segments.some(({ number }) => number === place.segment)
+    if (held) await link(path, path + suffix)
+    const message = `Records from ${place.seq + 1} on are lost: ${fault.reason} (${fault.file}, line ${fault.line})`
+    const record = acceptance(name, { message, trace_id: newId(), created_at: now })
+    const { text } = writeLine(deps.mac, place.hash, last + 1, record)
+    const fresh = join(directory, `${name}.accepting`)
+    const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
+    await writeSynced(fresh, Buffer.concat([retained, Buffer.from(text)]))
+    // An anchor counts until here: without it the files behind it would be no chain.
+    if (anchor) await rename(join(directory, name + ANCHOR), join(directory, name + ANCHOR + suffix))
+    await rename(fresh, path)
+    await syncDirectory(directory)
+    return [...segments.map(({ file }) => file), ...(anchor ? [name + ANCHOR] : [])].map(
+      (file) => file + suffix,
+    )
+  } finally {
+    unlock()
+  }
+}

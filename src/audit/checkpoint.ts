@@ -1,0 +1,69 @@
+import { readFile, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { isObject } from '../common/json.ts'
+import type { ChainPosition } from './chain-reader.ts'
+import type { Mac } from './line.ts'
+import { syncDirectory, writeSynced } from './write-synced.ts'
+
+/** Where the kept part of a journal begins: behind what was removed because the store has it. */
+export interface Anchor {
+  /** Number of the last file that was removed. */
+  readonly segment: number
+  /** The last record in it. */
+  readonly seq: number
+  readonly hash: string
+  /** How many of the removed records accepted a loss. */
+  readonly losses: number
+  /** ms: the first and the last removal. */
+  readonly since: number
+  readonly at: number
+}
+
+export const ANCHOR = '.anchor'
+
+const TEXT = /^(\{.*),"mac":"([0-9a-f]{64})"\}\n$/
+
+const macOf = (mac: Mac, name: string, body: string): string =>
+  mac(`sidevault journal anchor ${name} ${body}`)
+
+/** `unsound`: a file that is not what was written here. */
+export const readAnchor = async (
+  mac: Mac,
+  directory: string,
+  name: string,
+): Promise<Anchor | 'unsound' | undefined> => {
+  let text: string
+  try {
+    text = await readFile(join(directory, name + ANCHOR), 'latin1')
+  } catch (thrown) {
+    if (isObject(thrown) && thrown.code === 'ENOENT') return undefined
+    throw thrown
+  }
+  const [, body = '', claimed] = TEXT.exec(text) ?? []
+  // Only the owner of the key can have made these bytes, so they are in its form.
+  return macOf(mac, name, body) === claimed ? (JSON.parse(`${body}}`) as Anchor) : 'unsound'
+}
+
+/** On disk, in place of the one before, when this resolves; whenever it is interrupted, one of both is there. */
+export const writeAnchor = async (
+  mac: Mac,
+  directory: string,
+  name: string,
+  { segment, seq, hash, losses, since, at }: Anchor,
+): Promise<void> => {
+  const body = JSON.stringify({ segment, seq, hash, losses, since, at }).slice(0, -1)
+  const path = join(directory, name + ANCHOR)
+  const fresh = `${path}.fresh`
+  await writeSynced(fresh, Buffer.from(`${body},"mac":"${macOf(mac, name, body)}"}\n`))
+  await rename(fresh, path)
+  await syncDirectory(directory)
+}
+
+/** Where reading begins behind an anchor. */
+export const behind = ({ segment, seq, hash }: Anchor): ChainPosition => ({
+  segment: segment + 1,
+  offset: 0,
+  line: 0,
+  seq,
+  hash,
+})

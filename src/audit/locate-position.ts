@@ -1,0 +1,123 @@
+import { open } from 'node:fs/promises'
+import type { LogStore } from '../store/types.ts'
+import { isAcceptance } from './acknowledged-loss.ts'
+import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
+import { ANCHOR } from './checkpoint.ts'
+import { claimedHash, claimedSeq, type Mac } from './line.ts'
+import { readRetainedChain } from './retained-chain.ts'
+import { readLines, type Segment } from './segments.ts'
+
+const BATCH = 250
+
+/** A place in the files of a journal, and these files. */
+export interface Resumed {
+  readonly place: ChainPosition
+  readonly segments: readonly Segment[]
+}
+
+/** `seq`: the last record that is known. */
+export const allMissing = (name: string, seq: number): ChainError => ({
+  file: `${name}.*.jsonl`,
+  line: 0,
+  seq,
+  reason: 'all files of the journal are missing',
+})
+
+/** More was removed because the store had it than the store knows: it is an older state of itself. */
+export const forgotten = (name: string, known: number, removed: number): ChainError => ({
+  file: name + ANCHOR,
+  line: 1,
+  seq: known + 1,
+  reason: `records up to ${removed} were removed once the store had them, but it knows those up to ${known} only`,
+})
+
+/** A place not far before the record by which the loss of record `seq` was accepted, if it was. */
+const beforeAcceptance = async (
+  mac: Mac,
+  segments: readonly Segment[],
+  start: ChainPosition,
+  seq: number,
+): Promise<ChainPosition | undefined> => {
+  let place = start
+  for (;;) {
+    const piece = await nextPiece(mac, segments, place, BATCH)
+    if (piece.lines.some((line) => line.seq > seq && isAcceptance(line))) return place
+    if (piece.lines.length === 0) return undefined
+    place = piece.place
+  }
+}
+
+/** Behind the line that claims to be record `seq`: from the end, where it usually is. Undefined when there is none. */
+const placeOf = async (
+  segments: readonly Segment[],
+  { seq, hash }: { readonly seq: number; readonly hash: string },
+): Promise<ChainPosition | ChainError | undefined> => {
+  for (const segment of segments.toReversed()) {
+    const file = await open(segment.path, 'r')
+    try {
+      let offset = 0
+      let count = 0
+      for (;;) {
+        const { lines, next } = await readLines(file, offset)
+        const first = lines[0]
+        if (first === undefined) break
+        if (offset === 0 && (claimedSeq(first) ?? Number.POSITIVE_INFINITY) > seq) break
+        for (const line of lines) {
+          offset += line.length + 1
+          count++
+          if (claimedSeq(line) !== seq) continue
+          if (claimedHash(line) === hash) return { segment: segment.number, offset, line: count, seq, hash }
+          return {
+            file: segment.file,
+            line: count,
+            seq,
+            reason: 'the record is not the one that was ingested',
+          }
+        }
+        offset = next
+      }
+    } finally {
+      await file.close()
+    }
+  }
+  return undefined
+}
+
+/**
+ * The place in the files of what the store has last, or why there is none. Lines before it are not verified again. The
+ * journal may be written, ingested and shortened meanwhile.
+ */
+export const resume = async (
+  deps: { readonly logs: Pick<LogStore, 'position'>; readonly mac: Mac },
+  directory: string,
+  name: string,
+): Promise<Resumed | ChainError> => {
+  const { logs, mac } = deps
+  // Before the files are listed: those that begin later may hold what another process has ingested since.
+  const position = await logs.position(name)
+  const known = position?.seq ?? 0
+  const { segments, anchor, start, issue: fault } = await readRetainedChain(mac, directory, name)
+  const newest = segments.at(-1)
+  if (newest === undefined)
+    return position === undefined && anchor === undefined && fault === undefined
+      ? { place: start, segments }
+      : (fault ?? allMissing(name, known))
+  if (fault !== undefined) return fault
+  const acceptance = () => beforeAcceptance(mac, segments, start, known)
+  if (anchor !== undefined && anchor.seq > known) {
+    if (((await logs.position(name))?.seq ?? 0) >= anchor.seq) return resume(deps, directory, name)
+    return (await acceptance()) === undefined
+      ? forgotten(name, known, anchor.seq)
+      : { place: start, segments }
+  }
+  if (position === undefined || position.hash === anchor?.hash) return { place: start, segments }
+  const place = (await placeOf(segments, position)) ?? (await acceptance())
+  if (place === undefined)
+    return {
+      file: newest.file,
+      line: 0,
+      seq: known,
+      reason: 'the record that was ingested last is missing',
+    }
+  return 'reason' in place ? place : { place, segments }
+}

@@ -1,0 +1,88 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { isAcceptance } from './acknowledged-loss.ts'
+import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
+import { ANCHOR } from './checkpoint.ts'
+import type { ChainLine, Mac } from './line.ts'
+import { forgotten } from './locate-position.ts'
+import type { RetainedChain } from './retained-chain.ts'
+
+const BATCH = 1000
+/** A line being written right now has this long to be finished (ms, times). */
+const TIMEOUT = { wait: 20, times: 10 } as const
+
+/** The last record of a journal that the store has ingested. */
+export type Position = { readonly seq: number; readonly hash: string } | undefined
+
+export interface Walked {
+  /** Behind the last line that verifies and was not replaced. */
+  readonly place: ChainPosition
+  /** Records by which operators accepted losses. */
+  readonly accepted: readonly ChainLine[]
+  readonly issue?: ChainError
+  /** The fault is an unfinished line at the very end: the next start of its writer removes it. */
+  readonly torn?: true
+}
+
+/**
+ * Walks what is kept of a chain to its end, or to its first fault. `position` was read before, so a journal at work may
+ * only be further.
+ */
+export const walk = async (
+  mac: Mac,
+  name: string,
+  { segments, anchor, start, issue: gap }: RetainedChain,
+  position: Position,
+): Promise<Walked> => {
+  let place: ChainPosition = start
+  let timeout: number = TIMEOUT.times
+  const end = segments.at(-1)?.file ?? `${name}.*.jsonl`
+  const accepted: ChainLine[] = []
+  const stop = (issue?: ChainError): Walked => ({
+    place,
+    accepted,
+    ...(issue === undefined ? {} : { issue }),
+  })
+  const here = (reason: string): ChainError => ({
+    file: end,
+    line: place.line + 1,
+    seq: place.seq + 1,
+    reason,
+  })
+  if (gap?.file === name + ANCHOR) return stop(gap)
+  if (segments.length === 0)
+    return position === undefined && anchor === undefined
+      ? stop()
+      : stop({ file: end, line: 0, seq: start.seq + 1, reason: 'all files of the journal are missing' })
+  if (anchor !== undefined && position?.seq === anchor.seq && position.hash !== anchor.hash)
+    return stop(here('the record is not the one that was ingested'))
+  for (;;) {
+    const from = place
+    const piece = await nextPiece(mac, segments, from, BATCH)
+    const index = piece.lines.findIndex(({ seq }) => seq === position?.seq)
+    if (index >= 0 && piece.lines[index]!.hash !== position?.hash) {
+      if (index > 0) place = (await nextPiece(mac, segments, from, index)).place
+      const file = segments.find(({ number }) => number === piece.place.segment)!.file
+      const line = piece.place.line - (piece.lines.length - 1 - index)
+      const { seq } = piece.lines[index]!
+      return stop({ file, line, seq, reason: 'the record is not the one that was ingested' })
+    }
+    place = piece.place
+    accepted.push(...piece.lines.filter(isAcceptance))
+    if (piece.issue !== undefined)
+      return stop(
+        segments.some(({ number }) => number === place.segment) ? piece.issue : (gap ?? piece.issue),
+      )
+    if (piece.lines.length > 0) continue
+    if (gap !== undefined) return stop(gap)
+    if (piece.rest > 0 && timeout-- > 0) {
+      await delay(TIMEOUT.wait)
+      continue
+    }
+    if (position !== undefined && place.seq < position.seq)
+      return stop(here(`the journal ends here, but record ${position.seq} was ingested from it`))
+    if (anchor !== undefined && position !== undefined && anchor.seq > position.seq && accepted.length === 0)
+      return stop(forgotten(name, position.seq, anchor.seq))
+    if (piece.rest > 0) return { ...stop(here('the last line is not finished')), torn: true }
+    return stop()
+  }
+}

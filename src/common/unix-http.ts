@@ -1,0 +1,30 @@
+import { request } from 'node:http'
+
+const TIMEOUT_MS = 2_000
+
+/** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page, the operator's commands. */
+export const unixHttp = (
+  socketPath: string,
+  method: 'GET' | 'POST' | 'PUT' | 'DELETE',
+  path: string,
+  {
+    signal,
+    body: sent,
+    timeoutMs = TIMEOUT_MS,
+  }: { readonly signal?: AbortSignal; readonly body?: object; readonly timeoutMs?: number } = {},
+): Promise<{ readonly status: number; readonly body: string }> =>
+  new Promise((resolve, reject) => {
+    const options = { socketPath, method, path, agent: false, timeout: timeoutMs }
+    const call = request({ ...options, ...(signal ? { signal } : {}) }, (response) => {
+      let body = ''
+      response.setEncoding('utf8')
+      response.on('data', (chunk) => {
+        body += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
+      response.on('error', reject)
+    })
+    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('error', reject)
+    call.end(sent === undefined ? undefined : JSON.stringify(sent))
+  })

@@ -1,0 +1,48 @@
+import type { FileContent } from './read.ts'
+import { type SettingName, settingNames, variableOf } from './schema.ts'
+
+/** Settings that a running service takes over; all others count from its next start. */
+const LIVE: ReadonlySet<string> = new Set<SettingName>([
+  'egress_allow',
+  'egress_ports',
+  'egress_http',
+  'egress_ca',
+  'egress_dns',
+  'tls_cert',
+  'tls_key',
+  'access_log',
+  'proxy_body_limit',
+  'destination_timeout_seconds',
+  'rate_limit_per_key',
+  'rate_limit_per_address',
+  'rate_limit_guesses',
+  'audit_retention_days',
+  'audit_retention_mib',
+  'drain_seconds',
+])
+
+export interface LiveChanges {
+  /** What the service runs with from now on: `before` with the live settings of `after`. */
+  readonly content: FileContent
+  /** Settings that changed and count now. */
+  readonly applied: readonly SettingName[]
+  /** Settings that changed and count from the next start. */
+  readonly waiting: readonly SettingName[]
+}
+
+/** What a running service makes of another content of its file. A setting of the environment is not the file's. */
+export const liveChanges = (before: FileContent, after: FileContent, env: NodeJS.ProcessEnv): LiveChanges => {
+  const changed = settingNames.filter(
+    (name) => !env[variableOf(name)] && JSON.stringify(before[name]) !== JSON.stringify(after[name]),
+  )
+  const content = { ...before }
+  for (const name of changed.filter((each) => LIVE.has(each))) {
+    if (after[name] === undefined) delete content[name]
+    else content[name] = after[name]
+  }
+  return {
+    content,
+    applied: changed.filter((name) => LIVE.has(name)),
+    waiting: changed.filter((name) => !LIVE.has(name)),
+  }
+}

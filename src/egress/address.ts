@@ -1,0 +1,46 @@
+/**
+ * Hosts as the WHATWG URL parser canonicalises them: that form, never the caller's spelling, goes to Envoy, because the
+ * two read some spellings differently (`0177.0.0.1` is 127.0.0.1 here and 177.0.0.1 there).
+ */
+import { isIP } from 'node:net'
+import { AppError } from '../common/errors.ts'
+import { type Cidr, holds } from './cidr.ts'
+
+const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
+const NAME_LENGTH = 253
+
+export interface AddressPolicy {
+  /** Blocks outside the public internet that the operator opened. */
+  readonly allow: readonly Cidr[]
+}
+
+const forbidden = (detail: string) => new AppError('destination_not_allowed', detail)
+
+const isLoopbackName = (name: string) => name === 'localhost' || name.endsWith('.localhost')
+
+/**
+ * The host to send to Envoy: a lower-case DNS name without a final dot, or an address literal (IPv6 in brackets) that
+ * lies in an allowed block. Throws `invalid_destination` for what is no name, `destination_not_allowed` for what is refused.
+ * Which addresses a name resolves to is Envoy's to check (egress/envoy-filter.ts).
+ */
+export const checkHost = (hostname: string, { allow }: AddressPolicy): string => {
+  const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname
+  if (isIP(bare) !== 0) {
+    if (!holds(allow, bare))
+      throw forbidden(
+        'The destination is an IP address. Use a DNS name, or ask the operator to allow its network.',
+      )
+    return hostname
+  }
+  const name = bare.endsWith('.') ? bare.slice(0, -1) : bare
+  const labels = name.split('.')
+  if (name.length > NAME_LENGTH || !labels.every((label) => LABEL.test(label)))
+    throw new AppError('invalid_destination', "The destination's host is not a DNS name. Check the URL.")
+  if (isLoopbackName(name) && !holds(allow, '127.0.0.1') && !holds(allow, '::1'))
+    throw forbidden(
+      'The destination is this machine. Use a public DNS name, or ask the operator to allow it.',
+    )
+  if (labels.length === 1 && !isLoopbackName(name) && allow.length === 0)
+    throw forbidden('The destination is a name without a domain. Use its full DNS name.')
+  return name
+}

@@ -1,0 +1,49 @@
+import type { LookupAddress } from 'node:dns'
+import { isIPv6 } from 'node:net'
+import { AppError } from '../common/errors.ts'
+import { holds, parseCidr } from './cidr.ts'
+import { deniedRanges, type OwnListener } from './envoy-filter.ts'
+import type { Resolve } from './resolve.ts'
+
+export interface AddressRules {
+  /** CIDR blocks outside the public internet that may be dialed. */
+  readonly allow: readonly string[]
+  /** Where this gateway listens itself; never dialed. */
+  readonly own: OwnListener | undefined
+}
+
+/** The addresses of a host that may be dialed at a port, at least one. A host of IPv6 may be in brackets. */
+export type Addresses = (
+  hostname: string,
+  port: number,
+) => Promise<readonly [LookupAddress, ...LookupAddress[]]>
+
+const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
+
+/**
+ * Looks a name up once and drops what may not be dialed (docs/security-model.md, "Egress"). Rejects with `destination_unreachable` for a name
+ * that is not found, `destination_not_allowed` when nothing is left.
+ */
+export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules): Addresses => {
+  const denied = deniedRanges(allow)
+  const ownAddresses = own?.addresses.map(parseCidr) ?? []
+  const mayDial = (address: string, port: number): boolean =>
+    !holds(denied, address) && !(port === own?.port && holds(ownAddresses, address))
+
+  return async (hostname, port) => {
+    const [first, ...others] = (await resolve(bare(hostname))).filter(({ address }) => mayDial(address, port))
+    if (first === undefined)
+      throw new AppError(
+        'destination_not_allowed',
+        'The destination has no address that this gateway calls. Use a public one, or ask its operator to allow its network.',
+      )
+    return [first, ...others]
+  }
+}
+
+/** The address of a host to dial, with its port, as Envoy writes it: IPv4 before IPv6. */
+export const dialed = async (addresses: Addresses, hostname: string, port: number): Promise<string> => {
+  const all = await addresses(hostname, port)
+  const { address } = all.find(({ family }) => family === 4) ?? all[0]
+  return isIPv6(address) ? `[${address}]:${port}` : `${address}:${port}`
+}

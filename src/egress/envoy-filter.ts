@@ -1,0 +1,135 @@
+/**
+ * Which addresses a destination may have (completions §7). Envoy checks them twice, on every address that a name
+ * resolves to and on the address it is about to dial, so that no answer of a DNS server gets around it (docs/security-model.md, "Egress").
+ */
+import { type Cidr, parseCidr, subtract } from './cidr.ts'
+
+/** Everything that is not plain public unicast (IANA special-purpose registries, RFC 6890), and Azure's wire server. */
+const NOT_PUBLIC: readonly Cidr[] = [
+  '0.0.0.0/8',
+  '10.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '168.63.129.16/32',
+  '169.254.0.0/16',
+  '172.16.0.0/12',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '192.168.0.0/16',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/3',
+  // Global unicast is 2000::/3 (RFC 4291); the rest holds what embeds IPv4 (mapped, SIIT, NAT64), ULAs and link-local.
+  '::/3',
+  '4000::/2',
+  '8000::/1',
+  '2001::/23',
+  '2001:db8::/32',
+  '2002::/16',
+  '3fff::/20',
+].map(parseCidr)
+
+/** Cloud metadata and instance credential addresses. */
+const METADATA = [
+  '100.80.80.80/32', // UCloud
+  '100.96.0.96/32', // Volcengine
+  '100.100.100.200/32', // Alibaba
+  '168.63.129.16/32', // Azure
+  '169.254.0.23/32', // Tencent
+  '169.254.42.42/32', // Scaleway
+  '169.254.169.250/32', // Rancher
+  '169.254.169.254/32', // AWS, Google, Azure, Oracle, DigitalOcean and others
+  '169.254.169.255/32', // Akamai
+  '169.254.169.253/32', // AWS: names, time, containers, pods
+  '169.254.169.123/32',
+  '169.254.170.2/32',
+  '169.254.170.23/32',
+  '192.0.0.192/32', // Oracle
+  'fd00:42::42/128', // Scaleway
+  'fd00:a9fe:a9fe::1/128', // Akamai
+  'fd00:c1::a9fe:a9fe/128', // Oracle
+  'fd00:ec2::23/128', // AWS
+  'fd00:ec2::123/128',
+  'fd00:ec2::253/128',
+  'fd00:ec2::254/128',
+  'fd20:ce::254/128', // Google
+  'fe80::a9fe:a9fe/128', // OpenStack
+]
+
+/** "No address": who dials it reaches this machine, by whatever listens there. */
+const UNSPECIFIED = ['0.0.0.0/32', '::/128']
+
+/** IPv6 networks whose last 32 bits are an IPv4 address: compatible, mapped, SIIT, and behind a NAT64 (RFC 6052). */
+const EMBEDDING = ['::', '::ffff:', '::ffff:0:', '64:ff9b::']
+
+/** The 6to4 network of an IPv4 address (RFC 3056). */
+const sixToFour = (address: string): string => {
+  const [a = 0, b = 0, c = 0, d = 0] = address.split('.').map(Number)
+  return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/48`
+}
+
+/** Denied whatever the operator allows, an IPv4 address also by its IPv6 forms. */
+const NEVER: readonly Cidr[] = [...METADATA, ...UNSPECIFIED]
+  .flatMap((block) => {
+    if (block.includes(':')) return [block]
+    const address = block.replace('/32', '')
+    return [block, ...EMBEDDING.map((network) => `${network}${address}/128`), sixToFour(address)]
+  })
+  .map(parseCidr)
+
+/** The blocks that destinations may not have, given what the operator allows. Metadata and unspecified addresses stay in it. */
+export const deniedRanges = (allowed: readonly string[]): readonly Cidr[] => {
+  const holes = subtract(allowed.map(parseCidr), NEVER)
+  return subtract(NOT_PUBLIC, holes)
+}
+
+const RBAC = 'type.googleapis.com/envoy.extensions.filters.http.rbac.v3.RBAC'
+const IP_PORT = 'type.googleapis.com/envoy.extensions.rbac.matchers.upstream_ip_port.v3.UpstreamIpPortMatcher'
+
+const cidrRange = ({ address, prefixLength }: Cidr) => ({ address_prefix: address, prefix_len: prefixLength })
+
+/** First guard: addresses that the DNS cache drops from what a name resolved to. */
+export const resolvedAddressFilter = (denied: readonly Cidr[]) => ({ ranges: denied.map(cidrRange) })
+
+const dialed = (block: Cidr, port?: number) => ({
+  matcher: {
+    name: 'envoy.rbac.matchers.upstream_ip_port',
+    typed_config: {
+      '@type': IP_PORT,
+      upstream_ip: cidrRange(block),
+      ...(port === undefined ? {} : { upstream_port_range: { start: port, end: port + 1 } }),
+    },
+  },
+})
+
+export interface OwnListener {
+  readonly addresses: readonly string[]
+  readonly port: number
+}
+
+/** Second guard: refuses, at the moment of dialing, a denied address and this gateway's own listener. */
+export const dialedAddressFilter = (denied: readonly Cidr[], own: OwnListener) => ({
+  name: 'envoy.filters.http.upstream_rbac',
+  typed_config: {
+    '@type': RBAC,
+    rules: {
+      action: 'DENY',
+      policies: {
+        not_public: {
+          principals: [{ any: true }],
+          permissions: denied.map((block) => dialed(block)),
+        },
+        ...(own.addresses.length === 0
+          ? {}
+          : {
+              this_gateway: {
+                principals: [{ any: true }],
+                permissions: own.addresses.map((address) => dialed(parseCidr(address), own.port)),
+              },
+            }),
+      },
+    },
+  },
+})

@@ -1,0 +1,185 @@
+import type { Agent, Dispatcher } from 'undici'
+import { codingsOf, decode } from '../common/decode-content.ts'
+import { AppError } from '../common/errors.ts'
+import type { Kernel, OutboundRequest, OutboundResponse } from '../sdk/index.ts'
+import { createAddresses } from './addresses.ts'
+import { createAgents } from './agents.ts'
+import { parseCidr } from './cidr.ts'
+import type { OwnListener } from './envoy-filter.ts'
+import { parseDestination } from './parse-url.ts'
+import { type Hop, isRedirect, redirected } from './redirect.ts'
+import { createResolve } from './resolve.ts'
+
+export interface OutboundOptions {
+  readonly egress: {
+    readonly allow: readonly string[]
+    readonly ports: readonly number[] | '*'
+    readonly http: boolean
+    readonly resolvers: readonly { readonly address: string; readonly port: number }[]
+  }
+  /** PEM of the authorities trusted for destinations. */
+  readonly trust: string
+  readonly own?: OwnListener | undefined
+  /** Milliseconds until an answer begins, and between its pieces. */
+  readonly timeoutMs: number
+}
+
+export interface Outbound {
+  readonly fetch: Kernel['fetch']
+  close(): Promise<void>
+}
+
+export const MOST_REDIRECTS = 5
+/** Bytes of a body, sent or received, decoded or not. */
+export const BODY_BYTES = 5 * 1024 * 1024
+const URL_LENGTH = 8_192
+
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
+/** What the connection decides, and what would let a caller speak for it. */
+const FRAMING =
+  /^(connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
+
+const invalidRequest = (detail: string) => new AppError('invalid', `The request cannot be sent: ${detail}.`)
+
+const tooLarge = () =>
+  new AppError('too_large', `The body is larger than ${BODY_BYTES} bytes. Send, or ask for, less.`)
+
+const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
+
+/** What went wrong on the way, without a word of what was sent. */
+const failure = (thrown: unknown, signal: AbortSignal): AppError => {
+  if (thrown instanceof AppError) return thrown
+  if (signal.aborted)
+    return new AppError('gateway_timeout', 'The request was given up before it was answered.')
+  const code = codeOf(thrown)
+  if (/TIMEOUT/.test(code))
+    return new AppError('destination_timeout', 'The destination did not answer in time. Try again later.')
+  if (/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)/.test(code) || thrown instanceof TypeError)
+    return invalidRequest('a header or its method is not valid')
+  return new AppError(
+    'destination_unreachable',
+    `The destination could not be reached${/^[A-Z_]{3,50}$/.test(code) ? ` (${code})` : ''}. Check the URL, its certificate and its state.`,
+  )
+}
+
+type OnBytes = (bytes: number) => void
+
+const readBody = async (body: AsyncIterable<Uint8Array>, onBytes: OnBytes): Promise<Buffer> => {
+  const chunks: Uint8Array[] = []
+  let bytes = 0
+  for await (const chunk of body) {
+    bytes += chunk.length
+    if (bytes > BODY_BYTES) throw tooLarge()
+    onBytes(chunk.length)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks)
+}
+
+const headerPairs = (headers: Dispatcher.ResponseData['headers']): (readonly [string, string])[] =>
+  Object.entries(headers).flatMap(([name, value]) =>
+    value === undefined
+      ? []
+      : (Array.isArray(value) ? value : [value]).map((each): [string, string] => [name.toLowerCase(), each]),
+  )
+
+/**
+ * Requests of code and of the service itself, under the rules of the proxy's egress (completions §7): scheme, name and
+ * port are checked before, addresses when they are dialed, each redirect like a first address. Errors: `invalid`,
+ * `invalid_destination`, `destination_not_allowed`, `destination_unreachable`, `destination_timeout`, `too_large`,
+ * `gateway_timeout` when `signal` ends it, `rate_limited` beyond the tenant's share of requests.
+ */
+export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOptions): Outbound => {
+  const policy = { allow: egress.allow.map(parseCidr), ports: egress.ports, http: egress.http }
+  const addresses = createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own })
+  const agents = createAgents(addresses, { trust, timeoutMs })
+
+  const urlOf = (text: string, base?: string): URL => {
+    if (text.length > URL_LENGTH) throw new AppError('invalid_destination', 'The URL is too long.')
+    const url = URL.parse(text, base)
+    if (url === null) throw new AppError('invalid_destination', 'The URL is not an absolute one.')
+    if (url.username !== '' || url.password !== '')
+      throw new AppError('invalid_destination', 'The URL holds user information. Send it in a header.')
+    parseDestination(`${url.protocol}//${url.host}`, policy)
+    return url
+  }
+
+  const send = async (agent: Agent, { url, method, headers, body }: Hop, signal: AbortSignal) => {
+    const sent = headers.filter(([name]) => !FRAMING.test(name))
+    const has = (wanted: string) => sent.some(([name]) => name.toLowerCase() === wanted)
+    const defaults = [
+      ...(has('accept') ? [] : ['accept', '*/*']),
+      ...(has('accept-encoding') ? [] : ['accept-encoding', 'gzip, deflate, br']),
+    ]
+    return agent.request({
+      origin: url.origin,
+      path: `${url.pathname}${url.search}`,
+      method: method as Dispatcher.HttpMethod,
+      headers: [...sent.flat(), ...defaults],
+      body: body ?? null,
+      signal,
+    })
+  }
+
+  const answer = async (
+    { url }: Hop,
+    { statusCode, statusText, headers, body }: Dispatcher.ResponseData,
+    hops: number,
+    onBytes: OnBytes,
+  ): Promise<OutboundResponse> => {
+    const bytes = await readBody(body, onBytes)
+    const pairs = headerPairs(headers)
+    const encoding = pairs.filter(([name]) => name === 'content-encoding').map(([, value]) => value)
+    const codings = codingsOf(encoding.join(','))
+    const decoded = codings !== undefined && codings.length > 0 && bytes.length > 0
+    const whole = decoded ? await decode(bytes, codings, BODY_BYTES) : bytes
+    if (whole.length > bytes.length) onBytes(whole.length - bytes.length)
+    const dropped = decoded ? ['content-encoding', 'content-length'] : []
+    return {
+      status: statusCode,
+      statusText: statusText ?? '',
+      url: url.href,
+      redirected: hops > 0,
+      headers: pairs.filter(([name]) => !dropped.includes(name)),
+      body: whole,
+    }
+  }
+
+  const follow = async (
+    agent: Agent,
+    first: Hop,
+    { follow: mayFollow = false, bodyToAnyOrigin = false, onBytes = () => {} }: OutboundRequest,
+    signal: AbortSignal,
+  ): Promise<OutboundResponse> => {
+    let hop = first
+    for (let hops = 0; ; hops++) {
+      const response = await send(agent, hop, signal)
+      const { location } = response.headers
+      if (!mayFollow || !isRedirect(response.statusCode) || typeof location !== 'string')
+        return answer(hop, response, hops, onBytes)
+      await response.body.dump({ limit: 64 * 1024, signal })
+      if (hops === MOST_REDIRECTS)
+        throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)
+      hop = redirected(hop, response.statusCode, urlOf(location, hop.url.href), bodyToAnyOrigin)
+    }
+  }
+
+  return {
+    fetch: async (request: OutboundRequest, signal) => {
+      const { method = 'GET', headers = [], body, tenantId = '' } = request
+      const verb = method.toUpperCase()
+      if (!METHODS.includes(verb)) throw invalidRequest(`its method is none of ${METHODS.join(', ')}`)
+      if (body !== undefined && Buffer.byteLength(body) > BODY_BYTES) throw tooLarge()
+      if (body !== undefined && (verb === 'GET' || verb === 'HEAD'))
+        throw invalidRequest(`a ${verb} has no body`)
+      try {
+        const hop = { url: urlOf(request.url), method: verb, headers, body }
+        return await agents.use(tenantId, (agent) => follow(agent, hop, request, signal))
+      } catch (thrown) {
+        throw failure(thrown, signal)
+      }
+    },
+    close: () => agents.close(),
+  }
+}

@@ -1,0 +1,40 @@
+import { createServer } from 'node:net'
+import { listenOn } from '../common/serve-socket.ts'
+import type { Call, CallHandler } from './call.ts'
+import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
+import { createGcPressure } from './gc-pressure.ts'
+
+export interface Listener {
+  /** Takes no more calls, lets those in hand finish for `graceMs`, then breaks them off. */
+  close(graceMs: number): Promise<void>
+}
+
+/** Serves calls on a unix socket for its owner only; a left-over one is replaced. Resolves when it listens. */
+export const listen = async (
+  socketPath: string,
+  accept: (call: Call) => CallHandler,
+  limits: ConnectionLimits,
+): Promise<Listener> => {
+  const connections = new Set<Connection>()
+  const gcPressure = createGcPressure()
+  const server = createServer((socket) => {
+    const connection = serveConnection(socket, accept, limits)
+    connections.add(connection)
+    socket.on('data', (chunk: Buffer) => gcPressure(chunk.length))
+    socket.on('close', () => connections.delete(connection))
+  })
+  await listenOn(server, socketPath)
+  return {
+    close: (graceMs) =>
+      new Promise((resolve) => {
+        const timer = setTimeout(() => {
+          for (const connection of connections) connection.destroy()
+        }, graceMs)
+        server.close(() => {
+          clearTimeout(timer)
+          resolve()
+        })
+        for (const connection of connections) connection.drain()
+      }),
+  }
+}

@@ -1,0 +1,197 @@
+/** What would be done with a request, found out without doing it (../README.md, "Dry runs"). */
+import { AppError, type Problem } from '../../common/errors.ts'
+import type { Json } from '../../common/json.ts'
+import { scanText } from '../../expressions/scan.ts'
+import type { Expressions } from '../../expressions/types.ts'
+import { bodyWork, type Work } from '../../expressions/work.ts'
+import { prefixHeaders } from '../../ext-proc/contract.ts'
+import type { StoredProxy, UsedToken, Vault } from '../../sdk/index.ts'
+import { type Plan, planBody } from '../body/rewrite.ts'
+import { resolver } from '../detokenize.ts'
+import { type EffectiveCallerDeps, effectiveCallerInDryRun } from '../effective-caller.ts'
+import { type Head, strippedNames } from '../headers.ts'
+import type { ResolvedRequest } from '../resolve-request.ts'
+import type { Stage, Timed } from '../timings.ts'
+import { shapeOf } from '../transform/content.ts'
+import type { TransformRun } from '../transform/run.ts'
+import { decodedBody, shownBody } from './bodies.ts'
+import { type DryRunResponse, dryRunResponse, responseFixture } from './response.ts'
+import { previewTokens, rejectionOf, type TokenPlan } from './tokens.ts'
+import {
+  type DryRunTransform,
+  dryRunTransform,
+  type RunIdle,
+  type TransformPlan,
+  withoutConfiguration,
+} from './transform.ts'
+
+export interface DryRunDeps extends EffectiveCallerDeps {
+  readonly vault: Pick<Vault, 'preview'>
+  readonly expressions: Expressions
+  /** Absent: no code runs in dry runs. */
+  readonly runIdle?: RunIdle | undefined
+}
+
+export interface DryRunRequest {
+  readonly accepted: ResolvedRequest
+  readonly head: Head
+  readonly body: Buffer
+  readonly now: number
+  readonly timed: Timed
+  /** Milliseconds, written by `timed`. */
+  readonly stages: Readonly<Partial<Record<Stage, number>>>
+  readonly run: Omit<TransformRun, 'code' | 'proxy'>
+}
+
+/** The answer. Lists end after 1,000 entries, changes after 100 of a kind; bodies over 256 KiB are not shown. */
+export interface DryRun {
+  readonly dry_run: true
+  /** Whether the request would have been sent. */
+  readonly forwards: boolean
+  /** What the caller would have got instead. */
+  readonly proxy_error?: Problem
+  readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
+  /** Whose grants decided. */
+  readonly acting: { readonly id: string; readonly as: 'caller' | 'application of the proxy' }
+  readonly expressions: readonly string[]
+  readonly tokens: readonly TokenPlan[]
+  readonly request_transform?: TransformPlan
+  readonly response_transform?: TransformPlan
+  readonly body: { readonly before?: Json; readonly after?: Json }
+  /** Of the answer that the caller made up, when it gave one and the call would be forwarded. */
+  readonly response?: DryRunResponse
+  readonly stages: DryRunRequest['stages']
+  readonly notes: readonly string[]
+}
+
+const MOST = 1_000
+
+const NOTES = {
+  masked:
+    'Nothing was sent. Values are shown by the masks of their tokens, and are null for tokens without a mask.',
+  code: 'The transform ran with masked values, so what it computes of them differs from a call. bt and fetch do nothing in a dry run.',
+  configuration:
+    'The transform ran with names in the place of its configuration, which a private application may not read.',
+  expressions:
+    'An expression cannot be evaluated on masked values. The body is shown, and was given to the transform, as it was sent.',
+} as const
+
+const noResponse = (prefix: string) =>
+  `It runs on 2xx answers with JSON or a form, and a dry run has no answer. Give it one in the header "${prefixHeaders(prefix).dryRunResponse}", as {"status":200,"headers":{},"body":{}}.`
+
+/**
+ * Origin and path, and of the query the names. `concealed`: of a stored URL, whose path may hold a secret, only the
+ * origin, and the names that the caller sent itself.
+ */
+const destinationOf = (
+  { destination, method, path, suffix }: ResolvedRequest,
+  concealed: boolean,
+): DryRun['destination'] => {
+  const [at = '', query = ''] = concealed ? ['/', suffix.query] : path.split(/\?(.*)/s)
+  const scheme = destination.upstream === 'http' ? 'http' : 'https'
+  const names = new Set(new URLSearchParams(query).keys())
+  return { method, url: `${scheme}://${destination.authority}${at}`, query: [...names] }
+}
+
+const expressionsIn = (texts: readonly string[]): readonly string[] =>
+  texts
+    .flatMap((text) =>
+      scanText(text).flatMap(({ kind, start, end }) =>
+        kind === 'expression' ? [text.slice(start, end)] : [],
+      ),
+    )
+    .slice(0, MOST)
+
+/** The body with masked values; undefined when an expression cannot be evaluated on them. */
+const applied = async (
+  plan: Extract<Plan, { kind: 'rewrite' }>,
+  tokens: ReadonlyMap<string, UsedToken>,
+  work: Work,
+): Promise<Buffer | undefined> => {
+  try {
+    return await plan.apply(resolver(tokens), work)
+  } catch (thrown) {
+    if (thrown instanceof AppError && thrown.code === 'invalid_expression') return undefined
+    throw thrown
+  }
+}
+
+/** Rejects as the call itself would for what its headers and body are; what stops it later is in the answer. */
+export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promise<DryRun> => {
+  const { accepted, head, body, now, timed, stages, run } = dryRun
+  const { contentType, contentEncoding, caller, proxy, method, suffix } = accepted
+  const notes: string[] = [NOTES.masked]
+  const sent = await decodedBody({ bytes: body, contentType, contentEncoding }, run.limits)
+  const fixture = responseFixture(head, run.prefixes)
+  const work = bodyWork()
+  const plan = await timed('plan', () =>
+    planBody(sent.bytes, contentType, sent.contentEncoding, deps.expressions.within(work), run.limits),
+  )
+  const acting = await effectiveCallerInDryRun(deps, accepted)
+  const ids = plan.kind === 'pass' ? [] : plan.ids
+  const context = { traceId: run.traceId, now, caller: acting, work }
+  const { plans, used } = await timed('use', () => previewTokens(deps.vault, ids, context))
+  const rejection = plan.kind === 'pass' ? undefined : rejectionOf(plans, acting)
+
+  let { bytes } = sent
+  if (plan.kind === 'rewrite' && used !== undefined) {
+    const masked = await timed('apply', () => applied(plan, used, work))
+    if (masked === undefined) notes.push(NOTES.expressions)
+    else bytes = masked
+  }
+  const before = shownBody({ ...sent, bytes })
+
+  const hidden = caller.applicationType === 'private' && Object.keys(proxy?.configuration ?? {}).length > 0
+  const shownProxy = (of: StoredProxy) => (hidden ? withoutConfiguration(of) : of)
+
+  const transformed = async (): Promise<DryRunTransform | undefined> => {
+    const shape = shapeOf(contentType)
+    const { runIdle } = deps
+    if (proxy?.requestTransform === undefined) return undefined
+    const without = (reason: string) => ({ plan: { ran: false, reason }, after: before })
+    if (rejection !== undefined) return without('The call would be refused before.')
+    if (shape === undefined) return without('The content type is neither JSON nor a form.')
+    if (runIdle === undefined) return without('No code runs here. Ask the operator.')
+    notes.push(NOTES.code)
+    if (hidden) notes.push(NOTES.configuration)
+    const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
+    const message = { head, stripped: strippedNames(head, run.prefixes), shape, body: bytes, args }
+    return timed('transform', () =>
+      dryRunTransform('request_transform', message, { ...run, proxy: shownProxy(proxy) }, runIdle),
+    )
+  }
+
+  /** The plan of the response transform, and what it makes of an answer, if there is one to make something of. */
+  const responded = async (forwards: boolean) => {
+    const { runIdle } = deps
+    if (proxy?.responseTransform === undefined) return {}
+    if (fixture === undefined || !forwards || runIdle === undefined)
+      return { response_transform: { ran: false, reason: noResponse(run.prefixes.prefixes[0]) } }
+    const { plan: response_transform, response: answer } = await timed('transform', () =>
+      dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),
+    )
+    return { response_transform, answer }
+  }
+
+  const request = await transformed()
+  const error = rejection ?? request?.error
+  const response = await responded(error === undefined)
+  const after = request === undefined ? before : request.after
+  return {
+    dry_run: true,
+    forwards: error === undefined,
+    ...(error === undefined ? {} : { proxy_error: error.toProblem() }),
+    destination: destinationOf(accepted, proxy !== undefined && caller.applicationType === 'private'),
+    acting: { id: acting.actorId, as: acting === caller ? 'caller' : 'application of the proxy' },
+    expressions: plan.kind === 'pass' ? [] : expressionsIn(plan.texts()),
+    tokens: plans.slice(0, MOST),
+    ...(request === undefined ? {} : { request_transform: request.plan }),
+    ...response,
+    body: {
+      ...(before === undefined ? {} : { before }),
+      ...(after === undefined || error !== undefined ? {} : { after }),
+    },
+    stages,
+    notes,
+  }
+}

@@ -1,0 +1,41 @@
+import { AppError } from '../common/errors.ts'
+import type { Caller, StoredProxy } from '../sdk/index.ts'
+import type { Identity } from './identify.ts'
+
+export interface EffectiveCallerDeps {
+  /** The caller that an application of a stored proxy is; rejects when it is gone. Absent: all are. */
+  readonly applicationCaller?: ((tenantId: string, id: string) => Promise<Caller>) | undefined
+}
+
+/** The proxy's application, else `caller`. */
+const asApplication = (
+  { applicationCaller }: EffectiveCallerDeps,
+  proxy: StoredProxy | undefined,
+  caller: Caller,
+): Caller | Promise<Caller> => {
+  if (proxy?.applicationId === undefined || applicationCaller === undefined) return caller
+  return applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
+    // An application that is gone leaves nobody to act as.
+    if (thrown instanceof AppError && thrown.code === 'unauthenticated') return caller
+    throw thrown
+  })
+}
+
+/** Whose grants a call's expressions are evaluated under. */
+export const effectiveCaller = (
+  deps: EffectiveCallerDeps,
+  { caller, proxy }: Identity,
+): Caller | Promise<Caller> =>
+  caller.actorType === 'anonymous' ? asApplication(deps, proxy, caller) : caller
+
+/**
+ * The same for a dry run, whose answer shows masks to its caller. A management application acts as the proxy's when it
+ * could give itself that part by changing the proxy; everybody else acts as themselves.
+ */
+export const effectiveCallerInDryRun = (
+  deps: EffectiveCallerDeps,
+  { caller, proxy }: Identity,
+): Caller | Promise<Caller> =>
+  caller.applicationType === 'management' && caller.grants.permissions.includes('proxy:update')
+    ? asApplication(deps, proxy, caller)
+    : caller

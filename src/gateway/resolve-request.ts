@@ -1,0 +1,124 @@
+/** What a request's headers must be for it to be proxied (interface "Ephemeral proxy", completions §7). */
+import { AppError } from '../common/errors.ts'
+import {
+  type Destination,
+  type Destinations,
+  joinPath,
+  parseSuffix,
+  type Suffix,
+} from '../egress/parse-url.ts'
+import { PROXY_METHODS, prefixHeaders, type Upstream } from '../ext-proc/contract.ts'
+import type { DestinationTls, StoredProxy } from '../sdk/index.ts'
+import { checkSize, type Head, type HeaderRules, isFlagSet, prefixed, single } from './headers.ts'
+import type { CallHead, Identity } from './identify.ts'
+
+export interface RequestResolver {
+  readonly prefixes: HeaderRules
+  readonly destinations: Destinations
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+  /** Resolves with the cluster's name when Envoy has it. Absent: no proxy with certificates works. */
+  readonly clusterOf?: ((tls: DestinationTls, tenantId: string) => Promise<string>) | undefined
+}
+
+export interface ResolvedRequest extends Identity {
+  /** By what the caller was identified. */
+  readonly request: CallHead
+  readonly destination: Destination
+  readonly upstream: Upstream
+  /** With the upstream `tls`. */
+  readonly cluster: string | undefined
+  readonly method: string
+  /** What came after `/proxy`, without proxy keys. */
+  readonly suffix: Suffix
+  /** `:path` at the destination. */
+  readonly path: string
+  readonly contentType: string | undefined
+  readonly contentEncoding: string | undefined
+}
+
+/** A stored proxy's destination, else the one that the request names in a header, whose bytes are UTF-8. */
+const destinationOf = (
+  head: Head,
+  prefix: string,
+  { prefixes: brands, destinations }: RequestResolver,
+  proxy: StoredProxy | undefined,
+): Destination => {
+  if (proxy !== undefined) return destinations.parse(proxy.destinationUrl)
+  const url = prefixed(head, brands, 'proxyUrl')
+  if (url === undefined)
+    throw new AppError(
+      'malformed',
+      `The request names no destination. Send its base URL in the header "${prefixHeaders(prefix).proxyUrl}".`,
+    )
+  return destinations.parse(Buffer.from(url, 'latin1').toString('utf8'))
+}
+
+/** Certificates of its own take a proxy's requests through a cluster of its own, to https:// destinations only. */
+const selectCluster = async (
+  { upstream }: Destination,
+  { proxy, dryRun }: Identity,
+  { clusterOf }: RequestResolver,
+): Promise<Pick<ResolvedRequest, 'upstream' | 'cluster'>> => {
+  if (proxy?.destinationTls === undefined || dryRun) return { upstream, cluster: undefined }
+  if (upstream !== 'https')
+    throw new AppError('invalid_destination', 'The proxy has certificates, and its destination takes none.')
+  if (clusterOf === undefined) throw new AppError('gateway_timeout', 'No proxy with certificates works here.')
+  return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls, proxy.tenantId) }
+}
+
+/** In a header or in the query. Throws `malformed` for several: who made the address and who calls it may mean different ones. */
+const proxyKeyOf = (head: Head, { names }: HeaderRules, { proxyKeys }: Suffix): string | undefined => {
+  const inHeaders = [...names.values()].flatMap(({ proxyKey }) => single(head, proxyKey) ?? [])
+  const keys = new Set([...inHeaders, ...proxyKeys])
+  if (keys.size > 1 || proxyKeys.length > 1)
+    throw new AppError(
+      'malformed',
+      'The request has several proxy keys. Send one, in a header or in the query.',
+    )
+  return [...keys][0]
+}
+
+/**
+ * Who calls, and where the request is to go. Rejects with what is wrong; with what `identify` rejects before anything
+ * of the destination is looked at.
+ */
+export const resolveRequest = async (
+  head: Head,
+  prefix: string,
+  acceptance: RequestResolver,
+  identify: (request: CallHead) => Promise<Identity>,
+): Promise<ResolvedRequest> => {
+  const { prefixes: brands, destinations, bodyLimit } = acceptance
+  const method = single(head, ':method') ?? ''
+  if (!PROXY_METHODS.includes(method))
+    throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
+      allow: PROXY_METHODS,
+    })
+  checkSize(head)
+  const path = single(head, ':path') ?? ''
+  if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
+  const suffix = parseSuffix(path, brands.keyParameters)
+  const request = {
+    head,
+    proxyKey: proxyKeyOf(head, brands, suffix),
+    dryRun: isFlagSet(head, brands, 'dryRun'),
+  }
+  const identity = await identify(request)
+  if (Number(single(head, 'content-length') ?? 0) > bodyLimit)
+    throw new AppError('too_large', `The body is larger than ${bodyLimit} bytes. Send a smaller one.`)
+  const destination = destinationOf(head, prefix, acceptance, identity.proxy)
+  if (destinations.isOwn(destination, single(head, ':authority') ?? '', single(head, ':scheme') ?? ''))
+    throw new AppError('destination_not_allowed', 'The destination is this gateway itself. Use another one.')
+  return {
+    ...identity,
+    request,
+    ...(await selectCluster(destination, identity, acceptance)),
+    destination,
+    method,
+    suffix,
+    path: joinPath(destination, suffix),
+    contentType: head.get('content-type')?.join(', '),
+    contentEncoding: head.get('content-encoding')?.join(', '),
+  }
+}

@@ -1,0 +1,129 @@
+/**
+ * The body of one request as it comes and goes in pieces. What has come and is not taken yet, and what Envoy has not
+ * read yet, are bounded: Envoy stops reading its caller, or we stop reading, until there is room again.
+ */
+import { AppError } from '../../common/errors.ts'
+import type { Call } from '../../ext-proc/call.ts'
+import { encodeReply } from '../messages.ts'
+import type { BodyChunk, BodyStream, ExtProcReply } from '../types.ts'
+
+/** Envoy's side. */
+export interface FlowInput {
+  readonly flow: BodyStream
+  /** A piece of the body. */
+  take(bytes: Buffer, isLast: boolean): void
+  /** The body is over, and trailers came behind it. */
+  takeTrailers(): void
+  /** What was sent has been read. */
+  drained(): void
+  /** The last answer has been given. */
+  isDone(): boolean
+  /** Nobody waits any more. */
+  giveUp(): void
+}
+
+/** Bytes that are taken together, about; and that may wait for that. */
+const PORTION = 262_144
+
+/** A promise that others settle. */
+const createSignal = () => {
+  let waiting: { resolve(): void; reject(error: Error): void } | undefined
+  const wake = (): void => {
+    waiting?.resolve()
+    waiting = undefined
+  }
+  return {
+    /** Resolves when it is woken, after `ms` at the latest. */
+    wait: (ms?: number) => {
+      const timer = ms === undefined ? undefined : setTimeout(wake, ms)
+      return new Promise<void>((resolve, reject) => {
+        waiting = { resolve, reject }
+      }).finally(() => clearTimeout(timer))
+    },
+    wake,
+    fail: (error: Error) => {
+      waiting?.reject(error)
+      waiting = undefined
+    },
+  }
+}
+
+const gone = () => new AppError('gateway_timeout', 'The caller went away while its body was on its way.')
+
+export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowInput => {
+  let chunks: Buffer[] = []
+  let size = 0
+  let isLast = false
+  let hasTrailers = false
+  let full = false
+  let over = false
+  let done = false
+  const more = createSignal()
+  const room = createSignal()
+
+  const arrived = (): BodyChunk => {
+    const portion = {
+      bytes: chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks, size),
+      isLast,
+    }
+    chunks = []
+    size = 0
+    call.resume()
+    return portion
+  }
+  const send = (response: ExtProcReply): void => {
+    if (over) throw gone()
+    full = !call.send(
+      ...encodeReply(response, response.kind === 'release' ? 'request_headers' : 'request_body'),
+    )
+    done ||=
+      response.kind === 'reply' ||
+      response.kind === 'trailers' ||
+      (response.kind === 'piece' && response.isLast)
+  }
+
+  return {
+    flow: {
+      async read(ms) {
+        if (over) throw gone()
+        if (size === 0 && !isLast) {
+          await more.wait(ms)
+          if (size === 0 && !isLast) return undefined
+        }
+        return arrived()
+      },
+      async write(response, ms) {
+        send(response)
+        if (full) await room.wait(ms)
+      },
+      async end(bytes) {
+        send({ kind: 'piece', body: bytes, isLast: !hasTrailers })
+        if (hasTrailers) send({ kind: 'trailers' })
+      },
+    },
+    take(bytes, last) {
+      if (done) return
+      chunks.push(bytes)
+      size += bytes.length
+      isLast = last
+      if (size >= PORTION) call.pause()
+      more.wake()
+    },
+    takeTrailers() {
+      isLast = true
+      hasTrailers = true
+      more.wake()
+    },
+    drained() {
+      full = false
+      room.wake()
+    },
+    isDone: () => done,
+    giveUp() {
+      over = true
+      chunks = []
+      more.fail(gone())
+      room.fail(gone())
+    },
+  }
+}

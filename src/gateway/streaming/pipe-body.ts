@@ -1,0 +1,217 @@
+/** A body that goes on as it comes: expressions are replaced in what has arrived, before any of it leaves. */
+import { AppError } from '../../common/errors.ts'
+import { yieldIfDue } from '../../common/event-loop.ts'
+import type { Resolve } from '../../expressions/types.ts'
+import { type GrowingWork, growingWork, type Work } from '../../expressions/work.ts'
+import type { UsedToken } from '../../sdk/index.ts'
+import { type Part, type PartReader, readPart } from '../body/parts.ts'
+import { parseAll, type Replacement } from '../body/plan.ts'
+import { resolver } from '../detokenize.ts'
+import type { ResolvedRequest } from '../resolve-request.ts'
+import type { BodyStream } from '../types.ts'
+
+export interface UploadLimits {
+  /** Bytes of a body, as it comes and with its values in. */
+  readonly bytes: number
+  /** Strings, fields or texts with expressions. */
+  readonly expressions: number
+  /** Bytes that one of them becomes. */
+  readonly printed: number
+  /** Bodies on their way at once, which tenants share. */
+  readonly running: number
+  /** Milliseconds from a body's first to its last. */
+  readonly ms: number
+}
+
+export const UPLOAD_LIMITS: UploadLimits = {
+  bytes: 1024 ** 3,
+  expressions: 10_000_000,
+  printed: 4 * 1024 ** 2,
+  running: 32,
+  ms: 900_000,
+}
+
+export interface UploadDeps {
+  readonly flow: BodyStream
+  readonly reader: PartReader
+  readonly limits: UploadLimits
+  /** What its expressions may cost; it grows here. Absent: one of its own. */
+  readonly work?: GrowingWork
+  /** Milliseconds until a request goes whose body does not come: less than Envoy waits for an answer to its headers. */
+  readonly timeoutMs: number
+  /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
+  use(ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>>
+  /** Lets the request itself go, before the first piece of its body. */
+  release(): Promise<void>
+}
+
+/** Tokens that are looked up, and whose values are held, at once. */
+const BATCH = 500
+/** Bytes that are sent together, at most. */
+const PIECE = 65_536
+const NOTHING = Buffer.alloc(0)
+
+const tooLarge = (limit: number) =>
+  new AppError(
+    'too_large',
+    `The body is larger than ${limit} bytes, as sent or with its values in. Send it in several.`,
+  )
+
+const tooLong = (limit: number) =>
+  new AppError(
+    'too_large',
+    `An expression becomes more than ${limit} bytes. Name a smaller token, or use other filters.`,
+  )
+
+const tooSlow = () =>
+  new AppError('destination_timeout', 'The body takes longer than it may. Send it in several.')
+
+/** Throws `malformed` for a request whose body is needed whole. */
+export const checkStreamable = ({ dryRun, proxy, upstream }: ResolvedRequest): void => {
+  if (upstream === 'tls')
+    throw new AppError(
+      'malformed',
+      'The proxy has certificates of its own, with which bodies are not streamed. Send the request without streaming.',
+    )
+  if (dryRun)
+    throw new AppError('malformed', 'A dry run needs the body whole. Send the request without streaming.')
+  if (proxy?.requestTransform !== undefined || proxy?.responseTransform !== undefined)
+    throw new AppError(
+      'malformed',
+      'The proxy has a transform, which needs the body whole. Send the request without streaming.',
+    )
+}
+
+interface Batch {
+  readonly ids: readonly string[]
+  readonly batch: readonly Replacement[]
+}
+
+const batchOf = (batch: readonly Replacement[]): Batch => ({
+  ids: [...new Set(batch.flatMap(({ ids }) => ids))],
+  batch,
+})
+
+/** Replacements in order, in groups that name few enough tokens. */
+function* batchesOf(replacements: readonly Replacement[]): Generator<Batch> {
+  let ids = new Set<string>()
+  let batch: Replacement[] = []
+  for (const replacement of replacements) {
+    for (const id of replacement.ids) ids.add(id)
+    batch.push(replacement)
+    if (ids.size < BATCH) continue
+    yield { ids: [...ids], batch }
+    ids = new Set()
+    batch = []
+  }
+  if (batch.length > 0) yield { ids: [...ids], batch }
+}
+
+/** Each batch with its tokens in use; one whose tokens are too large together, in halves. */
+async function* usedIn(
+  batches: readonly Batch[],
+  use: UploadDeps['use'],
+): AsyncGenerator<{ readonly used: ReadonlyMap<string, UsedToken>; readonly batch: readonly Replacement[] }> {
+  for (const { ids, batch } of batches) {
+    let used: ReadonlyMap<string, UsedToken>
+    try {
+      used = await use(ids)
+    } catch (thrown) {
+      if (batch.length === 1 || AppError.from(thrown).code !== 'too_large') throw thrown
+      const half = Math.ceil(batch.length / 2)
+      yield* usedIn([batch.slice(0, half), batch.slice(half)].map(batchOf), use)
+      continue
+    }
+    yield { used, batch }
+  }
+}
+
+/** The part with values in, in pieces; no value of a batch leaves before all its tokens are allowed and recorded. */
+async function* piecesOf(
+  { bytes, found }: Part,
+  { reader: { encoding }, limits, use }: Pick<UploadDeps, 'reader' | 'limits' | 'use'>,
+  work: Work,
+): AsyncGenerator<Buffer> {
+  let chunks: Buffer[] = []
+  let size = 0
+  let from = 0
+  const add = (chunk: Buffer) => {
+    chunks.push(chunk)
+    size += chunk.length
+  }
+  function* applied(): Generator<Buffer> {
+    const all = Buffer.concat(chunks, size)
+    chunks = []
+    size = 0
+    for (let at = 0; at < all.length; at += PIECE) yield all.subarray(at, at + PIECE)
+  }
+  for await (const { used, batch } of usedIn([...batchesOf(await parseAll(found))], use)) {
+    const resolve: Resolve = resolver(used)
+    for (const replacement of batch) {
+      add(bytes.subarray(from, replacement.start))
+      const printed = replacement.print(resolve, work)
+      if (Buffer.byteLength(printed, encoding) > limits.printed) throw tooLong(limits.printed)
+      add(Buffer.from(printed, encoding))
+      from = replacement.end
+      if (size >= PIECE) yield* applied()
+      const pause = yieldIfDue()
+      if (pause) await pause
+    }
+  }
+  add(bytes.subarray(from))
+  yield* applied()
+}
+
+/**
+ * Passes a body on to its end. Rejects with what the body, a token or the vault is refused with, and when the caller
+ * goes: the request must then be broken off.
+ */
+export const pipeBody = async (deps: UploadDeps): Promise<void> => {
+  const { flow, reader, limits, timeoutMs: patienceMs, release, work = growingWork() } = deps
+  let came = 0
+  let went = 0
+  let expressions = 0
+  let released = false
+  const end = performance.now() + limits.ms
+  const left = (): number => {
+    const ms = end - performance.now()
+    if (ms <= 0) throw tooSlow()
+    return ms
+  }
+  const releaseBody = async () => {
+    if (released) return
+    released = true
+    await release()
+  }
+  for (;;) {
+    const portion = await flow.read(released ? left() : Math.min(left(), patienceMs))
+    if (portion === undefined) {
+      await releaseBody()
+      continue
+    }
+    came += portion.bytes.length
+    work.came(portion.bytes.length)
+    const part = await readPart(reader, portion.bytes, portion.isLast)
+    expressions += part.found.length
+    if (came > limits.bytes) throw tooLarge(limits.bytes)
+    if (expressions > limits.expressions)
+      throw new AppError(
+        'too_large',
+        `There are more than ${limits.expressions} expressions in one body. Send several.`,
+      )
+    let last: Buffer = NOTHING
+    for await (const piece of piecesOf(part, deps, work)) {
+      went += piece.length
+      if (went > limits.bytes) throw tooLarge(limits.bytes)
+      await releaseBody()
+      if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
+      last = piece
+    }
+    if (portion.isLast) {
+      await releaseBody()
+      await flow.end(last)
+      return
+    }
+    if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
+  }
+}

@@ -1,0 +1,52 @@
+import type { Json } from '../common/json.ts'
+import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
+import type { Code, CodeRun } from '../sdk/index.ts'
+import type { CreateSandboxHost } from './host.ts'
+import { failureOf } from './outcome.ts'
+
+/** Milliseconds that a reactor may take (completions §8). */
+export const WALL_MS = 30_000
+
+/** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
+export const runCode = async (
+  sandbox: Pick<Sandbox, 'run'>,
+  host: SandboxHost,
+  {
+    tenantId,
+    name,
+    code,
+    argument,
+    texts = true,
+    wallMs = WALL_MS,
+    signal,
+  }: Omit<CodeRun, 'traceId' | 'depth'>,
+  heard?: (outcome: Outcome) => void,
+): Promise<Json | undefined> => {
+  const outcome = await sandbox.run({
+    program: { tenantId, name, code },
+    argument: JSON.stringify(argument),
+    host,
+    limits: { wallMs: Math.min(wallMs, WALL_MS) },
+    signal,
+  })
+  heard?.(outcome)
+  if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
+  return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
+}
+
+/** The sandbox as plugins see it. */
+export const createCode = ({
+  sandbox,
+  createHost,
+}: {
+  readonly sandbox: Pick<Sandbox, 'run' | 'check'>
+  readonly createHost: CreateSandboxHost
+}): Code => ({
+  run: (run) => runCode(sandbox, createHost(run), run),
+
+  check: async (program) => {
+    const { issues, exportsFunction } = await sandbox.check(program)
+    if (issues.length > 0 || exportsFunction) return issues
+    return [{ line: 1, column: 1, message: 'It exports no function. Set module.exports to one.' }]
+  },
+})

@@ -1,0 +1,45 @@
+import { AppError } from '../common/errors.ts'
+import { isObject, type Json } from '../common/json.ts'
+import type { OutboundRequest, OutboundResponse } from '../sdk/index.ts'
+
+/**
+ * `fetch` as it crosses the border: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`,
+ * of which redirects are followed for `redirect: "follow"` only, and take a body to another origin for
+ * `"follow-with-body"`. Answered with
+ * `{ url, status, statusText, redirected, headers: [name, value][], base64 }`.
+ */
+const wrong = (detail: string) => new AppError('invalid', `fetch was not called with a request: ${detail}.`)
+
+const isPair = (value: unknown): value is [string, string] =>
+  Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
+
+const bodyOf = (body: Json | undefined): string | Buffer | undefined => {
+  if (body === undefined || body === null) return undefined
+  if (typeof body === 'string') return body
+  if (isObject(body) && typeof body.base64 === 'string') return Buffer.from(body.base64, 'base64')
+  throw wrong('its body is neither text nor bytes')
+}
+
+/** The request that code asks for. Throws `invalid`. */
+export const requestOf = (input: Json): OutboundRequest => {
+  if (!isObject(input) || typeof input.url !== 'string') throw wrong('it has no url')
+  const { url, method = 'GET', headers = [], redirect } = input
+  if (typeof method !== 'string') throw wrong('its method is not a string')
+  if (!Array.isArray(headers) || !headers.every(isPair)) throw wrong('its headers are not a list of pairs')
+  const body = bodyOf(input.body as Json | undefined)
+  return {
+    url,
+    method,
+    headers,
+    ...(body === undefined ? {} : { body }),
+    follow: redirect === 'follow' || redirect === 'follow-with-body',
+    bodyToAnyOrigin: redirect === 'follow-with-body',
+  }
+}
+
+/** The answer as code is told it. */
+export const responseOf = ({ body, headers, ...response }: OutboundResponse): Json => ({
+  ...response,
+  headers: headers.map(([name, value]) => [name, value]),
+  base64: body.toString('base64'),
+})

@@ -1,0 +1,107 @@
+import { isDeepStrictEqual } from 'node:util'
+import { ERRORS } from '../../common/errors.ts'
+import { isObject, type Json } from '../../common/json.ts'
+import type { Operation, TokenType } from '../../sdk/index.ts'
+import { compilePrune } from '../invoke/prune.ts'
+import { compileValidator } from '../invoke/validate.ts'
+import { firstLine, type Issues } from './issues.ts'
+
+const FIX = 'Correct the example, or the schema.'
+
+/** The value as JSON has it; undefined when it is none. */
+const asJson = (value: unknown): Json | undefined => {
+  try {
+    const text: string | undefined = JSON.stringify(value)
+    return text === undefined ? undefined : (JSON.parse(text) as Json)
+  } catch {
+    return undefined
+  }
+}
+
+/** True when the value fits the schema and, if `closed`, has no member that the schema does not name. */
+const checkValue = (schema: unknown, value: unknown, closed: boolean, issues: Issues): boolean => {
+  const json = asJson(value)
+  if (json === undefined) {
+    issues.add('it is no JSON.', 'Write plain data.')
+    return false
+  }
+  if (closed && !isDeepStrictEqual(compilePrune(schema)(json), json)) {
+    issues.add('it has members that the schema does not name.', FIX)
+    return false
+  }
+  let errors: Readonly<Record<string, readonly string[]>>
+  try {
+    errors = compileValidator(schema)(json)?.errors ?? {}
+  } catch {
+    // The schema is told to be at fault where it is declared.
+    return false
+  }
+  for (const [path, sentences] of Object.entries(errors))
+    issues.add(`"${path}" ${sentences.join(', ')}.`, FIX)
+  return Object.keys(errors).length === 0
+}
+
+const checkFailure = (error: unknown, issues: Issues) => {
+  const { code, detail } = isObject(error) ? error : {}
+  if (typeof code !== 'string' || !Object.hasOwn(ERRORS, code))
+    issues.add(
+      `${JSON.stringify(code)} is not a code of a failure.`,
+      `Use one of ${Object.keys(ERRORS).join(', ')}.`,
+    )
+  if (typeof detail !== 'string' || detail === '')
+    issues.add('it has no detail.', 'Say what the caller is told.')
+}
+
+/**
+ * Faults of an operation's examples: an input or output that its schema refuses, or that has members which a call would
+ * drop. The input of an example that fails may be anything.
+ */
+export const checkExamples = ({ examples, input, output }: Operation, issues: Issues): void => {
+  if (examples === undefined) return
+  if (!Array.isArray(examples)) {
+    issues.at('examples').add('it is not a list.', 'Write it in brackets.')
+    return
+  }
+  const summaries = new Set<unknown>()
+  for (const [index, example] of (examples as readonly unknown[]).entries()) {
+    const at = issues.at(`examples[${index}]`)
+    if (!isObject(example) || typeof example.summary !== 'string' || example.summary === '') {
+      at.add('it has no summary.', 'Write { summary, input, output }.')
+      continue
+    }
+    if (summaries.has(example.summary))
+      at.add('another example of the operation has its summary.', 'Say what is different.')
+    summaries.add(example.summary)
+    const fails = 'error' in example
+    if (fails === 'output' in example)
+      at.add('it says not what is answered.', 'Give either an output or an error.')
+    else if (fails) checkFailure(example.error, at.at('error'))
+    else {
+      checkValue(input, example.input, true, at.at('input'))
+      checkValue(output, example.output, true, at.at('output'))
+    }
+  }
+}
+
+/** Faults of the examples of a token type's data. */
+export const checkDataExamples = ({ examples, data, normalize, check }: TokenType, issues: Issues): void => {
+  if (examples === undefined) return
+  if (!Array.isArray(examples)) {
+    issues.at('examples').add('it is not a list.', 'Write it in brackets.')
+    return
+  }
+  for (const [index, example] of (examples as readonly Json[]).entries()) {
+    const at = issues.at(`examples[${index}]`)
+    if (!checkValue(data, example, false, at) || check === undefined) continue
+    const json = asJson(example)!
+    let found: unknown
+    try {
+      found = check(normalize ? normalize(json) : json)
+    } catch (thrown) {
+      at.add(`its check throws: ${firstLine(thrown)}.`, 'Correct the example, or the check.')
+      continue
+    }
+    if (Array.isArray(found) && found.length > 0)
+      at.add('its own check refuses it.', 'Correct the example, or the check.')
+  }
+}

@@ -1,0 +1,82 @@
+import { type Json, pointerParts, without } from '../../common/json.ts'
+import type { TokenType } from '../../sdk/index.ts'
+import type { Issues } from './issues.ts'
+import type { JsonSchema } from './json-schema.ts'
+import { example, replacedAt, SAMPLES } from './mask-leak-check.ts'
+
+const VALUES = SAMPLES.flatMap(({ string, number }) => [string, number] as readonly Json[])
+
+/** What a function does with made-up data is only half of the truth: that it throws on some is no fault. */
+const attempt = (run: () => unknown): { readonly value: unknown } | undefined => {
+  try {
+    return { value: run() }
+  } catch {
+    return undefined
+  }
+}
+
+const isPromise = (value: unknown) =>
+  typeof value === 'object' && value !== null && typeof Reflect.get(value, 'then') === 'function'
+
+const checkNormalize = (
+  normalize: NonNullable<TokenType['normalize']>,
+  { never = [] }: TokenType,
+  data: JsonSchema,
+  issues: Issues,
+) => {
+  const at = issues.at('normalize')
+  const plain = attempt(() => normalize(example(data, SAMPLES[0])))
+  if (isPromise(plain?.value)) {
+    at.add('it is asynchronous.', 'Return the data itself; look things up in an operation.')
+    return
+  }
+  for (const pointer of never) {
+    const parts = pointerParts(pointer)
+    if (parts.length === 0) continue
+    const results = VALUES.flatMap((value) => {
+      const result = attempt(() => normalize(replacedAt(example(data, SAMPLES[0]), parts, value)))
+      if (result === undefined) return []
+      return [JSON.stringify(never.reduce<unknown>(without, result.value))]
+    })
+    if (new Set(results).size > 1)
+      at.add(
+        `it copies "${pointer}", which is never to be returned, to another member.`,
+        'Derive no member from it, or add that member to "never".',
+      )
+  }
+}
+
+const checkCheck = (check: NonNullable<TokenType['check']>, data: JsonSchema, issues: Issues) => {
+  const at = issues.at('check')
+  for (const sample of SAMPLES) {
+    const result = attempt(() => check(example(data, sample)))
+    if (result === undefined) continue
+    const found = result.value
+    if (isPromise(found)) {
+      at.add('it is asynchronous.', 'Return the list itself; look things up in an operation.')
+      return
+    }
+    const isIssue = (item: unknown): item is { at: string; message: string } =>
+      typeof Reflect.get(Object(item), 'at') === 'string' &&
+      typeof Reflect.get(Object(item), 'message') === 'string'
+    if (!Array.isArray(found) || !found.every(isIssue)) {
+      at.add('it does not return a list of faults.', 'Return [] or [{ at: "/number", message: "must …" }].')
+      return
+    }
+    if (found.some(({ message }) => message.includes(sample.string))) {
+      at.add('a message of its holds the value.', 'Say what is wrong without it: messages are logged.')
+      return
+    }
+  }
+}
+
+/** What the functions of a token type give away, found by calling them with made-up data. */
+export const checkFunctions = (type: TokenType, data: JsonSchema, issues: Issues): void => {
+  for (const name of ['normalize', 'check'] as const) {
+    const value: unknown = type[name]
+    if (value !== undefined && typeof value !== 'function')
+      issues.at(name).add('it is not a function.', 'Give (data) => …, or leave it out.')
+  }
+  if (typeof type.normalize === 'function') checkNormalize(type.normalize, type, data, issues)
+  if (typeof type.check === 'function') checkCheck(type.check, data, issues)
+}

@@ -1,0 +1,60 @@
+import { basename } from 'node:path'
+import { fileURLToPath } from 'node:url'
+
+/** One thing that is wrong with the plugins of this start: where, what, and what to do about it. */
+export interface Issue {
+  /** e.g. `plugin "loyalty" › token type "loyalty_card" › mask`. */
+  readonly location: string
+  readonly message: string
+  readonly fix: string
+}
+
+/** Collects faults of one place and those below it. */
+export interface Issues {
+  add(problem: string, fix: string): void
+  /** The same collection, one step further down. */
+  at(step: string): Issues
+}
+
+export const issuesAt = (place: string, into: Issue[]): Issues => ({
+  add: (problem, fix) => {
+    into.push({ location: place, message: problem, fix })
+  },
+  at: (step) => issuesAt(`${place} › ${step}`, into),
+})
+
+/** The first line of what was thrown, bounded: enough to find the place, no stack. */
+export const firstLine = (thrown: unknown): string =>
+  (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!.slice(0, 300)
+
+const OURS = fileURLToPath(new URL('../..', import.meta.url))
+
+/** Of what a plugin's module or setup threw: the message, and the line of the plugin's own file that it came from. */
+export const thrownAt = (thrown: unknown): string => {
+  const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
+  const places = stack.matchAll(/(?:^|file:\/\/)(\/[^\n:()]+):(\d+)(?::\d+)?\)?$/gm)
+  for (const [, file = '', line] of places)
+    if (!file.startsWith(OURS) && !file.includes('/node_modules/'))
+      return `${firstLine(thrown)} (${basename(file)}:${line})`
+  return firstLine(thrown)
+}
+
+/** Each fault as a line of its own, place first and remedy last. */
+export const issueLines = (issues: readonly Issue[]): readonly string[] =>
+  issues.map(({ location: place, message: problem, fix: remedy }) => `  ${place}: ${problem} ${remedy}`)
+
+/** Thrown by `startKernel` when anything is wrong with any plugin: all faults at once, and nothing has started. */
+export class PluginIssues extends Error {
+  readonly issues: readonly Issue[]
+
+  constructor(issues: readonly Issue[]) {
+    super(
+      [
+        `${issues.length === 1 ? 'One fault' : `${issues.length} faults`} in the plugins; nothing was started:`,
+        ...issueLines(issues),
+      ].join('\n'),
+    )
+    this.name = 'PluginFaults'
+    this.issues = issues
+  }
+}

@@ -1,0 +1,20 @@
+import type { Operation } from '../../sdk/index.ts'
+import { createMessages } from '../messages/create.ts'
+import type { LoadedPlugin } from '../types.ts'
+import { type Issue, issuesAt } from './issues.ts'
+import { placeOf } from './plugin.ts'
+
+/** Others are faulty for that alone, which is said elsewhere. */
+const isNamed = ({ rpc, http }: Operation) => typeof rpc === 'string' && typeof http === 'string'
+
+/** Faults of the messages that operations have on gRPC: names wanted twice, names and numbers that are ours. */
+export const checkMessages = (loaded: readonly LoadedPlugin[], issues: Issue[]): void => {
+  const all = loaded.flatMap(({ plugin, contribution }) =>
+    (contribution.operations ?? []).filter(isNamed).map((operation) => ({ plugin, operation })),
+  )
+  for (const { rpc, problem, fix } of createMessages(all.map(({ operation }) => operation)).issues) {
+    const owner = all.find(({ operation }) => operation.rpc === rpc)
+    const place = owner === undefined ? '' : `${placeOf(owner.plugin)} › `
+    issuesAt(`${place}operation "${rpc}"`, issues).add(problem, fix)
+  }
+}

@@ -1,0 +1,274 @@
+import { createHash } from 'node:crypto'
+import { setTimeout } from 'node:timers/promises'
+import type { AuditRecord, Journal } from '../../audit/types.ts'
+import type { Clock } from '../../common/clock.ts'
+import { AppError, invalid } from '../../common/errors.ts'
+import { newId } from '../../common/ids.ts'
+import { isObject } from '../../common/json.ts'
+import type { Log } from '../../common/log.ts'
+import type { Keys, SealContext } from '../../keys/types.ts'
+import type { Call, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
+import type { BeginResult, IdempotencyStore, ShownToken } from '../../store/types.ts'
+import { methodOf, pathParams } from '../check/operation.ts'
+import { GUARDED, redactResponse } from './redact-response.ts'
+
+/** Characters of an idempotency key (completions §1). */
+export const MAX_KEY = 200
+/** How long an answer is kept, ms. */
+export const RETENTION = 24 * 60 * 60_000
+/** How long those members of it are kept that no token answers for, ms. */
+const TRANSIENT_RETENTION = 10 * 60_000
+/** A call that has not answered within this time (ms) has died; a repetition may run, unless something was written. */
+const LEASE = 60_000
+/** Tries of what the store has to know of a call that is over, each after a longer wait: ms until the second. */
+const TRIES = 10
+const PAUSE = 100
+
+export interface IdempotencyDeps {
+  readonly responses: IdempotencyStore
+  readonly vault: Pick<Vault, 'areCurrent'>
+  readonly keys: Pick<Keys, 'tenant'>
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+  readonly tokenTypes: ReadonlyMap<string, TokenType>
+  /** Whose successor of the same name tells the store when it has died (`AnswerStore.abandonOf`). */
+  readonly processName?: string
+}
+
+export interface Idempotency {
+  /**
+   * `work` takes effect once for each operation, what its path names, and key; its first successful outcome answers all
+   * repetitions for 24 h, and so does an effect whose outcome got lost, by a refusal.
+   */
+  once(
+    operation: Operation,
+    input: unknown,
+    call: Call,
+    key: string,
+    work: () => Promise<unknown>,
+  ): Promise<unknown>
+}
+
+/** An association needs `token:read` only, and yet is made: its record says so. */
+const onlyReads = ({ permission, audit }: Operation): boolean =>
+  /:(?:read|search)$/.test(permission) && (audit === 'none' || audit.verb === 'read')
+
+/** Operations that only read are repeated as they are: each disclosure is decided, and recorded, when it happens. */
+export const isRepeatable = (operation: Operation): boolean =>
+  ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
+  operation.permission !== 'none' &&
+  !onlyReads(operation)
+
+/** What the path of a call names: one key sent with changes of two things must not lose the second. */
+const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
+  pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
+
+/** What the seal of a kept answer is bound to. */
+export const responseBinding = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
+  tenantId,
+  tokenId: key.toString('hex'),
+  // No token type has a colon in its name.
+  type: `kept:${part}`,
+  version: 1,
+  part: 'sealed',
+})
+
+/** Tells grants apart. A token that is as it was, seen with the grants of then, is shown as it was then. */
+const digestOf = (grants: Grants): string =>
+  createHash('sha256').update(JSON.stringify(grants)).digest('base64')
+
+/** All that decides whether it is shown again lies under the seal: columns may have been edited, or put back. */
+interface StoredResponse {
+  readonly output?: unknown
+  readonly grants: string
+  /** ms since the epoch; not shown from then on. */
+  readonly until: number
+  readonly tokens: readonly ShownToken[]
+}
+
+const running = () =>
+  new AppError(
+    'conflict',
+    'A request with this idempotency key is being answered. Repeat it when that one is done.',
+    { retryAfter: 1 },
+  )
+
+const indeterminate = () =>
+  new AppError(
+    'conflict',
+    'Whether the first request with this idempotency key was carried out is not known. Read what it may have changed, then use a new key.',
+  )
+
+const altered = () =>
+  new AppError(
+    'internal',
+    'A stored response was altered outside the service and is refused. Ask the operator to look up the trace id.',
+  )
+
+/** Whatever failed on our side may have failed after a write; what runs code is begun as if it had written. */
+const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
+  !uncertain && (status < 500 || runsCode)
+
+interface Shown {
+  readonly id: string
+  readonly type: string
+}
+
+/** Tokens whose data an answer shows. */
+const tokensIn = (response: unknown, types: ReadonlyMap<string, unknown>): readonly Shown[] => {
+  if (Array.isArray(response)) return response.flatMap((item) => tokensIn(item, types))
+  if (!isObject(response)) return []
+  const { id, type, data } = response
+  if (typeof id === 'string' && typeof type === 'string' && types.has(type) && data !== undefined)
+    return [{ id, type }]
+  return Object.values(response).flatMap((value) => tokensIn(value, types))
+}
+
+/** The answer without these members; itself when it has none of them. */
+const omit = (response: unknown, names: readonly string[]): unknown =>
+  isObject(response) && names.some((name) => Object.hasOwn(response, name))
+    ? Object.fromEntries(Object.entries(response).filter(([name]) => !names.includes(name)))
+    : response
+
+/**
+ * Idempotency keys (completions §1), per tenant, actor, operation with what its path names, and key. The right to run lies in the store, so it holds across
+ * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
+ * there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
+ * when one of them is changed, deleted or expired: from then on it is repeated without. So it is to a caller whose grants are not
+ * those of then, and without metadata and fingerprints, too. Keys are kept as keyed hashes.
+ */
+export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
+  const { responses: answers, vault, keys, journal, clock, log, tokenTypes } = deps
+
+  const replay = async (
+    call: Call,
+    key: Buffer,
+    { sealed, shown }: Extract<BeginResult, { kind: 'done' }>,
+    now: number,
+  ): Promise<unknown> => {
+    const { tenantId, actorId, actorType } = call.caller
+    const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
+    const opened = (stored: Buffer, part: 'outline' | 'whole'): StoredResponse =>
+      JSON.parse(ring.open(stored, responseBinding(tenantId, key, part)).toString())
+    const grants = digestOf(call.caller.grants)
+    const holds = async (whole: StoredResponse): Promise<boolean> =>
+      whole.grants === grants && whole.until > now && (await vault.areCurrent(whole.tokens, call))
+    const outline = opened(sealed, 'outline')
+    if (outline.until <= now) throw altered()
+    const whole = outline.grants === grants && shown ? opened(shown, 'whole') : undefined
+    const output =
+      outline.grants !== grants
+        ? redactResponse(outline.output, tokenTypes, GUARDED).output
+        : whole && (await holds(whole))
+          ? whole.output
+          : outline.output
+    const records = tokensIn(output, tokenTypes).map(
+      ({ id, type }): AuditRecord => ({
+        tenant_id: tenantId,
+        entity_type: type,
+        entity_id: id,
+        operation: 'read',
+        actor_id: actorId,
+        actor_type: actorType,
+        message: `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated answer`,
+        trace_id: call.traceId,
+        created_at: call.now,
+      }),
+    )
+    if (records.length > 0) await journal.append(records)
+    return output
+  }
+
+  const retryNotify = async (what: () => Promise<void>, call: Call): Promise<void> => {
+    for (let attempt = 2; attempt <= TRIES; attempt++) {
+      await setTimeout(PAUSE * 2 ** (attempt - 2), undefined, { ref: false })
+      try {
+        return await what()
+      } catch (err) {
+        if (attempt === TRIES)
+          log.error({ err, trace_id: call.traceId }, 'the store could not be told how a request ended')
+      }
+    }
+  }
+
+  /** Waits for the first try only: a store that could not be told may be away for longer, and the lease keeps repetitions off. */
+  const notify = (what: () => Promise<void>, call: Call): Promise<void> =>
+    what().catch(() => void retryNotify(what, call))
+
+  return {
+    once: async (operation, input, call, sent, work) => {
+      if (sent === '' || sent.length > MAX_KEY)
+        throw invalid({ 'idempotency-key': [`must have 1 to ${MAX_KEY} characters`] })
+      const { tenantId, actorId } = call.caller
+      const ring = await keys.tenant(tenantId)
+      const scope = [actorId, operation.rpc, sent, ...placeOf(operation, input)]
+      const key = ring.term(`idempotency ${JSON.stringify(scope)}`)
+      const now = clock.now()
+      const lease = { tenantId, key, holder: newId(), expiresAt: now + RETENTION }
+      const releaseLease = (certain: boolean) =>
+        notify(() => answers.abandon({ ...lease, certain }, clock.now()), call)
+      const begin = await answers
+        .begin(
+          {
+            ...lease,
+            operation: operation.rpc,
+            process: deps.processName,
+            runningUntil: now + LEASE,
+            effects: operation.runsCode === true,
+          },
+          now,
+        )
+        .catch((thrown: unknown) => {
+          // It may have begun all the same.
+          void releaseLease(true)
+          throw thrown
+        })
+      if (begin.kind === 'running') throw running()
+      if (begin.kind === 'lost') throw indeterminate()
+      if (begin.kind === 'done') return replay(call, key, begin, now)
+      let output: unknown
+      try {
+        output = await answers.runWithLease(lease, work)
+      } catch (thrown) {
+        const error = AppError.from(thrown)
+        const given = releaseLease(isCertain(error, operation))
+        // What it wrote may be on its way still, and is waited for there.
+        if (!error.uncertain) await given
+        throw thrown
+      }
+      try {
+        const grants = digestOf(call.caller.grants)
+        const sealed = (stored: Omit<StoredResponse, 'grants'>, part: 'outline' | 'whole') =>
+          ring.seal(
+            Buffer.from(JSON.stringify({ ...stored, grants } satisfies StoredResponse)),
+            responseBinding(tenantId, key, part),
+          )
+        const lasting = omit(output, operation.transient ?? [])
+        const passing = lasting !== output
+        const outline = redactResponse(lasting, tokenTypes)
+        const done = clock.now()
+        const expiresAt = done + RETENTION
+        // What code made of tokens goes with them.
+        const states = passing ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
+        const used = states?.every((state) => state !== undefined) ? states : undefined
+        const tokens = used?.map(({ id, created_at, version }) => ({ id, created_at, version }))
+        const latest = passing ? done + TRANSIENT_RETENTION : expiresAt
+        const until = (used ?? []).reduce((end, token) => Math.min(end, token.until ?? end), latest)
+        const response = {
+          ...lease,
+          expiresAt,
+          sealed: sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
+          ...(tokens === undefined || (tokens.length === 0 && !passing)
+            ? {}
+            : { shown: { sealed: sealed({ output, until, tokens }, 'whole'), tokens, until } }),
+        }
+        // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
+        await notify(() => answers.finish(response, done), call)
+      } catch (err) {
+        log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')
+      }
+      return output
+    },
+  }
+}

@@ -1,0 +1,281 @@
+import type { Journal } from '../../audit/types.ts'
+import type { Clock } from '../../common/clock.ts'
+import { AppError } from '../../common/errors.ts'
+import { restAfter } from '../../common/event-loop.ts'
+import type { Log } from '../../common/log.ts'
+import { createLogThrottle } from '../../common/log-throttle.ts'
+import type { Metrics } from '../../common/metrics.ts'
+import type { ApplicationRef, Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
+import type { Authenticator, CodeInvocation, Invocation, RunningKernel } from '../types.ts'
+import { createUsedTokens } from '../used-tokens.ts'
+import { deniedRecord, doneRecord } from './audit.ts'
+import { authorize } from './authorize.ts'
+import { type Idempotency, isRepeatable } from './idempotency.ts'
+import { compilePrune } from './prune.ts'
+import { compileValidator } from './validate.ts'
+
+export interface InvokeDeps {
+  readonly authenticator: Authenticator
+  readonly idempotency: Idempotency
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+  readonly metrics: Metrics
+  /** The caller that code works as. */
+  readonly identify: (application: ApplicationRef) => Promise<Caller>
+}
+
+export interface Invoke {
+  readonly invoke: RunningKernel['invoke']
+  readonly invokeAs: RunningKernel['invokeAs']
+  /** Resolves when the calls that run now have ended, those that nobody waits for included. */
+  settled(): Promise<void>
+}
+
+const ANONYMOUS: Caller = Object.freeze({
+  tenantId: '',
+  actorId: '',
+  actorType: 'anonymous',
+  grants: Object.freeze({ permissions: Object.freeze([]), rules: Object.freeze([]) }),
+})
+
+/** One operation made ready to be called many times. */
+interface Prepared {
+  readonly validate: (input: unknown) => AppError | undefined
+  readonly pruneInput: (input: unknown) => unknown
+  readonly pruneOutput: (output: unknown) => unknown
+}
+
+const prepare = (operation: Operation): Prepared => ({
+  validate: compileValidator(operation.input),
+  pruneInput: compilePrune(operation.input),
+  pruneOutput: compilePrune(operation.output),
+})
+
+const aborted = (signal: AbortSignal): AppError =>
+  signal.reason instanceof AppError
+    ? signal.reason
+    : new AppError('gateway_timeout', 'The call was given up before it was answered. Try again.')
+
+/** What an operation runs with. Most calls log nothing: the child is made for those that do. */
+class OperationCall implements Call {
+  readonly caller: Caller
+  readonly traceId: string
+  readonly signal: AbortSignal
+  readonly now: number
+  readonly depth: number
+  readonly used: UsedTokens
+  readonly hold: (held: Held) => void
+  readonly #operation: string
+  #log: Log
+  #isChild = false
+
+  constructor(
+    { caller, traceId, signal, now, depth, used, hold }: Omit<Call, 'log'>,
+    { operation, log }: { readonly operation: string; readonly log: Log },
+  ) {
+    this.caller = caller
+    this.traceId = traceId
+    this.signal = signal
+    this.now = now
+    this.depth = depth
+    this.used = used
+    this.hold = hold
+    this.#operation = operation
+    this.#log = log
+  }
+
+  get log(): Log {
+    if (!this.#isChild) this.#log = this.#log.child({ trace_id: this.traceId, operation: this.#operation })
+    this.#isChild = true
+    return this.#log
+  }
+}
+
+/** A part is away, and every call fails alike. */
+const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code === 'gateway_timeout'
+
+/** The code of an engine or system error. */
+const causeOf = ({ cause }: AppError): string =>
+  cause instanceof Error && 'code' in cause ? String(cause.code) : ''
+
+/**
+ * The pipeline under both transports (docs/architecture.md, "The pipeline"). An operation that is audited by its declaration runs only while the
+ * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
+ * record too, whether the permission is missing or the operation itself said no. A call whose caller has gone after it
+ * began to run is finished all the same, its record included.
+ */
+export const createInvoke = (
+  operations: readonly Operation[],
+  { authenticator, idempotency, journal, clock, log, metrics, identify }: InvokeDeps,
+): Invoke => {
+  const known = new Set(operations)
+  const prepared = new Map<Operation, Prepared>()
+  const readyFor = (operation: Operation): Prepared => {
+    if (!known.has(operation)) throw new Error(`${operation.rpc} is not an operation of this kernel`)
+    const ready = prepared.get(operation) ?? prepare(operation)
+    prepared.set(operation, ready)
+    return ready
+  }
+  const stages = {
+    authenticate: metrics.stage.labels('authenticate'),
+    validate: metrics.stage.labels('validate'),
+    run: metrics.stage.labels('run'),
+    audit: metrics.stage.labels('audit'),
+  }
+
+  const throttle = createLogThrottle()
+
+  const recordDenial = async (
+    operation: Operation,
+    input: unknown,
+    caller: Caller,
+    traceId: string,
+    now: number,
+  ) => {
+    const record = deniedRecord(operation, input, caller, traceId, now)
+    if (record === undefined) return
+    try {
+      await journal.append([record])
+    } catch (err) {
+      log.error({ err, trace_id: traceId, operation: operation.rpc }, 'a denied call could not be recorded')
+    }
+  }
+
+  const handle = async (
+    operation: Operation,
+    given: unknown,
+    invocation: Omit<Invocation, 'key'> & Pick<CodeInvocation, 'used'>,
+    depth: number,
+    who: () => Promise<Caller>,
+  ): Promise<unknown> => {
+    const { traceId, signal, onCaller, idempotencyKey, sent, used = createUsedTokens() } = invocation
+    const holdings: Held[] = []
+    const hold = (held: Held): void => void holdings.push(held)
+    const release = () => {
+      for (const held of holdings.splice(0)) held.release()
+    }
+    const now = clock.now()
+    let at = performance.now()
+    const lap = (stage: keyof typeof stages) => {
+      const end = performance.now()
+      stages[stage].observe((end - at) / 1000)
+      at = end
+    }
+    let caller: Caller = ANONYMOUS
+    try {
+      const ready = readyFor(operation)
+      if (operation.permission !== 'none') caller = await who()
+      onCaller?.(caller)
+      lap('authenticate')
+
+      const began = performance.now()
+      const input = ready.pruneInput(given)
+      const issue = ready.validate(input)
+      lap('validate')
+      await restAfter(began)
+      const once = idempotencyKey !== undefined && isRepeatable(operation)
+      // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
+      if (issue && !(once && holdsCall(operation, caller))) throw issue
+
+      const audited = operation.audit !== 'none'
+      try {
+        authorize(operation, caller)
+        if (audited) await journal.health()
+        const call = new OperationCall(
+          { caller, traceId, signal, now, depth, used, hold },
+          { operation: operation.rpc, log },
+        )
+        if (signal.aborted) throw aborted(signal)
+        const run = async (): Promise<unknown> => {
+          if (issue) throw issue
+          const output: unknown = await operation.run(input as never, call)
+          lap('run')
+          const record = doneRecord(operation, input, output, call)
+          if (record) {
+            await journal.append([record])
+            lap('audit')
+          }
+          return ready.pruneOutput(output)
+        }
+        return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
+      } catch (thrown) {
+        // Operations without an audit declaration, once they run, keep their own records of refusals.
+        if (
+          thrown instanceof AppError &&
+          thrown.code === 'forbidden' &&
+          (audited || !holdsCall(operation, caller))
+        )
+          await recordDenial(operation, input, caller, traceId, now)
+        throw thrown
+      }
+    } catch (thrown) {
+      const error = AppError.from(thrown)
+      if (error.code === 'internal' || error.cause !== undefined) {
+        const suppressed = isOutage(error) ? throttle(`${error.code} ${causeOf(error)}`) : 0
+        if (suppressed !== undefined)
+          log.error(
+            {
+              err: error.cause ?? error,
+              trace_id: traceId,
+              operation: operation.rpc,
+              code: error.code,
+              ...(suppressed > 0 ? { unsaid: suppressed } : {}),
+            },
+            'a call failed',
+          )
+      }
+      throw error
+    } finally {
+      if (sent === undefined) release()
+      else void sent.then(release)
+    }
+  }
+
+  const running = new Set<Promise<unknown>>()
+  /** The call's outcome, or the signal's reason when that comes first; the call then goes on by itself. */
+  const begin: typeof handle = (operation, given, invocation, depth, who) =>
+    new Promise((resolve, reject) => {
+      const { signal } = invocation
+      if (signal.aborted) {
+        reject(aborted(signal))
+        return
+      }
+      const abort = () => reject(aborted(signal))
+      signal.addEventListener('abort', abort)
+      const work = handle(operation, given, invocation, depth, who)
+      running.add(work)
+      const end = () => {
+        running.delete(work)
+        signal.removeEventListener('abort', abort)
+      }
+      work.then(
+        (output) => {
+          end()
+          resolve(output)
+        },
+        (thrown) => {
+          end()
+          reject(thrown)
+        },
+      )
+    })
+  return {
+    invoke: (operation, given, invocation) =>
+      begin(operation, given, invocation, 0, () => authenticator.authenticate(invocation.key)),
+    invokeAs: (application, operation, given, invocation) =>
+      begin(operation, given, invocation, invocation.depth, () => identify(application)),
+    settled: async () => {
+      await Promise.allSettled(running)
+    },
+  }
+}
+
+const holdsCall = (operation: Operation, caller: Caller): boolean => {
+  try {
+    authorize(operation, caller)
+    return true
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,62 @@
+import { isObject } from '../../common/json.ts'
+import { allows, asSchema, branches, type JsonSchema } from '../check/json-schema.ts'
+
+type Prune = (value: unknown) => unknown
+
+const same: Prune = (value) => value
+
+/** An object schema that names its members and does not ask for others. */
+const isClosed = (schema: JsonSchema) =>
+  schema.properties !== undefined && schema.additionalProperties !== true
+
+const pruneObject = (schema: JsonSchema): Prune => {
+  const members = Object.entries(schema.properties ?? {}).map(
+    ([name, child]) => [name, pruneOf(child)] as const,
+  )
+  const patterns = Object.entries(schema.patternProperties ?? {}).map(
+    ([pattern, child]) => [new RegExp(pattern, 'u'), pruneOf(child)] as const,
+  )
+  const rest = isObject(schema.additionalProperties) ? pruneOf(schema.additionalProperties) : undefined
+  const names = new Set(members.map(([name]) => name))
+  return (value) => {
+    if (!isObject(value)) return value
+    const pruned: Record<string, unknown> = {}
+    for (const [name, prune] of members) {
+      if (!Object.hasOwn(value, name) || value[name] === undefined) continue
+      pruned[name] = prune(value[name])
+    }
+    if (patterns.length === 0 && rest === undefined) return pruned
+    const others: [string, unknown][] = []
+    for (const name of Object.keys(value)) {
+      if (names.has(name) || value[name] === undefined) continue
+      const prune = patterns.find(([pattern]) => pattern.test(name))?.[1] ?? rest
+      if (prune !== undefined) others.push([name, prune(value[name])])
+    }
+    // fromEntries defines members: one called `__proto__` stays plain data.
+    return Object.assign(Object.fromEntries(others), pruned)
+  }
+}
+
+const pruneOf = (schema: JsonSchema): Prune => {
+  if (schema.anyOf ?? schema.oneOf) {
+    const structured = branches(schema).filter(
+      (branch) => allows(branch, 'object') || allows(branch, 'array'),
+    )
+    // With several candidates it is validation that tells them apart, by members this could take away.
+    return structured.length === 1 ? pruneOf(structured[0]!) : same
+  }
+  if (schema.items !== undefined && !Array.isArray(schema.items)) {
+    const prune = pruneOf(asSchema(schema.items))
+    return (value) => (Array.isArray(value) ? value.map(prune) : value)
+  }
+  if (isClosed(schema) || schema.patternProperties !== undefined || isObject(schema.additionalProperties))
+    return pruneObject(schema)
+  return same
+}
+
+/**
+ * A function that copies a value with only the members its schema names, at any depth; values the schema leaves free
+ * are passed on as they are. What does not fit the schema's shape is left for validation to refuse. Input: unknown
+ * members are ignored (completions §1). Output: nothing that is not declared is answered, and nothing undefined.
+ */
+export const compilePrune = (schema: unknown): Prune => pruneOf(asSchema(schema))

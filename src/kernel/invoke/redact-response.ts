@@ -1,0 +1,40 @@
+import { isObject } from '../../common/json.ts'
+
+/** What tells of a token's data: an expression may be a literal card number, a fingerprint says what it equals. */
+const REVEALING_MEMBERS: ReadonlySet<string> = new Set([
+  'data',
+  'mask',
+  'search_indexes',
+  'fingerprint',
+  'fingerprint_expression',
+])
+
+/** What is shown to those only who may read a token. */
+export const GUARDED: ReadonlySet<string> = new Set([...REVEALING_MEMBERS, 'metadata'])
+
+export interface WithoutData {
+  readonly output: unknown
+  /** Ids of the tokens of which something was left out. */
+  readonly tokens: readonly string[]
+}
+
+/** An operation's answer as it may outlive the tokens in it, and the right to them: these go without the members of `hidden`. */
+export const redactResponse = (
+  response: unknown,
+  types: ReadonlyMap<string, unknown>,
+  hidden: ReadonlySet<string> = REVEALING_MEMBERS,
+): WithoutData => {
+  const tokens = new Set<string>()
+  const outline = (value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map(outline)
+    if (!isObject(value)) return value
+    const entries = Object.entries(value)
+    const { id, type } = value
+    if (typeof id !== 'string' || typeof type !== 'string' || !types.has(type))
+      return Object.fromEntries(entries.map(([name, member]) => [name, outline(member)]))
+    const rest = entries.filter(([name]) => !hidden.has(name))
+    if (rest.length < entries.length) tokens.add(id)
+    return Object.fromEntries(rest)
+  }
+  return { output: outline(response), tokens: [...tokens] }
+}

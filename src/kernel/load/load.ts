@@ -1,0 +1,125 @@
+import type { Expressions } from '../../expressions/types.ts'
+import type { Filter, Kernel, Operation, Plugin } from '../../sdk/index.ts'
+import { checkTogether } from '../check/conflicts.ts'
+import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
+import type { Issue } from '../check/issues.ts'
+import { checkMessages } from '../check/messages.ts'
+import { checkConfig, checkPlugins, placeOf } from '../check/plugin.ts'
+import { filtersOf } from '../registry.ts'
+import type { LoadedPlugin } from '../types.ts'
+import { digestOfDeclarations, type ValidationCache } from './declarations-digest.ts'
+import { discover, type PluginSource } from './discover.ts'
+import { setUp } from './setup.ts'
+
+export interface LoadDeps {
+  readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
+  /** The kernel as one plugin sees it; `loaded` fills while plugins are set up. */
+  readonly servicesFor: (plugin: Plugin, config: unknown, loaded: readonly LoadedPlugin[]) => Kernel
+}
+
+export interface LoadOptions {
+  /** `SIDEVAULT_PLUGINS`: `*`, folders, npm names, JSON files; or plugins themselves. */
+  readonly plugins: readonly PluginSource[]
+  /** The folder that `*` stands for. */
+  readonly pluginsDir: string
+  /** Where relative paths of the list start and npm names are looked up, in order. Default: the working directory. */
+  readonly bases?: readonly string[]
+  /** Configuration of plugins by name. */
+  readonly configs?: Readonly<Record<string, unknown>>
+  /** ms that one plugin's setup may take. */
+  readonly setupTimeout?: number
+  /** This process serves operations, so they are checked. Default true; gateways have none to offer. */
+  readonly operations?: boolean
+  /** Operations are not looked at again while what they declare stays as it was. Default: they always are. */
+  readonly validationCache?: ValidationCache
+  /**
+   * Told the place whose code runs next, so that somebody outside knows who never returned; undefined when the code of
+   * plugins has returned.
+   */
+  readonly onProgress?: (place: string | undefined) => void
+}
+
+/** What the plugin list came to. */
+export interface Loading {
+  /** Those that could be set up, in the order of the list. */
+  readonly loaded: readonly LoadedPlugin[]
+  /** Every plugin whose outer form is right, set up or not, and where it came from. */
+  readonly plugins: readonly {
+    readonly plugin: Plugin
+    readonly place: string
+    readonly folder: string | undefined
+  }[]
+  /** With the filters of all plugins. */
+  readonly expressions: Expressions
+  /** Of all plugins; none of them may run while there is one. */
+  readonly issues: Issue[]
+}
+
+/** An operation whose name is taken is at fault for that alone: its messages would be told as faults of the other. */
+const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] => {
+  const names = new Set<unknown>()
+  const isFirst = ({ rpc }: Operation) => names.size < names.add(rpc).size
+  return loaded.map(({ plugin, contribution }) => ({
+    plugin,
+    contribution: { ...contribution, operations: (contribution.operations ?? []).filter(isFirst) },
+  }))
+}
+
+/** Loads, sets up and checks the plugins of the list; starts nothing and needs nothing that runs. */
+export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise<Loading> => {
+  const { plugins: sources, pluginsDir, bases = [process.cwd()], configs = {}, onProgress } = options
+  const issues: Issue[] = []
+  const candidates = await discover(
+    {
+      sources,
+      pluginsDir,
+      bases,
+      ...(onProgress === undefined ? {} : { onProgress }),
+    },
+    issues,
+  )
+  const plugins = checkPlugins(candidates, issues)
+  const loaded: LoadedPlugin[] = []
+  const settling = plugins.map(async (plugin) => {
+    const config = checkConfig(plugin, configs[plugin.name], issues)
+    onProgress?.(`${placeOf(plugin)} › setup`)
+    const services = deps.servicesFor(plugin, config, loaded)
+    const contribution = await setUp(plugin, services, issues, options.setupTimeout)
+    return contribution && { plugin, contribution }
+  })
+  onProgress?.(undefined)
+  loaded.push(...(await Promise.all(settling)).filter((result) => result !== undefined))
+
+  const builtIn = new Set(deps.createExpressions({ filters: {} }).filters.keys())
+  const expressions = deps.createExpressions({
+    filters: Object.fromEntries(
+      Object.entries(filtersOf(loaded)).filter(
+        ([name, filter]) => FILTER_NAME.test(name) && !builtIn.has(name) && typeof filter === 'function',
+      ),
+    ),
+  })
+  const permissions = new Set(
+    loaded.flatMap(({ contribution }) => (contribution.permissions ?? []).map(({ type }) => type)),
+  )
+  const { operations: serves = true, validationCache: sound } = options
+  const digest = serves && sound ? digestOfDeclarations(loaded) : undefined
+  const operations = serves && !(digest !== undefined && sound?.has(digest))
+  for (const { plugin, contribution } of loaded) {
+    onProgress?.(`${placeOf(plugin)} › checks`)
+    checkContribution(plugin, contribution, { permissions, expressions, builtIn, operations }, issues)
+  }
+  onProgress?.(undefined)
+  checkTogether(loaded, issues)
+  if (serves) checkMessages(withoutTwins(loaded), issues)
+  if (operations && digest !== undefined && issues.length === 0) sound?.keep(digest)
+  const comesFrom = (plugin: Plugin) => {
+    const { place = '', folder } = candidates.find(({ value }) => value === plugin) ?? {}
+    return { plugin, place, folder }
+  }
+  return {
+    loaded,
+    plugins: plugins.map(comesFrom),
+    expressions,
+    issues,
+  }
+}

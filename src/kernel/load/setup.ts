@@ -1,0 +1,29 @@
+import type { Contribution, Kernel, Plugin } from '../../sdk/index.ts'
+import { checkContributionShape } from '../check/contribution.ts'
+import { type Issue, issuesAt, thrownAt } from '../check/issues.ts'
+import { placeOf } from '../check/plugin.ts'
+import { withTimeout } from '../with-timeout.ts'
+
+/** A setup returns declarations; one that takes longer than this waits for something it should not. */
+const SETUP_TIMEOUT = 10_000
+
+/** What a plugin's setup returns, or undefined and the fault that prevented it. `timeout` in ms. */
+export const setUp = async (
+  plugin: Plugin,
+  kernel: Kernel,
+  issues: Issue[],
+  timeout = SETUP_TIMEOUT,
+): Promise<Contribution | undefined> => {
+  const at = issuesAt(`${placeOf(plugin)} › setup`, issues)
+  try {
+    const result = await withTimeout((async () => plugin.setup(kernel))(), timeout)
+    if (result === 'late') {
+      at.add(`it did not settle within ${timeout / 1000} s.`, 'Return declarations; do work in start().')
+      return undefined
+    }
+    return checkContributionShape(plugin, result, issues) ? result : undefined
+  } catch (thrown) {
+    at.add(`it threw: ${thrownAt(thrown)}.`, 'Repair the plugin, or remove it from the list.')
+    return undefined
+  }
+}

@@ -1,0 +1,23 @@
+import { hash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { Keys } from '../../keys/types.ts'
+
+/** Keys whose hashes are kept; the least recently used one goes first. */
+const RETAINED = 10_000
+
+/**
+ * The keyed hash of an API key, remembered under its plain SHA-256, which takes a quarter of the time: keys themselves
+ * (192 random bits) are not kept.
+ */
+export const createKeyHash = (keys: Pick<Keys, 'mac'>): ((key: string) => string) => {
+  const known = new LRUCache<string, string>({ max: RETAINED })
+  return (key) => {
+    const digest = hash('sha256', key, 'base64')
+    let keyed = known.get(digest)
+    if (keyed === undefined) {
+      keyed = keys.mac('api-key', key)
+      known.set(digest, keyed)
+    }
+    return keyed
+  }
+}

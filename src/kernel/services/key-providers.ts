@@ -1,0 +1,74 @@
+import { existsSync, readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { AppError } from '../../common/errors.ts'
+import { isObject } from '../../common/json.ts'
+import type { KeyProvider } from '../../sdk/key-provider.ts'
+import type { PluginSource } from '../load/discover.ts'
+import { importFile, importNpm, isAbsent, type Module, provideSdk } from '../load/import-module.ts'
+
+const ENTRIES = ['key-provider.ts', 'key-provider.js'] as const
+
+const entryOf = (folder: string): string | undefined =>
+  ENTRIES.map((name) => join(folder, name)).find((path) => existsSync(path))
+
+const SCHEME = /^[a-z][a-z0-9-]*$/
+
+const isProvider = (value: unknown): value is KeyProvider =>
+  isObject(value) &&
+  typeof value.scheme === 'string' &&
+  SCHEME.test(value.scheme) &&
+  typeof value.wrap === 'function' &&
+  typeof value.unwrap === 'function'
+
+/** What the module of that name in a plugin's folder exports: undefined without one, `none` when it is no key provider. */
+export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none' | undefined> => {
+  const entry = entryOf(folder)
+  if (entry === undefined) return undefined
+  const { keyProvider } = await importFile(entry)
+  return isProvider(keyProvider) ? keyProvider : 'none'
+}
+
+/**
+ * The key provider of a scheme among the plugins of the list. Only modules named `key-provider` are imported, that of the
+ * folder named like the scheme first: nothing else of a plugin runs before the service has its keys. `invalid` when none has it.
+ */
+export const findKeyProvider = async (
+  scheme: string,
+  options: {
+    readonly sources: readonly PluginSource[]
+    readonly pluginsDir: string
+    readonly bases: readonly string[]
+  },
+): Promise<KeyProvider> => {
+  provideSdk()
+  const { sources, pluginsDir, bases } = options
+  const names = sources.filter((source) => typeof source === 'string')
+  const folders = names.flatMap((source) => {
+    if (source !== '*') return bases.map((base) => resolve(base, source))
+    const all = readdirSync(pluginsDir).map((name) => join(pluginsDir, name))
+    return [join(pluginsDir, scheme), ...all]
+  })
+  const loaders: (() => Promise<Module | undefined>)[] = [
+    ...new Set(folders.flatMap((one) => entryOf(one) ?? [])),
+  ].map((path) => () => importFile(path))
+  for (const name of names)
+    if (name !== '*' && !name.endsWith('.json') && !name.startsWith('.'))
+      for (const base of bases)
+        loaders.push(() =>
+          importNpm(`${name}/key-provider`, base).catch((thrown: unknown) => {
+            if (isAbsent(thrown, name) || isNotExported(thrown)) return undefined
+            throw thrown
+          }),
+        )
+  for (const load of loaders) {
+    const provider = (await load())?.keyProvider
+    if (isProvider(provider) && provider.scheme === scheme) return provider
+  }
+  throw new AppError(
+    'invalid',
+    'SIDEVAULT_ROOT_KEY is none of file:<path>, env:<NAME>, passphrase:<text> and passphrase:env:<NAME>, and no plugin of SIDEVAULT_PLUGINS brings a key provider of its scheme.',
+  )
+}
+
+const isNotExported = (thrown: unknown): boolean =>
+  isObject(thrown) && ['ERR_PACKAGE_PATH_NOT_EXPORTED', 'ERR_MODULE_NOT_FOUND'].includes(String(thrown.code))

@@ -1,0 +1,45 @@
+import { readCursor, writeCursor } from '../../common/cursor.ts'
+import { invalid } from '../../common/errors.ts'
+import type { Keys } from '../../keys/types.ts'
+import type { Logs } from '../../sdk/index.ts'
+import type { LogListQuery, LogStore } from '../../store/types.ts'
+
+/** Rows of a page (completions §3). */
+export const MAX_SIZE = 1_000
+
+export interface LogsDeps {
+  readonly logs: LogStore
+  readonly keys: Pick<Keys, 'tenant'>
+  /** Resolves when everything that was recorded before the call is in the store. */
+  readonly ingested: () => Promise<unknown>
+}
+
+/** The audit log, walked by key in both kinds of list. */
+export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
+  return {
+    list: async (tenantId, filter, page) => {
+      if (!Number.isInteger(page.size) || page.size < 1 || page.size > MAX_SIZE)
+        throw invalid({ size: [`must be a whole number from 1 to ${MAX_SIZE}`] })
+      if (page.kind === 'offset' && (!Number.isInteger(page.page) || page.page < 1))
+        throw invalid({ page: ['must be a whole number from 1 on'] })
+      const place = { tenantId, list: 'logs' }
+      const [created_at, seq] =
+        page.kind === 'cursor' && page.start !== undefined ? await readCursor(keys, place, page.start) : []
+      await ingested()
+      const query: LogListQuery = {
+        tenantId,
+        ...filter,
+        size: page.size + 1,
+        ...(created_at === undefined || seq === undefined ? {} : { after: { created_at, seq } }),
+        ...(page.kind === 'offset' ? { offset: Math.min((page.page - 1) * page.size, 2 ** 50) } : {}),
+      }
+      const total = page.kind === 'cursor' ? undefined : await logs.count({ tenantId, ...filter })
+      const found = await logs.list(query)
+      const rows = found.slice(0, page.size)
+      const last = rows.at(-1)
+      if (found.length <= page.size || last === undefined) return { data: rows, total }
+      const position = [last.created_at, last.seq]
+      return { data: rows, total, next: writeCursor(await keys.tenant(tenantId), place, position) }
+    },
+  }
+}

@@ -1,0 +1,40 @@
+import type { Keys } from '../../keys/types.ts'
+import type { ProxySource, StoredProxy } from '../../sdk/index.ts'
+import type { RecordStore } from '../../store/types.ts'
+import type { ProxyDirectory } from '../types.ts'
+import { createCachedLookup } from './cached-lookup.ts'
+import { createKeyHash } from './key-hash.ts'
+
+/** Characters of a proxy key beyond which it is nobody's, and is not hashed. */
+const MAX_KEY_LENGTH = 200
+const RETAINED = 10_000
+
+export interface ProxyDirectoryDeps {
+  readonly keys: Pick<Keys, 'mac'>
+  readonly records: Pick<RecordStore, 'changes'>
+  /** Undefined when no plugin provides it: then every key is unknown. */
+  readonly source: () => ProxySource | undefined
+}
+
+/** Stored proxies, cached as credentials are. */
+export const createProxyDirectory = ({ keys, records, source }: ProxyDirectoryDeps): ProxyDirectory => {
+  const lookup = createCachedLookup(source, (port, hash) => port.find(hash), {
+    changes: ({ collections }) => records.changes(collections),
+    max: RETAINED,
+  })
+  const hashOf = createKeyHash(keys)
+  return {
+    find: async (key) => (key.length > MAX_KEY_LENGTH ? undefined : lookup.find(hashOf(key))),
+
+    changes: async () => records.changes(source()?.collections ?? []),
+
+    recentlyUsed: async (limit) => {
+      const port = source()
+      if (port === undefined) return []
+      const used = lookup.retained().slice(0, limit)
+      const [made, found] = await Promise.all([port.newest(limit), Promise.all(used.map(lookup.find))])
+      const proxies = [...made, ...found].filter((proxy): proxy is StoredProxy => proxy !== undefined)
+      return [...new Map(proxies.map((proxy) => [proxy.id, proxy])).values()]
+    },
+  }
+}

@@ -1,0 +1,164 @@
+import type { Clock } from '../../common/clock.ts'
+import type { Log } from '../../common/log.ts'
+import type { Keys } from '../../keys/types.ts'
+import type {
+  Code,
+  Collection,
+  EntityType,
+  Kernel,
+  Logs,
+  Mutation,
+  PermissionInfo,
+  Plugin,
+  Ports,
+  Records,
+  TenantRecords,
+  TokenType,
+  Vault,
+} from '../../sdk/index.ts'
+import type { LogStore, RecordStore, TenantStore, UsageStore } from '../../store/types.ts'
+import { placeOf } from '../check/plugin.ts'
+import { createLogs } from './logs.ts'
+import { createRecords } from './records.ts'
+import { type OnRejected, sealMutation } from './seal-records.ts'
+import { createTenantRecords } from './tenants.ts'
+
+/** What the services stand on; the vault and the lists exist once all plugins are checked. */
+export interface ServiceDeps {
+  readonly store: RecordStore
+  readonly tenants: TenantStore
+  readonly logs: LogStore
+  readonly usage: UsageStore
+  readonly audit: Kernel['audit']
+  /** Resolves when everything that was recorded before the call is in the store. */
+  readonly ingested: () => Promise<unknown>
+  readonly checkDestination: (url: string) => void
+  readonly keys: Pick<Keys, 'mac' | 'tenant'>
+  readonly clock: Clock
+  readonly onRejected: OnRejected
+  readonly log: Log
+  readonly started: () => boolean
+  readonly vault: () => Vault
+  readonly code: () => Code
+  readonly fetch: Kernel['fetch']
+  readonly identify: Kernel['identify']
+  readonly tokenTypes: () => readonly TokenType[]
+  readonly permissions: () => readonly PermissionInfo[]
+  readonly entityTypes: () => readonly EntityType[]
+  readonly ports: () => Readonly<Partial<Ports>>
+  /** Collections that a plugin declares. */
+  readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
+}
+
+const VAULT_METHODS = [
+  'create',
+  'get',
+  'list',
+  'update',
+  'delete',
+  'associate',
+  'dissociate',
+  'createChild',
+  'children',
+  'tokenize',
+  'detokenize',
+  'use',
+  'preview',
+  'areCurrent',
+] as const
+
+const RECORDS_METHODS = [
+  'get',
+  'read',
+  'find',
+  'lookup',
+  'newest',
+  'insert',
+  'update',
+  'delete',
+  'inserting',
+  'replacing',
+  'deleting',
+] as const
+
+/** An object whose methods are those of another that does not exist yet. */
+const lazily = <T extends object>(methods: readonly (keyof T & string)[], target: () => T): T =>
+  Object.freeze(
+    Object.fromEntries(
+      methods.map((method) => [
+        method,
+        (...args: unknown[]) => {
+          const object = target()
+          return (object[method] as (...args: unknown[]) => unknown).apply(object, args)
+        },
+      ]),
+    ),
+  ) as T
+
+/** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
+export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): Kernel => {
+  const { store, clock } = runtime
+  const ready = <T>(name: string, value: () => T): T => {
+    if (!runtime.started())
+      throw new Error(`${placeOf(plugin)} used kernel.${name} inside setup; services answer from start() on`)
+    return value()
+  }
+  const own = (name: string): Collection => {
+    const collection = runtime.collectionsOf(plugin).find((candidate) => candidate.name === name)
+    if (collection === undefined)
+      throw new Error(`${placeOf(plugin)} used the collection "${name}", which it does not declare.`)
+    return collection
+  }
+  const handles = new Map<string, unknown>()
+  const recordsOf = (name: string): Records<{ readonly id: string }> => {
+    const collection = own(name)
+    let handle = handles.get(name)
+    if (handle === undefined) {
+      handle = createRecords({ ...runtime, clock }, collection)
+      handles.set(name, handle)
+    }
+    return handle as Records<{ readonly id: string }>
+  }
+  const tenants = createTenantRecords({ ...runtime, store: runtime.tenants })
+  const logs = createLogs(runtime)
+
+  return Object.freeze({
+    config,
+    log: runtime.log,
+    clock,
+    vault: lazily<Vault>(VAULT_METHODS, () => ready('vault', runtime.vault)),
+    tenants: lazily<TenantRecords>(['get', 'update', 'delete'], () => ready('tenants', () => tenants)),
+    logs: lazily<Logs>(['list'], () => ready('logs', () => logs)),
+    audit: (entry) => ready('audit', () => runtime.audit(entry)),
+    usage: (tenantId) =>
+      ready('usage', async () => {
+        await runtime.ingested()
+        const now = clock.now()
+        const [types, active] = await Promise.all([
+          runtime.usage.types(tenantId, now),
+          runtime.usage.active(tenantId, now),
+        ])
+        return { types, active }
+      }),
+    port: (name) => ready('port', () => runtime.ports()[name]),
+    code: lazily<Code>(['run', 'check'], () => ready('code', runtime.code)),
+    identify: (application) => ready('identify', () => runtime.identify(application)),
+    fetch: (request, signal) => ready('fetch', () => runtime.fetch(request, signal)),
+    checkDestination: (url) => ready('checkDestination', () => runtime.checkDestination(url)),
+    records: ((collection: Collection) =>
+      lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>
+        ready('records', () => recordsOf(collection.name)),
+      )) as unknown as Kernel['records'],
+    commit: (mutations: readonly Mutation[]) =>
+      ready('commit', async () => {
+        const sealed = await Promise.all(
+          mutations.map((mutation) => sealMutation(runtime.keys, own(mutation.collection), mutation)),
+        )
+        return store.commit(sealed, clock.now())
+      }),
+    hashKey: (key) => ready('hashKey', () => runtime.keys.mac('api-key', key.reveal())),
+    tokenTypes: () => ready('tokenTypes', runtime.tokenTypes),
+    entityTypes: () => ready('entityTypes', runtime.entityTypes),
+    permissions: () => ready('permissions', runtime.permissions),
+  } satisfies Kernel)
+}

@@ -1,0 +1,84 @@
+import type { Clock } from '../../common/clock.ts'
+import { AppError } from '../../common/errors.ts'
+import type { Keys, TenantKeys } from '../../keys/types.ts'
+import type { Tenant, TenantRecords, Tenants } from '../../sdk/index.ts'
+import type { StoredTenant, TenantRow, TenantStore } from '../../store/types.ts'
+import { deepFreeze } from '../freeze.ts'
+import { createCachedLookup } from './cached-lookup.ts'
+import { type OnRejected, rejectRecord } from './seal-records.ts'
+
+/** Tenants kept in memory; the least recently used one goes first. */
+const RETAINED = 1_000
+/** Times that an update starts again because another one came between. */
+const ATTEMPTS = 200
+
+export interface TenantsDeps {
+  readonly store: TenantStore
+  readonly keys: Pick<Keys, 'tenant'>
+  readonly onRejected: OnRejected
+}
+
+const macParts = ({ id, settings, ...row }: TenantRow): readonly string[] => [
+  'tenant',
+  id,
+  JSON.stringify([row.owner_id, row.name, settings, row.created_by, row.created_at]),
+  JSON.stringify([row.modified_by, row.modified_at]),
+]
+
+/** The MAC of a tenant's row: its settings decide what others may do. */
+export const macOfTenant = (ring: TenantKeys, row: TenantRow): Buffer => ring.mac(...macParts(row))
+
+/** True when the row is what the service wrote last. */
+export const isTenantValid = (ring: TenantKeys, { mac, ...row }: StoredTenant): boolean =>
+  mac !== null && ring.verifies(mac, ...macParts(row))
+
+/** A tenant as plugins and the vault see it: unset members are absent. */
+const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): Tenant => ({
+  ...tenant,
+  ...(created_by === null ? {} : { created_by }),
+  ...(modified_by === null ? {} : { modified_by }),
+  ...(modified_at === null ? {} : { modified_at }),
+})
+
+const opened = async (
+  { store, keys, onRejected }: TenantsDeps,
+  id: string,
+): Promise<{ readonly row: TenantRow; readonly mac: Buffer; readonly ring: TenantKeys } | undefined> => {
+  const stored = await store.get(id)
+  if (stored === undefined) return undefined
+  const { mac, ...row } = stored
+  const ring = await keys.tenant(id, mac === null ? [] : [mac])
+  if (mac === null || !isTenantValid(ring, stored))
+    return rejectRecord({ collection: 'tenants', tenantId: id, id }, onRejected)
+  return { row, mac, ring }
+}
+
+/** Tenants, kept while none of them changes: every token that is made looks at its tenant's settings. */
+export const createTenants = (deps: TenantsDeps): Tenants => {
+  const read = async (_: TenantStore, id: string) => {
+    const found = await opened(deps, id)
+    return found && deepFreeze(shown(found.row))
+  }
+  const { store } = deps
+  const lookup = createCachedLookup(() => store, read, { changes: () => store.changes(), max: RETAINED })
+  return { get: lookup.find }
+}
+
+/** Tenants with what only their own plugin does to them. */
+export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock }): TenantRecords => ({
+  ...createTenants(deps),
+  update: async ({ id, settings, ...change }) => {
+    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+      const found = await opened(deps, id)
+      if (found === undefined) return undefined
+      const given = Object.entries(settings ?? found.row.settings).filter(
+        (entry): entry is [string, string] => entry[1] !== undefined,
+      )
+      const row = { ...found.row, ...change, settings: Object.fromEntries(given) }
+      if (await deps.store.update(row, { from: found.mac, to: macOfTenant(found.ring, row) }))
+        return shown(row)
+    }
+    throw new AppError('conflict', 'The tenant is being changed by others at this moment. Try again.')
+  },
+  delete: (id) => deps.store.delete(id, deps.clock.now()),
+})

@@ -1,0 +1,89 @@
+import { isoTime, systemClock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Secret } from '../common/secret.ts'
+import type { Config } from '../config.ts'
+import { type OnRejected, openRecord } from '../kernel/services/seal-records.ts'
+import type { Collection } from '../sdk/index.ts'
+import { openToken } from '../vault/seal.ts'
+import { writeEncrypted } from './encrypted-archive.ts'
+import { withKernel } from './open-kernel.ts'
+import type { Print } from './open-vault.ts'
+
+const BATCH = 200
+
+/** What lives for a while only stays behind: sessions, results of reactors, deliveries. */
+export const moves = (collection: Collection): boolean => collection.expires === undefined
+
+/**
+ * `sidevault export`: a tenant in the clear, inside a file that only the passphrase opens. Each row is as it is when it is
+ * read: let nobody write meanwhile. One audit record tells of the whole; keep the file as you would keep the cards.
+ */
+export const runExport = (
+  config: Config,
+  {
+    tenantId,
+    path,
+    passphrase,
+  }: { readonly tenantId: string; readonly path: string; readonly passphrase: Secret<string> },
+  print: Print,
+): Promise<void> =>
+  withKernel(config, async ({ store, keys, kernel, collections, record }) => {
+    const tenant = await kernel.tenants.get(tenantId)
+    if (tenant === undefined) throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+    const lines = await writeEncrypted(path, passphrase)
+    const onRejected: OnRejected = ({ collection, id }) => print(`REFUSED ${collection} "${id}"`)
+    const counts = { tokens: 0, records: 0, associations: 0 }
+    try {
+      await record(tenantId, 'tenant', tenantId, 'Tenant exported')
+      const now = systemClock.now()
+      const { id, name, settings } = tenant
+      await lines.write({ tenant: { id, name, settings }, exported_at: isoTime(now) })
+      for (const collection of collections.filter(moves))
+        for (let after = 0; ; ) {
+          const rows = await store.sealed.records(collection.name, tenantId, after, BATCH)
+          const last = rows.at(-1)
+          if (last === undefined) break
+          for (const row of rows) {
+            const opened = await openRecord(keys, collection, tenantId, row, onRejected)
+            await lines.write({ record: opened, collection: collection.name })
+            counts.records++
+          }
+          after = last.seq
+        }
+      for (let after = 0; ; ) {
+        const rows = await store.sealed.tokens(tenantId, after, BATCH)
+        const last = rows.at(-1)
+        if (last === undefined) break
+        const ring = await keys.tenant(
+          tenantId,
+          rows.map(({ sealed }) => sealed),
+        )
+        for (const row of rows) {
+          if (row.expires_at !== null && row.expires_at <= now) continue
+          const { id, type, container, metadata, expires_at, created_by, created_at } = row
+          const { data, ephemeral, ...own } = openToken(ring, row, now)
+          const shown = { id, type, container, metadata, expires_at, created_by, created_at }
+          const fingerprinted = row.fingerprint !== null
+          await lines.write({ token: { ...shown, fingerprinted, data, ephemeral: [...ephemeral], ...own } })
+          counts.tokens++
+        }
+        after = last.seq
+      }
+      for (let after = { parent_seq: 0, child_seq: 0 }; ; ) {
+        const pairs = await store.sealed.associations(tenantId, after, BATCH)
+        const last = pairs.at(-1)
+        if (last === undefined) break
+        for (const { parent_id, child_id } of pairs) await lines.write({ parent: parent_id, child: child_id })
+        counts.associations += pairs.length
+        after = last
+      }
+      await lines.write({ end: counts })
+      await lines.finish()
+    } catch (thrown) {
+      await lines.abort().catch(() => {})
+      throw thrown
+    }
+    print(
+      `wrote   ${path}: ${counts.tokens} tokens, ${counts.records} records, ${counts.associations} associations`,
+    )
+  })

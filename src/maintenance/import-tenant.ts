@@ -1,0 +1,225 @@
+import { type FileHandle, open, rm } from 'node:fs/promises'
+import { systemClock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import { newId, newKey } from '../common/ids.ts'
+import { isObject, type Json } from '../common/json.ts'
+import { Secret } from '../common/secret.ts'
+import type { Config } from '../config.ts'
+import { sealMutation } from '../kernel/services/seal-records.ts'
+import { createTenant } from '../roles/create-tenant.ts'
+import type { Collection } from '../sdk/index.ts'
+import type { NewToken } from '../store/types.ts'
+import { derive } from '../vault/index-terms.ts'
+import { type Opened, sealToken, tokenBinding } from '../vault/seal.ts'
+import { createTokenTypes } from '../vault/token-types.ts'
+import { readEncrypted } from './encrypted-archive.ts'
+import { moves } from './export-tenant.ts'
+import { type OperatedKernel, withKernel } from './open-kernel.ts'
+import type { Print } from './open-vault.ts'
+
+const BATCH = 100
+
+interface MovedToken {
+  readonly id: string
+  readonly type: string
+  readonly container: string
+  readonly metadata: Readonly<Record<string, string>> | null
+  readonly expires_at: number | null
+  readonly created_by: string
+  readonly created_at: number
+  readonly fingerprinted: boolean
+  readonly data: Json
+  readonly ephemeral: readonly [string, { readonly value: Json; readonly until: number }][]
+  readonly mask?: Json
+  readonly searchIndexes?: readonly string[]
+  readonly fingerprintExpression?: string
+}
+
+type Line = Readonly<Record<string, unknown>>
+
+interface Survey {
+  readonly tenant: {
+    readonly id: string
+    readonly name: string
+    readonly settings: Readonly<Record<string, string>>
+  }
+  readonly counts: unknown
+}
+
+/** Reads the file to its end before anything is written: whether it is whole, and of types and collections that are here. */
+const survey = async (
+  lines: AsyncIterable<unknown>,
+  { kernel, collections }: Pick<OperatedKernel, 'kernel' | 'collections'>,
+): Promise<Survey> => {
+  let first: Line | undefined
+  let last: Line | undefined
+  const lacking = new Set<string>()
+  for await (const line of lines as AsyncIterable<Line>) {
+    first ??= line
+    last = line
+    if (isObject(line.token) && !kernel.registry.tokenTypes.has(String(line.token.type)))
+      lacking.add(`token type "${line.token.type}"`)
+    if (line.record !== undefined && !collections.some(({ name }) => name === line.collection))
+      lacking.add(`collection "${line.collection}"`)
+  }
+  if (!isObject(first?.tenant) || !isObject(last?.end))
+    throw new AppError('invalid', 'The file holds no tenant. Nothing was changed.')
+  if (lacking.size > 0)
+    throw new AppError(
+      'invalid',
+      `No plugin here knows ${[...lacking].join(', ')}. Add it, then import again. Nothing was changed.`,
+    )
+  return { tenant: first.tenant as Survey['tenant'], counts: last.end }
+}
+
+/** What others find a record by, made anew: undefined when it was a hash of what is kept nowhere, so that it cannot move. */
+const withLookups = async (
+  { store, keys }: Pick<OperatedKernel, 'store' | 'keys'>,
+  collection: Collection,
+  record: Line,
+): Promise<{ readonly record: Line; readonly renewed?: string } | undefined> => {
+  let moved = record
+  let renewed: string | undefined
+  for (const lookup of collection.lookups ?? []) {
+    const member = /^(.+)_hash$/.exec(lookup)?.[1]
+    const text = member === undefined ? undefined : record[member]
+    if (member === undefined || typeof text !== 'string') return undefined
+    const hash = (of: string) => keys.mac('api-key', of)
+    const applied = await store.records.lookup(collection.name, lookup, hash(text))
+    const retained = applied === undefined ? text : newKey().replace('key_', '')
+    if (applied !== undefined) renewed = retained
+    moved = { ...moved, [member]: retained, [lookup]: hash(retained) }
+  }
+  return renewed === undefined ? { record: moved } : { record: moved, renewed }
+}
+
+interface Import {
+  readonly path: string
+  readonly passphrase: Secret<string>
+  /** Path of a new file. */
+  readonly map: string
+}
+
+const importInto = (
+  config: Config,
+  { path, passphrase, map, file }: Import & { readonly file: FileHandle },
+  print: Print,
+): Promise<void> =>
+  withKernel(config, async (vault) => {
+    const { store, keys, kernel, collections, record } = vault
+    const { tenant, counts } = await survey(readEncrypted(path, passphrase), vault)
+    const { credentials } = kernel.registry.ports
+    if (credentials === undefined)
+      throw new AppError(
+        'gateway_timeout',
+        'No plugin finds the owners of API keys. Add the plugin "applications".',
+      )
+    const id = newId()
+    const key = new Secret(newKey())
+    const now = systemClock.now()
+    await record(id, 'tenant', id, `Tenant imported, exported as ${tenant.id}`)
+    const { name, settings } = tenant
+    await createTenant({ store, keys, credentials }, { id, name, key, now, settings })
+    const proxyKeys: Record<string, string> = {}
+    const left: Record<string, number> = {}
+    try {
+      const types = createTokenTypes(() => kernel.registry.tokenTypes)
+      let tokens: MovedToken[] = []
+
+      const flush = async (): Promise<void> => {
+        if (tokens.length === 0) return
+        const ring = await keys.tenant(id)
+        const rows = tokens.map((token): NewToken => {
+          const { data, ephemeral, mask, searchIndexes, fingerprintExpression, fingerprinted, ...row } = token
+          const opened: Opened = {
+            data,
+            ephemeral: new Map(ephemeral),
+            ...(mask === undefined ? {} : { mask }),
+            ...(searchIndexes === undefined ? {} : { searchIndexes }),
+            ...(fingerprintExpression === undefined ? {} : { fingerprintExpression }),
+          }
+          const type = types.get(row.type)!
+          const { fingerprint, terms } = derive(kernel, ring, type, opened, row.metadata, fingerprinted)
+          const bound = tokenBinding(id, { ...row, fingerprint, version: 1 })
+          const rest = { fingerprint, terms, deduplicate: false, fallbackIds: [] }
+          return { ...row, ...sealToken(ring, opened, bound), ...rest, tenant_id: id }
+        })
+        tokens = []
+        await store.tokens.create(rows, now)
+      }
+
+      const place = async (line: Line): Promise<void> => {
+        const collection = collections.find(({ name }) => name === line.collection)
+        if (collection === undefined || !moves(collection)) return
+        const moved = await withLookups(vault, collection, line.record as Line)
+        if (moved === undefined) {
+          left[collection.name] = (left[collection.name] ?? 0) + 1
+          return
+        }
+        const recordId = String(moved.record.id)
+        if (moved.renewed !== undefined) proxyKeys[recordId] = moved.renewed
+        const insert = {
+          kind: 'insert',
+          collection: collection.name,
+          tenantId: id,
+          id: recordId,
+          record: moved.record,
+        } as const
+        await store.records.commit([await sealMutation(keys, collection, insert)], now)
+      }
+
+      for await (const line of readEncrypted(path, passphrase) as AsyncIterable<Line>) {
+        if (line.token !== undefined) {
+          tokens.push(line.token as MovedToken)
+          if (tokens.length === BATCH) await flush()
+        } else if (line.record !== undefined) await place(line)
+        else if (typeof line.parent === 'string' && typeof line.child === 'string') {
+          await flush()
+          const pair = await store.tokens.read(id, [line.parent, line.child], now)
+          const seqOf = (of: unknown) => pair.find((token) => token.id === of)?.seq
+          const [parentSeq, childSeq] = [seqOf(line.parent), seqOf(line.child)]
+          // One of them expired on the way.
+          if (parentSeq !== undefined && childSeq !== undefined)
+            await store.tokens.associate({ tenantId: id, parentSeq, childSeq }, now)
+        }
+      }
+      await flush()
+      const reported = {
+        tenant: { from: tenant.id, to: id },
+        tokens: 'same ids',
+        records: 'same ids',
+        counts,
+      }
+      await file.writeFile(
+        `${JSON.stringify({ ...reported, new_keys: proxyKeys, left_behind: left }, null, 2)}\n`,
+      )
+      await file.sync()
+    } catch (thrown) {
+      await store.tenants.delete(id, systemClock.now())
+      throw thrown
+    }
+    print(`tenant  ${id}`)
+    print(`key     ${key.reveal()}`)
+    print(`map     ${map}`)
+  })
+
+/**
+ * `sidevault import`: an exported tenant as a new tenant of this vault. Ids of tokens and records stay: they belong to the
+ * tenant. Fingerprints and search terms are made anew. API keys cannot move, as only hashes of them are kept: the new
+ * management key makes others. The map says what became of what.
+ */
+export const runImport = async (config: Config, given: Import, print: Print): Promise<void> => {
+  const { map } = given
+  const file = await open(map, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
+    const sentence = `The map "${map}" could not be made (${cause.code}). Name another file with --map; nothing was changed.`
+    throw new AppError('invalid', sentence, { cause })
+  })
+  try {
+    await importInto(config, { ...given, file }, print)
+  } catch (thrown) {
+    await rm(map, { force: true })
+    throw thrown
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,44 @@
+import { systemClock } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Config } from '../config.ts'
+import { loadRoot } from '../roles/root-key.ts'
+import { type Print, withVault } from './open-vault.ts'
+import { type RotateDeps, retireData, rotateData } from './rotate-data.ts'
+import { type RotateRootOptions, rotateRoot } from './rotate-root.ts'
+
+/** `sidevault keys rotate-root`. */
+export const runRotateRoot = (config: Config, options: RotateRootOptions, print: Print): Promise<void> =>
+  withVault(config, (vault) => {
+    const load = async () =>
+      (await loadRoot(config, vault.store, config.rootKeySource?.reveal(), 'existing')).key
+    const next = (source: string) => loadRoot(config, vault.store, source, 'next')
+    return rotateRoot({ vault, load, next, clock: systemClock, print }, config, options)
+  })
+
+/** One tenant, or all; false when one of them was not done wholly. */
+const eachTenant = (
+  config: Config,
+  tenant: string | undefined,
+  print: Print,
+  work: (deps: RotateDeps, tenantId: string) => Promise<boolean>,
+): Promise<boolean> =>
+  withVault(config, async (vault) => {
+    const ids = tenant === undefined ? (await vault.store.tenants.list()).map(({ id }) => id) : [tenant]
+    let whole = true
+    for (const id of ids)
+      try {
+        whole = (await work({ vault, clock: systemClock, print }, id)) && whole
+      } catch (thrown) {
+        const deleted = tenant === undefined && thrown instanceof AppError && thrown.code === 'not_found'
+        if (!deleted) throw thrown
+      }
+    return whole
+  })
+
+/** `sidevault keys rotate-data`. */
+export const runRotateData = (config: Config, tenant: string | undefined, print: Print): Promise<boolean> =>
+  eachTenant(config, tenant, print, rotateData)
+
+/** `sidevault keys destroy-old`. */
+export const runRetireData = (config: Config, tenant: string | undefined, print: Print): Promise<boolean> =>
+  eachTenant(config, tenant, print, retireData)

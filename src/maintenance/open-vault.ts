@@ -1,0 +1,76 @@
+import { existsSync } from 'node:fs'
+import type { AuditRecord, Journal } from '../audit/types.ts'
+import { systemClock } from '../common/clock.ts'
+import { newId } from '../common/ids.ts'
+import { createLog } from '../common/log.ts'
+import type { Config } from '../config.ts'
+import type { Keys } from '../keys/types.ts'
+import { acquireJournal } from '../roles/acquire-journal.ts'
+import { openStoreKeys, storeLocation } from '../roles/runtime.ts'
+import { openStore } from '../store/open.ts'
+import type { Store } from '../store/types.ts'
+import { StartError } from '../supervisor/start-error.ts'
+
+export type Print = (line: string) => void
+
+/** A vault in the hands of a command, beside its service or without it. */
+export interface OperatedVault {
+  readonly store: Store
+  readonly keys: Keys
+  readonly journal: Journal
+  /** Puts what is about to be done into the audit journal; nothing is done when that fails. */
+  record(tenantId: string, entity: AuditRecord['entity_type'], id: string, message: string): Promise<void>
+}
+
+/** Puts records of commands into a journal. */
+export const recorder =
+  (journal: Journal): OperatedVault['record'] =>
+  (tenant_id, entity_type, entity_id, message) =>
+    journal.append([
+      {
+        tenant_id,
+        entity_type,
+        entity_id,
+        operation: 'update',
+        actor_id: null,
+        actor_type: 'operator',
+        message,
+        trace_id: newId(),
+        created_at: systemClock.now(),
+      },
+    ])
+
+/** A command on an absent vault would make one. */
+export const rejectAbsent = (config: Config): void => {
+  if (config.postgres === undefined && !existsSync(config.store))
+    throw new StartError(
+      `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
+    )
+}
+
+/**
+ * Opens store, keys and a journal of its own (so that of two such commands at once the second is refused), and closes
+ * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this
+ * machine or on others, or be stopped.
+ */
+export const withVault = async <T>(
+  config: Config,
+  work: (vault: OperatedVault) => Promise<T>,
+  { mode = 'join' }: { readonly mode?: 'join' | 'read-write' } = {},
+): Promise<T> => {
+  rejectAbsent(config)
+  const log = createLog('operator', config.logLevel)
+  const store = await openStore({ location: storeLocation(config), postgres: config.storeLimits, mode, log })
+  try {
+    const keys = await openStoreKeys(config, store, false)
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    const journal = await acquireJournal({ store, mac, log }, config, { process: 'operator', sync: true })
+    try {
+      return await work({ store, keys, journal, record: recorder(journal) })
+    } finally {
+      await journal.close()
+    }
+  } finally {
+    await store.close()
+  }
+}

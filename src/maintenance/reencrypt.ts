@@ -1,0 +1,129 @@
+import { AppError } from '../common/errors.ts'
+import { responseBinding } from '../kernel/invoke/idempotency.ts'
+import { resealRecord } from '../kernel/services/seal-records.ts'
+import { isTenantValid, macOfTenant } from '../kernel/services/tenants.ts'
+import type { SealContext, TenantKeys } from '../keys/types.ts'
+import type { Replacement, Reseal, SealedStore, TenantStore } from '../store/types.ts'
+import { tokenBinding } from '../vault/seal.ts'
+
+/** Rows of one transaction: small, so that the service's own writes do not wait behind it. */
+const BATCH = 100
+
+export interface Reencrypted {
+  /** Tokens and records that were looked at. */
+  seen: number
+  /** Values that have another seal now. */
+  replaced: number
+  /** Values that do not open: they stay as they are, and so does the key version that they name. */
+  broken: number
+}
+
+export interface ResealDeps {
+  readonly sealed: SealedStore
+  readonly tenants: Pick<TenantStore, 'get' | 'update'>
+  /** The tenant's ring as of now, able to open these values. */
+  readonly ring: (opening: readonly Buffer[]) => Promise<TenantKeys>
+  /** Lets others work, after each batch; `ms`: how long its write took. */
+  readonly rest: (ms: number) => Promise<void>
+  readonly onProgress: (state: Reencrypted) => void
+}
+
+/**
+ * One walk over everything that is sealed for a tenant: what is not under its newest data key is sealed anew, each
+ * value only while it still is what was read. Plaintext is in memory for that moment only. Rows that others change
+ * meanwhile carry the newest key anyway, as soon as their processes know of it.
+ */
+export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<Reencrypted> => {
+  const { sealed: store, rest, onProgress } = deps
+  const state: Reencrypted = { seen: 0, replaced: 0, broken: 0 }
+
+  /** Undefined when nothing is to be done, or can be. */
+  const renewed = (ring: TenantKeys, from: Buffer | null, context: SealContext): Replacement | undefined => {
+    if (from === null || ring.isCurrent(from)) return undefined
+    return attempt(() => {
+      const plaintext = ring.open(from, context)
+      const to = ring.seal(plaintext, context)
+      plaintext.fill(0)
+      return { from, to }
+    })
+  }
+
+  const attempt = <T>(work: () => T): T | undefined => {
+    try {
+      return work()
+    } catch (thrown) {
+      if (!(thrown instanceof AppError || thrown instanceof SyntaxError)) throw thrown
+      state.broken++
+      return undefined
+    }
+  }
+
+  const write = async (change: Omit<Reseal, 'tenantId'>, seen: number): Promise<void> => {
+    state.seen += seen
+    const began = performance.now()
+    const some = [change.tokens, change.records, change.responses].some((list) => list && list.length > 0)
+    if (some) state.replaced += await store.reseal({ tenantId, ...change })
+    onProgress(state)
+    await rest(performance.now() - began)
+  }
+
+  const stored = await deps.tenants.get(tenantId)
+  if (stored !== undefined) {
+    const { mac, ...row } = stored
+    const ring = await deps.ring(mac === null ? [] : [mac])
+    if (mac === null || !isTenantValid(ring, stored)) state.broken++
+    // Whoever changes it meanwhile makes its MAC under the newest key.
+    else if (
+      !ring.isCurrent(mac) &&
+      (await deps.tenants.update(row, { from: mac, to: macOfTenant(ring, row) }))
+    )
+      state.replaced++
+  }
+
+  for (let after = 0; ; ) {
+    const rows = await store.tokens(tenantId, after, BATCH)
+    const last = rows.at(-1)
+    if (last === undefined) break
+    const ring = await deps.ring(rows.map(({ sealed }) => sealed))
+    const tokens = rows.flatMap((row) => {
+      const bound = tokenBinding(tenantId, row)
+      const sealed = renewed(ring, row.sealed, { ...bound, part: 'sealed' })
+      const ephemeral = renewed(ring, row.ephemeral, { ...bound, part: 'ephemeral' })
+      if (!sealed && !ephemeral) return []
+      return [{ seq: row.seq, ...(sealed ? { sealed } : {}), ...(ephemeral ? { ephemeral } : {}) }]
+    })
+    await write({ tokens }, rows.length)
+    after = last.seq
+  }
+
+  for (const collection of await store.collections())
+    for (let after = 0; ; ) {
+      const rows = await store.records(collection, tenantId, after, BATCH)
+      const last = rows.at(-1)
+      if (last === undefined) break
+      const ring = await deps.ring(rows.flatMap(({ mac }) => mac ?? []))
+      const records = rows.flatMap((row) => {
+        const fresh = attempt(() => resealRecord(ring, { collection, tenantId, id: row.id }, row))
+        return fresh === undefined || row.mac === null
+          ? []
+          : [{ seq: row.seq, from: row.mac, to: fresh.mac, body: fresh.body }]
+      })
+      await write({ records }, rows.length)
+      after = last.seq
+    }
+
+  for (let after: Buffer = Buffer.alloc(0); ; ) {
+    const rows = await store.responses(tenantId, after, BATCH)
+    const last = rows.at(-1)
+    if (last === undefined) return state
+    const ring = await deps.ring([])
+    const responses = rows.flatMap((row) => {
+      const sealed = renewed(ring, row.sealed, responseBinding(tenantId, row.key, 'outline'))
+      const shown = renewed(ring, row.shown, responseBinding(tenantId, row.key, 'whole'))
+      if (!sealed && !shown) return []
+      return [{ key: row.key, ...(sealed ? { sealed } : {}), ...(shown ? { shown } : {}) }]
+    })
+    await write({ responses }, rows.length)
+    after = last.key
+  }
+}

@@ -1,0 +1,203 @@
+import { existsSync } from 'node:fs'
+import { type FileHandle, open } from 'node:fs/promises'
+import { join } from 'node:path'
+import { verifyJournals } from '../audit/verify.ts'
+import { AppError } from '../common/errors.ts'
+import { isObject } from '../common/json.ts'
+import type { Config } from '../config.ts'
+import { openStoreKeys } from '../roles/runtime.ts'
+import { SCHEMA_VERSION } from '../store/migrations/index.ts'
+import type { Cell, CopyTable, CopyTarget } from '../store/snapshot/types.ts'
+import { BACKUP_FORMAT } from './backup.ts'
+import { damagedFile, readLines } from './backup-file.ts'
+import type { Print } from './open-vault.ts'
+import { createProgress } from './progress.ts'
+import { type Staged, stage } from './staging-directory.ts'
+
+/** Rows that are written together, and about how many bytes they may hold. */
+const BATCH = 500
+const BATCH_BYTES = 8 * 1024 * 1024
+
+const sizeOf = (row: readonly unknown[]): number =>
+  row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
+
+/** Names of journal files; nothing else is written from a backup. */
+const FILE = /^[a-z0-9][a-z0-9_-]{0,49}\.(\d{6,}\.jsonl|anchor)$/
+
+const cells = ({ columns }: CopyTable, row: readonly unknown[]): readonly Cell[] =>
+  row.map((value, at) =>
+    columns[at]?.kind === 'bytes' && typeof value === 'string'
+      ? Buffer.from(value, 'base64')
+      : (value as Cell),
+  )
+
+interface Head {
+  readonly schema: number
+  readonly root: string
+  readonly sequences: Readonly<Record<string, number>>
+}
+
+const headOf = (path: string, value: unknown): Head => {
+  if (!isObject(value) || value.sidevault !== 'backup')
+    throw new AppError('invalid', `"${path}" is not a backup of Sidevault.`)
+  if (value.format !== BACKUP_FORMAT || Number(value.schema) > SCHEMA_VERSION)
+    throw new AppError('invalid', `"${path}" was made by a newer Sidevault. Restore it with that version.`)
+  return value as unknown as Head
+}
+
+const same = (one: unknown, other: unknown): boolean => {
+  const sorted = (value: unknown) =>
+    JSON.stringify(
+      isObject(value)
+        ? Object.entries(value)
+            .filter(([, count]) => count !== 0)
+            .sort()
+        : value,
+    )
+  return sorted(one) === sorted(other)
+}
+
+/** Fills an empty store and an empty folder of journals; both count only when this has resolved. */
+const load = async (
+  path: string,
+  { folder, target: openTarget }: Staged,
+  print: Print,
+): Promise<{ readonly head: Head; readonly end: Readonly<Record<string, unknown>> }> => {
+  let head: Head | undefined
+  let target: CopyTarget | undefined
+  let table: CopyTable | undefined
+  let rows: (readonly Cell[])[] = []
+  let bytes = 0
+  let file: FileHandle | undefined
+  let end: Record<string, unknown> | undefined
+  const files: Record<string, number> = {}
+  let name = ''
+  let copied = 0
+  const progress = createProgress(print)
+
+  const flush = async () => {
+    if (table !== undefined && rows.length > 0) await target?.insert(table, rows)
+    copied += rows.length
+    if (table !== undefined) progress(table.name, copied)
+    rows = []
+    bytes = 0
+  }
+  const endFile = async () => {
+    await file?.sync()
+    await file?.close()
+    file = undefined
+  }
+
+  try {
+    for await (const line of readLines(path)) {
+      if (head === undefined) {
+        head = headOf(path, line)
+        target = await openTarget(head.schema)
+      } else if (Array.isArray(line)) {
+        if (table === undefined || line.length !== table.columns.length) throw damagedFile(path)
+        rows.push(cells(table, line))
+        bytes += sizeOf(line)
+        if (rows.length === BATCH || bytes > BATCH_BYTES) await flush()
+      } else if (!isObject(line)) throw damagedFile(path)
+      else if (typeof line.table === 'string') {
+        await flush()
+        copied = 0
+        table = { name: line.table, columns: line.columns as CopyTable['columns'] }
+      } else if (typeof line.file === 'string') {
+        await flush()
+        await endFile()
+        name = line.file
+        if (!FILE.test(name)) throw damagedFile(path)
+        files[name] = 0
+        file = await open(join(folder, name), 'wx', 0o600)
+      } else if (typeof line.chunk === 'string') {
+        const bytes = Buffer.from(line.chunk, 'base64')
+        files[name] = (files[name] ?? 0) + bytes.length
+        await file?.appendFile(bytes)
+      } else end = line
+    }
+    await flush()
+    await endFile()
+    if (head === undefined || target === undefined || end === undefined) throw damagedFile(path)
+    const counts = await target.finish(head.sequences)
+    if (!same(counts, end.rows) || !same(files, end.files)) throw damagedFile(path)
+    return { head, end }
+  } catch (thrown) {
+    await endFile()
+    await target?.abort()
+    throw thrown
+  }
+}
+
+/** The names of a data directory's journals end alike where machines share a store: those of others are not in the copy. */
+const ownTo = (files: readonly string[]) => {
+  const machineOf = (name: string) => /-[0-9a-f]{12}$/.exec(name)?.[0] ?? ''
+  const machines = new Set(files.map((file) => machineOf(file.split('.')[0] as string)))
+  return (name: string) => machines.has(machineOf(name))
+}
+
+/**
+ * Judges what was staged by the root key at hand: that it is the right one, that the file is what a vault of this key
+ * wrote, and the journals. `needed`: why the root key did not open it.
+ */
+const verify = (
+  config: Config,
+  { folder, read }: Staged,
+  end: Readonly<Record<string, unknown>>,
+): Promise<{ readonly issues: readonly string[] } | { readonly needed: string }> =>
+  read(async (store) => {
+    const keys = await openStoreKeys(config, store, false).catch((thrown: unknown) => {
+      if (thrown instanceof AppError) return thrown.message
+      throw thrown
+    })
+    if (typeof keys === 'string') return { needed: keys }
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    if (mac(`backup ${end.sha256}`) !== end.mac)
+      return { issues: ['The backup was changed after it was made: its seal is not that of this vault.'] }
+    const own = ownTo(Object.keys(end.files as object))
+    const { journals } = await verifyJournals({ mac, logs: store.logs, own }, folder)
+    return {
+      issues: journals.flatMap(({ name, issue: fault }) => (fault ? [`${name}: ${fault.reason}`] : [])),
+    }
+  })
+
+/**
+ * `sidevault restore`: a backup into a data directory, or a database, without a vault. Everything is checked before it counts: the
+ * checksum, every count, references, the database itself, the seal of the whole and the audit chain; false, and nothing
+ * is restored, when one of the last two does not hold. These two need the root key: without it only with `unverified`.
+ */
+export const runRestore = async (
+  config: Config,
+  { path, unverified }: { readonly path: string; readonly unverified: boolean },
+  print: Print,
+): Promise<boolean> => {
+  if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
+  const staged = await stage(config)
+  try {
+    const { head, end } = await load(path, staged, print)
+    const found = await verify(config, staged, end)
+    if ('issues' in found && found.issues.length > 0) {
+      for (const issue of found.issues) print(`BROKEN  ${issue}`)
+      print('Nothing was restored.')
+      return false
+    }
+    if ('needed' in found && !unverified)
+      throw new AppError(
+        'invalid',
+        `The backup needs the root key ${head.root}: ${found.needed} Put it in place first, so that the seal and the audit chain are checked, or restore without that check: --unverified. Nothing was restored.`,
+      )
+    await staged.publish(Object.keys(end.files as object))
+    const { tokens, tenants } = end.rows as Record<string, number>
+    print(
+      `restored ${config.postgres === undefined ? config.store : 'into the database'}: ${tokens ?? 0} tokens, ${tenants ?? 0} tenants`,
+    )
+    print(
+      'needed' in found
+        ? `UNVERIFIED It needs the root key ${head.root}: ${found.needed}`
+        : 'ok      the root key opens it, and the audit chain holds',
+    )
+    return true
+  } finally {
+    await staged.remove()
+  }
+}

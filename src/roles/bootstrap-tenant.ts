@@ -1,0 +1,33 @@
+import { AppError } from '../common/errors.ts'
+import { newId, newKey } from '../common/ids.ts'
+import type { Log } from '../common/log.ts'
+import { Secret } from '../common/secret.ts'
+import { createTenant } from './create-tenant.ts'
+import type { Runtime } from './runtime.ts'
+
+/**
+ * Makes the first tenant and its management application on a store that never had one; undefined when it had. `key` is
+ * there when it was generated: nothing but its keyed hash is kept.
+ */
+export const bootstrapTenant = async (
+  { store, keys, kernel }: Pick<Runtime, 'store' | 'keys' | 'kernel'>,
+  options: { readonly given: Secret<string> | undefined; readonly now: number; readonly log: Log },
+): Promise<{ readonly key?: string } | undefined> => {
+  const { given, now, log } = options
+  const { credentials } = kernel.registry.ports
+  if (credentials === undefined)
+    throw new AppError(
+      'invalid',
+      'No plugin finds the owners of API keys. Add the plugin "applications" (or *) to SIDEVAULT_PLUGINS.',
+    )
+  const hash = (key: Secret<string>) => keys.mac('api-key', key.reveal())
+  if (!(await store.tenants.isNew())) {
+    if (given !== undefined && (await credentials.authenticate(hash(given))) === undefined)
+      log.warn('SIDEVAULT_BOOTSTRAP_KEY is no key of this data directory: it counts on the first start only')
+    return undefined
+  }
+  const key = given ?? new Secret(newKey())
+  const tenantId = (await credentials.authenticate(hash(key)))?.caller.tenantId ?? newId()
+  await createTenant({ store, keys, credentials }, { id: tenantId, name: 'First tenant', key, now })
+  return given === undefined ? { key: key.reveal() } : {}
+}

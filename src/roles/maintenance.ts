@@ -1,0 +1,122 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { AuditRecord, Journal } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import { isoTime } from '../common/clock.ts'
+import { AppError, invalid } from '../common/errors.ts'
+import { newId, newKey } from '../common/ids.ts'
+import { isObject } from '../common/json.ts'
+import type { Log } from '../common/log.ts'
+import { Secret } from '../common/secret.ts'
+import { serveSocket } from '../common/serve-socket.ts'
+import type { Keys } from '../keys/types.ts'
+import type { Ports } from '../sdk/index.ts'
+import type { Store } from '../store/types.ts'
+import { createTenant } from './create-tenant.ts'
+
+/** Characters of a tenant's name (interface, "Limits"). */
+const MAX_NAME = 200
+const MAX_BODY = 16_384
+
+export interface OperatorDeps {
+  readonly store: Pick<Store, 'tenants' | 'keys'>
+  readonly keys: Keys
+  readonly credentials: Ports['credentials'] | undefined
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly log: Log
+}
+
+interface Reply {
+  readonly status: number
+  readonly body?: unknown
+}
+
+const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
+  let text = ''
+  for await (const chunk of request.setEncoding('utf8')) {
+    text += chunk
+    if (text.length > MAX_BODY) throw new AppError('too_large', 'The request is too large.')
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new AppError('malformed', 'The request is not JSON.')
+  }
+}
+
+const nameOf = (body: unknown): string => {
+  const name = isObject(body) ? body.name : undefined
+  if (typeof name !== 'string' || name.trim() === '' || name.length > MAX_NAME)
+    throw invalid(
+      { name: [`must have 1 to ${MAX_NAME} characters`] },
+      `A name has 1 to ${MAX_NAME} characters.`,
+    )
+  return name
+}
+
+/** What operators do to tenants, each with its record. Whoever may open the socket may do it. */
+const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
+  const { store, keys, credentials, journal, clock } = deps
+  const route = `${request.method} ${request.url}`
+  const record = (tenant_id: string, operation: string, message: string): AuditRecord => ({
+    tenant_id,
+    entity_type: 'tenant',
+    entity_id: tenant_id,
+    operation,
+    actor_id: null,
+    actor_type: 'operator',
+    message,
+    trace_id: newId(),
+    created_at: clock.now(),
+  })
+
+  if (route === 'GET /tenants') {
+    const tenants = await store.tenants.list()
+    const body = tenants.map(({ id, name, created_at }) => ({ id, name, created_at: isoTime(created_at) }))
+    return { status: 200, body }
+  }
+  if (route === 'POST /tenants') {
+    if (credentials === undefined)
+      throw new AppError(
+        'gateway_timeout',
+        'No plugin finds the owners of API keys. Add the plugin "applications".',
+      )
+    const name = nameOf(await bodyOf(request))
+    await journal.health()
+    const id = newId()
+    const key = new Secret(newKey())
+    await createTenant({ store, keys, credentials }, { id, name, key, now: clock.now() })
+    await journal.append([record(id, 'create', 'Tenant created')])
+    return { status: 201, body: { id, name, key: key.reveal() } }
+  }
+  const id = /^DELETE \/tenants\/([^/]{1,200})$/.exec(route)?.[1]
+  if (id !== undefined) {
+    await journal.health()
+    if (!(await store.tenants.delete(id, clock.now())))
+      throw new AppError('not_found', `There is no tenant "${id}".`)
+    await journal.append([record(id, 'delete', 'Tenant deleted')])
+    return { status: 204 }
+  }
+  throw new AppError('not_found', 'There is nothing at this path.')
+}
+
+/** A socket for commands of this machine's operator, open to the service's own user only. Not reachable through Envoy. */
+export const startOperator = async (
+  deps: OperatorDeps,
+  socketPath: string,
+): Promise<{ close(): Promise<void> }> => {
+  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+    let reply: Reply
+    try {
+      reply = await handle(deps, request)
+    } catch (thrown) {
+      const error = AppError.from(thrown)
+      if (error.code === 'internal')
+        deps.log.error({ err: error.cause ?? error }, 'an operator command failed')
+      reply = { status: error.status, body: error.toProblem() }
+    }
+    response.writeHead(reply.status, { 'content-type': 'application/json', connection: 'close' })
+    response.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
+  }
+  return serveSocket(socketPath, (request, response) => void answer(request, response))
+}

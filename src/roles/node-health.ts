@@ -1,0 +1,76 @@
+import type { Check } from '../admin/ops/health.ts'
+import type { MetricSource } from '../admin/ops/metrics.ts'
+import { systemClock } from '../common/clock.ts'
+import type { Log } from '../common/log.ts'
+import { unixHttp } from '../common/unix-http.ts'
+import type { Config } from '../config.ts'
+import { checkEnvoyConfig, envoyConfigMetrics } from '../control-plane/config-status.ts'
+import { envoyIsLive } from '../supervisor/envoy.ts'
+import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
+import { watchEdgeCertificate } from './edge-certificate.ts'
+import { envoyMetrics } from './envoy-metrics.ts'
+import type { Runtime } from './runtime.ts'
+
+/** What one process asks, on behalf of all processes of its machine, for `/readyz` and `/metrics`. */
+export interface NodeHealth {
+  readonly checks: Readonly<Record<string, Check>>
+  readonly sources: readonly MetricSource[]
+  take(config: Config): void
+}
+
+/** The parts that a process stands on. */
+const ownParts = (
+  { store, keys, journal, kernel, maintenance: upkeep, codeHost, state }: Runtime,
+  config: Config,
+): Record<string, Check> => ({
+  store: () => store.health(),
+  keys: async () => keys.mac('audit', ''),
+  journal: () => journal.health(),
+  audit: () => upkeep.health(),
+  disk: () => upkeep.disk(),
+  records: () => kernel.records(),
+  sandbox: () => codeHost.sandbox.health(),
+  ...(config.redisUrl === undefined
+    ? {}
+    : { redis: async () => (state.reach === 'shared' ? 'ok' : 'degraded') }),
+})
+
+/** Envoy, the gateways beside this process, and its own parts. */
+export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart, log: Log): NodeHealth => {
+  const sockets = socketsIn(start.runDir, config.workers)
+  const { registry } = runtime.metrics
+  const certificate = watchEdgeCertificate(config.tls?.certificate, { registry, log, clock: systemClock })
+  const checks: Record<string, Check> = {
+    ...ownParts(runtime, config),
+    envoy: async () => {
+      if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
+    },
+    configuration: (signal) => checkEnvoyConfig(sockets.control, signal),
+    ...(config.tls === undefined ? {} : { certificate: () => certificate.health() }),
+  }
+  const sources: MetricSource[] = [
+    { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
+    { name: 'supervisor', metrics: (signal) => envoyConfigMetrics(sockets.control, signal) },
+  ]
+  for (const [worker, socket] of sockets.status.entries()) {
+    const itself = start.kind === 'gateway' && worker === start.worker
+    if (itself || start.role === 'admin') continue
+    const name = `gateway-${worker}`
+    for (const [part, path] of [
+      [name, '/healthz'],
+      [`${name}-sandbox`, '/healthz/sandbox'],
+      [`${name}-records`, '/healthz/records'],
+    ] as const)
+      checks[part] = async (signal) => {
+        const { status, body } = await unixHttp(socket, 'GET', path, { signal })
+        if (status !== 200) throw new Error(`${part} answered ${status}`)
+        return JSON.parse(body)
+      }
+    sources.push({
+      name,
+      metrics: async (signal) =>
+        JSON.parse((await unixHttp(socket, 'GET', '/metrics.json', { signal })).body),
+    })
+  }
+  return { checks, sources, take: (next) => certificate.take(next.tls?.certificate) }
+}

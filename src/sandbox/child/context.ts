@@ -1,0 +1,127 @@
+import ivm from 'isolated-vm'
+import type { LoadVerdict, RealmCall } from '../realm/abi.ts'
+import type { Usable } from './compile.ts'
+import { placeOf, timedOut } from './failures.ts'
+
+/** What the code in a cell asks for, and its outcome; replaced when an invocation moves in. */
+export interface Occupant {
+  sync(name: string, json: string): string
+  async(id: number, name: string, json: string): void
+  done(head: string, result: string | undefined): void
+}
+
+/** One context: made, loaded with the code's top level, used by one invocation (more only when warm), released. */
+export interface GuestContext {
+  /** Runs the code's top level. Like all entries it throws what isolated-vm throws at its limits. */
+  load(timeoutMs: number): LoadVerdict
+  attach(tenant: Occupant): void
+  start(argument: string, sdk: boolean, timeoutMs: number): void
+  settle(call: number, envelope: string, timeoutMs: number): void
+  /** JSON text of the console's lines. */
+  console(timeoutMs: number): string
+  release(): void
+}
+
+const NAME = /^[A-Za-z_$][\w$]*$/
+
+/** The text of an ES module that exports what `require(specifier)` gives. */
+const bridge = (specifier: string, names: readonly string[]): string => {
+  const plain = names.filter((name) => NAME.test(name) && name !== 'default')
+  return [
+    `const all = globalThis.require(${JSON.stringify(specifier)})`,
+    'export { all as default }',
+    ...plain.map(
+      (name, index) => `const $${index} = all[${JSON.stringify(name)}]; export { $${index} as ${name} }`,
+    ),
+  ].join('\n')
+}
+
+const MAX_MESSAGE = 1_000
+
+const threwAt = (thrown: unknown, name: string): LoadVerdict => {
+  const message = (thrown instanceof Error ? thrown.message : 'It threw.').slice(0, MAX_MESSAGE)
+  const [line, column] = placeOf(thrown, name)?.split(':').map(Number) ?? []
+  return { kind: 'threw', message, ...(line && column ? { line, column } : {}) }
+}
+
+const reject = () => {
+  throw new Error('Nobody has moved in.')
+}
+
+type Crossing = string | number | boolean | ivm.Callback | ivm.Dereference<unknown>
+
+/** Makes a context with the realm in it; nothing of the code has run. `settings`: JSON text of RealmSettings. */
+export const createGuestContext = (
+  isolate: ivm.Isolate,
+  compiled: Usable,
+  { name, settings }: { readonly name: string; readonly settings: string },
+): GuestContext => {
+  let tenant: Occupant = { sync: reject, async: reject, done: reject }
+  const context = isolate.createContextSync()
+  const enter = compiled.script.runSync(context, { reference: true }) as ivm.Reference<
+    (...args: unknown[]) => string
+  >
+  const host = (...crossed: RealmCall): string | undefined => {
+    if (crossed[0] === 'sync') return tenant.sync(crossed[1], crossed[2])
+    if (crossed[0] === 'async') tenant.async(crossed[1], crossed[2], crossed[3])
+    else tenant.done(crossed[1], crossed[2])
+    return undefined
+  }
+
+  const call = (args: Crossing[], timeout: number): string =>
+    enter.applySync(undefined, args, { timeout }) as string
+
+  const modules: ivm.Module[] = []
+  const compileModule = (text: string, filename: string, cachedData?: ivm.ExternalCopy<ArrayBuffer>) => {
+    const module = isolate.compileModuleSync(text, { filename, ...(cachedData ? { cachedData } : {}) })
+    modules.push(module)
+    return module
+  }
+
+  const loadModule = (text: string, cached: ivm.ExternalCopy<ArrayBuffer> | undefined, timeout: number) => {
+    const module = compileModule(text, name, cached)
+    const bridges = new Map<string, ivm.Module>()
+    module.instantiateSync(context, (specifier) => {
+      const known = bridges.get(specifier)
+      if (known !== undefined) return known
+      const names: unknown = JSON.parse(call(['exports', specifier], timeout))
+      if (!Array.isArray(names)) throw new Error(`Cannot find module '${specifier.slice(0, 100)}'`)
+      const made = compileModule(bridge(specifier, names.map(String)), 'import')
+      bridges.set(specifier, made)
+      return made
+    })
+    module.evaluateSync({ timeout })
+    const namespace = module.namespace
+    const verdict = call(['namespace', namespace.derefInto()], timeout)
+    namespace.release()
+    return verdict
+  }
+
+  const loadInto = (timeout: number): string => {
+    const verdict = call(['open', new ivm.Callback(host), settings], timeout)
+    return compiled.kind === 'module' ? loadModule(compiled.text, compiled.cached, timeout) : verdict
+  }
+
+  return {
+    load: (timeout) => {
+      try {
+        return JSON.parse(loadInto(timeout))
+      } catch (thrown) {
+        if (isolate.isDisposed || timedOut(thrown)) throw thrown
+        return threwAt(thrown, name)
+      }
+    },
+    attach: (next) => {
+      tenant = next
+    },
+    start: (argument, sdk, timeout) => void call(['start', argument, sdk], timeout),
+    settle: (id, envelope, timeout) => void call(['settle', id, envelope], timeout),
+    console: (timeout) => call(['console'], timeout),
+    release: () => {
+      tenant = { sync: reject, async: reject, done: reject }
+      for (const module of modules) module.release()
+      enter.release()
+      context.release()
+    },
+  }
+}

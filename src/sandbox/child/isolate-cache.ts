@@ -1,0 +1,134 @@
+import ivm from 'isolated-vm'
+import { LRUCache } from 'lru-cache'
+import { CHILD_RSS_MB, MAX_UNITS } from '../limits.ts'
+import type { ProgramHeader } from '../protocol.ts'
+import type { HostSync, RealmScripts, SnapshotScript } from '../realm/abi.ts'
+import { needsPreload } from '../realm/builtins.ts'
+import { createProgramIsolate, type ProgramIsolate } from './program-isolate.ts'
+
+/** Programs whose code is kept. */
+const MAX_PROGRAMS = 1_000
+const MIB = 2 ** 20
+/** Bytes of all heaps together above which the longest unused isolates go. */
+const MAX_HEAP = 176 * MIB
+/** Bytes of the process that are no isolate's to use, beside what one may grow by before it is given up. */
+const MARGIN = 26 * MIB
+/** Invocations of one isolate before it is replaced; and between two looks at its heap. */
+const MAX_INVOCATIONS = 10_000
+const MEASURE_EVERY = 32
+/** Milliseconds without use after which an isolate is given up, and how often that is looked at. */
+const IDLE_MS = 5 * 60_000
+const SWEEP_MS = 30_000
+/** Milliseconds after one that had to go for others in which there is no room for what may not be needed. */
+const CROWDED_MS = 10_000
+
+interface Deps {
+  readonly scripts: RealmScripts
+  readonly packages: readonly string[]
+  readonly warm: boolean
+  readonly createHostSync: (timeLeft: () => number) => HostSync
+  readonly now: () => number
+}
+
+/** The isolates of a child: one for each program, the least recently used given up first. */
+export const createIsolateCache = (deps: Deps) => {
+  const { lean, ready, warmUp } = deps.scripts
+  const snapshotOf = (scripts: readonly SnapshotScript[]) => ivm.Isolate.createSnapshot([...scripts], warmUp)
+  const leanSnapshot = snapshotOf([lean])
+  let readySnapshot: ivm.ExternalCopy<ArrayBuffer> | undefined
+  const withReady = () => {
+    readySnapshot ??= snapshotOf([lean, ready])
+    return readySnapshot
+  }
+  const programs = new LRUCache<string, { readonly program: ProgramHeader; readonly code: string }>({
+    max: MAX_PROGRAMS,
+  })
+  const units = new LRUCache<string, ProgramIsolate>({
+    max: MAX_UNITS,
+    dispose: (unit, _, reason) => {
+      if (reason === 'evict') evictedAt = deps.now()
+      end(unit)
+    },
+  })
+  let evictedAt = -Infinity
+
+  const end = (unit: ProgramIsolate) => {
+    unit.dispose()
+    for (const guest of [...unit.guests]) guest.lost()
+  }
+
+  const create = ({
+    program,
+    code,
+  }: {
+    readonly program: ProgramHeader
+    readonly code: string
+  }): ProgramIsolate => {
+    const isolate = new ivm.Isolate({
+      memoryLimit: program.memoryMb,
+      snapshot: needsPreload(code) ? withReady() : leanSnapshot,
+      // V8 does not let go: nothing in this process can be relied on any more
+      onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
+    })
+    return createProgramIsolate(isolate, program, code, deps)
+  }
+
+  /** Those without invocations, the longest unused first. */
+  const resting = (): readonly ProgramIsolate[] =>
+    [...(units.rvalues() as Generator<ProgramIsolate>)].filter(({ guests }) => guests.size === 0)
+
+  /** Makes room for one to grow to so many MiB: a child that holds too much is killed, whoever is in it. */
+  const shrink = (memoryMb: number) => {
+    const most = (CHILD_RSS_MB - memoryMb) * MIB - MARGIN
+    let heap = 0
+    for (const unit of units.values() as Generator<ProgramIsolate>) heap += unit.heap
+    let rss = process.memoryUsage.rss()
+    for (const unit of resting()) {
+      if (heap <= MAX_HEAP && rss <= most) return
+      heap -= unit.heap
+      rss -= unit.heap
+      evictedAt = deps.now()
+      units.delete(unit.program.key)
+    }
+  }
+
+  setInterval(() => {
+    for (const unit of resting()) if (deps.now() - unit.usedAt > IDLE_MS) units.delete(unit.program.key)
+  }, SWEEP_MS).unref()
+
+  return {
+    learn: (program: ProgramHeader, code: string): void => {
+      programs.set(program.key, { program, code })
+    },
+    /** Makes what the first program that needs it would otherwise wait for. */
+    foresee: (): void => void withReady(),
+    has: (key: string): boolean => units.peek(key)?.gone === false,
+    /** The program's isolate, made when there is none; undefined when the program is not known here. */
+    get: (key: string): ProgramIsolate | undefined => {
+      const known = units.get(key)
+      if (known !== undefined && !known.gone) return known
+      const program = programs.get(key)
+      if (program === undefined) return undefined
+      shrink(program.program.memoryMb)
+      const unit = create(program)
+      units.set(key, unit)
+      return unit
+    },
+    /** Notes an invocation that has ended; false when the isolate has served its time. */
+    used: (unit: ProgramIsolate): boolean => {
+      unit.usedAt = deps.now()
+      if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
+        unit.measure()
+        shrink(unit.program.memoryMb)
+      }
+      return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
+    },
+    /** Whether the next invocation of this one is worth a context made ahead: it may be gone before. */
+    worthPreparing: (unit: ProgramIsolate): boolean =>
+      unit.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
+    drop: (unit: ProgramIsolate): void => {
+      if (units.peek(unit.program.key) === unit) units.delete(unit.program.key)
+      else end(unit)
+    },
+  }
+}

@@ -1,0 +1,134 @@
+/** The ways into the realm (`../abi.ts`, RealmEnter). */
+import type { LoadVerdict, RealmHost } from '../abi.ts'
+import { openBorder, settle } from './bridge.ts'
+import { printed } from './console-buffer.ts'
+import { framesOf } from './frames.ts'
+import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
+import { createRequire } from './modules.ts'
+import { begin, fail, succeed } from './outcome.ts'
+import { createSdk } from './sdk.ts'
+
+export type Code = (...args: readonly unknown[]) => unknown
+
+/** The body of a CommonJS module, until it is loaded; the function that it exports. */
+let body: Code | undefined
+let code: Code | undefined
+
+export const keep = (given: Code | undefined): void => {
+  body = given
+}
+
+const verdict = (value: LoadVerdict): string => stringify(value)
+
+const threw = (error: unknown): string => {
+  let message = 'The code threw while it was loaded.'
+  try {
+    message = slice(`${error instanceof Error ? `${error.name}: ${error.message}` : error}`, 0, 1_000)
+  } catch {
+    // it cannot be shown
+  }
+  const place = framesOf(error)[0]
+  if (place === undefined) return verdict({ kind: 'threw', message })
+  const colon = indexOf(place, ':')
+  const next = indexOf(place, ':', colon + 1)
+  return verdict({
+    kind: 'threw',
+    message,
+    line: Number(slice(place, colon + 1, next)),
+    column: Number(slice(place, next + 1)),
+  })
+}
+
+const found = (exported: unknown): string => {
+  const inner =
+    typeof exported === 'object' && exported !== null
+      ? (exported as { readonly default?: unknown }).default
+      : undefined
+  const candidate = typeof exported === 'function' ? exported : inner
+  if (typeof candidate !== 'function')
+    return verdict({
+      kind: 'no-function',
+      message: 'The code exports no function: write module.exports = async function (req) { … }.',
+    })
+  code = candidate as Code
+  return verdict({ kind: 'function' })
+}
+
+const load = (text: Code): string => {
+  try {
+    const module = { exports: {} }
+    apply(text, module.exports, [module.exports, createRequire(), module, '/code/index.js', '/code'])
+    return found(module.exports)
+  } catch (error) {
+    return threw(error)
+  }
+}
+
+const open = (host: RealmHost, settings: string): string | undefined => {
+  openBorder({ host, settings: parse(settings) })
+  return body && load(body)
+}
+
+const namespaced = (namespace: unknown): string => {
+  try {
+    const { default: exported } = namespace as { readonly default?: unknown }
+    return found(exported)
+  } catch (error) {
+    return threw(error)
+  }
+}
+
+const exportsOf = (name: string): string => {
+  try {
+    const exported = createRequire()(name)
+    if ((typeof exported !== 'object' && typeof exported !== 'function') || exported === null) return '[]'
+    const names = ownKeys(exported)
+    const texts: string[] = []
+    for (let i = 0; i < names.length; i++)
+      if (typeof names[i] === 'string') texts[texts.length] = names[i] as string
+    return stringify(texts)
+  } catch {
+    return 'null'
+  }
+}
+
+const start = async (argumentJson: string, sdk: boolean): Promise<void> => {
+  begin()
+  try {
+    const argument = parse(argumentJson)
+    if (sdk && typeof argument === 'object' && argument !== null) argument.bt = createSdk()
+    succeed(await code?.(argument))
+  } catch (error) {
+    fail(error)
+  }
+}
+
+const dispatch = (entry: string, first: unknown, second: unknown): string | undefined => {
+  switch (entry) {
+    case 'open':
+      return open(first as RealmHost, second as string)
+    case 'namespace':
+      return namespaced(first)
+    case 'exports':
+      return exportsOf(first as string)
+    case 'start':
+      void start(first as string, second as boolean)
+      return undefined
+    case 'settle':
+      settle(first as number, second as string)
+      return undefined
+    case 'console':
+      return printed()
+    default:
+      return undefined
+  }
+}
+
+export const enter = (entry: string, first: unknown, second: unknown): string | undefined => {
+  try {
+    return dispatch(entry, first, second)
+  } catch (error) {
+    fail(error)
+    return undefined
+  }
+}

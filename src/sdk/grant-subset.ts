@@ -1,0 +1,61 @@
+import type { AccessRule, Condition, Disclosure, Grants } from './access.ts'
+
+const LEVEL: Readonly<Record<Disclosure, number>> = { redact: 0, mask: 1, reveal: 2 }
+
+/** Containers that a rule speaks about: one (`exact`), or all whose path begins with `path`. */
+interface Region {
+  readonly path: string
+  readonly exact: boolean
+}
+
+const EVERYWHERE: Region = { path: '/', exact: false }
+
+/** The narrowest one that a rule's container or one of its conditions gives; ids may lie anywhere. */
+const regionOf = ({ container, conditions = [] }: Pick<AccessRule, 'container' | 'conditions'>): Region => {
+  if (container !== undefined) return { path: container, exact: false }
+  const places = conditions.filter(({ attribute }) => attribute === 'container')
+  const region = ({ operator, value }: Condition): Region => {
+    const path = value.toLowerCase()
+    return operator === 'equals'
+      ? { path: path.endsWith('/') ? path : `${path}/`, exact: true }
+      : { path, exact: false }
+  }
+  return places.map(region).sort((a, b) => b.path.length - a.path.length)[0] ?? EVERYWHERE
+}
+
+const covers = (outer: Region, inner: Region): boolean =>
+  outer.exact ? inner.exact && inner.path === outer.path : inner.path.startsWith(outer.path)
+
+const meets = (a: Region, b: Region): boolean => covers(a, b) || covers(b, a)
+
+/** What a plain permission discloses (completions §4). */
+const implied = (permission: string): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
+
+/**
+ * True when `own` lets its holder do `permission` in all of the region and see as much there as `transform`. Its rules
+ * are tried as they would be for a token: one that covers the region decides, one that meets a part of it decides there.
+ */
+const allows = (own: Grants, permission: string, region: Region, transform: Disclosure): boolean => {
+  const rules = own.rules
+    .filter((rule) => rule.permissions.includes(permission))
+    .toSorted((a, b) => a.priority - b.priority)
+  for (const rule of rules) {
+    const where = regionOf(rule)
+    if (!meets(where, region)) continue
+    if (LEVEL[transform] > LEVEL[rule.transform]) return false
+    if (covers(where, region) && !rule.conditions?.length) return true
+  }
+  return own.permissions.includes(permission) && LEVEL[transform] <= LEVEL[implied(permission)]
+}
+
+/** Where a grant goes beyond what `own` may do itself, as paths of the request; none: it lies within. */
+export const exceeds = (own: Grants, grant: Grants): readonly string[] => [
+  ...grant.permissions
+    .filter((permission) => !allows(own, permission, EVERYWHERE, implied(permission)))
+    .map(() => 'permissions'),
+  ...grant.rules.flatMap((rule, index) =>
+    rule.permissions
+      .filter((permission) => !allows(own, permission, regionOf(rule), rule.transform))
+      .map(() => `rules[${index}]`),
+  ),
+]

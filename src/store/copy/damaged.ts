@@ -1,4 +1,0 @@
-import { AppError } from '../../common/errors.ts'
-
-export const damagedCopy = (what: string): AppError =>
-  new AppError('invalid', `The copy is damaged: ${what}. Take another one; nothing was changed.`)

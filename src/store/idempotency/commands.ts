@@ -1,0 +1,101 @@
+import { AppError } from '../../common/errors.ts'
+import { requireKeys } from '../keys/data-key-guard.ts'
+import type { Session } from '../session.ts'
+import { tokenByIdForShare } from '../tokens/statements.ts'
+import { buffer } from '../tokens/token-row.ts'
+import type {
+  BeginResult,
+  FinishedRequest,
+  IdempotencyLease,
+  IdempotencyStore,
+  ShownToken,
+} from '../types.ts'
+import {
+  deleteExpired,
+  deleteUnfinished,
+  deleteUnused,
+  deleteUnusedOf,
+  endRunning,
+  endRunningOf,
+  insertRecord,
+  insertRecordToken,
+  markEffects,
+  recordByKey,
+  storeResponse,
+} from './statements.ts'
+import { isUnchanged } from './token-state.ts'
+
+export const beginRequest = async (
+  session: Session,
+  { record, now }: { readonly record: Parameters<IdempotencyStore['begin']>[0]; readonly now: number },
+): Promise<BeginResult> => {
+  const { tenantId: tenant_id, key, operation, holder, process = '', runningUntil: running_until } = record
+  const expires_at = record.effects ? record.expiresAt : running_until
+  await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
+  const there = await session.get(recordByKey, { tenant_id, key })
+  if (there && there.expires_at > now) {
+    const { sealed, shown, shown_until } = there
+    if (sealed === null) return { kind: there.running_until > now ? 'running' : 'lost' }
+    const isShown = shown !== null && (shown_until === null || shown_until > now)
+    return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
+  }
+  if (there && (await session.run(deleteExpired, { tenant_id, key, now })) === 0) return { kind: 'running' }
+  await session.run(insertRecord, { tenant_id, key, operation, holder, process, running_until, expires_at })
+  return { kind: 'begun' }
+}
+
+/** At the end of what a holder writes, in its transaction. */
+export const requireLease = async (session: Session, lease: IdempotencyLease): Promise<void> => {
+  const { tenantId: tenant_id, key, holder, expiresAt: expires_at } = lease
+  if ((await session.run(markEffects, { tenant_id, key, holder, expires_at })) === 0)
+    throw new AppError(
+      'conflict',
+      'This request took so long that another one with its idempotency key was begun; nothing was written. Repeat it when that one is done.',
+      { retryAfter: 1 },
+    )
+}
+
+/** False: one has gone already, or is not what the answer shows: whoever changed it did not know of the answer yet. */
+const areAsShown = async (
+  session: Session,
+  tenant_id: string,
+  tokens: readonly ShownToken[],
+  now: number,
+): Promise<boolean> => {
+  for (const shown of tokens)
+    if (!isUnchanged(await session.get(tokenByIdForShare, { tenant_id, id: shown.id, now }), shown))
+      return false
+  return true
+}
+
+export const finishRequest = async (
+  session: Session,
+  { record, now }: { readonly record: FinishedRequest; readonly now: number },
+): Promise<void> => {
+  const { tenantId: tenant_id, key, holder, sealed, expiresAt: expires_at, shown } = record
+  await requireKeys(session, tenant_id, [sealed, shown?.sealed])
+  const stored = shown && (await areAsShown(session, tenant_id, shown.tokens, now)) ? shown : undefined
+  const row = { tenant_id, key, holder, sealed, expires_at }
+  const shownRow = { shown: stored?.sealed ?? null, shown_until: stored?.until ?? null }
+  if ((await session.run(storeResponse, { ...row, ...shownRow })) === 0) return
+  for (const token_id of new Set(stored?.tokens.map((token) => token.id)))
+    await session.run(insertRecordToken, { tenant_id, token_id, key })
+}
+
+export const abandonRequest = async (
+  session: Session,
+  { record, now }: { readonly record: Parameters<IdempotencyStore['abandon']>[0]; readonly now: number },
+): Promise<void> => {
+  const { tenantId: tenant_id, key, holder, certain } = record
+  const lease = { tenant_id, key, holder }
+  if ((await session.run(certain ? deleteUnfinished : deleteUnused, lease)) > 0 || certain) return
+  await session.run(endRunning, { ...lease, running_until: now })
+}
+
+export const abandonRequestsOf = async (
+  session: Session,
+  { process, now }: { readonly process: string; readonly now: number },
+): Promise<void> => {
+  await session.run(deleteUnusedOf, { process })
+  await session.run(endRunningOf, { process, running_until: now })
+}

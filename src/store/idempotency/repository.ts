@@ -1,0 +1,40 @@
+import type { Session } from '../session.ts'
+import { buffer, own } from '../tokens/token-row.ts'
+import type { IdempotencyStore } from '../types.ts'
+import type { Writer } from '../writer.ts'
+import { runWithLease } from './lease.ts'
+import { heldByProcess } from './statements.ts'
+
+export const createIdempotencyStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): IdempotencyStore => ({
+  begin: async (record, now) => {
+    const started = await writer.write('answers.begin', { record: { ...record, key: own(record.key) }, now })
+    if (started.kind !== 'done') return started
+    const { shown, ...done } = started
+    return { ...done, sealed: buffer(done.sealed), ...(shown === undefined ? {} : { shown: buffer(shown) }) }
+  },
+  runWithLease: runWithLease,
+  finish: (record, now) => {
+    const { key, sealed, shown } = record
+    const owned = {
+      ...record,
+      key: own(key),
+      sealed: own(sealed),
+      ...(shown === undefined ? {} : { shown: { ...shown, sealed: own(shown.sealed) } }),
+    }
+    const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
+    return writer.write('answers.finish', { record: owned, now }, bytes)
+  },
+  abandon: (record, now) =>
+    writer.write('answers.abandon', { record: { ...record, key: own(record.key) }, now }),
+  abandonAllOf: async (process, now) => {
+    // Most processes that start have nothing to write.
+    if (Number((await session.get(heldByProcess, { process }))?.count ?? 0) > 0)
+      await writer.write('answers.abandon-of', { process, now })
+  },
+})

@@ -1,0 +1,143 @@
+import type { IdempotencyKeysTable } from '../schema.ts'
+import { serviceStatement, statement } from '../statement.ts'
+
+type Row = IdempotencyKeysTable
+type Key = Pick<Row, 'tenant_id' | 'key'>
+
+export const recordByKey = statement<Key, Row>(({ builder }, slot) =>
+  builder
+    .selectFrom('idempotency_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .selectAll(),
+)
+
+/** Says a second time that it is over: whoever held it may have written meanwhile. */
+export const deleteExpired = statement<Key & { now: number }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('expires_at', '<=', slot('now')),
+)
+
+export const insertRecord = statement<Omit<Row, 'sealed' | 'shown' | 'shown_until'>>(({ builder }, slot) =>
+  builder.insertInto('idempotency_keys').values({
+    tenant_id: slot('tenant_id'),
+    key: slot('key'),
+    operation: slot('operation'),
+    holder: slot('holder'),
+    process: slot('process'),
+    sealed: null,
+    running_until: slot('running_until'),
+    expires_at: slot('expires_at'),
+    shown: null,
+    shown_until: null,
+  }),
+)
+
+/** Writes no row when another holder took over. */
+export const markEffects = statement<Key & Pick<Row, 'holder' | 'expires_at'>>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotency_keys')
+    .set({ expires_at: slot('expires_at') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder')),
+)
+
+/** Writes no row when another holder took over. */
+export const storeResponse = statement<Omit<Row, 'operation' | 'process' | 'running_until'>>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('idempotency_keys')
+      .set({
+        sealed: slot('sealed'),
+        expires_at: slot('expires_at'),
+        shown: slot('shown'),
+        shown_until: slot('shown_until'),
+      })
+      .where('tenant_id', '=', slot('tenant_id'))
+      .where('key', '=', slot('key'))
+      .where('holder', '=', slot('holder')),
+)
+
+/** Only while there is no answer. */
+export const deleteUnfinished = statement<Key & Pick<Row, 'holder'>>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder'))
+    .where('sealed', 'is', null),
+)
+
+/** As `dropAnswer`, while nothing was written under it. */
+export const deleteUnused = statement<Key & Pick<Row, 'holder'>>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder'))
+    .where('sealed', 'is', null)
+    .whereRef('expires_at', '=', 'running_until'),
+)
+
+export const endRunning = statement<Key & Pick<Row, 'holder' | 'running_until'>>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotency_keys')
+    .set({ running_until: slot('running_until') })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', '=', slot('key'))
+    .where('holder', '=', slot('holder')),
+)
+
+export const heldByProcess = serviceStatement<{ process: string }, { count: number }>(({ builder }, slot) =>
+  builder
+    .selectFrom('idempotency_keys')
+    .where('process', '=', slot('process'))
+    .where('sealed', 'is', null)
+    .select((eb) => eb.fn.countAll<number>().as('count')),
+)
+
+/** As `dropUnused` for all of a process. */
+export const deleteUnusedOf = serviceStatement<{ process: string }>(({ builder }, slot) =>
+  builder
+    .deleteFrom('idempotency_keys')
+    .where('process', '=', slot('process'))
+    .where('sealed', 'is', null)
+    .whereRef('expires_at', '=', 'running_until'),
+)
+
+/** As `endRunning` for all of a process. */
+export const endRunningOf = serviceStatement<{ process: string; running_until: number }>(
+  ({ builder }, slot) =>
+    builder
+      .updateTable('idempotency_keys')
+      .set({ running_until: slot('running_until') })
+      .where('process', '=', slot('process'))
+      .where('sealed', 'is', null),
+)
+
+export const insertRecordToken = statement<{ tenant_id: string; token_id: string; key: Uint8Array }>(
+  ({ builder }, slot) =>
+    builder
+      .insertInto('idempotency_key_tokens')
+      .values({ tenant_id: slot('tenant_id'), token_id: slot('token_id'), key: slot('key') })
+      .onConflict((conflict) => conflict.doNothing()),
+)
+
+/** Of all answers that show something of a token. */
+export const clearShown = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
+  builder
+    .updateTable('idempotency_keys')
+    .set({ shown: null, shown_until: null })
+    .where('tenant_id', '=', slot('tenant_id'))
+    .where('key', 'in', (eb) =>
+      eb
+        .selectFrom('idempotency_key_tokens')
+        .where('idempotency_key_tokens.tenant_id', '=', slot('tenant_id'))
+        .where('token_id', '=', slot('token_id'))
+        .select('idempotency_key_tokens.key'),
+    ),
+)

@@ -1,0 +1,100 @@
+import { AppError } from '../../common/errors.ts'
+import { bumpChange } from '../records/statements.ts'
+import type { Session } from '../session.ts'
+import {
+  CLOSED,
+  deleteKey,
+  insertKey,
+  KEY_CHANGES,
+  keyOutside,
+  keysOfTenant,
+  replaceKey,
+} from '../tenants/statements.ts'
+import { buffer } from '../tokens/token-row.ts'
+import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from '../types.ts'
+import { keyLock } from './data-key-guard.ts'
+
+/** Keys are made, and root keys changed, one after the other. */
+const ROOT_LOCK = 'root key'
+
+/** A wrapped key begins with it; other rows hold none. */
+const FORMAT = Buffer.of(1)
+
+/** Where a wrapped key names its root key: bytes 2 to 9. */
+const rootOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string => buffer(wrapped).toString('hex', 1, 9)
+
+/** A process that has not heard of the end of a change would add keys that nothing opens any more. */
+const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise<void> => {
+  const wrapped = keys.filter((key) => key.tenant_id !== '' && key.wrapped.byteLength > 0)
+  if (wrapped.length === 0) return
+  await session.lock(ROOT_LOCK)
+  const service = await session.all(keysOfTenant, { tenant_id: '' })
+  const check = service.find(({ purpose }) => purpose === 'check')
+  if (check === undefined || service.some(({ purpose }) => purpose === 'root-previous')) return
+  const root = rootOf({ wrapped: buffer(check.wrapped) })
+  if (wrapped.some((key) => rootOf(key) !== root))
+    throw new AppError(
+      'gateway_timeout',
+      'The root key was changed while a key was made under the old one. Retry.',
+    )
+}
+
+/** All or nothing: `conflict` when one of them exists already. */
+export const addKeys = async (
+  session: Session,
+  { keys }: { readonly keys: readonly KeyRow[] },
+): Promise<void> => {
+  await rejectOldRoot(session, keys)
+  for (const key of keys)
+    if ((await session.run(insertKey, key)) === 0)
+      throw new AppError('conflict', 'A key of this purpose and version exists already. Read the keys again.')
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+}
+
+/** How many rows still were as they are replaced for. */
+export const rewrapKeys = async (
+  session: Session,
+  { changes }: { readonly changes: readonly KeyChange[] },
+): Promise<number> => {
+  let replaced = 0
+  for (const change of changes) replaced += await session.run(replaceKey, change)
+  if (replaced > 0) await session.run(bumpChange, { kind: KEY_CHANGES })
+  return replaced
+}
+
+/** When this has been committed nothing is sealed under these versions any more. */
+export const closeDataKeys = async (
+  session: Session,
+  {
+    tenantId: tenant_id,
+    version,
+    now,
+  }: { readonly tenantId: string; readonly version: number; readonly now: number },
+): Promise<void> => {
+  await session.lock(keyLock(tenant_id))
+  const row = { tenant_id, purpose: CLOSED, version, wrapped: Buffer.alloc(0), created_at: now }
+  await session.run(insertKey, row)
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+}
+
+export const removeKeys = async (
+  session: Session,
+  { keys }: { readonly keys: readonly KeyName[] },
+): Promise<void> => {
+  for (const tenant of new Set(keys.map(({ tenant_id }) => tenant_id))) await session.lock(keyLock(tenant))
+  for (const key of keys) await session.run(deleteKey, key)
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+}
+
+/** False, and nothing is done, while a key is left that another root key wraps. */
+export const endRootChange = async (
+  session: Session,
+  { end: { root, drop } }: { readonly end: RootChangeEnd },
+): Promise<boolean> => {
+  await session.lock(ROOT_LOCK)
+  const left = await session.get(keyOutside, { format: FORMAT, root, drop: session.dialect.list(drop) })
+  if (left !== undefined) return false
+  for (const purpose of drop) await session.run(deleteKey, { tenant_id: '', purpose, version: 1 })
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+  return true
+}

@@ -1,0 +1,52 @@
+import type { Session } from '../session.ts'
+import type { Forked, LogRow } from '../types.ts'
+import { writeActiveTokens } from '../usage/active.ts'
+import { insertLog, movePosition, presentLogs } from './statements.ts'
+
+interface Sorted {
+  /** The records of one journal that are not in the store yet, each once. */
+  readonly fresh: readonly LogRow[]
+  /** The first in whose place the store has another record. */
+  readonly fork: LogRow | undefined
+}
+
+const sorted = async (session: Session, rows: readonly LogRow[]): Promise<Sorted> => {
+  const bySeq = new Map(rows.map((row) => [row.journal_seq, row]))
+  const { journal } = rows[0] as LogRow
+  const seqs = [...bySeq.keys()].sort((a, b) => a - b)
+  const range = { journal, first: seqs[0] as number, last: seqs.at(-1) as number }
+  const present = await session.all(presentLogs, range)
+  const known = new Map(present.map(({ journal_seq, hash }) => [journal_seq, hash]))
+  return {
+    fresh: [...bySeq.values()].filter(({ journal_seq }) => !known.has(journal_seq)),
+    fork: rows.find(({ journal_seq, hash }) => (known.get(journal_seq) ?? hash) !== hash),
+  }
+}
+
+/** Rows, the tokens that they show as active, and the positions of their journals, together; or a fork, and nothing written. */
+export const ingestLogs = async (
+  session: Session,
+  { rows }: { readonly rows: readonly LogRow[] },
+): Promise<Forked | undefined> => {
+  // What is present is decided and acted upon by one ingest at a time.
+  await session.lock('logs.ingest')
+  const journals = Map.groupBy(rows, (row) => row.journal)
+  const fresh: LogRow[] = []
+  for (const records of journals.values()) {
+    const { fresh: some, fork } = await sorted(session, records)
+    if (fork !== undefined) return { journal: fork.journal, journal_seq: fork.journal_seq }
+    fresh.push(...some)
+  }
+  await session.runAll(
+    insertLog,
+    fresh.map((row) => ({ ...row, token_seq: row.token_seq ?? null })),
+  )
+  for (const [journal, records] of journals) {
+    const { journal_seq: seq, hash } = records.reduce((last, row) =>
+      row.journal_seq > last.journal_seq ? row : last,
+    )
+    await session.run(movePosition, { journal, seq, hash })
+  }
+  await writeActiveTokens(session, fresh)
+  return undefined
+}

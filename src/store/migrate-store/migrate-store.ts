@@ -1,0 +1,157 @@
+import { type Client, DatabaseError } from 'pg'
+import { AppError } from '../../common/errors.ts'
+import { SCHEMA_VERSION } from '../migrations/index.ts'
+import { prepare, withClient } from '../postgres/open.ts'
+import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
+import { type Connection, connect } from '../sqlite/connection.ts'
+import { schemaVersion } from '../sqlite/migrate.ts'
+import { createChecksum, type Row, type Sum } from './checksum.ts'
+import { raiseFence, rejectMigrated } from './read-only-triggers.ts'
+import { insertInto, selectAll, type Table, tablesOf } from './tables.ts'
+
+/** Rows of one statement, and about how many bytes they may hold. */
+const BATCH = 1_000
+const BATCH_BYTES = 8 * 1024 * 1024
+
+export interface MoveOptions {
+  /** Path of the SQLite file. */
+  readonly from: string
+  /** Address of an empty database. */
+  readonly to: string
+  /** Called when a table has been copied and compared. */
+  readonly onTable?: (name: string, rows: number) => void
+  /** Called while a table is copied. */
+  readonly onRows?: (name: string, rows: number) => void
+}
+
+const sizeOf = (row: Row): number =>
+  Object.values(row).reduce<number>(
+    (sum, value) => sum + (typeof value === 'string' || value instanceof Uint8Array ? value.length : 8),
+    0,
+  )
+
+const copyTable = async (
+  db: Connection,
+  client: Client,
+  table: Table,
+  onRows: (rows: number) => void,
+): Promise<Sum> => {
+  const checksum = createChecksum(table.columns)
+  let batch: Row[] = []
+  let bytes = 0
+  let copied = 0
+  const flush = async (): Promise<void> => {
+    if (batch.length === 0) return
+    const values = table.columns.map(({ name }) => batch.map((row) => row[name]))
+    await client.query({ name: `copy ${table.name}`, text: insertInto(table), values })
+    copied += batch.length
+    onRows(copied)
+    batch = []
+    bytes = 0
+  }
+  for (const row of db.prepare(selectAll(table)).iterate() as IterableIterator<Row>) {
+    checksum.add(row)
+    batch.push(row)
+    bytes += sizeOf(row)
+    if (batch.length >= BATCH || bytes >= BATCH_BYTES) await flush()
+  }
+  await flush()
+  return checksum.sum()
+}
+
+/** What the database now holds, in the same order, as it would be read by anybody. */
+const sumOf = async (client: Client, table: Table): Promise<Sum> => {
+  const checksum = createChecksum(table.columns)
+  await client.query(`declare copied no scroll cursor for ${selectAll(table)}`)
+  for (;;) {
+    const { rows } = await client.query<Row>(`fetch ${BATCH} from copied`)
+    if (rows.length === 0) break
+    for (const row of rows) checksum.add(row)
+  }
+  await client.query('close copied')
+  return checksum.sum()
+}
+
+/** Numbers that were given once are not given again. */
+const goOnNumbering = async (db: Connection, client: Client): Promise<void> => {
+  const last = db.prepare('select name, seq from sqlite_sequence').all() as { name: string; seq: number }[]
+  for (const { name, seq } of last)
+    if (seq > 0) await client.query("select setval(pg_get_serial_sequence($1, 'seq'), $2)", [name, seq])
+}
+
+const rejectFull = async (client: Client, tables: readonly Table[]): Promise<void> => {
+  for (const { name } of tables)
+    if ((await client.query(`select 1 from "${name}" limit 1`)).rows.length > 0)
+      throw new AppError(
+        'invalid',
+        'The database to move to holds a vault already. Name an empty one; nothing was changed.',
+      )
+}
+
+const copyAll = async (db: Connection, client: Client, options: MoveOptions): Promise<number> => {
+  const tables = await tablesOf(db, client)
+  await client.query('begin')
+  await client.query(
+    `lock table ${tables.map(({ name }) => `"${name}"`).join(', ')} in access exclusive mode`,
+  )
+  await enterScope(client, SERVICE)
+  await rejectFull(client, tables)
+  let rows = 0
+  for (const table of tables) {
+    const { name } = table
+    const read = await copyTable(db, client, table, (count) => options.onRows?.(name, count))
+    const written = await sumOf(client, table)
+    if (read.rows !== written.rows || read.hash !== written.hash)
+      throw new AppError(
+        'internal',
+        `The table "${name}" came out different in PostgreSQL (${written.rows} of ${read.rows} rows). Nothing was kept; the vault in the file is as it was.`,
+      )
+    rows += read.rows
+    options.onTable?.(name, read.rows)
+  }
+  await goOnNumbering(db, client)
+  await client.query("select set_config('synchronous_commit', 'on', true)")
+  const { command } = await client.query('commit')
+  if (command !== 'COMMIT') throw new Error('PostgreSQL rolled the copy back')
+  return rows
+}
+
+/** `invalid` for a file of another version, or one that was moved already. */
+const rejectUnfit = (db: Connection): void => {
+  rejectMigrated(db)
+  if (schemaVersion(db) !== SCHEMA_VERSION)
+    throw new AppError(
+      'invalid',
+      'The file is not of the schema of this version. Start the service of this version on it once, then move it.',
+    )
+}
+
+/**
+ * Moves a vault from a SQLite file into an empty PostgreSQL database: every row, compared table by table by count and
+ * hash before the one commit. A service may run on the file: it goes on reading, its writes are refused while the copy
+ * lasts and from then on, so that what it has acknowledged is in the copy. Whatever fails before the commit leaves both
+ * as they were. Answers how many rows there are.
+ */
+export const moveStore = async (options: MoveOptions): Promise<number> => {
+  const { from, to } = options
+  const db = connect(from, { readonly: false })
+  try {
+    rejectUnfit(db)
+    await prepare(to, true)
+    // Writers wait for 5 s each, then are told that the store is busy; readers do not notice.
+    db.exec('begin immediate')
+    // Triggers wait for nobody: when they cannot be made, nothing has been copied yet.
+    raiseFence(db)
+    const rows = await withClient(to, (client) => copyAll(db, client, options))
+    db.exec('commit')
+    return rows
+  } catch (thrown) {
+    if (db.inTransaction) db.exec('rollback')
+    // Its own words may quote a row.
+    throw thrown instanceof DatabaseError
+      ? new AppError('internal', `PostgreSQL refused the copy (${thrown.code}); the file is as it was.`)
+      : thrown
+  } finally {
+    db.close()
+  }
+}

@@ -1,0 +1,112 @@
+import { setTimeout } from 'node:timers/promises'
+import { Client } from 'pg'
+import type { Log } from '../../common/log.ts'
+import type { Held, HoldOptions } from '../types.ts'
+import { codeOf, fromPostgres } from './errors.ts'
+import { clientConfig, USUAL } from './pool.ts'
+import { beginConnection } from './standby-check.ts'
+
+/** ms between two tries. */
+const RETRY_MS = 100
+/** ms between two looks whether the connection still stands, and what each may take. */
+const LOOK_MS = 5_000
+/** Seconds of silence after which the server asks a machine whether it is there, and how often it asks. */
+const KEEPALIVES = { idle: 3, interval: 2, count: 3 } as const
+const TIMEOUT_MS = 12_000
+
+const KEY = "hashtextextended('sidevault held ' || $1, 0)"
+
+const TAKE = `select pg_try_advisory_lock(${KEY}) as taken, pg_backend_pid() as pid`
+
+/** The connection that has the name. */
+const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' and granted and objsubid = 1
+  and database = (select oid from pg_catalog.pg_database where datname = current_database())
+  and (classid::bigint << 32 | objid::bigint) = ${KEY}`
+
+const connect = async (address: string): Promise<Client> => {
+  const client = new Client(clientConfig(address, { ...USUAL, statementMs: LOOK_MS }))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await beginConnection(client)
+    for (const [name, seconds] of Object.entries(KEEPALIVES))
+      await client.query('select set_config($1, $2, false)', [`tcp_keepalives_${name}`, String(seconds)])
+    return client
+  } catch (thrown) {
+    client.end().catch(() => {})
+    throw thrown
+  }
+}
+
+/**
+ * Holds a name by an advisory lock, which the server drops with its connection. Undefined when another process has it and
+ * keeps it. A connection that is lost is made anew for as long as it takes; when another process has taken the name by
+ * then, `onTaken` is called, once.
+ */
+export const holdName = async (
+  { log }: { readonly log: Log },
+  name: string,
+  { address, onLocked, timeout = TIMEOUT_MS }: HoldOptions & { readonly address: string },
+): Promise<Held | undefined> => {
+  let holder: { readonly client: Client; readonly pid: number } | undefined
+  let released = false
+
+  /** `again`: it is being given up, or is our own lost connection's, of whose end the server has not heard. */
+  const take = async (): Promise<'held' | 'taken' | 'again'> => {
+    const client = await connect(address)
+    try {
+      const { taken: locked, pid } = (await client.query(TAKE, [name])).rows[0]
+      if (locked) {
+        holder = { client, pid }
+        watch(client)
+        return 'held'
+      }
+      const other: number | undefined = (await client.query(HOLDER, [name])).rows[0]?.pid
+      client.end().catch(() => {})
+      return other === undefined || other === holder?.pid ? 'again' : 'taken'
+    } catch (thrown) {
+      client.end().catch(() => {})
+      throw thrown
+    }
+  }
+
+  const watch = (client: Client): void => {
+    const looks = setInterval(() => {
+      client.query('select 1').catch(() => client.end().catch(() => {}))
+    }, LOOK_MS).unref()
+    client.once('end', () => {
+      clearInterval(looks)
+      if (!released) void retake()
+    })
+  }
+
+  const retake = async (): Promise<void> => {
+    while (!released) {
+      const found = await take().catch((thrown: unknown) => {
+        log.debug({ code: codeOf(thrown), name }, 'a name of the store cannot be held for now')
+        return 'again' as const
+      })
+      if (found === 'taken') return onLocked()
+      if (found === 'held') {
+        if (released) await holder?.client.end()
+        return
+      }
+      await setTimeout(RETRY_MS, undefined, { ref: false })
+    }
+  }
+
+  try {
+    for (const deadline = performance.now() + timeout; (await take()) !== 'held'; ) {
+      if (performance.now() > deadline) return undefined
+      await setTimeout(RETRY_MS)
+    }
+  } catch (thrown) {
+    throw fromPostgres(thrown)
+  }
+  return {
+    release: async () => {
+      released = true
+      await holder?.client.end().catch(() => {})
+    },
+  }
+}

@@ -1,0 +1,116 @@
+import { AppError } from '../../common/errors.ts'
+import { isObject } from '../../common/json.ts'
+import { endOf, nameOf, textMember } from '../../common/record-members.ts'
+import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
+import type { Session } from '../session.ts'
+import { tokenByIdForShare } from '../tokens/statements.ts'
+import type { StoredMutation } from '../types.ts'
+import {
+  bumpChange,
+  deleteIndexes,
+  deleteLookups,
+  deleteRecord,
+  insertIndex,
+  insertLookup,
+  insertMac,
+  insertRecord,
+  recordByIdForUpdate,
+  replaceRecord,
+  tokenEntry,
+  tokensOfRecord,
+} from './statements.ts'
+
+const locked = () =>
+  new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
+
+const notCurrent = () =>
+  new AppError('conflict', 'The record was changed or deleted in the meantime. Read it again and retry.')
+
+const writeMembers = async (session: Session, seq: number, mutation: StoredMutation): Promise<void> => {
+  const { collection, tenantId, record, shape, mac } = mutation
+  if (mac !== undefined) await session.run(insertMac, { seq, tenant_id: tenantId, mac })
+  for (const member of new Set(shape.indexes)) {
+    const value = textMember(record, member)
+    if (value !== undefined)
+      await session.run(insertIndex, { collection, tenant_id: tenantId, member, value, seq })
+  }
+  for (const member of new Set(shape.lookups)) {
+    const value = textMember(record, member)
+    if (value === undefined) continue
+    if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw locked()
+  }
+}
+
+/** Binds a record to the tokens that it goes with, new ones when it is replaced; one that is gone already refuses it. */
+const writeTokens = async (
+  session: Session,
+  seq: number,
+  { tenantId: tenant_id, record, shape }: StoredMutation,
+  now: number,
+): Promise<void> => {
+  const ids: unknown = shape.tokens !== undefined && isObject(record) ? record[shape.tokens] : undefined
+  if (!Array.isArray(ids) || ids.length === 0) return
+  const bound = new Set((await session.all(tokensOfRecord, { seq })).map(({ value }) => value))
+  for (const id of new Set(ids.map(String))) {
+    if (bound.has(id)) continue
+    if ((await session.get(tokenByIdForShare, { tenant_id, id, now })) === undefined)
+      throw new AppError('conflict', 'A token was deleted while it was used. Repeat the call.')
+    await session.run(insertIndex, tokenEntry({ tenant_id, token_id: id }, seq))
+  }
+}
+
+const apply = async (session: Session, mutation: StoredMutation, now: number): Promise<void> => {
+  const { kind, collection, tenantId, id, record } = mutation
+  const key = { collection, tenant_id: tenantId, id }
+  if (kind === 'insert') {
+    const values = {
+      ...key,
+      name: nameOf(record),
+      body: JSON.stringify(record),
+      created_at: now,
+      expires_at: endOf(record, mutation.shape.expires),
+    }
+    const seq = await session.insert(insertRecord, values)
+    if (seq === undefined) throw locked()
+    await writeMembers(session, seq, mutation)
+    await writeTokens(session, seq, mutation, now)
+    return
+  }
+  const current = await session.get(recordByIdForUpdate, key)
+  if (!current) throw notCurrent()
+  const { seq } = current
+  const version = mutation.version ?? current.version
+  if (kind === 'delete') {
+    if ((await session.run(deleteRecord, { seq, version })) === 0) throw notCurrent()
+    return
+  }
+  const values = {
+    seq,
+    version,
+    name: nameOf(record),
+    body: JSON.stringify(record),
+    expires_at: endOf(record, mutation.shape.expires),
+  }
+  if ((await session.run(replaceRecord, values)) === 0) throw notCurrent()
+  await session.run(deleteIndexes, { seq, collection })
+  await session.run(deleteLookups, { seq })
+  await writeMembers(session, seq, mutation)
+  await writeTokens(session, seq, mutation, now)
+}
+
+/** All or nothing, in order; then each collection's change counter moves by one. */
+export const commitRecords = async (
+  session: Session,
+  { mutations, now }: { readonly mutations: readonly StoredMutation[]; readonly now: number },
+): Promise<void> => {
+  for (const [tenantId, own] of Map.groupBy(mutations, (mutation) => mutation.tenantId))
+    await requireKeys(
+      session,
+      tenantId,
+      own.flatMap(({ record, mac }) => [...sealedIn(record), mac]),
+    )
+  for (const mutation of mutations) await apply(session, mutation, now)
+  // In one order everywhere, so that two transactions never wait for each other.
+  for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())
+    await session.run(bumpChange, { kind })
+}

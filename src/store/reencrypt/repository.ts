@@ -1,0 +1,66 @@
+import type { Session } from '../session.ts'
+import { allKinds } from '../tenants/statements.ts'
+import { buffer, own, toTokenRow } from '../tokens/token-row.ts'
+import type { Writer } from '../writer.ts'
+import { associationsAfter, recordsAfter, responsesAfter, sizeOfTenant, tokensAfter } from './statements.ts'
+import type { Replacement, SealedStore } from './types.ts'
+
+const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? null : buffer(bytes))
+
+const ownChange = ({ from, to }: Replacement): Replacement => ({ from: own(from), to: own(to) })
+
+const sizeOf = (change: (Replacement & { readonly body?: string }) | undefined): number =>
+  change === undefined ? 0 : change.from.length + change.to.length + (change.body?.length ?? 0)
+
+export const createSealedStore = ({
+  session,
+  writer,
+}: {
+  readonly session: Session
+  readonly writer: Writer
+}): SealedStore => ({
+  size: async (tenantId) => Number((await session.get(sizeOfTenant, { tenant_id: tenantId }))?.count ?? 0),
+
+  // At the beginning of time nothing is due: what waits for the purge is there too.
+  tokens: async (tenantId, after, limit) =>
+    (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => toTokenRow(row, 0)),
+
+  associations: (tenantId, { parent_seq, child_seq }, limit) =>
+    session.all(associationsAfter, { tenant_id: tenantId, parent_seq, child_seq, limit }),
+
+  collections: async () => (await session.all(allKinds, {})).map(({ kind }) => kind),
+
+  records: async (collection, tenantId, after, limit) =>
+    (await session.all(recordsAfter, { collection, tenant_id: tenantId, after, limit })).map((row) => ({
+      ...row,
+      mac: maybe(row.mac),
+    })),
+
+  responses: async (tenantId, after, limit) =>
+    (await session.all(responsesAfter, { tenant_id: tenantId, after, limit })).map(
+      ({ key, sealed, shown }) => ({ key: buffer(key), sealed: maybe(sealed), shown: maybe(shown) }),
+    ),
+
+  reseal: ({ tenantId, tokens = [], records = [], responses = [] }) => {
+    const bytes = [
+      ...tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
+      ...records,
+      ...responses.flatMap(({ sealed, shown }) => [sealed, shown]),
+    ].reduce((sum, change) => sum + sizeOf(change), 1_000)
+    const owned = {
+      tenantId,
+      tokens: tokens.map(({ seq, sealed, ephemeral }) => ({
+        seq,
+        ...(sealed ? { sealed: ownChange(sealed) } : {}),
+        ...(ephemeral ? { ephemeral: ownChange(ephemeral) } : {}),
+      })),
+      records: records.map(({ seq, body, ...mac }) => ({ seq, body, ...ownChange(mac) })),
+      answers: responses.map(({ key, sealed, shown }) => ({
+        key: own(key),
+        ...(sealed ? { sealed: ownChange(sealed) } : {}),
+        ...(shown ? { shown: ownChange(shown) } : {}),
+      })),
+    }
+    return writer.write('sealed.replace', { change: owned }, bytes)
+  },
+})

@@ -1,0 +1,214 @@
+import { Client, type ClientBase, DatabaseError } from 'pg'
+import { systemClock } from '../../common/clock.ts'
+import { AppError } from '../../common/errors.ts'
+import { insertInto } from '../migrate-store/tables.ts'
+import { SCHEMA_VERSION } from '../migrations/index.ts'
+import { fromPostgres, unknownOutcome } from '../postgres/errors.ts'
+import {
+  applySteps,
+  beginSchema,
+  raiseWalls,
+  rejectWallBreakers,
+  schemaVersion,
+} from '../postgres/migrate.ts'
+import { explain } from '../postgres/open.ts'
+import { clientConfig, PATIENT } from '../postgres/pool.ts'
+import { transactionSession } from '../postgres/session.ts'
+import { beginConnection } from '../postgres/standby-check.ts'
+import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
+import { readOnlyWriter } from '../sqlite/writer.ts'
+import { createStore } from '../store.ts'
+import type { Store } from '../types.ts'
+import { corruptSnapshot } from './corrupt.ts'
+import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
+
+/** Rows of a batch: one may hold a megabyte. */
+const BATCH = 200
+
+type Kind = CopyTable['columns'][number]['kind']
+
+const KINDS: Readonly<Record<string, Kind>> = { text: 'text', bigint: 'integer', bytea: 'bytes' }
+const TYPES: Readonly<Record<Kind, string>> = { text: 'text', integer: 'bigint', bytes: 'bytea' }
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const connected = async (address: string): Promise<Client> => {
+  const client = new Client(clientConfig(address, PATIENT))
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await beginConnection(client)
+    await rejectWallBreakers(client)
+    return client
+  } catch (thrown) {
+    await client.end().catch(() => {})
+    throw explain(thrown)
+  }
+}
+
+const tablesOf = async (client: ClientBase): Promise<readonly CopyTable[]> => {
+  const { rows } = await client.query<{ table_name: string; column_name: string; data_type: string }>(
+    `select table_name, column_name, data_type from information_schema.columns
+      where table_schema = current_schema() and table_name <> 'schema_migrations' order by table_name, ordinal_position`,
+  )
+  return [...Map.groupBy(rows, ({ table_name }) => table_name)].map(([name, columns]) => ({
+    name,
+    columns: columns.map(({ column_name, data_type }) => ({ name: column_name, kind: KINDS[data_type]! })),
+  }))
+}
+
+/** The sequence of each table that numbers its rows. */
+const numbersOf = async (client: ClientBase): Promise<ReadonlyMap<string, string>> => {
+  const { rows } = await client.query<{ table_name: string; sequence: string }>(
+    `select table_name, pg_get_serial_sequence(quote_ident(table_name), column_name) as sequence
+      from information_schema.columns where table_schema = current_schema() and is_identity = 'YES'`,
+  )
+  return new Map(rows.map(({ table_name, sequence }) => [table_name, sequence]))
+}
+
+/** One moment of the database, in a transaction that only reads: nobody waits for it, nor it for anybody. */
+export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
+  const client = await connected(address)
+  try {
+    await client.query('begin isolation level repeatable read read only')
+    await enterScope(client, SERVICE)
+    const sequences: [string, number][] = []
+    for (const [table, sequence] of await numbersOf(client)) {
+      // Its name is quoted by the server.
+      const { rows } = await client.query(
+        `select case when is_called then last_value else 0 end as last from ${sequence}`,
+      )
+      sequences.push([table, rows[0].last])
+    }
+    const tables = await tablesOf(client)
+    return {
+      schema: await schemaVersion(client),
+      tables,
+      sequences: Object.fromEntries(sequences),
+      async *rows({ name, columns }) {
+        const list = columns.map((column) => quoted(column.name)).join(', ')
+        await client.query(`declare copied no scroll cursor for select ${list} from ${quoted(name)}`)
+        for (;;) {
+          const { rows } = await client.query<Record<string, Cell>>(`fetch ${BATCH} from copied`)
+          if (rows.length === 0) break
+          yield rows.map((row) => columns.map((column) => row[column.name] as Cell))
+        }
+        await client.query('close copied')
+      },
+      close: () => client.end(),
+    }
+  } catch (thrown) {
+    await client.end().catch(() => {})
+    throw explain(thrown)
+  }
+}
+
+const rejectTables = async (client: ClientBase): Promise<void> => {
+  const { rows } = await client.query(
+    'select 1 from pg_catalog.pg_tables where schemaname = current_schema() limit 1',
+  )
+  if (rows.length > 0)
+    throw new AppError(
+      'invalid',
+      'The database of SIDEVAULT_STORE holds tables already. Name an empty one; nothing was changed.',
+    )
+}
+
+/** References hold between tables that come in any order: taken off, and what puts (and checks) them again at the end. */
+const liftReferences = async (client: ClientBase): Promise<readonly string[]> => {
+  const { rows } = await client.query<{ owner: string; name: string; definition: string }>(
+    `select conrelid::regclass::text as owner, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
+      from pg_catalog.pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`,
+  )
+  for (const { owner, name } of rows) await client.query(`alter table ${owner} drop constraint ${name}`)
+  return rows.map(
+    ({ owner, name, definition }) => `alter table ${owner} add constraint ${name} ${definition}`,
+  )
+}
+
+/** Class 22: a value that does not fit; 23: one that breaks a rule. Anything else is not the copy's fault. */
+const copyIssue = (thrown: unknown, what: string): unknown =>
+  thrown instanceof DatabaseError && /^2[23]/.test(thrown.code ?? '')
+    ? corruptSnapshot(what)
+    : fromPostgres(thrown)
+
+/** A copy that fills an empty database, as a store that can be read before anybody else sees it. */
+export interface PostgresTarget extends CopyTarget {
+  readonly store: Store
+  /** `gateway_timeout` when the answer to the commit was lost. */
+  commit(): Promise<void>
+}
+
+/** Everything happens in one transaction: until `commit`, and when this process dies, the database is as empty as before. */
+export const postgresTarget = async (address: string, schema: number): Promise<PostgresTarget> => {
+  const client = await connected(address)
+  const abort = () => client.end().catch(() => {})
+  try {
+    const now = systemClock.now()
+    await beginSchema(client)
+    await rejectTables(client)
+    await applySteps(client, now, 0, schema)
+    const references = await liftReferences(client)
+    const known = new Map((await tablesOf(client)).map((table) => [table.name, table.columns]))
+
+    const statements = new Map<CopyTable, string>()
+    const statementOf = (table: CopyTable): string => {
+      const ready = statements.get(table)
+      if (ready !== undefined) return ready
+      for (const { name, kind } of table.columns)
+        if (!known.get(table.name)?.some((column) => column.name === name && column.kind === kind))
+          throw corruptSnapshot(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
+      const columns = table.columns.map(({ name, kind }) => ({ name, type: TYPES[kind] }))
+      const text = insertInto({ name: table.name, columns, key: [] })
+      statements.set(table, text)
+      return text
+    }
+
+    return {
+      insert: async (table, rows) => {
+        const values = table.columns.map((_, at) => rows.map((row) => row[at]))
+        const text = statementOf(table)
+        await client.query({ name: `copy ${table.name}`, text, values }).catch((thrown) => {
+          throw copyIssue(thrown, `a row of "${table.name}" does not fit`)
+        })
+      },
+      finish: async (sequences) => {
+        try {
+          for (const reference of references)
+            await client.query(reference).catch((thrown) => {
+              throw copyIssue(thrown, 'rows refer to rows that are missing')
+            })
+          for (const [table, sequence] of await numbersOf(client))
+            if ((sequences[table] ?? 0) > 0)
+              await client.query('select setval($1, $2)', [sequence, sequences[table]])
+          const counts: [string, number][] = []
+          for (const name of known.keys())
+            counts.push([
+              name,
+              (await client.query(`select count(*) as rows from ${quoted(name)}`)).rows[0].rows,
+            ])
+          await applySteps(client, now, schema, SCHEMA_VERSION)
+          await raiseWalls(client)
+          return Object.fromEntries(counts)
+        } catch (thrown) {
+          throw fromPostgres(thrown)
+        }
+      },
+      store: createStore(
+        { session: transactionSession(client, { serviceWide: true }), writer: readOnlyWriter },
+        { writable: false, close: async () => {} },
+      ),
+      commit: async () => {
+        const { command } = await client.query('commit').catch((thrown) => {
+          throw thrown instanceof DatabaseError ? fromPostgres(thrown) : unknownOutcome(thrown)
+        })
+        await client.end().catch(() => {})
+        if (command !== 'COMMIT') throw new AppError('internal', 'PostgreSQL rolled the copy back.')
+      },
+      abort,
+    }
+  } catch (thrown) {
+    await abort()
+    throw thrown instanceof AppError ? thrown : fromPostgres(thrown)
+  }
+}

@@ -1,0 +1,131 @@
+import { rm } from 'node:fs/promises'
+import { type Connection, connect, makePrivateFile } from '../sqlite/connection.ts'
+import { migrate, schemaVersion } from '../sqlite/migrate.ts'
+import { corruptSnapshot } from './corrupt.ts'
+import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
+
+/** Rows of a batch. */
+const BATCH = 500
+
+const KINDS: Readonly<Record<string, CopyTable['columns'][number]['kind']>> = {
+  TEXT: 'text',
+  INTEGER: 'integer',
+  BLOB: 'bytes',
+}
+
+const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
+
+const listOf = (names: readonly { readonly name: string }[]): string =>
+  names.map(({ name }) => quoted(name)).join(', ')
+
+const tablesOf = (db: Connection): readonly CopyTable[] => {
+  const names = db
+    .prepare(
+      "select name from sqlite_schema where type = 'table' and name not like 'sqlite_%' and name <> 'schema_migrations' order by name",
+    )
+    .pluck()
+    .all() as string[]
+  return names.map((name) => ({
+    name,
+    columns: (db.pragma(`table_info(${quoted(name)})`) as { name: string; type: string }[]).map((column) => ({
+      name: column.name,
+      kind: KINDS[column.type.toUpperCase()]!,
+    })),
+  }))
+}
+
+/** A view of the file that stays as it is until it is closed; the write-ahead log grows meanwhile. */
+export const sqliteSnapshot = (path: string): Snapshot => {
+  const db = connect(path, { readonly: true })
+  db.exec('begin')
+  const sequences = db.prepare('select name, seq from sqlite_sequence').all() as {
+    name: string
+    seq: number
+  }[]
+  return {
+    schema: schemaVersion(db),
+    tables: tablesOf(db),
+    sequences: Object.fromEntries(sequences.map(({ name, seq }) => [name, seq])),
+    async *rows({ name, columns }) {
+      let batch: Cell[][] = []
+      const rows = db
+        .prepare(`select ${listOf(columns)} from ${quoted(name)}`)
+        .raw()
+        .iterate()
+      for (const row of rows as IterableIterator<Cell[]>) {
+        batch.push(row)
+        if (batch.length < BATCH) continue
+        yield batch
+        batch = []
+      }
+      if (batch.length > 0) yield batch
+    },
+    close: async () => {
+      db.close()
+    },
+  }
+}
+
+/** A new database file of this version of the schema; the file goes again with `abort`. */
+export const sqliteTarget = (path: string, schema: number, now: number): CopyTarget => {
+  makePrivateFile(path)
+  const db = connect(path, { readonly: false })
+  // References hold between tables that come in any order: checked at the end. Nobody reads the file before.
+  db.pragma('foreign_keys = OFF')
+  db.pragma('synchronous = OFF')
+  db.pragma('journal_mode = OFF')
+  migrate(db, now, schema)
+  const known = new Map(tablesOf(db).map((table) => [table.name, table]))
+  const statements = new Map<CopyTable, ReturnType<Connection['prepare']>>()
+  db.exec('begin')
+
+  const statementOf = (table: CopyTable) => {
+    const ready = statements.get(table)
+    if (ready !== undefined) return ready
+    const columns = known.get(table.name)?.columns ?? []
+    for (const { name, kind } of table.columns)
+      if (!columns.some((column) => column.name === name && column.kind === kind))
+        throw corruptSnapshot(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
+    const places = table.columns.map(() => '?').join(', ')
+    const fresh = db.prepare(
+      `insert into ${quoted(table.name)} (${listOf(table.columns)}) values (${places})`,
+    )
+    statements.set(table, fresh)
+    return fresh
+  }
+
+  return {
+    insert: async (table, rows) => {
+      const statement = statementOf(table)
+      try {
+        for (const row of rows) statement.run(...row)
+      } catch {
+        throw corruptSnapshot(`a row of "${table.name}" does not fit`)
+      }
+    },
+    finish: async (sequences) => {
+      const set = db.prepare('update sqlite_sequence set seq = ? where name = ?')
+      const add = db.prepare('insert into sqlite_sequence (name, seq) values (?, ?)')
+      for (const [name, seq] of Object.entries(sequences))
+        if (known.has(name) && set.run(seq, name).changes === 0) add.run(name, seq)
+      db.exec('commit')
+      if ((db.pragma('foreign_key_check') as unknown[]).length > 0)
+        throw corruptSnapshot('rows refer to rows that are missing')
+      if (db.pragma('integrity_check', { simple: true }) !== 'ok')
+        throw corruptSnapshot('the database is not sound')
+      const counts = [...known.keys()].map((name) => [
+        name,
+        db
+          .prepare(`select count(*) from ${quoted(name)}`)
+          .pluck()
+          .get() as number,
+      ])
+      db.close()
+      return Object.fromEntries(counts)
+    },
+    abort: async () => {
+      db.close()
+      for (const end of ['', '-wal', '-shm', '-journal']) await rm(path + end, { force: true })
+    },
+  }
+}

@@ -1,0 +1,50 @@
+import type { Connection } from './connection.ts'
+
+/** ms that an attempt waits for readers; the writer stands still meanwhile. */
+const TIMEOUT = 20
+/** ms until the next attempt. */
+const RETRY = 200
+/** ms that the last attempt waits for readers. */
+const LAST_TIMEOUT = 1_000
+
+export interface LogEmptier {
+  /** Folds the write-ahead log into the database and cuts it to nothing: now, or as soon as no reader needs it. */
+  empty(): void
+  /** Attempts once more what is still to be done, for longer, and gives up. */
+  finish(): void
+}
+
+/**
+ * The log keeps pages as they were before they were overwritten, so that a destroyed key would lie there until enough
+ * has been written after it. Emptying it leaves only the database file, where `secure_delete` has put zeros.
+ */
+export const createLogEmptier = (db: Connection): LogEmptier => {
+  let timer: NodeJS.Timeout | undefined
+
+  const attempt = (patience: number): boolean => {
+    if (db.inTransaction) return false
+    const timeout = db.pragma('busy_timeout', { simple: true })
+    db.pragma(`busy_timeout = ${patience}`)
+    try {
+      return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
+    } catch {
+      // Another process writes or checkpoints, or the disk is full: the log stays, and with it the need.
+      return false
+    } finally {
+      db.pragma(`busy_timeout = ${timeout}`)
+    }
+  }
+
+  const empty = (): void => {
+    clearTimeout(timer)
+    timer = attempt(TIMEOUT) ? undefined : setTimeout(empty, RETRY).unref()
+  }
+
+  const finish = (): void => {
+    if (timer === undefined) return
+    clearTimeout(timer)
+    attempt(LAST_TIMEOUT)
+  }
+
+  return { empty, finish }
+}

@@ -1,0 +1,65 @@
+import { AppError } from '../../common/errors.ts'
+import { addKeys } from '../keys/commands.ts'
+import { requireKeys } from '../keys/data-key-guard.ts'
+import { bumpChange } from '../records/statements.ts'
+import type { Replacement } from '../reencrypt/types.ts'
+import type { Session } from '../session.ts'
+import type { KeyRow, TenantRow } from '../types.ts'
+import {
+  allKinds,
+  deleteRecordsOf,
+  deleteTenantKeys,
+  deleteTenantRow,
+  insertDeletedTenant,
+  insertTenant,
+  insertTenantMac,
+  KEY_CHANGES,
+  replaceTenantMac,
+  TENANT_CHANGES,
+  updateTenant as updateTenantRow,
+} from './statements.ts'
+
+/** All or nothing: a tenant never exists without its keys. */
+export const createTenant = async (
+  session: Session,
+  {
+    tenant,
+    keys,
+    mac,
+  }: { readonly tenant: TenantRow; readonly keys: readonly KeyRow[]; readonly mac?: Buffer },
+): Promise<void> => {
+  const values = { ...tenant, settings: JSON.stringify(tenant.settings) }
+  if ((await session.run(insertTenant, values)) === 0)
+    throw new AppError('conflict', `A tenant with the id "${tenant.id}" exists already.`)
+  await addKeys(session, { keys })
+  const { id: tenant_id } = tenant
+  if (mac !== undefined) await session.run(insertTenantMac, { tenant_id, mac })
+}
+
+/** False when it is not as it was read any more. */
+export const updateTenant = async (
+  session: Session,
+  { tenant, mac }: { readonly tenant: TenantRow; readonly mac: Replacement },
+): Promise<boolean> => {
+  await requireKeys(session, tenant.id, [mac.to])
+  if ((await session.run(replaceTenantMac, { tenant_id: tenant.id, ...mac })) === 0) return false
+  await session.run(updateTenantRow, { ...tenant, settings: JSON.stringify(tenant.settings) })
+  await session.run(bumpChange, { kind: TENANT_CHANGES })
+  return true
+}
+
+/** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */
+export const deleteTenant = async (
+  session: Session,
+  { id, now }: { readonly id: string; readonly now: number },
+): Promise<boolean> => {
+  if ((await session.run(deleteTenantRow, { id })) === 0) return false
+  await session.run(deleteTenantKeys, { tenant_id: id })
+  await session.run(bumpChange, { kind: KEY_CHANGES })
+  await session.run(bumpChange, { kind: TENANT_CHANGES })
+  await session.run(insertDeletedTenant, { id, deleted_at: now })
+  for (const { kind } of await session.all(allKinds, {}))
+    if ((await session.run(deleteRecordsOf, { collection: kind, tenant_id: id })) > 0)
+      await session.run(bumpChange, { kind })
+  return true
+}

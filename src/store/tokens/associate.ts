@@ -1,0 +1,26 @@
+import type { Session } from '../session.ts'
+import type { Association } from '../types.ts'
+import { deleteAssociation, insertAssociation, liveTokenBySeq } from './statements.ts'
+
+const rowOf = ({ tenantId, parentSeq, childSeq }: Association) => ({
+  tenant_id: tenantId,
+  parent_seq: parentSeq,
+  child_seq: childSeq,
+})
+
+/** Both tokens must be live in the transaction that writes it; a deleted token takes its associations along. */
+export const associateTokens = async (
+  session: Session,
+  { association, now }: { readonly association: Association; readonly now: number },
+): Promise<'associated' | 'exists' | 'gone'> => {
+  const { tenantId: tenant_id, parentSeq, childSeq } = association
+  for (const seq of [parentSeq, childSeq])
+    if (!(await session.get(liveTokenBySeq, { tenant_id, seq, now }))) return 'gone'
+  return (await session.run(insertAssociation, rowOf(association))) > 0 ? 'associated' : 'exists'
+}
+
+/** False when there was none. */
+export const dissociateTokens = async (
+  session: Session,
+  { association }: { readonly association: Association },
+): Promise<boolean> => (await session.run(deleteAssociation, rowOf(association))) > 0

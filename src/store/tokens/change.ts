@@ -1,0 +1,77 @@
+import { clearShown } from '../idempotency/statements.ts'
+import { requireKeys } from '../keys/data-key-guard.ts'
+import { deleteRecordsOfToken } from '../records/statements.ts'
+import type { Session } from '../session.ts'
+import type { TokenUpdate, Updated } from '../types.ts'
+import { createCounts } from './counts.ts'
+import { findDuplicate, writeSearchRows } from './create.ts'
+import {
+  deleteMetadata,
+  deleteTerms,
+  deleteToken,
+  expiredTokens,
+  purgeEphemerals,
+  purgeTokens,
+  tokenById,
+  updateToken,
+} from './statements.ts'
+
+export const updateOneToken = async (
+  session: Session,
+  { update, now }: { readonly update: TokenUpdate; readonly now: number },
+): Promise<Updated> => {
+  const { row, version, terms, deduplicate } = update
+  const { tenant_id, id, seq } = row
+  const current = await session.get(tokenById, { tenant_id, id, now })
+  if (!current) return { kind: 'gone' }
+  // Another seq is another token: the one that was read is gone and its id was given to a new one.
+  if (current.version !== version || current.seq !== seq) return { kind: 'stale' }
+  await requireKeys(session, tenant_id, [row.sealed, row.ephemeral])
+  if (deduplicate) {
+    const duplicate = await findDuplicate(session, row, seq, now)
+    if (duplicate) return { kind: 'duplicate', token: duplicate }
+  }
+  const metadata = row.metadata === null ? null : JSON.stringify(row.metadata)
+  if ((await session.run(updateToken, { ...row, metadata, version })) === 0) return { kind: 'stale' }
+  await session.run(clearShown, { tenant_id, token_id: id })
+  await session.run(deleteTerms, { seq })
+  await session.run(deleteMetadata, { seq })
+  await writeSearchRows(session, tenant_id, seq, terms, row.metadata)
+  const counts = createCounts()
+  counts.removed(current)
+  counts.arrived(row)
+  await counts.write(session)
+  return { kind: 'updated' }
+}
+
+/** False when there was no live token. */
+export const deleteOneToken = async (
+  session: Session,
+  { tenantId, id, now }: { readonly tenantId: string; readonly id: string; readonly now: number },
+): Promise<boolean> => {
+  const key = { tenant_id: tenantId, id }
+  const removed = await session.get(deleteToken, key)
+  if (!removed) return false
+  await session.run(clearShown, { tenant_id: tenantId, token_id: id })
+  await session.run(deleteRecordsOfToken, { tenant_id: tenantId, token_id: id })
+  const counts = createCounts()
+  counts.removed(removed)
+  await counts.write(session)
+  return removed.expires_at === null || removed.expires_at > now
+}
+
+/** How many tokens and ephemerals were removed, at most `limit` of each. */
+export const purgeDue = async (
+  session: Session,
+  { now, limit }: { readonly now: number; readonly limit: number },
+): Promise<number> => {
+  await session.lock('purge')
+  const due = (await session.all(expiredTokens, { now, limit })).map(({ seq }) => seq)
+  const seqs = session.dialect.list(due)
+  const purged = await session.all(purgeTokens, { seqs, now })
+  const counts = createCounts()
+  for (const token of purged) counts.removed(token)
+  const forgotten = await session.run(purgeEphemerals, { now, limit })
+  await counts.write(session)
+  return purged.length + forgotten
+}

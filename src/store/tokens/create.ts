@@ -1,0 +1,152 @@
+import { AppError } from '../../common/errors.ts'
+import { requireKeys } from '../keys/data-key-guard.ts'
+import type { Session } from '../session.ts'
+import type { Created, NewToken, TokenRow } from '../types.ts'
+import { type Counts, createCounts } from './counts.ts'
+import {
+  deleteExpiredToken,
+  insertAssociation,
+  insertMetadata,
+  insertTerm,
+  insertToken,
+  liveTokenBySeq,
+  tokenByFingerprint,
+} from './statements.ts'
+import { toTokenRow } from './token-row.ts'
+
+/** Bytes of the tokens that one call finds instead of making new ones: one may be found very many times. */
+const DUPLICATES = 32 * 1024 * 1024
+
+/** Blind terms and metadata of a token, as rows of their own. */
+export const writeSearchRows = async (
+  session: Session,
+  tenant_id: string,
+  seq: number,
+  terms: readonly Uint8Array[],
+  metadata: TokenRow['metadata'],
+): Promise<void> => {
+  for (const term of terms) await session.run(insertTerm, { tenant_id, term, seq })
+  if (metadata === null) return
+  for (const [key, value] of Object.entries(metadata))
+    await session.run(insertMetadata, { tenant_id, key, value, seq })
+}
+
+/** The live token that a deduplicating write of `token` would double. `seq`: the writer's own, 0 when new. */
+export const findDuplicate = async (
+  session: Session,
+  token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
+  seq: number,
+  now: number,
+): Promise<TokenRow | undefined> => {
+  const { tenant_id, fingerprint, container } = token
+  if (fingerprint === null) return undefined
+  await session.lock(`fingerprint ${tenant_id} ${fingerprint} ${container}`)
+  const found = await session.get(tokenByFingerprint, { tenant_id, fingerprint, container, seq, now })
+  return found && toTokenRow(found, now)
+}
+
+/** The new row's number; undefined when a live token has the id. An expired one makes way. */
+const insert = async (
+  session: Session,
+  token: NewToken,
+  id: string,
+  counts: Counts,
+  now: number,
+): Promise<number | undefined> => {
+  const values = {
+    ...token,
+    id,
+    metadata: token.metadata === null ? null : JSON.stringify(token.metadata),
+  }
+  const seq = await session.insert(insertToken, values)
+  if (seq !== undefined) return seq
+  const { tenant_id } = token
+  const expired = await session.get(deleteExpiredToken, { tenant_id, id, now })
+  if (!expired) return undefined
+  counts.removed(expired)
+  return session.insert(insertToken, values)
+}
+
+/** With the parent that a child was asked for; a token that duplicates its own parent stays alone. */
+const associate = async (session: Session, token: NewToken, seq: number): Promise<void> => {
+  const { parentSeq: parent_seq, tenant_id } = token
+  if (parent_seq === undefined || parent_seq === seq) return
+  await session.run(insertAssociation, { parent_seq, child_seq: seq, tenant_id })
+}
+
+const createOne = async (
+  session: Session,
+  token: NewToken,
+  counts: Counts,
+  now: number,
+): Promise<Created> => {
+  const { tenant_id, parentSeq } = token
+  if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
+    throw new AppError('not_found', 'The parent token does not exist any more.')
+  if (token.deduplicate) {
+    const duplicate = await findDuplicate(session, token, 0, now)
+    if (duplicate) {
+      await associate(session, token, duplicate.seq)
+      return { kind: 'duplicate', token: duplicate }
+    }
+  }
+  for (const id of [token.id, ...token.fallbackIds]) {
+    const seq = await insert(session, token, id, counts, now)
+    if (seq === undefined) continue
+    await writeSearchRows(session, token.tenant_id, seq, token.terms, token.metadata)
+    await associate(session, token, seq)
+    counts.created(token)
+    return { kind: 'created', id, seq }
+  }
+  // The id stays unnamed: an alias may show digits of the data.
+  throw new AppError(
+    'conflict',
+    'The id asked for is that of another token. Choose another one, or leave "id" out to have one made.',
+  )
+}
+
+export interface Create {
+  readonly tokens: readonly NewToken[]
+  readonly now: number
+}
+
+/** All or nothing, in order; duplicates among them are found too. The tokens of one call are of one tenant. */
+export const createTogether = async (
+  session: Session,
+  calls: readonly Create[],
+): Promise<readonly (readonly Created[])[]> => {
+  const tenants = Map.groupBy(
+    calls.flatMap(({ tokens }) => tokens),
+    ({ tenant_id }) => tenant_id,
+  )
+  for (const [tenantId, tokens] of tenants)
+    await requireKeys(
+      session,
+      tenantId,
+      tokens.flatMap(({ sealed, ephemeral }) => [sealed, ephemeral]),
+    )
+  const counts = createCounts()
+  const results: Created[][] = []
+  for (const { tokens, now } of calls) {
+    const created: Created[] = []
+    let left = DUPLICATES
+    for (const token of tokens) {
+      const one = await createOne(session, token, counts, now)
+      if (one.kind === 'duplicate') left -= one.token.sealed.length
+      if (left < 0)
+        throw new AppError(
+          'too_large',
+          `The tokens that exist already are larger than ${DUPLICATES} bytes together. Send fewer at once.`,
+        )
+      created.push(one)
+    }
+    results.push(created)
+  }
+  await counts.write(session)
+  return results
+}
+
+export const createTokens = async (session: Session, call: Create): Promise<readonly Created[]> => {
+  const [created = []] = await createTogether(session, [call])
+  return created
+}

@@ -1,0 +1,79 @@
+import { AppError, invalid } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import { storedWork } from '../expressions/work.ts'
+import type { TenantKeys } from '../keys/types.ts'
+import type { Work } from '../sdk/index.ts'
+import { maskedData, omitNeverReturned } from './disclosure.ts'
+import type { Opened } from './seal.ts'
+import type { CompiledType } from './token-types.ts'
+import type { VaultParts } from './vault-deps.ts'
+
+export interface Derived {
+  readonly fingerprint: string | null
+  /** Blind index terms, each once. */
+  readonly terms: readonly Buffer[]
+}
+
+/** Runs an expression over a token's own data; where it cannot be evaluated, `path` is at fault. */
+const evaluating = <T>(path: string, evaluate: () => T): T => {
+  try {
+    return evaluate()
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_expression')
+      throw invalid({ [path]: ['cannot be evaluated over the data'] }, undefined)
+    throw error
+  }
+}
+
+/**
+ * Fingerprint and search terms of a token, over its data without ephemeral members (a digest of them would outlive
+ * them). Expressions of the token's own see nothing that the API never returns: whoever may search or compare
+ * fingerprints could guess it. An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
+ * equal to each other. Throws `invalid`.
+ */
+export const derive = (
+  { expressions }: Pick<VaultParts, 'expressions'>,
+  ring: TenantKeys,
+  type: CompiledType,
+  opened: Opened,
+  metadata: Readonly<Record<string, string>> | null,
+  fingerprinted: boolean,
+  whole?: Work,
+): Derived => {
+  const work = storedWork(whole)
+  const { data } = opened
+  const terms = new Map<string, Buffer>()
+  const indexes = opened.searchIndexes ?? type.searchIndexes
+  const shown = omitNeverReturned(type, data)
+  const seenBy = (own: unknown): Json => (own === undefined ? data : shown)
+  indexes.forEach((index, i) => {
+    const value = evaluating(`search_indexes[${i}]`, () =>
+      expressions.parseStored(index).render({ data: seenBy(opened.searchIndexes) }, work),
+    )
+    if (value !== '' && !terms.has(value)) terms.set(value, ring.term(value))
+  })
+  const text = fingerprinted
+    ? evaluating('fingerprint_expression', () =>
+        expressions
+          .parseStored(opened.fingerprintExpression ?? type.fingerprint)
+          .render(
+            { data: seenBy(opened.fingerprintExpression), metadata: (metadata ?? {}) satisfies Json },
+            work,
+          ),
+      )
+    : ''
+  return {
+    fingerprint: text === '' ? null : ring.fingerprint(type.name, text),
+    terms: [...terms.values()],
+  }
+}
+
+/** Refuses (`invalid`) a mask of a token's own that fails over its data, so that later reads do not. */
+export const checkMask = (
+  { expressions }: Pick<VaultParts, 'expressions'>,
+  type: CompiledType,
+  opened: Opened,
+  work?: Work,
+): void => {
+  if (opened.mask !== undefined) evaluating('mask', () => maskedData(expressions, type, opened, work))
+}

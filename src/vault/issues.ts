@@ -1,0 +1,37 @@
+import { type FieldErrors, invalid } from '../common/errors.ts'
+import { pointerParts } from '../common/json.ts'
+import { safeMemberName } from '../common/safe-member-name.ts'
+
+/** Sentences by property path, gathered so that one answer names all faults of a request. */
+export interface Issues {
+  add(path: string, sentence: string): void
+  /** Throws `invalid` when there is any. */
+  check(): void
+}
+
+/** Entries and sentences an answer lists at most. */
+const LIMIT = 50
+
+/** `base` and `name` joined as a property path. */
+export const memberPath = (base: string, name: string): string =>
+  base === '' ? safeMemberName(name) : `${base}.${safeMemberName(name)}`
+
+export const pointerPath = (base: string, pointer: string): string =>
+  pointerParts(pointer).reduce(memberPath, base)
+
+export const createIssues = (): Issues => {
+  const found = new Map<string, string[]>()
+  let count = 0
+  return {
+    add: (path, sentence) => {
+      if (count >= LIMIT) return
+      const sentences = found.get(path) ?? []
+      if (sentences.includes(sentence)) return
+      found.set(path, [...sentences, sentence])
+      count += 1
+    },
+    check: () => {
+      if (count > 0) throw invalid(Object.fromEntries(found) satisfies FieldErrors)
+    },
+  }
+}

@@ -1,0 +1,60 @@
+import type { Json } from '../common/json.ts'
+import { bodyWork } from '../expressions/work.ts'
+import type { UseContext, UsePreview } from '../sdk/index.ts'
+import { decide, decidingRule } from './access.ts'
+import { doneRecord } from './audit-records.ts'
+import { disclosedData } from './disclosure.ts'
+import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
+import type { Opened } from './seal.ts'
+import { checkCount, isBareTokenExpression } from './use.ts'
+import { timeOf, type VaultParts } from './vault-deps.ts'
+
+/** `Vault.foresee`. */
+export const previewUse = async (
+  parts: VaultParts,
+  ids: readonly string[],
+  context: UseContext,
+): Promise<readonly UsePreview[]> => {
+  const wanted = [...new Set(ids)]
+  if (wanted.length === 0) return []
+  checkCount(parts, wanted)
+  const now = timeOf(parts, context)
+  const { tenantId, grants } = context.caller
+  const { work = bodyWork() } = context
+  const shown: OpenedRow[] = []
+
+  const masked = (row: OpenedRow, opened: Opened): Json => {
+    const type = parts.types.get(row.type)
+    const data = disclosedData(parts.expressions, type, opened, 'mask', 'show', work)
+    if (data === undefined) return null
+    shown.push(row)
+    return data
+  }
+
+  const found = new Map<string, UsePreview>()
+  const heads = await headsOf(parts, tenantId, wanted, now)
+  checkBytes(parts, heads)
+  for await (const { row, open } of openInBatches(parts, context, heads, now)) {
+    const { id, type, container } = row
+    const disclosure = decide(grants, 'token:use', row)
+    if (disclosure === 'denied') {
+      found.set(id, { kind: 'denied', id })
+      continue
+    }
+    const opened = open()
+    const stored = withoutSeals(row)
+    const data = disclosure === 'redact' ? null : masked(stored, opened)
+    const token = {
+      id,
+      type,
+      data,
+      container,
+      whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
+    }
+    const rule = decidingRule(grants, 'token:use', row)
+    found.set(id, { kind: 'used', id, disclosure, rule, token })
+  }
+  await parts.journal.append(shown.map((row) => doneRecord(parts, row, 'read', context, now)))
+  for (const { type } of shown) parts.metrics.disclosed.inc({ type, purpose: 'read', disclosure: 'mask' })
+  return wanted.map((id) => found.get(id) ?? { kind: 'unknown', id })
+}

@@ -1,0 +1,111 @@
+import { isoTime } from '../common/clock.ts'
+import { AppError } from '../common/errors.ts'
+import type { Json } from '../common/json.ts'
+import type { Disclosure, Grants, Token, Work } from '../sdk/index.ts'
+import type { TokenRow } from '../store/types.ts'
+import { type Decision, seesData } from './access.ts'
+import { disclosedData, maskOf } from './disclosure.ts'
+import type { Opened } from './seal.ts'
+import type { Privacy } from './token-types.ts'
+import type { VaultParts } from './vault-deps.ts'
+
+const UNKNOWN_TYPE: Privacy = {
+  classification: 'general',
+  impact_level: 'high',
+  restriction_policy: 'redact',
+}
+
+/** The stored columns that a token shows. */
+export type ShownRow = Pick<
+  TokenRow,
+  | 'id'
+  | 'tenant_id'
+  | 'type'
+  | 'container'
+  | 'metadata'
+  | 'fingerprint'
+  | 'expires_at'
+  | 'created_by'
+  | 'created_at'
+  | 'modified_by'
+  | 'modified_at'
+>
+
+/** Data for an answer; a mask that cannot be evaluated over the data shows none of it. */
+export const shownData = (
+  { expressions, types }: Pick<VaultParts, 'expressions' | 'types'>,
+  type: string,
+  opened: Opened,
+  disclosure: Disclosure,
+  work?: Work,
+): Json | undefined => {
+  try {
+    return disclosedData(expressions, types.get(type), opened, disclosure, 'show', work)
+  } catch (error) {
+    if (error instanceof AppError && error.code === 'invalid_expression') return undefined
+    throw error
+  }
+}
+
+type Shown = { -readonly [Member in keyof Token]: Token[Member] }
+
+/**
+ * What every holder of the token's id may see: neither data nor metadata nor expressions. A fingerprint tells what a value
+ * equals, so it is shown to those only who see the data.
+ */
+const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Grants): Shown => {
+  const token: Shown = {
+    id: row.id,
+    tenant_id: row.tenant_id,
+    type: row.type,
+    containers: [row.container],
+    privacy: parts.types.get(row.type)?.privacy ?? UNKNOWN_TYPE,
+    created_by: row.created_by,
+    created_at: isoTime(row.created_at),
+  }
+  if (row.fingerprint !== null && seesData(grants, row)) token.fingerprint = row.fingerprint
+  if (row.expires_at !== null) token.expires_at = isoTime(row.expires_at)
+  if (row.modified_by !== null) token.modified_by = row.modified_by
+  if (row.modified_at !== null) token.modified_at = isoTime(row.modified_at)
+  return token
+}
+
+/** The token as one caller sees it (completions §5), but for its mask. `fingerprint_expression` is the sent one or the type's default. */
+export const serializeUnmasked = (
+  parts: Pick<VaultParts, 'types'>,
+  row: ShownRow,
+  opened: Opened,
+  data: Json | undefined,
+  grants: Grants,
+): Shown => {
+  const type = parts.types.get(row.type)
+  const fingerprintExpression = opened.fingerprintExpression ?? type?.fingerprint
+  const token = summarize(parts, row, grants)
+  if (data !== undefined) token.data = data
+  if (row.metadata !== null) token.metadata = row.metadata
+  if (opened.searchIndexes !== undefined) token.search_indexes = opened.searchIndexes
+  if (fingerprintExpression !== undefined) token.fingerprint_expression = fingerprintExpression
+  return token
+}
+
+/** The token as one caller sees it, with the expression of its mask. */
+export const present: typeof serializeUnmasked = (parts, row, opened, data, grants) => {
+  const token = serializeUnmasked(parts, row, opened, data, grants)
+  const mask = maskOf(parts.types.get(row.type), opened)
+  if (mask !== undefined) token.mask = mask
+  return token
+}
+
+/** The token with the data that `disclosure` allows; an outline for a caller who may not read it. */
+export const serializeOrSummarize = (
+  parts: Pick<VaultParts, 'expressions' | 'types'>,
+  row: ShownRow,
+  opened: Opened,
+  disclosure: Decision,
+  grants: Grants,
+  serialized = present,
+  work?: Work,
+): Token =>
+  disclosure === 'denied'
+    ? summarize(parts, row, grants)
+    : serialized(parts, row, opened, shownData(parts, row.type, opened, disclosure, work), grants)

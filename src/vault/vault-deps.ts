@@ -1,0 +1,57 @@
+import type { Journal } from '../audit/types.ts'
+import type { Clock } from '../common/clock.ts'
+import type { Metrics } from '../common/metrics.ts'
+import type { GuessLimiter } from '../common/rate-limiter.ts'
+import type { Shares } from '../common/shares.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Keys } from '../keys/types.ts'
+import type { Tenants, TokenType, UseContext } from '../sdk/index.ts'
+import type { TokenStore } from '../store/types.ts'
+import type { TokenTypes } from './token-types.ts'
+
+/** What the vault stands on. */
+export interface VaultOptions {
+  readonly tokens: TokenStore
+  readonly keys: Keys
+  readonly expressions: Expressions
+  readonly tokenTypes: () => ReadonlyMap<string, TokenType>
+  readonly tenants: Tenants
+  readonly journal: Journal
+  readonly clock: Clock
+  readonly metrics: Metrics
+  /** Counts values of `data` that a caller searches for without seeing what it finds. Rejects with `rate_limited`. */
+  readonly admitGuesses?: GuessLimiter
+}
+
+/** Bounds of one call, and of all at once. */
+export interface VaultLimits {
+  /** Tokens that one call creates or reads. */
+  readonly tokens: number
+  /** Nesting of arrays and objects. */
+  readonly depth: number
+  /** Characters that one detokenization may insert. */
+  readonly detokenized: number
+  /** Bytes of stored tokens that one call opens. */
+  readonly opened: number
+  /** Bytes of opened tokens, and of what is made of them, that all calls of the process hold at once. */
+  readonly held: number
+}
+
+export const DEFAULT_LIMITS: VaultLimits = {
+  tokens: 10_000,
+  depth: 64,
+  detokenized: 16 * 1024 * 1024,
+  opened: 32 * 1024 * 1024,
+  held: 64 * 1024 * 1024,
+}
+
+/** The dependencies as the vault's own files use them. */
+export interface VaultParts extends Omit<VaultOptions, 'tokenTypes'> {
+  readonly types: TokenTypes
+  readonly limits: VaultLimits
+  readonly held: Shares
+}
+
+/** A call may wait between its arrival and its work: what expired meanwhile is expired. */
+export const timeOf = (parts: Pick<VaultParts, 'clock'>, context: UseContext): number =>
+  Math.max(context.now, parts.clock.now())

@@ -1,0 +1,51 @@
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { Type } from 'typebox'
+import { FROZEN_FILE, printProtos } from '../../../src/admin/proto/generated.ts'
+import { loadOperations } from '../../../src/commands/operations.ts'
+import { writeOperations } from '../../../src/commands/proto/write.ts'
+import type { Operation } from '../../../src/sdk/index.ts'
+import { directoryFor } from '../../kit/directory.ts'
+import { root } from '../../kit/sources.ts'
+
+const shipped = () => loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
+const committed = (name: string) => readFileSync(join(root, 'proto', name), 'utf8')
+
+t.test('the .proto files in the project are those of its operations', async (t) => {
+  const { files, issues: faults } = printProtos(await shipped(), JSON.parse(committed(FROZEN_FILE)))
+  t.same(faults, [], 'no field has another number or type than it ever had: if it must, give it another name')
+  t.same(
+    readdirSync(join(root, 'proto/sidevault/v1')).sort(),
+    [...files.keys()].map((name) => name.slice('sidevault/v1/'.length)).sort(),
+    'run "npm run proto" when operations changed',
+  )
+  for (const [name, text] of files)
+    t.equal(committed(name), text, `${name}: run "npm run proto" when operations changed`)
+})
+
+const operation = (output: Record<string, ReturnType<typeof Type.String>>) =>
+  ({
+    rpc: 'Things.Get',
+    http: 'GET /things',
+    summary: 'Get a thing',
+    permission: 'thing:read',
+    audit: 'none',
+    input: Type.Object({}),
+    output: Type.Object(output, { title: 'Thing' }),
+  }) as unknown as Operation
+
+t.test('numbers of members that are no more are reserved, and not given again', async (t) => {
+  const out = directoryFor(t)
+  const first = operation({ a: Type.String({ field: 1 }), b: Type.String({ field: 2 }) })
+  t.same((await writeOperations([first], out)).issues, [])
+  writeFileSync(join(out, 'sidevault/v1/stale.proto'), '')
+  await writeOperations([operation({ b: Type.String({ field: 2 }) })], out)
+  const text = readFileSync(join(out, 'sidevault/v1/things.proto'), 'utf8')
+  t.match(text, '  reserved 1;\n  reserved "a";\n  string b = 2;')
+  t.notOk(readdirSync(join(out, 'sidevault/v1')).includes('stale.proto'))
+
+  const reused = await writeOperations([operation({ c: Type.String({ field: 1 }) })], out)
+  t.same(reused, { written: [], issues: ['Thing.c uses the number 1, which is that of "a".'] })
+  t.equal(readFileSync(join(out, 'sidevault/v1/things.proto'), 'utf8'), text, 'nothing is written')
+})

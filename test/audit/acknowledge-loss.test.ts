@@ -1,0 +1,174 @@
+import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { acceptLoss, findLoss } from '../../src/audit/acknowledge-loss.ts'
+import { createIngest } from '../../src/audit/ingest.ts'
+import { openJournal } from '../../src/audit/journal.ts'
+import { verifyJournals } from '../../src/audit/verify.ts'
+import { idsOf, mac, openLogs, record, recordingLog, type Test, writeJournal } from './kit.ts'
+
+const NAME = 'gateway-1'
+const INGESTED = 8
+const RECORDS = 12
+const NOW = Date.parse('2026-03-01T12:00:00Z')
+
+const alter = (path: string, edit: (text: string) => string) =>
+  writeFileSync(path, edit(readFileSync(path, 'utf8')))
+
+/** A journal of three files, of which all but the last records were ingested. */
+const setUp = async (t: Test) => {
+  const { directory, logs } = await openLogs(t)
+  const ingest = async () => {
+    const one = createIngest({ logs, mac, log: recordingLog().log }, { directory })
+    await one.catchUp()
+    return one.issues
+  }
+  await writeJournal(directory, INGESTED, NAME, 1000)
+  await ingest()
+  await writeJournal(directory, RECORDS - INGESTED, NAME, 1000)
+  const deps = { mac, logs, clock: { now: () => NOW } }
+  return {
+    directory,
+    logs,
+    ingest,
+    file: (number: number) => join(directory, `${NAME}.00000${number}.jsonl`),
+    find: () => findLoss(deps, directory, NAME),
+    accept: () => acceptLoss(deps, directory, NAME),
+    verify: () => verifyJournals({ mac, logs }, directory),
+    ingested: async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id),
+    /** Opens the journal as a starting process does, and writes one record. */
+    goOn: async (id: string) => {
+      const journal = await openJournal({ mac, log: recordingLog().log }, { directory, name: NAME })
+      await journal.append([record(id)])
+      await journal.close()
+    },
+  }
+}
+
+type SetUp = Awaited<ReturnType<typeof setUp>>
+
+const damages: readonly {
+  readonly name: string
+  readonly damage: (of: SetUp) => void
+  /** Records that hold. */
+  readonly retained: number
+  /** Sequence number of the record that tells. */
+  readonly reported: number
+  readonly aside: readonly number[]
+}[] = [
+  {
+    name: 'the last record',
+    damage: ({ file }) => alter(file(3), (text) => text.replace('"id-12"', '"id-13"')),
+    retained: 11,
+    reported: 12,
+    aside: [3],
+  },
+  {
+    name: 'a record in the middle that was not ingested',
+    damage: ({ file }) => alter(file(2), (text) => text.replace('"id-10"', '"id-99"')),
+    retained: 9,
+    reported: 10,
+    aside: [2, 3],
+  },
+  {
+    name: 'a record that was ingested long ago',
+    damage: ({ file }) => alter(file(1), (text) => text.replace('"id-3"', '"id-99"')),
+    retained: 2,
+    reported: 9,
+    aside: [1, 2, 3],
+  },
+  { name: 'a file', damage: ({ file }) => rmSync(file(2)), retained: 5, reported: 9, aside: [3] },
+  { name: 'the first file', damage: ({ file }) => rmSync(file(1)), retained: 0, reported: 9, aside: [2, 3] },
+  {
+    name: 'all files',
+    damage: ({ file }) => [1, 2, 3].map((number) => rmSync(file(number))),
+    retained: 0,
+    reported: 9,
+    aside: [],
+  },
+  {
+    name: 'an end that was ingested',
+    damage: ({ file }) => {
+      rmSync(file(3))
+      alter(file(2), (text) => text.slice(0, text.indexOf('\n') + 1))
+    },
+    retained: 6,
+    reported: 9,
+    aside: [2],
+  },
+]
+
+for (const { name, damage, retained: kept, reported: told, aside } of damages)
+  t.test(
+    `after damage to ${name} the journal goes on behind what holds, and tells of the loss`,
+    async (t) => {
+      const of = await setUp(t)
+      const { directory, verify } = of
+      damage(of)
+      t.equal((await verify()).ok, false)
+      const before = new Map(aside.map((number) => [number, readFileSync(of.file(number))]))
+      t.match(await of.find(), { place: { seq: kept } })
+
+      const files = await of.accept()
+      t.equal(files?.length, aside.length)
+      for (const [index, number] of aside.entries()) {
+        t.match(
+          files?.[index],
+          new RegExp(`^${NAME}\\.00000${number}\\.jsonl\\.damaged-20260301T120000000Z$`),
+        )
+        t.same(readFileSync(join(directory, files![index]!)), before.get(number), 'the evidence is as it was')
+      }
+      const accepted = [{ seq: told, record: { entity_id: NAME, created_at: NOW } }]
+      t.match(await verify(), { ok: true, journals: [{ name: NAME, records: told, accepted }] })
+      t.equal(await of.find(), undefined)
+
+      await of.goOn('after')
+      t.match(await verify(), { ok: true, journals: [{ records: told + 1, accepted }] })
+      t.strictSame(idsOf(directory), [
+        ...Array.from({ length: kept }, (_, index) => `id-${index + 1}`),
+        NAME,
+        'after',
+      ])
+      t.equal(await of.ingest(), 0)
+      const known = Array.from({ length: Math.max(kept, INGESTED) }, (_, index) => `id-${index + 1}`)
+      t.strictSame(await of.ingested(), [...known, 'after'])
+      t.match(await of.logs.find(''), [{ entity_type: 'journal', entity_id: NAME, operation: 'accept_loss' }])
+    },
+  )
+
+t.test('nothing is changed where nothing is lost, half a line at the end included', async (t) => {
+  const of = await setUp(t)
+  t.equal(await of.accept(), undefined)
+  alter(of.file(3), (text) => `${text}{"seq":13,"rec`)
+  t.equal(await of.find(), undefined)
+  t.equal(await of.accept(), undefined)
+  await of.goOn('after')
+  t.same(await of.verify(), { ok: true, journals: [{ name: NAME, records: RECORDS + 1 }] })
+})
+
+t.test('a journal at work is left alone', async (t) => {
+  const of = await setUp(t)
+  const journal = await openJournal({ mac, log: recordingLog().log }, { directory: of.directory, name: NAME })
+  t.teardown(() => journal.close())
+  truncateSync(of.file(1), 10)
+  await t.rejects(of.accept(), { code: 'gateway_timeout', message: /Another live process/ })
+})
+
+t.test('only the service can accept a loss, and only once for each place', async (t) => {
+  const of = await setUp(t)
+  const copy = join(of.directory, '..', 'copy')
+  alter(of.file(3), (text) => text.replace('"id-12"', '"id-13"'))
+  await of.accept()
+  const [, line] = readFileSync(of.file(3), 'utf8').trimEnd().split('\n')
+  const changed = async (edit: (text: string) => string) => {
+    cpSync(of.directory, copy, { recursive: true })
+    alter(join(copy, `${NAME}.000003.jsonl`), edit)
+    return (await verifyJournals({ mac, logs: of.logs }, copy)).ok
+  }
+  t.equal(await changed((text) => text), true)
+  t.equal(await changed((text) => text.replace('"seq":12', '"seq":15')), false, 'its number is part of it')
+  t.equal(await changed((text) => text.slice(text.indexOf('\n') + 1)), false, 'no more is lost than it says')
+  t.equal(await changed((text) => `${text}${line}\n`), false, 'it cannot be repeated')
+  const left = readdirSync(of.directory).filter((file) => file.endsWith('.accepting'))
+  t.strictSame(left, [])
+})

@@ -1,0 +1,16 @@
+import t from 'tap'
+import { createLogThrottle } from '../../src/common/log-throttle.ts'
+
+t.test('of each kind one in ten seconds is said, with how many went unsaid', async (t) => {
+  let now = 0
+  const throttle = createLogThrottle(() => now)
+  t.equal(throttle('disk'), 0)
+  t.equal(throttle('network'), 0, 'kinds do not stand for each other')
+  for (let turn = 0; turn < 3; turn++) t.equal(throttle('disk'), undefined)
+  now = 9_999
+  t.equal(throttle('disk'), undefined)
+  now = 10_000
+  t.equal(throttle('disk'), 4)
+  now = 20_000
+  t.equal(throttle('disk'), 0, 'none since')
+})

@@ -1,0 +1,135 @@
+import t from 'tap'
+import { createIdentities, parseIdentity } from '../../src/control-plane/client-certificates.ts'
+import { NackError } from '../../src/control-plane/discovery.ts'
+import type { BootstrapOptions } from '../../src/control-plane/options.ts'
+
+const MINUTE = 60_000
+
+/** Changes in turn, as the control plane makes them; names that are refused fail a change. */
+const start = (most = { all: 3, ofOwner: 2 }) => {
+  let now = 1_000_000
+  let current = {} as BootstrapOptions
+  let changes = 0
+  let last: Promise<unknown> = Promise.resolve()
+  const rejected = new Set<string>()
+  let away = false
+  const change = (next: (before: BootstrapOptions) => BootstrapOptions): Promise<void> => {
+    const mine = last.then(async () => {
+      const wanted = next(current)
+      if (wanted === current) return
+      changes++
+      if (away) throw new NackError([])
+      if (wanted.identities?.some(({ name }) => rejected.has(name))) throw new NackError(['clusters'])
+      current = wanted
+    })
+    last = mine.catch(() => {})
+    return mine
+  }
+  const identities = createIdentities({ change }, { clock: { now: () => now }, most })
+  return {
+    refused: rejected,
+    goAway: (is: boolean) => {
+      away = is
+    },
+    use: (name: string, owner = 'tenant') => identities.use({ name, owner }),
+    close: () => identities.close(),
+    names: () => current.identities?.map(({ name }) => name) ?? [],
+    changes: () => changes,
+    pass: (ms: number) => {
+      now += ms
+    },
+  }
+}
+
+t.test('what is used is there, once, and what comes together is one change', async (t) => {
+  const { use, names, changes, close } = start()
+  t.teardown(close)
+  await Promise.all([use('a'), use('b'), use('a')])
+  t.same(names().toSorted(), ['a', 'b'])
+  t.ok(changes() <= 2)
+  await use('a')
+  t.ok(changes() <= 2)
+})
+
+t.test('what nobody uses goes, and room is limited, for each tenant too', async (t) => {
+  const { use, names, pass, close } = start()
+  t.teardown(close)
+  pass(MINUTE)
+  await use('a')
+  pass(4.5 * MINUTE)
+  await use('b')
+  await t.rejects(use('c'), /too many/)
+  await use('c', 'other')
+  await t.rejects(use('d', 'third'), /too many/)
+  pass(MINUTE)
+  await use('a')
+  pass(4.5 * MINUTE)
+  await use('d', 'third')
+  t.same(names().toSorted(), ['a', 'd'])
+})
+
+t.test('one that Envoy refuses stops no other that came with it', async (t) => {
+  const { use, names, refused: rejected, close } = start({ all: 10, ofOwner: 10 })
+  t.teardown(close)
+  rejected.add('bad')
+  const results = await Promise.allSettled([use('a'), use('bad'), use('b')])
+  t.same(
+    results.map(({ status }) => status),
+    ['fulfilled', 'rejected', 'fulfilled'],
+  )
+  t.same(names().toSorted(), ['a', 'b'])
+})
+
+t.test(
+  'one that was refused is not tried again for a minute, and its tenant waits before it brings another',
+  async (t) => {
+    const { use, names, changes, pass, refused: rejected, close } = start({ all: 10, ofOwner: 10 })
+    t.teardown(close)
+    await use('mine')
+    for (const name of ['bad', 'worse']) rejected.add(name)
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    const after = changes()
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    await t.rejects(use('worse'), /a moment ago/)
+    await use('mine')
+    t.equal(changes(), after, 'nobody waits for any of it')
+    await use('theirs', 'other')
+    pass(10_000)
+    await t.rejects(use('bad'), { message: /Envoy refused the new clusters/ })
+    t.equal(changes(), after + 1)
+    await use('good')
+    t.same(names().toSorted(), ['good', 'mine', 'theirs'])
+    rejected.delete('bad')
+    pass(MINUTE)
+    await use('bad')
+    t.ok(names().includes('bad'), 'something else may have been at fault')
+  },
+)
+
+t.test('one that is in use stays when a change fails that had nothing to do with it', async (t) => {
+  const { use, names, pass, goAway, close } = start({ all: 10, ofOwner: 10 })
+  t.teardown(close)
+  await use('a')
+  await use('idle')
+  pass(4 * MINUTE)
+  await use('a')
+  pass(MINUTE)
+  goAway(true)
+  await t.rejects(use('a'), new NackError([]), 'the other would have gone with it')
+  goAway(false)
+  await use('b')
+  t.same(names().toSorted(), ['a', 'b'])
+})
+
+t.test('what a gateway sends is an identity, or refused', (t) => {
+  t.same(parseIdentity('n', { owner: 'o', certificate: 'c', key: 'k', authorities: 'a' }), {
+    name: 'n',
+    owner: 'o',
+    client: { certificate: 'c', key: 'k' },
+    authorities: 'a',
+  })
+  t.throws(() => parseIdentity('n', []), /not an identity/)
+  t.throws(() => parseIdentity('n', {}), /not an identity/)
+  t.throws(() => parseIdentity('n', { owner: 'o', authorities: 'a\ud800' }), /not an identity/)
+  t.end()
+})

@@ -1,0 +1,128 @@
+import t from 'tap'
+import { holds } from '../../src/egress/cidr.ts'
+import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from '../../src/egress/envoy-filter.ts'
+
+const METADATA = [
+  '169.254.169.254',
+  'fd00:ec2::254',
+  '100.100.100.200',
+  '168.63.129.16',
+  '192.0.0.192',
+  '169.254.170.2',
+  '169.254.0.23',
+  '169.254.42.42',
+  'fd00:42::42',
+  'fd00:c1::a9fe:a9fe',
+]
+const PRIVATE = [
+  '0.0.0.0',
+  '10.0.0.1',
+  '10.1.255.255',
+  '100.64.0.1',
+  '127.0.0.1',
+  '172.31.0.1',
+  '192.168.0.1',
+  '198.18.0.1',
+  '224.0.0.1',
+  '255.255.255.255',
+  '::',
+  '::1',
+  '::ffff:127.0.0.1',
+  '::7f00:1',
+  '64:ff9b::a00:1',
+  '2002:a00:1::',
+  '2001::1',
+  'fc00::1',
+  'fd12::1',
+  'fe80::1',
+  'fec0::1',
+  'ff02::1',
+  '::ffff:0:127.0.0.1',
+  '::ffff:0:8.8.8.8',
+  '64:ff9b:1::a00:1',
+  '1000::1',
+  '4000::1',
+  '5f00::1',
+  '8000::1',
+  'e000::1',
+]
+const PUBLIC = [
+  '1.1.1.1',
+  '8.8.8.8',
+  '11.0.0.1',
+  '100.63.255.255',
+  '100.128.0.1',
+  '172.15.0.1',
+  '172.32.0.1',
+  '192.167.0.1',
+  '223.255.255.255',
+  '2606:4700::1111',
+  '2000::1',
+  '2001:4860:4860::8888',
+  '2a00::1',
+  '3ffe:ffff::1',
+]
+
+t.test('by default everything but public unicast is denied', (t) => {
+  const denied = deniedRanges([])
+  for (const address of [...METADATA, ...PRIVATE]) t.ok(holds(denied, address), address)
+  for (const address of PUBLIC) t.notOk(holds(denied, address), address)
+  t.end()
+})
+
+t.test('an allowed block opens itself and nothing around it', (t) => {
+  const denied = deniedRanges(['10.1.0.0/16', 'fd12::/16'])
+  for (const address of ['10.1.0.0', '10.1.255.255', 'fd12::5']) t.notOk(holds(denied, address), address)
+  for (const address of ['10.0.255.255', '10.2.0.0']) t.ok(holds(denied, address), address)
+  t.ok(holds(denied, 'fd13::5'))
+  t.ok(holds(denied, '::ffff:10.1.0.1'), 'the mapped spelling stays denied')
+  t.end()
+})
+
+t.test('metadata addresses are denied whatever is allowed', (t) => {
+  const ranges = ['169.254.0.0/16', 'fc00::/7', '100.64.0.0/10', '168.63.129.0/24', '192.0.0.0/24']
+  for (const allowed of [['0.0.0.0/0', '::/0'], METADATA, ranges])
+    for (const address of METADATA) t.ok(holds(deniedRanges(allowed), address), address)
+  t.end()
+})
+
+t.test('so is the unspecified address, by which a machine reaches itself', (t) => {
+  const denied = deniedRanges(['0.0.0.0/0', '::/0'])
+  for (const address of ['0.0.0.0', '::', '::ffff:0.0.0.0']) t.ok(holds(denied, address), address)
+  for (const address of ['127.0.0.1', '::1']) t.notOk(holds(denied, address), address)
+  t.end()
+})
+
+t.test('nor are metadata addresses reached through IPv6 networks that stand for IPv4', (t) => {
+  const denied = deniedRanges(['::/0'])
+  for (const address of [
+    '::ffff:169.254.169.254',
+    '::ffff:0:169.254.0.23',
+    '::169.254.169.254',
+    '64:ff9b::a9fe:a9fe',
+    '64:ff9b::6464:64c8',
+    '2002:a9fe:a9fe::1',
+  ])
+    t.ok(holds(denied, address), address)
+  for (const address of ['::ffff:10.0.0.1', '::ffff:0:10.0.0.1', '64:ff9b::808:808', '2002:808:808::1'])
+    t.notOk(holds(denied, address), address)
+  t.end()
+})
+
+t.test('both guards hold the same blocks', (t) => {
+  const denied = deniedRanges(['10.1.0.0/16'])
+  const first = resolvedAddressFilter(denied).ranges
+  const second = dialedAddressFilter(denied, { addresses: [], port: 1 })
+  const permissions = second.typed_config.rules.policies.not_public.permissions
+  t.same(
+    permissions.map(({ matcher }) => matcher.typed_config.upstream_ip),
+    first,
+  )
+  t.equal(first.length, denied.length)
+  t.end()
+})
+
+t.test('an address that is no CIDR block is refused with its text', (t) => {
+  t.throws(() => deniedRanges(['10.0.0.0/8', 'office']), /"office"/)
+  t.end()
+})

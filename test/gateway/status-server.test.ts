@@ -1,0 +1,46 @@
+import { statSync } from 'node:fs'
+import { join } from 'node:path'
+import t from 'tap'
+import { createMetrics } from '../../src/common/metrics.ts'
+import { unixHttp } from '../../src/common/unix-http.ts'
+import { startOps } from '../../src/gateway/status-server.ts'
+import { directoryFor } from '../kit/directory.ts'
+
+const ask = async (socketPath: string, path: string, method: 'GET' | 'POST' = 'GET') => {
+  const { status, body } = await unixHttp(socketPath, method, path)
+  return { status, json: JSON.parse(body) as unknown }
+}
+
+t.test('metrics and health are answered on a private socket', async (t) => {
+  const directory = directoryFor(t)
+  const socket = join(directory, 'ops.sock')
+  const metrics = createMetrics()
+  metrics.requests.inc({ operation: 'proxy', status: '401' })
+  let healthy = true
+  const ops = await startOps(
+    {
+      metrics,
+      health: async () => {
+        if (!healthy) throw new Error('the key file is at /secret')
+      },
+      parts: { well: async () => ({ missing: ['uid'] }), ill: () => Promise.reject(new Error('no child')) },
+    },
+    socket,
+  )
+  t.teardown(() => ops.close())
+  t.equal(statSync(socket).mode & 0o777, 0o600)
+  const { status, json } = await ask(socket, '/metrics.json')
+  t.equal(status, 200)
+  const counter = (json as { name: string; values: unknown[] }[]).find(
+    ({ name }) => name === 'sidevault_requests_total',
+  )
+  t.match(counter?.values, [{ value: 1, labels: { operation: 'proxy', status: '401' } }])
+  t.same(await ask(socket, '/healthz'), { status: 200, json: { status: 'ok' } })
+  healthy = false
+  t.same(await ask(socket, '/healthz'), { status: 503, json: { status: 'failing' } })
+  t.same(await ask(socket, '/healthz/well'), { status: 200, json: { status: 'ok', missing: ['uid'] } })
+  t.same(await ask(socket, '/healthz/ill'), { status: 503, json: { status: 'failing' } })
+  for (const path of ['/other', '/healthz/other', '/healthz/toString'])
+    t.equal((await ask(socket, path)).status, 404)
+  t.equal((await ask(socket, '/healthz', 'POST')).status, 405)
+})

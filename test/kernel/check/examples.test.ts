@@ -1,0 +1,98 @@
+import t from 'tap'
+import { Type } from 'typebox'
+import { checkDataExamples, checkExamples } from '../../../src/kernel/check/examples.ts'
+import { type Issue, issuesAt } from '../../../src/kernel/check/issues.ts'
+import { declarativePlugin } from '../../../src/kernel/load/declarative.ts'
+import { operationOf, typeOf } from '../kit.ts'
+
+const ofOperation = (examples: unknown) => {
+  const issues: Issue[] = []
+  const input = Type.Object({ id: Type.String({ field: 1 }), size: Type.Integer({ default: 20, field: 2 }) })
+  checkExamples(operationOf({ input, examples }), issuesAt('operation', issues))
+  return issues.map(({ location: place, message }) => `${place}: ${message}`)
+}
+
+const ofType = (examples: unknown, rest: Parameters<typeof typeOf>[0] = {}) => {
+  const issues: Issue[] = []
+  checkDataExamples(typeOf({ ...rest, examples }), issuesAt('type', issues))
+  return issues.map(({ location: place, message }) => `${place}: ${message}`)
+}
+
+const good = { summary: 'One', input: { id: 'a' }, output: { id: 'a' } }
+
+t.test('examples that fit are no fault, and are left as they were', async (t) => {
+  const examples = [
+    good,
+    { summary: 'Two', input: {}, error: { code: 'not_found', detail: 'There is none.' } },
+  ]
+  const before = structuredClone(examples)
+  t.same(ofOperation(examples), [])
+  t.same(ofOperation(undefined), [])
+  t.strictSame(examples, before, 'no default was filled in')
+})
+
+t.test('an input or output that its schema refuses is a fault at its place', async (t) => {
+  t.same(ofOperation([good, { ...good, summary: 'Two', input: { size: 'many' } }]), [
+    'operation › examples[1] › input: "id" is required.',
+    'operation › examples[1] › input: "size" must be an integer.',
+  ])
+  t.same(ofOperation([{ ...good, output: { id: 1 } }]), [
+    'operation › examples[0] › output: "id" must be a string.',
+  ])
+})
+
+t.test('members that no call has are a fault', async (t) => {
+  const place = 'operation › examples[0]'
+  const message = 'it has members that the schema does not name.'
+  t.same(ofOperation([{ ...good, output: { id: 'a', nmae: 'x' } }]), [`${place} › output: ${message}`])
+  t.same(ofOperation([{ ...good, input: { id: 'a', nmae: 'x' } }]), [`${place} › input: ${message}`])
+})
+
+t.test('an example says what it shows, once, and one thing that comes of it', async (t) => {
+  for (const [examples, issue] of [
+    ['none', 'operation › examples: it is not a list.'],
+    [['x'], 'operation › examples[0]: it has no summary.'],
+    [[{ input: {}, output: {} }], 'operation › examples[0]: it has no summary.'],
+    [[good, good], 'operation › examples[1]: another example of the operation has its summary.'],
+    [[{ summary: 'x', input: {} }], 'operation › examples[0]: it says not what is answered.'],
+    [
+      [{ ...good, error: { code: 'invalid', detail: 'x' } }],
+      'operation › examples[0]: it says not what is answered.',
+    ],
+    [
+      [{ summary: 'x', input: {}, error: { code: 'no_such', detail: 'x' } }],
+      'operation › examples[0] › error: "no_such" is not a code of a failure.',
+    ],
+    [
+      [{ summary: 'x', input: {}, error: { code: 'invalid' } }],
+      'operation › examples[0] › error: it has no detail.',
+    ],
+    [[{ ...good, output: () => 1 }], 'operation › examples[0] › output: it is no JSON.'],
+    [[{ ...good, input: 1n }], 'operation › examples[0] › input: it is no JSON.'],
+  ] as const)
+    t.same(ofOperation(examples), [issue])
+})
+
+t.test('data that a token type shows must pass its schema, and its check after normalizing', async (t) => {
+  t.same(ofType([{ code: 'A1' }, { code: 'B2', pin: '1234' }]), [])
+  t.same(ofType([{ code: 'A1' }, { code: 1 }]), ['type › examples[1]: "code" must be a string.'])
+  t.same(ofType('A1'), ['type › examples: it is not a list.'])
+  const normalize = ({ code }: { code: string }) => ({ code: code.toUpperCase() })
+  const check = ({ code }: { code: string }) =>
+    code === 'A1' ? [] : [{ at: '/code', message: 'must be A1' }]
+  t.same(ofType([{ code: 'a1' }], { normalize, check }), [])
+  t.same(ofType([{ code: 'a2' }], { normalize, check }), ['type › examples[0]: its own check refuses it.'])
+  const throwing = () => {
+    throw new Error('no such club')
+  }
+  t.same(ofType([{ code: 'a' }], { check: throwing }), [
+    'type › examples[0]: its check throws: no such club.',
+  ])
+})
+
+t.test('a plugin of one JSON file may show examples too', async (t) => {
+  const issues: Issue[] = []
+  const tokenTypes = [{ ...typeOf(), examples: [{ code: 'A1' }] }]
+  declarativePlugin({ api: 1, name: 'lockers', version: '1.0.0', tokenTypes }, issuesAt('file', issues))
+  t.same(issues, [])
+})

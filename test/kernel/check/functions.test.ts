@@ -1,0 +1,69 @@
+import t from 'tap'
+import { createExpressions } from '../../../src/expressions/expressions.ts'
+import { type Issue, issuesAt } from '../../../src/kernel/check/issues.ts'
+import { checkTokenType } from '../../../src/kernel/check/token-type.ts'
+import type { Json, TokenType } from '../../../src/sdk/index.ts'
+import { typeOf } from '../kit.ts'
+
+const expressions = createExpressions()
+
+const issuesOf = (rest: Partial<Record<keyof TokenType, unknown>>): string[] => {
+  const issues: Issue[] = []
+  checkTokenType(typeOf(rest), expressions, issuesAt('type', issues))
+  return issues.map(({ location: place, message, fix }) => `${place}: ${message} ${fix}`)
+}
+
+type Locker = { readonly code: string; readonly pin?: string }
+
+const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown>>, RegExp])[] = [
+  ['a normalize that is no function', { normalize: 'trim' }, /normalize: it is not a function/],
+  ['a check that is no function', { check: [] }, /check: it is not a function/],
+  [
+    'a normalize that copies a member that is never returned',
+    { never: ['/pin'], normalize: (data: Locker) => ({ ...data, copy: data.pin }) },
+    /normalize: it copies "\/pin", which is never to be returned, to another member\./,
+  ],
+  [
+    'a normalize that derives from one',
+    { never: ['/pin'], normalize: ({ code, pin }: Locker) => ({ code: `${code}-${String(pin)[0]}` }) },
+    /normalize: it copies "\/pin"/,
+  ],
+  ['a normalize that promises', { normalize: async (data: Json) => data }, /normalize: it is asynchronous/],
+  ['a check that promises', { check: async () => [] }, /check: it is asynchronous/],
+  ['a check that answers yes', { check: () => true }, /check: it does not return a list of faults/],
+  ['a check that answers sentences', { check: () => ['bad'] }, /check: it does not return a list of faults/],
+  [
+    'a check whose message holds the value',
+    { check: ({ code }: Locker) => [{ at: '/code', message: `${code} is wrong` }] },
+    /check: a message of its holds the value/,
+  ],
+  [
+    'a search index over a member that is never returned',
+    { never: ['/pin'], searchIndexes: ['{{ data.code }}', '{{ data.pin | last4 }}'] },
+    /searchIndexes\[1\]: whoever searches could guess "\/pin"/,
+  ],
+]
+
+for (const [what, rest, issue] of TABLE)
+  t.test(`a token type is refused for ${what}, and that is the only fault`, async (t) => {
+    const issues = issuesOf(rest)
+    t.equal(issues.length, 1, issues.join('\n'))
+    t.match(issues[0], issue)
+  })
+
+t.test('functions that give nothing away are accepted, also ones that throw on made-up data', async (t) => {
+  t.same(
+    issuesOf({
+      never: ['/pin'],
+      searchIndexes: ['{{ data.code }}'],
+      fingerprint: '{{ data.pin }}',
+      normalize: ({ code, pin }: Locker) => ({ code: code.trim(), pin: pin ?? '' }),
+      check: ({ pin }: Locker) => (pin === '0000' ? [{ at: '/pin', message: 'must not be 0000' }] : []),
+    }),
+    [],
+  )
+  const fussy = () => {
+    throw new TypeError('not of ours')
+  }
+  t.same(issuesOf({ normalize: fussy, check: fussy }), [])
+})

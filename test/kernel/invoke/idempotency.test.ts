@@ -1,0 +1,198 @@
+import t from 'tap'
+import { AppError } from '../../../src/common/errors.ts'
+import { newId } from '../../../src/common/ids.ts'
+import { createLog } from '../../../src/common/log.ts'
+import { createIdempotency } from '../../../src/kernel/invoke/idempotency.ts'
+import type { Call } from '../../../src/sdk/index.ts'
+import type { BeginResult } from '../../../src/store/types.ts'
+import { startTestService, testClock } from '../../kit/service.ts'
+import { operationOf } from '../kit.ts'
+
+const clock = testClock()
+const { store, keys, tenantId } = await startTestService(t, { clock, plugins: [] })
+let finished = 0
+let abandoned = 0
+/** How often it fails that an answer is kept. */
+let rejects = 0
+let started: BeginResult | undefined
+/** What the store holds in place of what is there. */
+let putBack: BeginResult | undefined
+const { once } = createIdempotency({
+  responses: {
+    ...store.idempotency,
+    begin: async (response, now) => {
+      started = putBack ?? (await store.idempotency.begin(response, now))
+      return started
+    },
+    abandon: async (response, now) => {
+      await store.idempotency.abandon(response, now)
+      abandoned++
+    },
+    finish: async (response, now) => {
+      if (rejects-- > 0) throw new AppError('gateway_timeout', 'Away.')
+      await store.idempotency.finish(response, now)
+      finished++
+    },
+  },
+  vault: { areCurrent: async () => true },
+  keys,
+  journal: { append: async () => {}, health: async () => {}, close: async () => {} },
+  clock,
+  log: createLog('test', 'silent'),
+  tokenTypes: new Map(),
+  processName: 'one',
+})
+const grants = { permissions: [], rules: [] }
+const call = {
+  caller: { tenantId, actorId: 'a', actorType: 'application', grants },
+  now: clock.now(),
+} as unknown as Call
+const failing = (uncertain: boolean) => async () => {
+  throw new AppError('gateway_timeout', 'Lost.', { uncertain })
+}
+
+t.test('what failed for certain may be repeated with its key', async (t) => {
+  await t.rejects(once(operationOf(), {}, call, 'certain', failing(false)), { code: 'gateway_timeout' })
+  t.equal(await once(operationOf(), {}, call, 'certain', async () => 'done'), 'done')
+})
+
+const writing = async (then: () => Promise<unknown> = async () => 'done') => {
+  const shape = { name: 'things', indexes: [], lookups: [] }
+  const id = newId()
+  await store.records.commit(
+    [{ kind: 'insert', collection: 'things', tenantId, id, record: { id }, shape }],
+    clock.now(),
+  )
+  return then()
+}
+const lost = { code: 'conflict', message: /is not known.*use a new key/ }
+const when = async (true_: () => boolean) => {
+  while (!true_()) await new Promise(setImmediate)
+}
+
+t.test(
+  'what was done, with an answer that got lost, is not done again with its key, for a day',
+  async (t) => {
+    for (const [name, fails] of Object.entries({
+      uncertain: failing(true),
+      'on our side': failing(false),
+    })) {
+      const before = abandoned
+      await t.rejects(
+        once(operationOf(), {}, call, name, () => writing(fails)),
+        { code: 'gateway_timeout' },
+      )
+      await when(() => abandoned > before)
+      const again = () => once(operationOf(), {}, call, name, async () => t.fail('it runs'))
+      await t.rejects(again(), lost)
+      clock.advance(24 * 3_600_000 - 1)
+      await t.rejects(again(), lost)
+      clock.advance(1)
+      t.equal(await once(operationOf(), {}, call, name, async () => 'anew'), 'anew')
+    }
+  },
+)
+
+t.test('what was certainly not done, with an answer that got lost, may be done with its key', async (t) => {
+  const before = abandoned
+  await t.rejects(once(operationOf(), {}, call, 'lost', failing(true)), { code: 'gateway_timeout' })
+  await when(() => abandoned > before)
+  t.equal(await once(operationOf(), {}, call, 'lost', async () => 'done'), 'done')
+})
+
+t.test('a response that is put back after its time is refused', async (t) => {
+  const repeat = () => once(operationOf(), {}, call, 'put back', async () => 'done')
+  await repeat()
+  t.equal(await repeat(), 'done')
+  putBack = started
+  clock.advance(24 * 3_600_000)
+  await t.rejects(repeat(), { code: 'internal', message: /altered/ })
+  putBack = undefined
+})
+
+t.test('what the caller did wrong is not kept, whatever was written before', async (t) => {
+  const wrong = async () => {
+    throw new AppError('unprocessable', 'Wrong.')
+  }
+  await t.rejects(
+    once(operationOf(), {}, call, 'wrong', () => writing(wrong)),
+    { code: 'unprocessable' },
+  )
+  t.equal(await once(operationOf(), {}, call, 'wrong', async () => 'right'), 'right')
+})
+
+for (const how of ['is started again', 'stays away'])
+  t.test(
+    `what a process that dies, and ${how}, was at may be done again unless it wrote something`,
+    async (t) => {
+      const never = () => new Promise<never>(() => {})
+      const keyOf = (name: string) => `${name}, ${how}`
+      const started = (name: string, work: () => Promise<unknown>, operation = operationOf()) =>
+        new Promise<void>((resolve) => {
+          void once(operation, {}, call, keyOf(name), async () => {
+            resolve()
+            return work()
+          })
+        })
+      const repeat = (name: string) =>
+        once(operationOf(), {}, call, keyOf(name), async () => t.fail('it runs'))
+      let wrote = false
+      await started('before', never)
+      await started('behind', () =>
+        writing(() => {
+          wrote = true
+          return never()
+        }),
+      )
+      await started('code', never, operationOf({ runsCode: true }))
+      await when(() => wrote)
+      await store.idempotency.abandonAllOf('another', clock.now())
+      for (const name of ['before', 'behind', 'code'])
+        await t.rejects(repeat(name), { code: 'conflict', message: /is being answered/, retryAfter: 1 })
+      if (how === 'stays away') clock.advance(60_000)
+      else await store.idempotency.abandonAllOf('one', clock.now())
+      t.equal(await once(operationOf(), {}, call, keyOf('before'), async () => 'done'), 'done')
+      for (const name of ['behind', 'code']) await t.rejects(repeat(name), lost)
+    },
+  )
+
+t.test('an answer that the store does not take at once is kept when it does', async (t) => {
+  rejects = 2
+  const before = finished
+  t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
+  await t.rejects(
+    once(operationOf(), {}, call, 'later', async () => t.fail('it runs')),
+    { code: 'conflict', message: /is being answered/ },
+  )
+  while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
+  t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')
+})
+
+t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {
+  const service = await startTestService(t)
+  const permissions = ['token:create', 'token:read', 'token:update']
+  const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]
+  const key = await service.application({ rules })
+  const { finish } = service.store.idempotency
+  let overtaken = true
+  Object.assign(service.store.idempotency, {
+    finish: async (...args: Parameters<typeof finish>) => {
+      const [id] = args[0].shown?.tokens.map((token) => token.id) ?? []
+      if (overtaken) await service.call('PATCH', `/tokens/${id}`, { key, body: { data: 'newer' } })
+      return finish(...args)
+    },
+  })
+  const create = (name: string) =>
+    service.call('POST', '/tokens', {
+      key,
+      body: { data: 'older' },
+      headers: { 'svc-idempotency-key': name },
+    })
+  t.match((await create('overtaken')).json, { data: 'older' })
+  const { json } = await create('overtaken')
+  t.match(json, { id: String, type: 'token' })
+  t.notOk('data' in json)
+  overtaken = false
+  await create('left alone')
+  t.match((await create('left alone')).json, { data: 'older' })
+})

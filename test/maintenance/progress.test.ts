@@ -1,0 +1,16 @@
+import t from 'tap'
+import { createProgress } from '../../src/maintenance/progress.ts'
+
+t.test('a long copy says how far it is, every ten seconds at most', async (t) => {
+  const lines: string[] = []
+  let now = 0
+  const progress = createProgress(
+    (line) => lines.push(line),
+    () => now,
+  )
+  for (let rows = 1; rows <= 50; rows++) {
+    now += 500
+    progress('tokens', rows)
+  }
+  t.strictSame(lines, ['        tokens: 20 rows', '        tokens: 40 rows'])
+})

@@ -1,0 +1,112 @@
+import { cpSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import { Client } from 'pg'
+import t, { type Test } from 'tap'
+import { createIngest } from '../../src/audit/ingest.ts'
+import { createLog } from '../../src/common/log.ts'
+import { loadConfig } from '../../src/config.ts'
+import { acquireJournal } from '../../src/roles/acquire-journal.ts'
+import { openStore } from '../../src/store/open.ts'
+import { linesOf, mac, record, writeJournal } from '../audit/kit.ts'
+import { postgresMissing, queryPostgres, startPostgres } from '../kit/postgres.ts'
+
+const log = createLog('test', 'silent')
+
+/** A machine: a data directory and its connection to a store. */
+const machine = async (t: Test, dataDir: string, location?: string) => {
+  const config = loadConfig({
+    SIDEVAULT_DATA_DIR: dataDir,
+    ...(location === undefined ? {} : { SIDEVAULT_STORE: location }),
+  })
+  const store = await openStore({ location: location ?? config.store, mode: 'read-write', log })
+  t.teardown(() => store.close())
+  const directory = join(dataDir, 'audit')
+  return {
+    directory,
+    open: (timeout = 60_000) =>
+      acquireJournal({ store, mac, log }, config, { process: 'admin', sync: false, timeout }),
+    ingest: () => createIngest({ logs: store.logs, mac, log }, { directory }).catchUp(),
+  }
+}
+
+/** Of this database: other test files use the same server. */
+const ADVISORY =
+  "from pg_locks where locktype = 'advisory' and database = (select oid from pg_database where datname = current_database())"
+const HELD = `select pid, classid::bigint << 32 | objid::bigint as key ${ADVISORY} and granted`
+
+t.test('machines with copies of one data directory, on one store', { skip: postgresMissing() }, async (t) => {
+  const server = await startPostgres()
+  t.teardown(() => server.close())
+  const location = await server.database()
+  const dataDir = join(t.testdir({ one: {} }), 'one')
+  const first = await machine(t, dataDir, location)
+  const made = await first.open()
+  await made.append([record('1')])
+  await made.close()
+  const copy = join(dataDir, '..', 'two')
+  cpSync(dataDir, copy, { recursive: true })
+  const second = await machine(t, copy, location)
+
+  const journal = await first.open()
+  await t.rejects(second.open(0), {
+    code: 'gateway_timeout',
+    message: /Another live process of this store.*copy.*remove "replica-id" and the folder "audit"/,
+  })
+  await journal.append([record('2')])
+  await first.ingest()
+
+  await t.test('a connection that is lost is made anew, and the name stays held', async (t) => {
+    const [before] = await queryPostgres<{ pid: number }>(location, HELD)
+    await queryPostgres(location, 'select pg_terminate_backend($1)', [before!.pid])
+    const held = () => queryPostgres<{ pid: number }>(location, HELD)
+    while (((await held())[0]?.pid ?? before!.pid) === before!.pid) await setTimeout(20)
+    await journal.append([record('3')])
+    await t.rejects(second.open(0), { code: 'gateway_timeout' })
+  })
+
+  await t.test('who finds the name taken when the store is back writes no more', async (t) => {
+    const [held] = await queryPostgres<{ pid: number; key: string }>(location, HELD)
+    const other = new Client({ connectionString: location })
+    await other.connect()
+    const waiting = other.query('select pg_advisory_lock($1)', [held!.key])
+    const isWaiting = `select 1 ${ADVISORY} and not granted`
+    while ((await queryPostgres(location, isWaiting)).length === 0) await setTimeout(20)
+    await queryPostgres(location, 'select pg_terminate_backend($1)', [held!.pid])
+    await waiting
+    for (;;) {
+      const issue = await journal.health().catch((thrown: unknown) => thrown)
+      if (issue !== undefined) break
+      await setTimeout(20)
+    }
+    await t.rejects(journal.append([record('4')]), {
+      code: 'gateway_timeout',
+      message: /nothing is disclosed/,
+    })
+    await journal.close()
+    await other.end()
+  })
+
+  await first.ingest()
+  await t.rejects(second.open(), {
+    code: 'gateway_timeout',
+    message: /not the one that the store knows .*the record that was ingested last is missing/,
+  })
+  await (await first.open()).close()
+})
+
+t.test(
+  'a journal that was cut, removed or replaced behind the back of the store is not gone on with',
+  async (t) => {
+    const dataDir = join(t.testdir({ one: { audit: {} } }), 'one')
+    const one = await machine(t, dataDir)
+    await writeJournal(one.directory, 2, 'admin')
+    const older = join(dataDir, '..', 'older')
+    cpSync(one.directory, older, { recursive: true })
+    await writeJournal(one.directory, 2, 'admin')
+    await one.ingest()
+    cpSync(older, one.directory, { recursive: true })
+    await t.rejects(one.open(), { message: /acknowledge-loss --journal admin/ })
+    t.equal(linesOf(one.directory, 'admin').length, 2)
+  },
+)

@@ -1,0 +1,103 @@
+import { cpSync, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout } from 'node:timers/promises'
+import t from 'tap'
+import { openJournal } from '../../src/audit/journal.ts'
+import { createLog } from '../../src/common/log.ts'
+import { loadConfig } from '../../src/config.ts'
+import { writeTrustBundle } from '../../src/egress/trust-bundle.ts'
+import { verifyAudit } from '../../src/maintenance/audit.ts'
+import { runBackup } from '../../src/maintenance/backup.ts'
+import { runRestore } from '../../src/maintenance/restore.ts'
+import { isLow, keepOf } from '../../src/roles/audit-maintenance.ts'
+import { openRuntime } from '../../src/roles/runtime.ts'
+import { record } from '../audit/kit.ts'
+
+const log = createLog('test', 'silent')
+const GIB = 2 ** 30
+
+const filesIn = (directory: string) => readdirSync(directory).filter((file) => file.endsWith('.jsonl'))
+
+t.test(
+  'files whose records are in the store go while the service runs, and a backup knows of it',
+  async (t) => {
+    const base = t.testdir({ here: {}, there: {} })
+    const here = join(base, 'here')
+    const there = join(base, 'there')
+    const directory = join(here, 'audit')
+    const configOf = (dataDir: string, days: string) =>
+      loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_AUDIT_RETENTION_DAYS: days })
+    const {
+      keys,
+      maintenance: upkeep,
+      metrics,
+      close,
+      take,
+    } = await openRuntime(configOf(here, 'forever'), {
+      name: 'admin',
+      owner: true,
+      log,
+    })
+    const mac = (data: string | Buffer) => keys.mac('audit', data)
+    const writing = await openJournal({ mac, log }, { directory, name: 'gateway-0', segmentBytes: 500 })
+    for (let index = 0; index < 20; index++) await writing.append([record(`id-${index}`)])
+    t.equal(await upkeep.catchUp(), 20)
+    t.ok(filesIn(directory).length > 5)
+    await take(configOf(here, '0'), await writeTrustBundle(base))
+    upkeep.start()
+    while (filesIn(directory).length > 2) await setTimeout(20)
+    t.equal(await upkeep.health(), 'ok')
+    const text = await metrics.registry.metrics()
+    t.match(text, /^sidevault_audit_journal_files 2$/m)
+    t.match(text, /^sidevault_audit_journal_bytes \d{3,4}$/m)
+    t.match(text, /^sidevault_audit_backlog_seconds 0?[\d.]+$/m)
+    t.match(text, /^sidevault_data_disk_free_bytes \d{6,}/m)
+
+    const verify = async (dataDir: string) => {
+      const lines: string[] = []
+      return { ok: await verifyAudit(configOf(dataDir, '0'), (line) => lines.push(line)), lines }
+    }
+    const removed = /^removed gateway-0: records 1 to 1\d, by retention, 20.*; the store has them$/
+    const found = await verify(here)
+    t.equal(found.ok, true)
+    t.ok(found.lines.some((line) => removed.test(line)))
+
+    const path = join(base, 'vault.backup')
+    await runBackup(configOf(here, '0'), path, () => {})
+    await writing.append([record('later')])
+    await writing.close()
+    await upkeep.stop()
+    await close()
+    cpSync(join(here, 'root.key'), join(there, 'root.key'))
+    t.ok(await runRestore(configOf(there, '0'), { path, unverified: false }, () => {}))
+    const restored = await verify(there)
+    t.equal(restored.ok, true)
+    t.ok(restored.lines.some((line) => removed.test(line)))
+  },
+)
+
+t.test('a disk is low when less than a tenth of it and than 10 GiB is free', (t) => {
+  t.equal(isLow({ bytes: 4 * GIB, free: GIB }), false)
+  t.equal(isLow({ bytes: 4 * GIB, free: 0.3 * GIB }), true)
+  t.equal(isLow({ bytes: 1000 * GIB, free: 11 * GIB }), false)
+  t.equal(isLow({ bytes: 1000 * GIB, free: 9 * GIB }), true)
+  t.end()
+})
+
+t.test('what is kept when nothing is said fits the disk', (t) => {
+  const keep = (env: NodeJS.ProcessEnv, bytes: number) => keepOf(loadConfig(env), { bytes, free: 0 })
+  const days = (count: number) => count * 86_400_000
+  t.same(keep({}, 1000 * GIB), { ageMs: days(30), bytes: 10 * GIB })
+  t.same(keep({}, 4 * GIB), { ageMs: days(30), bytes: GIB })
+  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: 'forever' }, GIB), { ageMs: Infinity, bytes: Infinity })
+  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: '0', SIDEVAULT_AUDIT_RETENTION_MIB: '2048' }, GIB), {
+    ageMs: 0,
+    bytes: 2 * GIB,
+  })
+  t.same(keep({ SIDEVAULT_AUDIT_RETENTION_DAYS: 'forever', SIDEVAULT_AUDIT_RETENTION_MIB: '0' }, GIB), {
+    ageMs: Infinity,
+    bytes: 0,
+  })
+  t.throws(() => loadConfig({ SIDEVAULT_AUDIT_RETENTION_DAYS: '-1' }), { message: /0 to 9999, or forever/ })
+  t.end()
+})

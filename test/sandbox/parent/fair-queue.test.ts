@@ -1,0 +1,30 @@
+import t from 'tap'
+import { createShares } from '../../../src/sandbox/parent/fair-queue.ts'
+
+t.test('who has had less is before who has had more', async (t) => {
+  const shares = createShares()
+  shares.turn('long')
+  shares.charge('long', 500)
+  for (let i = 0; i < 100; i++) shares.turn('short')
+  t.ok(shares.markOf('short') < shares.markOf('long'))
+  for (let i = 0; i < 1_000; i++) shares.turn('short')
+  t.ok(shares.markOf('short') > shares.markOf('long'), 'until it has had as much')
+})
+
+t.test('nobody saves up: who comes late starts where the others are', async (t) => {
+  const shares = createShares()
+  for (let i = 0; i < 1_000; i++) shares.turn('early')
+  t.ok(shares.markOf('late') >= 999)
+})
+
+t.test('a turn counts before it is known how long it takes, and once', async (t) => {
+  const shares = createShares()
+  const before = shares.markOf('a')
+  shares.turn('a')
+  const mark = shares.markOf('a')
+  t.ok(mark > before)
+  shares.charge('a', 0.2)
+  t.equal(shares.markOf('a'), mark)
+  shares.charge('a', 10)
+  t.equal(shares.markOf('a'), before + 10)
+})

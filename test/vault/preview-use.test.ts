@@ -1,0 +1,51 @@
+import t from 'tap'
+import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
+
+t.test('a use is foreseen with what decided, and shows no more than the mask', async (t) => {
+  const { create, vault, as } = await openTestVault(t)
+  const card = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
+  const plain = await create({ data: 'secret' })
+  const ids = [card.id, plain.id, card.id]
+  const token = { id: card.id, type: 'card', data: MASKED_CARD, container: '/pci/high/' }
+  const [byPermission, withoutMask, ...more] = await vault.preview(ids, as(['token:use']))
+  t.match(byPermission, { kind: 'used', id: card.id, disclosure: 'reveal', rule: undefined, token })
+  t.match(withoutMask, { kind: 'used', token: { id: plain.id, data: null } })
+  t.same(more, [], 'each once')
+  for (const disclosure of ['reveal', 'mask', 'redact'] as const) {
+    const decided = rule('/pci/', disclosure, ['token:use'])
+    const [previewed] = await vault.preview([card.id], as([], [decided]))
+    const data = disclosure === 'redact' ? null : MASKED_CARD
+    t.match(previewed, { kind: 'used', id: card.id, disclosure, rule: decided, token: { ...token, data } })
+    t.same(previewed?.kind === 'used' && previewed.token.whole(), { ...card, data })
+  }
+})
+
+t.test('unknown tokens and those without a grant are told apart, and nothing is told of them', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const denied = await create({ data: 2, containers: ['/b/'] })
+  records.splice(0)
+  const previewed = await vault.preview([denied.id, 'unknown'], as([], [rule('/a/', 'reveal', ALL)]))
+  t.same(previewed, [
+    { kind: 'denied', id: denied.id },
+    { kind: 'unknown', id: 'unknown' },
+  ])
+  t.same(records, [])
+})
+
+t.test('masked values that are handed out are read, and no token is used', async (t) => {
+  const { create, vault, as, records } = await openTestVault(t)
+  const card = await create({ type: 'card', data: CARD })
+  const plain = await create({ data: 'secret' })
+  records.splice(0)
+  await vault.preview([card.id, plain.id], as(['token:use']))
+  t.same(
+    records.map(({ entity_id, operation }) => [entity_id, operation]),
+    [[card.id, 'read']],
+  )
+})
+
+t.test('no ids need nothing, too many are refused', async (t) => {
+  const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
+  t.same(await vault.preview([], as([])), [])
+  t.equal((await failure(vault.preview(['aaa', 'bbb', 'ccc'], as()))).code, 'invalid_expression')
+})
