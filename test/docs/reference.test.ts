@@ -1,6 +1,7 @@
-import { readdirSync, readFileSync } from 'node:fs'
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
+import { loadRegistry } from '../../src/commands/operations.ts'
 import { root, sourcesIn } from '../kit/sources.ts'
 import { declaredMetrics } from './reference/metrics.ts'
 import { pages } from './reference/pages.ts'
@@ -28,4 +29,12 @@ t.test('the reference of metrics has every metric', async (t) => {
     [],
   )
   t.equal(new Set(known).size, known.length, 'each once')
+})
+
+t.test('the smallest plugin of the guide is a plugin', async (t) => {
+  const guide = readFileSync(join(root, 'docs/guides/own-token-type.md'), 'utf8')
+  const path = join(t.testdir(), 'loyalty.json')
+  writeFileSync(path, /```json\n([\s\S]*?)```/.exec(guide)?.[1] ?? '')
+  const { tokenTypes } = await loadRegistry({ plugins: ['*', path], pluginBases: [root], pluginConfig: {} })
+  t.ok(tokenTypes.has('loyalty_card'))
 })

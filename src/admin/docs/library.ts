@@ -33,6 +33,14 @@ export const anchorOf = (heading: string): string =>
     .trim()
     .replaceAll(/\s/g, '-')
 
+/** Markdown without its marks, on one line. */
+const plain = (text: string): string =>
+  text
+    .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, '$1')
+    .replaceAll(/^[\s:|-]+$|[`*|]/gm, ' ')
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+
 /** `docs/guides/proxying.md` → `proxying`; a folder's README has the name of the folder. */
 const nameOf = (path: string): string =>
   basename(path) === 'README.md' ? basename(dirname(path)) : basename(path, '.md')
@@ -64,14 +72,15 @@ export const loadPages = async (): Promise<readonly DocumentPage[]> => {
       renderer: {
         html: ({ text: markup }) => html(markup),
         heading({ tokens, depth, text: heading }) {
-          const title = heading.replaceAll(/[`*]|\[([^\]]*)\]\([^)]*\)/g, '$1')
-          const anchor = anchorOf(title)
+          const anchor = anchorOf(plain(heading))
           return `<h${depth} id="${html(anchor)}">${this.parser.parseInline(tokens)}</h${depth}>\n`
         },
         link({ href, tokens }) {
           const label = this.parser.parseInline(tokens)
           const target = /^https?:/.test(href) ? href : served(path, href, paths)
-          return target === undefined ? label : `<a href="${html(target)}">${label}</a>`
+          if (target !== undefined) return `<a href="${html(target)}">${label}</a>`
+          const file = posix.join('docs', posix.dirname(path), href.split('#')[0] ?? '')
+          return label.includes(file) ? label : `${label} (<code>${html(file)}</code>)`
         },
         table(token) {
           const cells = (row: typeof token.header, tag: string) =>
@@ -83,18 +92,14 @@ export const loadPages = async (): Promise<readonly DocumentPage[]> => {
         image: ({ text: label }) => html(label),
       },
     })
-    for (const part of text.split(/^(?=#{1,6} )/m)) {
-      const [, heading, body = ''] = /^#{1,6} (.+)\n?([\s\S]*)$/.exec(part) ?? [undefined, undefined, part]
-      const title = (heading ?? '').replaceAll('`', '')
-      sections.push({
-        title,
-        anchor: sections.length === 0 ? '' : anchorOf(title),
-        text: body
-          .replaceAll(/\]\([^)]*\)/g, ' ')
-          .replaceAll(/[`*|[\]]|^[\s:|-]+$/gm, ' ')
-          .replaceAll(/\s+/g, ' ')
-          .trim(),
-      })
+    for (const token of marked.lexer(text)) {
+      if (token.type === 'heading') {
+        const title = plain(token.text)
+        sections.push({ title, anchor: sections.length === 0 ? '' : anchorOf(title), text: '' })
+      } else {
+        const section = sections.at(-1)
+        if (section) section.text = `${section.text} ${plain(token.raw)}`.trim()
+      }
     }
     const content = marked.parse(text, { async: false })
     return { title: sections[0]?.title || nameOf(path), content, sections }
