@@ -6,6 +6,9 @@ import { root, type SourceFile, sourcesIn } from '../kit/sources.ts'
 /** Documents of others, which are not in this repository. */
 const STANDARD = /^(RFC \d+|NIST SP [\w-]+|XML 1\.0|ICAO [\d-]+)$/
 
+/** Names that a reader's own files have. */
+const OF_READERS = /^(\.\.\/member-card\/.*|index\.ts|visits\.ts|key-provider\.ts|.*\*.*)$/
+
 const FOLDERS = ['docs', 'spec', 'envoy', 'examples', 'plugins', 'src', 'test', 'proto', 'bin']
 
 const documents: readonly SourceFile[] = [
@@ -63,15 +66,26 @@ const deadLinks = ({ path, text }: SourceFile): readonly string[] =>
     return anchor === undefined || hasAnchor(found, anchor) ? [] : [`${path}: ${target}`]
   })
 
-/** Files of ours that a document names in backticks. */
-const deadPaths = ({ path, text }: SourceFile): readonly string[] =>
-  [
+const programs = sourcesIn('src', 'plugins', 'bin', 'test', 'examples').map(({ path }) => `/${path}`)
+
+/** Files of ours that a document names in backticks, and programs that it lists: those of its folder by their name alone. */
+const deadPaths = ({ path, text }: SourceFile): readonly string[] => [
+  ...[
     ...withoutFences(text).matchAll(
       /`((?:src|plugins|test|docs|spec|bin|envoy|examples|proto)\/[\w./*-]*)`/g,
     ),
   ].flatMap(([, name = '']) =>
     globSync(name, { cwd: root }).length > 0 || candidates(path, name).length > 0 ? [] : [`${path}: ${name}`],
-  )
+  ),
+  ...[...text.matchAll(/^([\w./-]+\.ts) {2,}|`([\w./-]+\.ts)`/gm)].flatMap(([, listed, named]) => {
+    const name = listed ?? named ?? ''
+    const folder = path.startsWith('src/') ? `/${dirname(path)}/` : '/'
+    const known = programs.some(
+      (each) => each.endsWith(`/${name}`) && (listed === undefined || each.startsWith(folder)),
+    )
+    return known || OF_READERS.test(name) ? [] : [`${path}: ${name}`]
+  }),
+]
 
 /** `x.md`, `x.md, "Section"`. */
 const deadDocuments = ({ path, text }: SourceFile): readonly string[] =>
@@ -147,6 +161,15 @@ t.test('log messages that the guide of operations quotes are in the code', async
   )
 })
 
+t.test('the architecture lists every folder of src', async (t) => {
+  const [, folders = ''] = readFileSync(join(root, 'docs/architecture.md'), 'utf8').split('## Folders')
+  const listed = [...folders.matchAll(/^src\/([\w-]+)\/ /gm)].map(([, name = '']) => name)
+  t.same(
+    listed.sort(),
+    [...new Set(globSync('src/*/', { cwd: root }).map((path) => path.split('/')[1]))].sort(),
+  )
+})
+
 t.test('the search finds what is dead', async (t) => {
   const dead = (text: string) => {
     const file = { path: 'src/vault/x.ts', text: commentsOf(text) }
@@ -164,5 +187,5 @@ t.test('the search finds what is dead', async (t) => {
   ])
   const document = { path: 'docs/x.md', text: '[a](nothing.md) [b](security-model.md#no) `src/nothing.ts`' }
   t.same(deadLinks(document), ['docs/x.md: nothing.md', 'docs/x.md: security-model.md#no'])
-  t.same(deadPaths(document), ['docs/x.md: src/nothing.ts'])
+  t.same(deadPaths(document), ['docs/x.md: src/nothing.ts', 'docs/x.md: src/nothing.ts'])
 })
