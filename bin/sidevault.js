@@ -61,7 +61,7 @@ const main = async () => {
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
   const source = (/** @type {string} */ path) => import(new URL(`../src/${path}`, import.meta.url).href)
   const all = command === 'start' && !asksForHelp && !args.some((arg) => arg.startsWith('--role'))
-  const early = all ? (await source('supervisor/prefork.ts')).forkEarly(process.env) : undefined
+  const early = all ? (await source('supervisor/prefork.ts')).prefork(process.env) : undefined
   const { main } = await source('main.ts')
   await main(process.argv, early)
   early?.close()

@@ -22,17 +22,16 @@ const reloadOne = async (socket: string): Promise<void> => {
     throw new StartError(`Nothing was changed.${isObject(value) ? ` ${value.detail}` : ''}`, {
       configuration: true,
     })
-  const {
-    taken: applied,
-    waiting,
-    warnings,
-  } = value as Record<'taken' | 'waiting' | 'warnings', readonly string[]>
+  const { applied, waiting, warnings } = value as Record<
+    'applied' | 'waiting' | 'warnings',
+    readonly string[]
+  >
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
   for (const name of applied) print(`in force                  ${name}`)
   for (const name of waiting) print(`from the next start on    ${name}`)
   print(
     applied.length + waiting.length > 0
-      ? 'Settings are taken.'
+      ? 'Settings are applied.'
       : 'No setting changed; certificates were read again.',
   )
 }

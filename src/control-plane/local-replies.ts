@@ -201,7 +201,7 @@ const inProxy = any(metadata('active', { bool_match: true }), {
 const speaks = (prefix: string): Filter => {
   const { apiKey, proxyKey, proxyUrl, traceId } = prefixHeaders(prefix)
   return any(
-    metadata('brand', { string_match: { exact: prefix } }),
+    metadata('prefix', { string_match: { exact: prefix } }),
     ...[apiKey, proxyKey, proxyUrl, traceId].map(present),
   )
 }

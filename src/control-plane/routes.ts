@@ -60,7 +60,7 @@ const released = (
       prefix: '/',
       dynamic_metadata: [
         metadata('upstream', { string_match: { exact: upstream } }),
-        metadata('brand', { string_match: { exact: prefix } }),
+        metadata('prefix', { string_match: { exact: prefix } }),
       ],
     },
     request_body_buffer_limit: upstream.startsWith('dialed') ? PIECES_BYTES : settings.bodyLimit,
