@@ -1,6 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises'
 import { basename, dirname, join, posix } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { yieldIfDue } from '../../common/event-loop.ts'
 import { html } from './html.ts'
 
 const ROOT = fileURLToPath(new URL('../../../docs', import.meta.url))
@@ -104,10 +105,13 @@ export const loadPages = async (): Promise<readonly DocumentPage[]> => {
     const content = marked.parse(text, { async: false })
     return { title: sections[0]?.title || nameOf(path), content, sections }
   }
-  return Promise.all(
-    files.map(async (path) => {
-      const folder = posix.dirname(path) === '.' ? '' : posix.dirname(path)
-      return { name: nameOf(path), folder, ...render(path, await readFile(join(ROOT, path), 'utf8')) }
-    }),
-  )
+  const pages: DocumentPage[] = []
+  for (const path of files) {
+    const folder = posix.dirname(path) === '.' ? '' : posix.dirname(path)
+    const text = await readFile(join(ROOT, path), 'utf8')
+    const pause = yieldIfDue()
+    if (pause) await pause
+    pages.push({ name: nameOf(path), folder, ...render(path, text) })
+  }
+  return pages
 }
