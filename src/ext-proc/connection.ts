@@ -2,7 +2,7 @@
  * The server's side of an HTTP/2 connection (RFC 9113) on which every stream is a call of one gRPC method.
  *
  * Written for one peer, Envoy, on a private socket, because the general libraries cost more than the gateway's own work
- * (src/DECISIONS.md). What makes it small: header blocks are skipped, not decoded. No name in them matters where there
+ * (docs/adr/0022-the-gateway-has-its-own-http-2-and-protobuf-code.md). What makes it small: header blocks are skipped, not decoded. No name in them matters where there
  * is one method, and the state of their compression is used by nothing else.
  */
 import type { Duplex } from 'node:stream'

@@ -170,6 +170,16 @@ t.test('the architecture lists every folder of src', async (t) => {
   )
 })
 
+t.test('the changelog has one section for what is not released, then versions', async (t) => {
+  const sections = headingsOf('CHANGELOG.md').filter((heading) => /^(Unreleased|\d)/.test(heading))
+  t.equal(sections[0], 'Unreleased')
+  t.same(
+    sections.slice(1).filter((heading) => !/^\d+\.\d+\.\d+ - \d{4}-\d{2}-\d{2}$/.test(heading)),
+    [],
+  )
+  t.equal(new Set(sections).size, sections.length)
+})
+
 t.test('the search finds what is dead', async (t) => {
   const dead = (text: string) => {
     const file = { path: 'src/vault/x.ts', text: commentsOf(text) }

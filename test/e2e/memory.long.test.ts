@@ -13,7 +13,7 @@ import { startReceiver } from '../kit/receiver.ts'
 import { startSidevault } from '../kit/sidevault.ts'
 
 const MIB = 1024 * 1024
-/** More than idle that a process may hold. The aim is 200 MiB, which is not met yet on a busy machine (src/DECISIONS.md). */
+/** More than idle that a process may hold. The aim is 200 MiB, which is not met yet on a busy machine (docs/adr/0062-processes-have-two-arenas-of-malloc.md). */
 const MOST = 256 * MIB
 const TENANTS = 8
 /** Tokens of each tenant: together what one call may open. */
