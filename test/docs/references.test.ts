@@ -161,9 +161,13 @@ t.test('log messages that the guide of operations quotes are in the code', async
   )
 })
 
-t.test('the architecture lists every folder of src', async (t) => {
+t.test('the architecture lists every folder of src, and each has a README', async (t) => {
   const [, folders = ''] = readFileSync(join(root, 'docs/architecture.md'), 'utf8').split('## Folders')
   const listed = [...folders.matchAll(/^src\/([\w-]+)\/ /gm)].map(([, name = '']) => name)
+  t.same(
+    listed.filter((name) => !existsSync(join(root, 'src', name, 'README.md'))),
+    [],
+  )
   t.same(
     listed.sort(),
     [...new Set(globSync('src/*/', { cwd: root }).map((path) => path.split('/')[1]))].sort(),
