@@ -77,11 +77,11 @@ export const createDirectory = (kernel: Kernel) => {
       for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
         const current = await applications().read(tenantId, id)
         if (current === undefined) throw noApplication(id)
-        const { mutations, record, response: answer } = plan(current.record, await keysOf(tenantId, id))
+        const { mutations, record, response } = plan(current.record, await keysOf(tenantId, id))
         const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
         try {
           await kernel.commit([replacing, ...mutations])
-          return answer
+          return response
         } catch (error) {
           if (!(error instanceof AppError && error.code === 'conflict')) throw error
         }

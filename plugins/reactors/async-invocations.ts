@@ -1,7 +1,7 @@
 import { AppError, type Call, type Json, type Kernel, newId, type TokenState } from '#sdk'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
-import { noResult } from './faults.ts'
+import { noResult } from './not-found.ts'
 import type { Prepared, React } from './react.ts'
 
 /** How long a result is kept (completions §8), ms. */

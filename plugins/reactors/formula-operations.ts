@@ -18,7 +18,7 @@ import {
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
-import { noFormula } from './faults.ts'
+import { noFormula } from './not-found.ts'
 import { elementIssues, parameterIssues, storedElements, storedParameters } from './parameters.ts'
 import { FormulaInput, FormulaOutput, FormulaUpdate, formulaOutput } from './schemas.ts'
 

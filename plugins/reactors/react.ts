@@ -1,7 +1,7 @@
 import { AppError, type Call, type Caller, isObject, type Json, type Kernel, type Program } from '#sdk'
 import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
-import { noReactor } from './faults.ts'
+import { noReactor } from './not-found.ts'
 
 /** What an invocation gives. */
 export interface Result {

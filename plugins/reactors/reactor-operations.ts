@@ -19,7 +19,7 @@ import {
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'
-import { noReactor } from './faults.ts'
+import { noReactor } from './not-found.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
 import { ReactorInput, ReactorOutput, ReactorPatch, ReactorUpdate, reactorOutput } from './schemas.ts'
 

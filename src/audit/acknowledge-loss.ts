@@ -20,7 +20,7 @@ export interface LossDeps {
   readonly clock: Clock
 }
 
-/** What of a journal does not hold, from its first fault to its end. */
+/** What of a journal does not hold, from its first issue to its end. */
 export interface Loss {
   readonly issue: ChainError
   /** Behind the last record that holds. */
@@ -82,7 +82,7 @@ export const acceptLoss = async (
   try {
     const loss = await findLoss(deps, directory, name)
     if (loss === undefined) return undefined
-    const { issue: fault, place, last, segments, anchor } = loss
+    const { issue, place, last, segments, anchor } = loss
     const now = deps.clock.now()
     const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
     // From the end: files must be numbered without a gap whenever this is interrupted.
@@ -91,7 +91,7 @@ export const acceptLoss = async (
     const { path } = segmentOf(directory, name, place.segment)
     const held = segments.some(({ number }) => number === place.segment)
     if (held) await link(path, path + suffix)
-    const message = `Records from ${place.seq + 1} on are lost: ${fault.reason} (${fault.file}, line ${fault.line})`
+    const message = `Records from ${place.seq + 1} on are lost: ${issue.reason} (${issue.file}, line ${issue.line})`
     const record = acceptance(name, { message, trace_id: newId(), created_at: now })
     const { text } = writeLine(deps.mac, place.hash, last + 1, record)
     const fresh = join(directory, `${name}.accepting`)

@@ -38,7 +38,7 @@ const errorAt = (place: ChainPosition, file: string, reason: string): ChainError
   reason,
 })
 
-/** Segment numbers must run on from `place` without a gap; the fault names the first file that is missing. */
+/** Segment numbers must run on from `place` without a gap; the issue names the first file that is missing. */
 export const gapIn = (segments: readonly Segment[], place: ChainPosition): ChainError | undefined => {
   for (const [index, { number, file }] of segments.entries()) {
     const expected = place.segment + index
@@ -105,15 +105,15 @@ export const nextPiece = async (
     const file = await open(segment.path, 'r')
     try {
       const { lines, rest, more } = await readLines(file, place.offset)
-      const { read, place: after, issue: fault } = follow(mac, segment.file, place, lines, limit, own)
-      if (fault !== undefined || read.length > 0) {
+      const { read, place: after, issue } = follow(mac, segment.file, place, lines, limit, own)
+      if (issue !== undefined || read.length > 0) {
         if (read.length > 0) await settle(file)
         return {
           lines: read,
           place: after,
           rest: 0,
           more: more || read.length < lines.length || segment !== segments.at(-1),
-          ...(fault === undefined ? {} : { issue: fault }),
+          ...(issue === undefined ? {} : { issue }),
         }
       }
       if (segment === segments.at(-1)) {

@@ -96,13 +96,13 @@ export const resume = async (
   // Before the files are listed: those that begin later may hold what another process has ingested since.
   const position = await logs.position(name)
   const known = position?.seq ?? 0
-  const { segments, anchor, start, issue: fault } = await readRetainedChain(mac, directory, name)
+  const { segments, anchor, start, issue } = await readRetainedChain(mac, directory, name)
   const newest = segments.at(-1)
   if (newest === undefined)
-    return position === undefined && anchor === undefined && fault === undefined
+    return position === undefined && anchor === undefined && issue === undefined
       ? { place: start, segments }
-      : (fault ?? allMissing(name, known))
-  if (fault !== undefined) return fault
+      : (issue ?? allMissing(name, known))
+  if (issue !== undefined) return issue
   const acceptance = () => beforeAcceptance(mac, segments, start, known)
   if (anchor !== undefined && anchor.seq > known) {
     if (((await logs.position(name))?.seq ?? 0) >= anchor.seq) return resume(deps, directory, name)

@@ -17,7 +17,7 @@ export interface VerifyDeps {
 
 export interface JournalReport {
   readonly name: string
-  /** Sequence number of the last record that verifies, up to the first fault. */
+  /** Sequence number of the last record that verifies, up to the first issue. */
   readonly records: number
   /** Records by which operators accepted losses; absent when there are none. */
   readonly accepted?: readonly ChainLine[]
@@ -66,5 +66,5 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
       ...(issue === undefined ? {} : { issue }),
     })
   }
-  return { ok: journals.every(({ issue: fault }) => fault === undefined), journals }
+  return { ok: journals.every(({ issue }) => issue === undefined), journals }
 }

@@ -46,7 +46,7 @@ export const createMetrics = () => {
       aggregator: 'max',
       registers,
     }),
-    refusedRecords: new Counter({
+    rejectedRecords: new Counter({
       name: 'sidevault_records_rejected_total',
       help: 'Stored records rejected because they were changed outside the service, by collection.',
       labelNames: ['collection'] as const,

@@ -13,7 +13,7 @@ const statusOf = async (socketPath: string, signal: AbortSignal): Promise<readon
 /** Rejects when Envoy has not taken what it was given long ago. */
 export const checkEnvoyConfig = async (socketPath: string, signal: AbortSignal): Promise<void> => {
   const late = (await statusOf(socketPath, signal)).filter(
-    ({ acked: taken, ageMs }) => !taken && ageMs > APPLY_TIMEOUT_MS,
+    ({ acked, ageMs }) => !acked && ageMs > APPLY_TIMEOUT_MS,
   )
   if (late.length > 0) throw new Error(`Envoy has not taken its ${late.map(({ kind }) => kind).join(', ')}`)
 }
@@ -40,13 +40,13 @@ const SHOWN: readonly (readonly [
     'sidevault_envoy_config_acked',
     'gauge',
     '1 when Envoy has applied this version.',
-    ({ acked: taken }) => Number(taken),
+    ({ acked }) => Number(acked),
   ],
   [
     'sidevault_envoy_config_nacks_total',
     'counter',
     'Versions that Envoy rejected.',
-    ({ nacked: refused }) => refused,
+    ({ nacked: nacks }) => nacks,
   ],
 ]
 

@@ -182,11 +182,11 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
       for (const one of served.values()) Object.assign(one, { given: 0, state: 'offered' })
     },
     status: () =>
-      asked().map(({ kind, version, state, since, nacks: refusals }) => ({
+      asked().map(({ kind, version, state, since, nacks }) => ({
         kind,
         version,
         acked: state === 'taken',
-        nacked: refusals,
+        nacked: nacks,
         ageMs: clock.now() - since,
       })),
     close: () => {

@@ -100,7 +100,7 @@ export const startControl = async (
       try {
         await move(snapshot, made, settle(current).uploadTimeoutMs)
       } catch (error) {
-        log.error({ refused: error instanceof NackError ? error.nacked : [] }, String(error))
+        log.error({ nacked: error instanceof NackError ? error.nacked : [] }, String(error))
         discovery.serve(withLeft(snapshot), TAKE_MS).catch(() => {})
         throw error
       }
@@ -136,7 +136,7 @@ export const startControl = async (
     }
   }
 
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const handle = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const kind = request.method === 'POST' ? KIND_BY_PATH.get(request.url) : undefined
     if (kind === undefined) {
       const reply = await command(request)
@@ -156,7 +156,7 @@ export const startControl = async (
   const change: Control['change'] = (next) => runExclusive(() => run(next))
   const identities = createIdentities({ change }, { clock })
   const server = await serveSocket(socketPath, (request, response) => {
-    answer(request, response).catch(() => response.destroy())
+    handle(request, response).catch(() => response.destroy())
   })
   return {
     change,

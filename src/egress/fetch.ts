@@ -122,7 +122,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     })
   }
 
-  const answer = async (
+  const read = async (
     { url }: Hop,
     { statusCode, statusText, headers, body }: Dispatcher.ResponseData,
     hops: number,
@@ -157,7 +157,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       const response = await send(agent, hop, signal)
       const { location } = response.headers
       if (!mayFollow || !isRedirect(response.statusCode) || typeof location !== 'string')
-        return answer(hop, response, hops, onBytes)
+        return read(hop, response, hops, onBytes)
       await response.body.dump({ limit: 64 * 1024, signal })
       if (hops === MOST_REDIRECTS)
         throw new AppError('destination_unreachable', `The destination redirected ${hops + 1} times.`)

@@ -1,5 +1,5 @@
 import { AppError } from '../common/errors.ts'
-import { badExpression, badFilter } from './faults.ts'
+import { badExpression, badFilter } from './errors.ts'
 import type { FilterRule } from './filters/filter.ts'
 import { LIMITS } from './limits.ts'
 import type { FilterCall, Operand } from './syntax.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../common/errors.ts'
-import { badExpression } from './faults.ts'
+import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
 /** Text between expressions, `[start, end)`; white space that a `{{-` or `-}}` eats is already left out. */

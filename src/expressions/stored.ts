@@ -1,6 +1,6 @@
 import type { Json } from '../common/json.ts'
 import { compileFilters, type Filters, operandValue } from './chain.ts'
-import { badExpression } from './faults.ts'
+import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { parseOutput } from './syntax.ts'
 import type { StoredExpression } from './types.ts'

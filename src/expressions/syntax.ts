@@ -1,5 +1,5 @@
 /** The grammar of one output: `value | filter: argument, … | …`. Liquid's, without operators, ranges and tags. */
-import { badExpression, badFilter } from './faults.ts'
+import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
 export type Operand =

@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
 import type { Chain } from './chain.ts'
-import { badExpression } from './faults.ts'
+import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import { type ExpressionPiece, scanText } from './scan.ts'
 import type { Resolve, Template } from './types.ts'

@@ -1,5 +1,5 @@
 import type { Json } from '../common/json.ts'
-import { badExpression } from './faults.ts'
+import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import type { Work } from './work.ts'
 

@@ -1,4 +1,4 @@
-import { badExpression } from './faults.ts'
+import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
 /**

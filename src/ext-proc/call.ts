@@ -79,7 +79,7 @@ export class HttpCall implements Call {
   #queued = 0
   #full = false
   #paused = false
-  #begun = false
+  #started = false
   #ending = false
   #over = false
 
@@ -195,8 +195,8 @@ export class HttpCall implements Call {
   }
 
   #begin(): void {
-    if (this.#begun) return
-    this.#begun = true
+    if (this.#started) return
+    this.#started = true
     this.#carrier.write(frame(FRAME.headers, FLAG.endHeaders, this.#id, RESPONSE_HEADERS))
   }
 

@@ -169,7 +169,7 @@ class Http2Connection implements Connection, Carrier {
   #begin(id: number): void {
     this.#lastId = id
     if (this.#calls.size >= this.#limits.calls || this.#draining === 'known')
-      this.write(resetStreamFrame(id, CODE.refusedStream))
+      this.write(resetStreamFrame(id, CODE.rejectedStream))
     else
       this.#calls.set(
         id,
@@ -181,7 +181,7 @@ class Http2Connection implements Connection, Carrier {
   }
 
   #data(flags: number, id: number, payload: Buffer): void {
-    this.#checkBegun(id)
+    this.#checkStarted(id)
     const size = payload.length
     this.#received += size
     if (this.#received > CONNECTION_WINDOW / 2) {
@@ -201,7 +201,7 @@ class Http2Connection implements Connection, Carrier {
 
   #resetStream(id: number, payload: Buffer): void {
     if (payload.length !== 4) throw new ConnectionError(CODE.frameSize, 'not a reset')
-    this.#checkBegun(id)
+    this.#checkStarted(id)
     this.#calls.get(id)?.lose()
   }
 
@@ -241,7 +241,7 @@ class Http2Connection implements Connection, Carrier {
     const bytes = payload.readUInt32BE(0) & LARGEST_WINDOW
     if (bytes === 0) throw new ConnectionError(CODE.protocol, 'an empty window update')
     if (id !== 0) {
-      this.#checkBegun(id)
+      this.#checkStarted(id)
       this.#calls.get(id)?.allow(bytes)
       return
     }
@@ -250,7 +250,7 @@ class Http2Connection implements Connection, Carrier {
     for (const call of this.#calls.values()) call.sendQueued()
   }
 
-  #checkBegun(id: number): void {
+  #checkStarted(id: number): void {
     if (id > this.#lastId || id % 2 === 0) throw new ConnectionError(CODE.protocol, 'a stream not begun')
   }
 }

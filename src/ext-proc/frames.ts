@@ -24,7 +24,7 @@ export const CODE = {
   internal: 2,
   flowControl: 3,
   frameSize: 6,
-  refusedStream: 7,
+  rejectedStream: 7,
   enhanceYourCalm: 11,
 } as const
 

@@ -67,8 +67,8 @@ const RETAINED = new Set(['host', 'content-length', 'content-type', 'content-enc
 export const headerRules = (prefixes: readonly string[]): HeaderRules => {
   const [canonical, ...others] = [...new Set(prefixes.map((prefix) => prefix.toLowerCase()))]
   if (canonical === undefined) throw new Error('at least one header prefix is needed')
-  const brands = [canonical, ...others] as const
-  const names = new Map(brands.map((prefix) => [prefix, prefixHeaders(prefix)]))
+  const all = [canonical, ...others] as const
+  const names = new Map(all.map((prefix) => [prefix, prefixHeaders(prefix)]))
   const own = [...names.values()].flatMap(
     ({ apiKey, proxyKey, proxyUrl, dryRun, dryRunResponse, stream, idempotencyKey }) => [
       apiKey,
@@ -81,7 +81,7 @@ export const headerRules = (prefixes: readonly string[]): HeaderRules => {
     ],
   )
   return {
-    prefixes: brands,
+    prefixes: all,
     names,
     own: new Set(own),
     keyParameters: [...names.values()].map(({ proxyKey }) => proxyKey),
@@ -142,13 +142,13 @@ export const isFlagSet = (head: Head, { names }: HeaderRules, kind: 'dryRun' | '
 }
 
 /** The brand whose headers, or proxy key in the query, the request carries; the canonical one when it carries none. */
-export const prefixOf = (head: Head, { prefixes: brands, names }: HeaderRules): string => {
+export const prefixOf = (head: Head, { prefixes, names }: HeaderRules): string => {
   for (const kind of TELLING) for (const [prefix, own] of names) if (head.has(own[kind])) return prefix
   const path = head.get(':path')?.[0] ?? ''
   const mark = path.indexOf('?')
-  if (mark < 0) return brands[0]
+  if (mark < 0) return prefixes[0]
   const query = `&${path.slice(mark + 1).toLowerCase()}`
-  return brands.find((prefix) => query.includes(`&${prefixHeaders(prefix).proxyKey}=`)) ?? brands[0]
+  return prefixes.find((prefix) => query.includes(`&${prefixHeaders(prefix).proxyKey}=`)) ?? prefixes[0]
 }
 
 /** The header of a brand that a trace id travels in. */

@@ -31,11 +31,11 @@ export const proxyError = (
 ): Reply => {
   const error = AppError.from(thrown)
   const names = prefixHeaders(prefix)
-  const { response: answer } = error
-  const own = answer?.body !== undefined
+  const { response: given } = error
+  const own = given?.body !== undefined
   const headers = new Map<string, string | readonly string[]>([
-    ['content-type', own && typeof answer.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
-    ...(own ? (readHeaders(answer.headers ?? {}, (name) => isHidden(name, prefixes)) ?? []) : []),
+    ['content-type', own && typeof given.body === 'string' ? 'text/plain; charset=utf-8' : JSON_TYPE],
+    ...(own ? (readHeaders(given.headers ?? {}, (name) => isHidden(name, prefixes)) ?? []) : []),
     [names.traceId, traceId],
   ])
   if (destinationStatus !== undefined) headers.set(names.destinationStatus, destinationStatus)
@@ -44,7 +44,7 @@ export const proxyError = (
   return {
     status: error.status,
     headers,
-    body: own ? bodyOf(answer) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
+    body: own ? bodyOf(given) : Buffer.from(JSON.stringify({ proxy_error: error.toProblem() })),
   }
 }
 

@@ -41,11 +41,11 @@ export interface ResolvedRequest extends Identity {
 const destinationOf = (
   head: Head,
   prefix: string,
-  { prefixes: brands, destinations }: RequestResolver,
+  { prefixes, destinations }: RequestResolver,
   proxy: StoredProxy | undefined,
 ): Destination => {
   if (proxy !== undefined) return destinations.parse(proxy.destinationUrl)
-  const url = prefixed(head, brands, 'proxyUrl')
+  const url = prefixed(head, prefixes, 'proxyUrl')
   if (url === undefined)
     throw new AppError(
       'malformed',
@@ -89,7 +89,7 @@ export const resolveRequest = async (
   acceptance: RequestResolver,
   identify: (request: CallHead) => Promise<Identity>,
 ): Promise<ResolvedRequest> => {
-  const { prefixes: brands, destinations, bodyLimit } = acceptance
+  const { prefixes, destinations, bodyLimit } = acceptance
   const method = single(head, ':method') ?? ''
   if (!PROXY_METHODS.includes(method))
     throw new AppError('method_not_allowed', 'The proxy takes GET, POST, PUT, PATCH and DELETE.', {
@@ -98,11 +98,11 @@ export const resolveRequest = async (
   checkSize(head)
   const path = single(head, ':path') ?? ''
   if (!/^\/proxy(?:[/?]|$)/.test(path)) throw new Error('a request off /proxy reached the gateway')
-  const suffix = parseSuffix(path, brands.keyParameters)
+  const suffix = parseSuffix(path, prefixes.keyParameters)
   const request = {
     head,
-    proxyKey: proxyKeyOf(head, brands, suffix),
-    dryRun: isFlagSet(head, brands, 'dryRun'),
+    proxyKey: proxyKeyOf(head, prefixes, suffix),
+    dryRun: isFlagSet(head, prefixes, 'dryRun'),
   }
   const identity = await identify(request)
   if (Number(single(head, 'content-length') ?? 0) > bodyLimit)

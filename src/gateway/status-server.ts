@@ -16,7 +16,7 @@ export interface OpsDeps {
  */
 export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ close(): Promise<void> }> => {
   const parts = new Map(Object.entries(deps.parts ?? {}).map(([name, check]) => [`/healthz/${name}`, check]))
-  const answer = async (url: string | undefined): Promise<readonly [number, unknown]> => {
+  const handle = async (url: string | undefined): Promise<readonly [number, unknown]> => {
     if (url === '/metrics.json') return [200, await deps.metrics.registry.getMetricsAsJSON()]
     const check = url === '/healthz' ? deps.health : parts.get(url ?? '')
     if (check === undefined) return [404, { status: 'unknown' }]
@@ -28,7 +28,7 @@ export const startOps = async (deps: OpsDeps, socketPath: string): Promise<{ clo
   return serveSocket(socketPath, async (request, response) => {
     const [status, body] =
       request.method === 'GET'
-        ? await answer(request.url).catch(() => [500, { status: 'failing' }] as const)
+        ? await handle(request.url).catch(() => [500, { status: 'failing' }] as const)
         : ([405, { status: 'unknown' }] as const)
     response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
     response.end(JSON.stringify(body))

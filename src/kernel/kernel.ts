@@ -143,7 +143,7 @@ const runKernel = async (
   wired: Wired,
   onProgress: LoadOptions['onProgress'],
 ): Promise<RunningKernel> => {
-  const { calls, services, rejected: refused } = wired
+  const { calls, services, rejected } = wired
   const { registry } = services
   const { log, journal } = deps
   const stopping = new AbortController()
@@ -195,7 +195,7 @@ const runKernel = async (
         ...registry.plugins.map(({ contribution }) => contribution.health?.()),
       ])
     },
-    records: async () => refused.health(),
+    records: async () => rejected.health(),
     stop: () => {
       stopped ??= stop()
       return stopped

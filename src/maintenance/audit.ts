@@ -40,14 +40,11 @@ const withJournals = async <T>(
   }
 }
 
-const printReport = (
-  { name, records, accepted, removed, issue: fault }: JournalReport,
-  print: Print,
-): void => {
-  if (fault === undefined) print(`ok      ${name}: ${records} records`)
+const printReport = ({ name, records, accepted, removed, issue }: JournalReport, print: Print): void => {
+  if (issue === undefined) print(`ok      ${name}: ${records} records`)
   else
     print(
-      `BROKEN  ${name}: ${fault.file} line ${fault.line}, record ${fault.seq}: ${fault.reason}; ${records} records before it hold`,
+      `BROKEN  ${name}: ${issue.file} line ${issue.line}, record ${issue.seq}: ${issue.reason}; ${records} records before it hold`,
     )
   if (removed !== undefined) {
     const { seq, since, at, losses } = removed
@@ -109,8 +106,8 @@ export const acceptAuditLoss = (
       print(`ok      ${journal}: nothing is lost`)
       return true
     }
-    const { issue: fault, place, segments } = loss
-    print(`BROKEN  ${journal}: ${fault.file} line ${fault.line}: ${fault.reason}`)
+    const { issue, place, segments } = loss
+    print(`BROKEN  ${journal}: ${issue.file} line ${issue.line}: ${issue.reason}`)
     print(
       `        Records up to ${place.seq} hold. What is behind them would be set aside and count as lost.`,
     )

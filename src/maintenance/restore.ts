@@ -157,7 +157,7 @@ const verify = (
     const own = ownTo(Object.keys(end.files as object))
     const { journals } = await verifyJournals({ mac, logs: store.logs, own }, folder)
     return {
-      issues: journals.flatMap(({ name, issue: fault }) => (fault ? [`${name}: ${fault.reason}`] : [])),
+      issues: journals.flatMap(({ name, issue }) => (issue ? [`${name}: ${issue.reason}`] : [])),
     }
   })
 

@@ -50,10 +50,10 @@ export const startGatewayRole = async (
     log,
     notify: events,
   })
-  const { kernel, journal, keys, metrics, store, maintenance: upkeep } = runtime
+  const { kernel, journal, keys, metrics, store, maintenance } = runtime
   // On a machine without the admin role nobody else brings its journals into the store.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
-  if (ingests) upkeep.start()
+  if (ingests) maintenance.start()
   const { sandbox } = runtime.codeHost
   const proxies = createProxyDirectory({
     keys,
@@ -118,7 +118,7 @@ export const startGatewayRole = async (
       await pages?.close()
       await gateway.close()
       await ops.close()
-      if (ingests) await upkeep.stop()
+      if (ingests) await maintenance.stop()
       await runtime.close()
     },
   }

@@ -105,7 +105,7 @@ export const startOperator = async (
   deps: OperatorDeps,
   socketPath: string,
 ): Promise<{ close(): Promise<void> }> => {
-  const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
+  const respond = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     let reply: Reply
     try {
       reply = await handle(deps, request)
@@ -118,5 +118,5 @@ export const startOperator = async (
     response.writeHead(reply.status, { 'content-type': 'application/json', connection: 'close' })
     response.end(reply.body === undefined ? '' : JSON.stringify(reply.body))
   }
-  return serveSocket(socketPath, (request, response) => void answer(request, response))
+  return serveSocket(socketPath, (request, response) => void respond(request, response))
 }

@@ -20,14 +20,14 @@ export interface NodeHealth {
 
 /** The parts that a process stands on. */
 const ownParts = (
-  { store, keys, journal, kernel, maintenance: upkeep, codeHost, state }: Runtime,
+  { store, keys, journal, kernel, maintenance, codeHost, state }: Runtime,
   config: Config,
 ): Record<string, Check> => ({
   store: () => store.health(),
   keys: async () => keys.mac('audit', ''),
   journal: () => journal.health(),
-  audit: () => upkeep.health(),
-  disk: () => upkeep.disk(),
+  audit: () => maintenance.health(),
+  disk: () => maintenance.disk(),
   records: () => kernel.records(),
   sandbox: () => codeHost.sandbox.health(),
   ...(config.redisUrl === undefined

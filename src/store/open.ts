@@ -25,7 +25,7 @@ export interface OpenStoreOptions {
 
 /** Errors: `invalid` (not a database of ours, or of a newer version), `gateway_timeout`, `overloaded`; each with its remedy. */
 export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
-  const { location, mode, log, timeout: patience = 15_000, limits, postgres, onMoved } = options
+  const { location, mode, log, timeout = 15_000, limits, postgres, onMoved } = options
   if (/^postgres(ql)?:\/\//.test(location)) {
     // Most processes start without.
     const { openPostgres } = await import('./postgres/open.ts')
@@ -34,7 +34,7 @@ export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
       ...(postgres ? { settings: postgres } : {}),
       ...(onMoved ? { onMoved } : {}),
     }
-    return openPostgres({ log }, { address: location, mode, timeout: patience, ...more })
+    return openPostgres({ log }, { address: location, mode, timeout, ...more })
   }
   // The rest of the address may hold a password.
   if (/^[a-z][a-z0-9+.-]+:\/\//i.test(location))
@@ -42,5 +42,5 @@ export const openStore = async (options: OpenStoreOptions): Promise<Store> => {
       'invalid',
       `This version stores in SQLite files and in PostgreSQL, not in "${location.slice(0, location.indexOf(':'))}". Set SIDEVAULT_STORE to postgres://…, or leave it out.`,
     )
-  return openSqlite({ log }, { path: location, mode, timeout: patience, ...(limits ? { limits } : {}) })
+  return openSqlite({ log }, { path: location, mode, timeout, ...(limits ? { limits } : {}) })
 }

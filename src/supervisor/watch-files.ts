@@ -26,7 +26,7 @@ export interface Watched {
 
 /** Has files taken that are not those that were. Looks, since systems tell of changes in different ways, or not at all. */
 export const watchFiles = (
-  { now, applied: taken, take, onRejected }: Watched,
+  { now, applied, take, onRejected }: Watched,
   { everyMs = EVERY_MS }: { readonly everyMs?: number } = {},
 ): { close(): void } => {
   let rejected: string | undefined
@@ -37,7 +37,7 @@ export const watchFiles = (
   const round = async () => {
     const found = await now()
     const again = found === rejected
-    if (found === taken() || (again && --left > 0) || closed) return
+    if (found === applied() || (again && --left > 0) || closed) return
     try {
       await take()
     } catch (error) {

@@ -68,16 +68,16 @@ const expressionIssue = (expressions: Expressions, text: unknown): string | unde
   }
 }
 
-/** Validates the members of `raw`; their faults are added to `rules.faults` under `base`, and the answer is undefined. */
+/** Validates the members of `raw`; their issues are added to `rules.issues` under `base`, and the answer is undefined. */
 export const parseDraft = (raw: unknown, rules: InputRules, base = ''): Draft | undefined => {
-  const { issues: faults, expressions } = rules
+  const { issues, expressions } = rules
   let valid = true
   const issue = (name: string, sentence: string) => {
     valid = false
-    faults.add(base === '' ? name : `${base}.${name}`, sentence)
+    issues.add(base === '' ? name : `${base}.${name}`, sentence)
   }
   if (!isObject(raw)) {
-    faults.add(base, 'must be an object')
+    issues.add(base, 'must be an object')
     return undefined
   }
   if (deeperThan(raw, rules.depth)) {

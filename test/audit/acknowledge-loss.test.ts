@@ -98,7 +98,7 @@ const damages: readonly {
   },
 ]
 
-for (const { name, damage, retained: kept, reported: told, aside } of damages)
+for (const { name, damage, retained: kept, reported, aside } of damages)
   t.test(
     `after damage to ${name} the journal goes on behind what holds, and tells of the loss`,
     async (t) => {
@@ -118,12 +118,12 @@ for (const { name, damage, retained: kept, reported: told, aside } of damages)
         )
         t.same(readFileSync(join(directory, files![index]!)), before.get(number), 'the evidence is as it was')
       }
-      const accepted = [{ seq: told, record: { entity_id: NAME, created_at: NOW } }]
-      t.match(await verify(), { ok: true, journals: [{ name: NAME, records: told, accepted }] })
+      const accepted = [{ seq: reported, record: { entity_id: NAME, created_at: NOW } }]
+      t.match(await verify(), { ok: true, journals: [{ name: NAME, records: reported, accepted }] })
       t.equal(await of.find(), undefined)
 
       await of.goOn('after')
-      t.match(await verify(), { ok: true, journals: [{ records: told + 1, accepted }] })
+      t.match(await verify(), { ok: true, journals: [{ records: reported + 1, accepted }] })
       t.strictSame(idsOf(directory), [
         ...Array.from({ length: kept }, (_, index) => `id-${index + 1}`),
         NAME,

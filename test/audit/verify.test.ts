@@ -150,7 +150,7 @@ t.test('removed, doubled, swapped and foreign files are found', async (t) => {
   for (const [name, alter] of alterations) {
     const report = await verify(alter)
     t.equal(report.ok, false, name)
-    t.match(report.journals.find(({ issue: fault }) => fault)?.issue, { file: String, reason: String }, name)
+    t.match(report.journals.find(({ issue }) => issue)?.issue, { file: String, reason: String }, name)
   }
 })
 

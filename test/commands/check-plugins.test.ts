@@ -12,7 +12,7 @@ const check = async (t: Test, plugins: readonly BadPlugin[], folder: string) => 
     ...plugins.map(({ name }) => `./${name}`),
   ])
   t.equal(code, 2, text)
-  for (const { reported: told } of plugins) t.match(text, told)
+  for (const { reported } of plugins) t.match(text, reported)
   return text
 }
 

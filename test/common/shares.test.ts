@@ -3,51 +3,51 @@ import { createShares, type Share, type Shares } from '../../src/common/shares.t
 
 /** Takes one after the other until that is refused. */
 const takeAll = (shares: Shares, ...owner: string[]) => {
-  const applied: Share[] = []
+  const got: Share[] = []
   for (;;)
     try {
-      applied.push(shares.take(1, ...owner))
+      got.push(shares.take(1, ...owner))
     } catch (thrown) {
-      return { taken: applied, code: (thrown as { code: string }).code }
+      return { got, code: (thrown as { code: string }).code }
     }
 }
 
 t.test('one owner gets half, and each that comes gets its share of what is left', async (t) => {
   const shares = createShares(32, 'full')
   const first = takeAll(shares, 'a')
-  t.same([first.taken.length, first.code], [16, 'rate_limited'])
+  t.same([first.got.length, first.code], [16, 'rate_limited'])
   const second = takeAll(shares, 'b')
-  t.equal(second.taken.length, 8)
-  const greedy = ['c', 'd', 'e'].map((owner) => takeAll(shares, owner).taken.length)
+  t.equal(second.got.length, 8)
+  const greedy = ['c', 'd', 'e'].map((owner) => takeAll(shares, owner).got.length)
   t.same(greedy, [4, 2, 1])
   t.equal(shares.held, 31)
   t.ok(shares.take(1, 'f'), 'there is one for the next')
   t.throws(() => shares.take(1, 'g'), { code: 'overloaded', retryAfter: 1 })
-  for (const share of [...first.taken, ...second.taken]) share.release()
-  first.taken[0]?.release()
+  for (const share of [...first.got, ...second.got]) share.release()
+  first.got[0]?.release()
   t.equal(shares.held, 8, 'each is given back once')
-  t.equal(takeAll(shares, 'g').taken.length, 12)
+  t.equal(takeAll(shares, 'g').got.length, 12)
 })
 
 t.test('greedy owners that come and go end with equal shares, and leave as much', async (t) => {
   const shares = createShares(100, 'full')
-  const held = ['a', 'b', 'c'].map((owner) => ({ owner, taken: takeAll(shares, owner).taken }))
+  const held = ['a', 'b', 'c'].map((owner) => ({ owner, got: takeAll(shares, owner).got }))
   for (let round = 0; round < 100; round++)
-    for (const { owner, taken: applied } of held) {
-      applied.pop()?.release()
-      applied.push(...takeAll(shares, owner).taken)
+    for (const { owner, got } of held) {
+      got.pop()?.release()
+      got.push(...takeAll(shares, owner).got)
     }
   t.same(
-    held.map(({ taken: applied }) => applied.length),
+    held.map(({ got }) => got.length),
     [25, 25, 25],
   )
 })
 
 t.test('a part of an owner leaves room for its other parts', async (t) => {
   const shares = createShares(32, 'full')
-  t.equal(takeAll(shares, 'a', 'proxy 1').taken.length, 8)
-  t.equal(takeAll(shares, 'a', 'proxy 2').taken.length, 4)
-  t.equal(takeAll(shares, 'b', 'proxy 1').taken.length, 5, 'named alike is another one')
+  t.equal(takeAll(shares, 'a', 'proxy 1').got.length, 8)
+  t.equal(takeAll(shares, 'a', 'proxy 2').got.length, 4)
+  t.equal(takeAll(shares, 'b', 'proxy 1').got.length, 5, 'named alike is another one')
 })
 
 t.test('a share grows within its bound, and the first of an owner may be large', async (t) => {

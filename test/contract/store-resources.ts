@@ -111,10 +111,10 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   await t.test(
     'of requests with one key one is at work, and its answer is there for the others',
     async (t) => {
-      const { idempotency: answers, tenantPurge: leftovers } = await open(t)
+      const { idempotency: requests, tenantPurge } = await open(t)
       const response = { tenantId: 'tenant-a', key: Buffer.from('key') }
       const begin = (holder: string, now = NOW, more: object = {}) =>
-        answers.begin(
+        requests.begin(
           {
             ...response,
             operation: 'Things.Create',
@@ -128,36 +128,36 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const holders = ['a', 'b', 'c']
       const kinds = (await Promise.all(holders.map((holder) => begin(holder)))).map(({ kind }) => kind)
       t.strictSame(kinds.toSorted(), ['begun', 'running', 'running'])
-      await answers.abandon({ ...response, holder: 'd', certain: true }, NOW)
+      await requests.abandon({ ...response, holder: 'd', certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'running' }, 'only its holder gives it back')
       const held = holders[kinds.indexOf('begun')] as string
-      await answers.abandon({ ...response, holder: held, certain: true }, NOW)
+      await requests.abandon({ ...response, holder: held, certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'begun' })
       t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
-      await answers.finish(
+      await requests.finish(
         { ...response, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 },
         NOW,
       )
       t.strictSame(await begin('b', NOW + 100), { kind: 'running' })
-      await answers.finish(
+      await requests.finish(
         { ...response, holder: 'c', sealed: Buffer.from('kept'), expiresAt: NOW + 900 },
         NOW,
       )
-      await answers.abandon({ ...response, holder: 'c', certain: true }, NOW)
-      await answers.abandon({ ...response, holder: 'c', certain: false }, NOW)
+      await requests.abandon({ ...response, holder: 'c', certain: true }, NOW)
+      await requests.abandon({ ...response, holder: 'c', certain: false }, NOW)
       const sealed = Buffer.from('kept')
       const done = { kind: 'done', sealed }
       t.strictSame(await begin('d', NOW + 899), done)
       t.strictSame(await begin('d', NOW, { tenantId: 'tenant-b' }), { kind: 'begun' })
-      await leftovers.purge(NOW + 899, 10)
+      await tenantPurge.purge(NOW + 899, 10)
       t.strictSame(await begin('d', NOW + 899), done)
-      t.equal(await leftovers.purge(NOW + 900, 10), 1)
+      t.equal(await tenantPurge.purge(NOW + 900, 10), 1)
       t.strictSame(await begin('d', NOW), { kind: 'begun' })
     },
   )
 
   await t.test('what was written under a right to answer is known to whoever asks next', async (t) => {
-    const { idempotency: answers, tokens, records } = await open(t)
+    const { idempotency: requests, tokens, records } = await open(t)
     const rightTo = (name: string, holder = 'first') => ({
       tenantId: 'tenant-a',
       key: Buffer.from(name),
@@ -165,17 +165,17 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       expiresAt: NOW + 900,
     })
     const begin = (right: ReturnType<typeof rightTo>, now = NOW, effects = false) =>
-      answers.begin({ ...right, operation: 'Things.Create', runningUntil: now + 100, effects }, now)
+      requests.begin({ ...right, operation: 'Things.Create', runningUntil: now + 100, effects }, now)
     const create = (id: string) => tokens.create([aToken({ id })], NOW)
 
     const died = rightTo('died')
     await begin(died)
-    await answers.runWithLease(died, () => create('one'))
+    await requests.runWithLease(died, () => create('one'))
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 99), { kind: 'running' })
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 100), { kind: 'lost' })
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 899), { kind: 'lost' })
     const late = { ...died, expiresAt: NOW + 950, sealed: Buffer.from('late') }
-    for (let times = 0; times < 2; times++) await answers.finish(late, NOW + 500)
+    for (let times = 0; times < 2; times++) await requests.finish(late, NOW + 500)
     t.match(await begin(rightTo('died', 'second'), NOW + 949), { kind: 'done', sealed: late.sealed })
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 950), { kind: 'begun' })
 
@@ -183,13 +183,13 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     await begin(slept)
     t.strictSame(await begin(rightTo('slept', 'second'), NOW + 100), { kind: 'begun' })
     await t.rejects(
-      answers.runWithLease(slept, () => create('two')),
+      requests.runWithLease(slept, () => create('two')),
       { code: 'conflict' },
     )
     const row = { collection: 'things', tenantId: 'tenant-a', id: 'x', record: { id: 'x' } }
     const insert = { kind: 'insert', ...row, shape: { name: 'things', indexes: [], lookups: [] } } as const
     await t.rejects(
-      answers.runWithLease(slept, () => records.commit([insert], NOW)),
+      requests.runWithLease(slept, () => records.commit([insert], NOW)),
       { code: 'conflict' },
     )
     t.strictSame(await tokens.read('tenant-a', ['two'], NOW), [], 'nothing of it stays')
@@ -198,18 +198,18 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     const rejected = rightTo('refused')
     await begin(rejected)
     await t.rejects(
-      answers.runWithLease(rejected, async () => {
+      requests.runWithLease(rejected, async () => {
         await create('one')
       }),
       { code: 'conflict' },
       'the id is taken',
     )
-    await answers.abandon({ ...rejected, certain: false }, NOW)
+    await requests.abandon({ ...rejected, certain: false }, NOW)
     t.strictSame(await begin(rejected), { kind: 'begun' }, 'nothing was written')
-    await answers.runWithLease(rejected, () => create('three'))
-    await answers.abandon({ ...rejected, certain: false }, NOW + 1)
+    await requests.runWithLease(rejected, () => create('three'))
+    await requests.abandon({ ...rejected, certain: false }, NOW + 1)
     t.strictSame(await begin(rejected, NOW + 1), { kind: 'lost' })
-    await answers.abandon({ ...rejected, certain: true }, NOW + 2)
+    await requests.abandon({ ...rejected, certain: true }, NOW + 2)
     t.strictSame(await begin(rejected, NOW + 2), { kind: 'begun' }, 'a failure that is certain is not kept')
 
     const outside = rightTo('outside')
@@ -219,10 +219,10 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     const ended = rightTo('ended')
     await begin(ended)
     let after: Promise<unknown> | undefined
-    await answers.runWithLease(ended, async () => {
+    await requests.runWithLease(ended, async () => {
       after = new Promise((resolve) => setImmediate(resolve)).then(() => create('four'))
     })
-    await answers.abandon({ ...ended, certain: true }, NOW)
+    await requests.abandon({ ...ended, certain: true }, NOW)
     await after
     t.equal((await tokens.read('tenant-a', ['four'], NOW)).length, 1, 'what outlives the call is its own')
   })
@@ -230,7 +230,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   await t.test(
     'what an answer shows of a token goes with it, with its change and with its time',
     async (t) => {
-      const { idempotency: answers, tokens, tenantPurge: leftovers } = await open(t)
+      const { idempotency: requests, tokens, tenantPurge } = await open(t)
       const whole = Buffer.from('whole')
       const keep = async (
         name: string,
@@ -238,13 +238,13 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
         { version = 1, until = NOW + 900 }: { version?: number; until?: number } = {},
       ) => {
         const response = { tenantId: 'tenant-a', key: Buffer.from(name), holder: name, expiresAt: NOW + 900 }
-        await answers.begin({ ...response, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
+        await requests.begin({ ...response, operation: 'Things.Create', runningUntil: NOW + 10 }, NOW)
         const shown = { sealed: whole, tokens: ids.map((id) => ({ id, created_at: NOW, version })), until }
-        await answers.finish({ ...response, sealed: Buffer.from('outline'), shown }, NOW)
+        await requests.finish({ ...response, sealed: Buffer.from('outline'), shown }, NOW)
       }
       const shown = async (name: string, now = NOW) => {
         const key = { tenantId: 'tenant-a', key: Buffer.from(name) }
-        const done = await answers.begin(
+        const done = await requests.begin(
           { ...key, operation: '', holder: '', runningUntil: now + 1, expiresAt: now + 1 },
           now,
         )
@@ -263,7 +263,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       await tokens.delete('tenant-b', 'plain', NOW)
       for (const name of ['both', 'one', 'short']) t.equal(await shown(name), true, name)
       t.equal(await shown('short', NOW + 50), false)
-      t.equal(await leftovers.purge(NOW + 50, 10), 1)
+      t.equal(await tenantPurge.purge(NOW + 50, 10), 1)
       t.equal(await shown('short'), false, 'it is gone, not only hidden')
       await tokens.delete('tenant-a', 'plain', NOW)
       for (const name of ['both', 'one']) t.equal(await shown(name), false, name)
@@ -282,7 +282,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   )
 
   await t.test('a record that says when it ends is removed then', async (t) => {
-    const { records, tenantPurge: leftovers } = await open(t)
+    const { records, tenantPurge } = await open(t)
     const shape = { name: 'things', indexes: [], lookups: ['hash'], expires: 'until' }
     const write = (kind: 'insert' | 'replace', id: string, record: object) =>
       records.commit([{ kind, collection: 'things', tenantId: 'tenant-a', id, record, shape }], NOW)
@@ -290,17 +290,17 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     await write('insert', 'b', { hash: 'b', until: NOW + 10 })
     await write('insert', 'c', {})
     await write('replace', 'b', { hash: 'b', until: NOW + 20 })
-    t.equal(await leftovers.purge(NOW + 9, 10), 0)
-    t.equal(await leftovers.purge(NOW + 10, 10), 1)
+    t.equal(await tenantPurge.purge(NOW + 9, 10), 0)
+    t.equal(await tenantPurge.purge(NOW + 10, 10), 1)
     t.equal(await records.lookup('things', 'hash', 'a'), undefined)
     t.ok(await records.get('things', 'tenant-a', 'b'))
     await write('replace', 'b', { hash: 'b' })
-    t.equal(await leftovers.purge(NOW + 1_000, 10), 0)
+    t.equal(await tenantPurge.purge(NOW + 1_000, 10), 0)
   })
 
   await t.test('a deleted tenant has no key and no record at once, and no row in the end', async (t) => {
     const store = await open(t)
-    const { tenants, keys, records, tokens, tenantPurge: leftovers, usage, logs } = store
+    const { tenants, keys, records, tokens, tenantPurge, usage, logs } = store
     const shape = { name: 'things', indexes: [], lookups: [] }
     for (const id of ['tenant-a', 'tenant-b']) {
       await tenants.create({ ...tenant(id), mac: Buffer.from('one') }, [
@@ -333,14 +333,14 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tenants.get('tenant-a'), undefined)
     t.equal(await records.get('things', 'tenant-a', 'x'), undefined)
     t.not(await records.changes(['things']), changes, 'what is cached of it is stale')
-    for (let rounds = 0; rounds < 5; rounds++) await leftovers.purge(NOW, 2)
+    for (let rounds = 0; rounds < 5; rounds++) await tenantPurge.purge(NOW, 2)
     t.strictSame(await usage.types('tenant-a', NOW), [])
     t.equal((await logs.find('tenant-a')).length, 1, 'its logs stay: they are evidence')
     const list = { tenantId: 'tenant-a', now: NOW, visibility: 'all', size: 10 } as const
     t.strictSame(await tokens.list(list), [])
     await tokens.create([aToken()], NOW)
-    t.ok((await leftovers.purge(NOW + 10_000_000, 10)) > 0, 'what a call under way still wrote goes too')
-    t.equal(await leftovers.purge(NOW + 10_000_000, 10), 0)
+    t.ok((await tenantPurge.purge(NOW + 10_000_000, 10)) > 0, 'what a call under way still wrote goes too')
+    t.equal(await tenantPurge.purge(NOW + 10_000_000, 10), 0)
     t.equal((await tokens.list({ ...list, tenantId: 'tenant-b' })).length, 5, 'others keep theirs')
     t.ok(await records.get('things', 'tenant-b', 'x'))
     t.equal((await keys.keys('tenant-b')).length, 1)

@@ -112,7 +112,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
   })
 
   await t.test('what is sealed is read tenant by tenant, and replaced only as it was read', async (t) => {
-    const { tokens, records, idempotency: answers, sealed } = await open(t)
+    const { tokens, records, idempotency, sealed } = await open(t)
     const ephemeral = { ephemeral: randomBytes(50), ephemeral_until: NOW + 1_000 }
     const [one, two] = [aToken(ephemeral), aToken({ expires_at: NOW + 1 })]
     await tokens.create([one, two, aToken({ tenant_id: 'tenant-b' })], NOW)
@@ -136,10 +136,10 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     t.strictSame(await sealed.records('things', 'tenant-b', 0, 10), [])
 
     const response = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
-    await answers.begin({ ...response, operation: 'x', runningUntil: NOW + 10 }, NOW)
+    await idempotency.begin({ ...response, operation: 'x', runningUntil: NOW + 10 }, NOW)
     const states = [{ id: one.id, created_at: NOW, version: 1 }]
     const shown = { sealed: randomBytes(40), tokens: states, until: NOW + 900 }
-    await answers.finish({ ...response, sealed: randomBytes(40), shown }, NOW)
+    await idempotency.finish({ ...response, sealed: randomBytes(40), shown }, NOW)
     const [retained] = await sealed.responses('tenant-a', Buffer.alloc(0), 10)
     t.strictSame(retained?.shown, shown.sealed)
     t.strictSame(await sealed.responses('tenant-a', retained!.key, 10), [])

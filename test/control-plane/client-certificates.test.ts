@@ -27,7 +27,7 @@ const start = (most = { all: 3, ofOwner: 2 }) => {
   }
   const identities = createIdentities({ change }, { clock: { now: () => now }, most })
   return {
-    refused: rejected,
+    rejected,
     goAway: (is: boolean) => {
       away = is
     },
@@ -69,7 +69,7 @@ t.test('what nobody uses goes, and room is limited, for each tenant too', async 
 })
 
 t.test('one that Envoy refuses stops no other that came with it', async (t) => {
-  const { use, names, refused: rejected, close } = start({ all: 10, ofOwner: 10 })
+  const { use, names, rejected, close } = start({ all: 10, ofOwner: 10 })
   t.teardown(close)
   rejected.add('bad')
   const results = await Promise.allSettled([use('a'), use('bad'), use('b')])
@@ -83,7 +83,7 @@ t.test('one that Envoy refuses stops no other that came with it', async (t) => {
 t.test(
   'one that was refused is not tried again for a minute, and its tenant waits before it brings another',
   async (t) => {
-    const { use, names, changes, pass, refused: rejected, close } = start({ all: 10, ofOwner: 10 })
+    const { use, names, changes, pass, rejected, close } = start({ all: 10, ofOwner: 10 })
     t.teardown(close)
     await use('mine')
     for (const name of ['bad', 'worse']) rejected.add(name)

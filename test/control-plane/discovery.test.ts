@@ -40,7 +40,7 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
   const discovery = createDiscovery({ clock: { now: () => 0 } })
   const served = discovery.serve(snapshotOf('a'), LONG)
   t.same(
-    discovery.status().map(({ kind, acked: taken }) => [kind, taken]),
+    discovery.status().map(({ kind, acked }) => [kind, acked]),
     [
       ['clusters', false],
       ['listeners', false],
@@ -50,7 +50,7 @@ t.test('what is served counts as taken when Envoy asks with its version', async 
   const client = envoy(discovery)
   await client.settle()
   await served
-  t.ok(discovery.status().every(({ acked: taken }) => taken))
+  t.ok(discovery.status().every(({ acked }) => acked))
   const before = new Map(client.has)
   const next = discovery.serve(snapshotOf('b'), LONG)
   await client.settle()
@@ -93,7 +93,7 @@ t.test('a version that Envoy does not take is refused, counted, and not given fo
   await stubborn.settle()
   await rejected
   t.same(
-    discovery.status().map(({ kind, nacked: refused }) => [kind, refused]),
+    discovery.status().map(({ kind, nacked }) => [kind, nacked]),
     [
       ['clusters', 1],
       ['listeners', 0],
@@ -116,10 +116,10 @@ t.test('a new Envoy gets all of it, and serving ends when none asks', async (t) 
   await envoy(discovery).settle()
   await first
   discovery.restarted()
-  t.ok(discovery.status().every(({ acked: taken }) => !taken))
+  t.ok(discovery.status().every(({ acked }) => !acked))
   const restarted = envoy(discovery)
   await restarted.settle()
-  t.ok(discovery.status().every(({ acked: taken }) => taken))
+  t.ok(discovery.status().every(({ acked }) => acked))
   t.ok(restarted.has.has('routes'))
   await t.rejects(discovery.serve(snapshotOf('b'), 1), /in time/)
 })

@@ -59,7 +59,7 @@ const start = async (t: Test, uploadTimeoutMs = 2_000) => {
 t.test('Envoy takes what it is given, and what is changed, at once', async (t) => {
   const { control, envoy, get } = await start(t)
   t.equal(await get('/'), 200)
-  await until('Envoy has told that it has all', () => control.status().every(({ acked: taken }) => taken))
+  await until('Envoy has told that it has all', () => control.status().every(({ acked }) => acked))
   const listeners = await envoy.stat('listener_manager.listener_modified')
   await control.change((current) => ({
     ...current,
@@ -97,7 +97,7 @@ t.test('what Envoy refuses is taken back and counted; what it had goes on', asyn
   }))
   await t.rejects(rejected, new NackError(['clusters']))
   t.equal(await get('/'), 200)
-  await until('Envoy has what it had', () => control.status().every(({ acked: taken }) => taken))
+  await until('Envoy has what it had', () => control.status().every(({ acked }) => acked))
   t.equal(control.status().find(({ kind }) => kind === 'clusters')?.nacked, 1)
   t.ok((await envoy.stat('cluster_manager.cds.update_rejected')) > 0)
   await t.rejects(
@@ -140,11 +140,11 @@ t.test('an Envoy that could not listen when it was born listens when its address
   const again = await startControlledEnvoy(directory, port)
   t.teardown(() => again.stop())
   await until('it has refused its listener', async () =>
-    control.status().some(({ kind, nacked: refused }) => kind === 'listeners' && refused === 1),
+    control.status().some(({ kind, nacked }) => kind === 'listeners' && nacked === 1),
   )
   other.close()
   await until('it listens', async () => (await get('/').catch(() => 0)) === 200)
-  await until('nothing is missing', () => control.status().every(({ acked: taken }) => taken))
+  await until('nothing is missing', () => control.status().every(({ acked }) => acked))
 })
 
 t.test('a new Envoy finds the authorities of what a change of them left behind', async (t) => {
@@ -169,7 +169,7 @@ t.test('a new Envoy finds the authorities of what a change of them left behind',
   await control.change((current) => current) // the last in turn
   const names = (await again.page('/clusters?format=json')).match(/"destination_https-[0-9a-f]{12}"/g)
   t.equal(new Set(names).size, 2, 'what this change left behind, the new Envoy may be using')
-  t.ok(control.status().every(({ nacked: refused }) => refused === 0))
+  t.ok(control.status().every(({ nacked }) => nacked === 0))
 })
 
 t.test("the key of the edge's certificate is in no file and no dump", async (t) => {
@@ -210,5 +210,5 @@ t.test('a gateway is given clusters of certificates, and none of another name', 
     const now = await clusters()
     return !now.includes(before) && now.includes(after)
   })
-  t.ok(control.status().every(({ nacked: refused }) => refused === 0))
+  t.ok(control.status().every(({ nacked }) => nacked === 0))
 })

@@ -119,7 +119,7 @@ t.test('a change works on the next request, the key of a deleted proxy is unknow
   t.equal(gone.json.proxy_error.status, 404)
 })
 
-const FAULTS: readonly (readonly [string, { code: string }, number, RegExp])[] = [
+const CODE_ERRORS: readonly (readonly [string, { code: string }, number, RegExp])[] = [
   ['it throws', code("throw new Error('card 4242')"), 400, /request_transform.*card 4242/],
   ['it returns a number', code('return 5'), 400, /request_transform returned/],
   ['it loops', code('for (;;);'), 400, /request_transform/],
@@ -147,7 +147,7 @@ const FAULTS: readonly (readonly [string, { code: string }, number, RegExp])[] =
   ['it exports nothing', { code: 'const a = 1' }, 422, /request_transform/],
 ]
 
-for (const [name, request_transform, status, detail] of FAULTS)
+for (const [name, request_transform, status, detail] of CODE_ERRORS)
   t.test(
     `when ${name} the answer is ${status}, and callers without a key are told nothing of it`,
     async (t) => {

@@ -323,7 +323,7 @@ for (const protocol of ['h1', 'h2'] as const) {
 
   t.test(`${protocol}: a response transform replaces body and headers of a 2xx answer`, async (t) => {
     for (const status of [200, 201, 202]) {
-      const answer = await response(
+      const got = await response(
         code(
           "return { body: { got: args }, headers: { 'content-type': 'application/json', 'set-cookie': [...headers['set-cookie'], 'c=3'], 'x.y': 'z', connection: 'x' } }",
         ),
@@ -334,17 +334,17 @@ for (const protocol of ['h1', 'h2'] as const) {
         },
         { configuration: { a: 1 } },
       )
-      t.equal(answer.status, status)
-      t.same(answer.json.got.body, { card: '4242' })
-      t.same(Object.keys(answer.json.got), ['body', 'headers'])
-      t.match(answer.json.got.headers, { etag: '"1"', 'set-cookie': ['a=1', 'b=2'], 'x-theirs': 'gone' })
-      t.notMatch(Object.keys(answer.json.got.headers).join(' '), /svc-|:|content-length|bt-/)
-      t.notOk('x-theirs' in answer.headers || 'etag' in answer.headers)
-      t.same(answer.headers['set-cookie'], ['a=1', 'b=2', 'c=3'])
-      t.equal(answer.headers['x.y'], 'z')
-      t.equal(answer.headers['svc-proxy-destination-status'], String(status))
-      t.type(answer.headers['svc-trace-id'], 'string')
-      t.equal(Number(answer.headers['content-length']), Buffer.byteLength(answer.text))
+      t.equal(got.status, status)
+      t.same(got.json.got.body, { card: '4242' })
+      t.same(Object.keys(got.json.got), ['body', 'headers'])
+      t.match(got.json.got.headers, { etag: '"1"', 'set-cookie': ['a=1', 'b=2'], 'x-theirs': 'gone' })
+      t.notMatch(Object.keys(got.json.got.headers).join(' '), /svc-|:|content-length|bt-/)
+      t.notOk('x-theirs' in got.headers || 'etag' in got.headers)
+      t.same(got.headers['set-cookie'], ['a=1', 'b=2', 'c=3'])
+      t.equal(got.headers['x.y'], 'z')
+      t.equal(got.headers['svc-proxy-destination-status'], String(status))
+      t.type(got.headers['svc-trace-id'], 'string')
+      t.equal(Number(got.headers['content-length']), Buffer.byteLength(got.text))
     }
     t.equal(destination.received.length, 1)
     t.equal(far.runs[0]?.name, 'response_transform')
@@ -373,7 +373,7 @@ for (const protocol of ['h1', 'h2'] as const) {
 
   t.test(`${protocol}: responses with other statuses or without a body pass untouched`, async (t) => {
     const never = code("throw new Error('it ran')")
-    for (const answer of [
+    for (const given of [
       { status: 400, headers: JSON_TYPE, body: '{"a": 1}' },
       { status: 302, headers: { ...JSON_TYPE, location: '/x' }, body: '{"a": 1}' },
       { status: 500, headers: JSON_TYPE, body: '{' },
@@ -382,10 +382,10 @@ for (const protocol of ['h1', 'h2'] as const) {
       { status: 200, headers: { 'content-type': 'text/html', 'content-length': '0' } },
       { status: 200, headers: {} },
     ]) {
-      const got = await response(never, answer)
-      t.equal(got.status, answer.status, JSON.stringify(answer))
-      t.equal(got.text, answer.body ?? '')
-      t.equal(got.headers['svc-proxy-destination-status'], String(answer.status))
+      const got = await response(never, given)
+      t.equal(got.status, given.status, JSON.stringify(given))
+      t.equal(got.text, given.body ?? '')
+      t.equal(got.headers['svc-proxy-destination-status'], String(given.status))
     }
     t.same(far.runs, [])
   })
@@ -401,14 +401,14 @@ for (const protocol of ['h1', 'h2'] as const) {
         ...(protocol === 'h1' ? [{ 'content-type': 'text/plain', 'transfer-encoding': 'chunked' }] : []),
         {},
       ] as Record<string, string>[]) {
-        const answer = { status: 200, headers, body: '{"pan":"378282246310005"}' }
-        const got = await response(hide, answer)
+        const given = { status: 200, headers, body: '{"pan":"378282246310005"}' }
+        const got = await response(hide, given)
         t.equal(got.status, 502, JSON.stringify(headers))
         t.notMatch(got.text, /378282246310005/)
         t.equal(JSON.parse(got.text).proxy_error.status, 502)
-        const passed = await response(hide, answer, { responseOtherwise: 'pass' })
+        const passed = await response(hide, given, { responseOtherwise: 'pass' })
         t.equal(passed.status, 200, JSON.stringify(headers))
-        t.equal(passed.text, answer.body)
+        t.equal(passed.text, given.body)
       }
       t.same(far.runs, [])
     },
@@ -432,13 +432,13 @@ for (const protocol of ['h1', 'h2'] as const) {
 
   t.test(`${protocol}: an answer that its transform cannot run on never reaches the caller`, async (t) => {
     const card = '4242424242424242'
-    for (const [name, status, answer] of [
+    for (const [name, status, given] of [
       ['no JSON', 502, { headers: JSON_TYPE, body: `{"card":"${card}"` }],
       ['an unknown coding', 502, { headers: { ...JSON_TYPE, 'content-encoding': 'zstd' }, body: card }],
       ['a broken coding', 502, { headers: { ...JSON_TYPE, 'content-encoding': 'gzip' }, body: card }],
       ['two types', 502, { headers: { 'content-type': 'application/json, text/plain' }, body: card }],
     ] as const) {
-      const got = await response(IDENTITY, answer)
+      const got = await response(IDENTITY, given)
       t.equal(got.status, status, name)
       t.equal(got.json.proxy_error.status, status, name)
       t.equal(got.headers['svc-proxy-destination-status'], '200', name)

@@ -139,7 +139,7 @@ if ('missing' in found) {
       tokenized: { name: uuid, list: [1, null, { id: uuid }] },
       found: [true],
       total: 1,
-      refused: {
+      rejected: {
         code: 'INVALID_ARGUMENT',
         status: 400,
         title: 'Validation failed',

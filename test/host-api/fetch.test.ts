@@ -66,11 +66,11 @@ t.test('answers that are too much for one invocation break off, and the next has
   const flood = `
     const one = () => fetch('${url('/large?bytes=3145728')}').then(({ status }) => status, ({ status }) => status)
     const answers = await Promise.all(Array.from({ length: 12 }, one))
-    return { raw: { whole: answers.filter((status) => status === 200).length, refused: answers.filter((status) => status === 413).length } }`
+    return { raw: { whole: answers.filter((status) => status === 200).length, rejected: answers.filter((status) => status === 413).length } }`
   for (let times = 0; times < 3; times++) {
     const { json } = await run(flood)
     t.ok(json.raw.whole <= 5, `${json.raw.whole} answers of 3 MiB`)
-    t.equal(json.raw.whole + json.raw.refused, 12)
+    t.equal(json.raw.whole + json.raw.rejected, 12)
   }
   const { json } = await run(`return { raw: (await fetch('${url('/large?bytes=3145728')}')).status }`)
   t.equal(json.raw, 200)

@@ -65,8 +65,8 @@ t.test("headers that are the connection's, or that HTTP does not allow, are not 
     split: 'a\r\nset-cookie: b',
     nul: 'a\0',
   }
-  const { response: answer } = failureOf(threw({ status: 418, headers, body: { short: true } }), reported)
-  t.strictSame(answer, {
+  const { response } = failureOf(threw({ status: 418, headers, body: { short: true } }), reported)
+  t.strictSame(response, {
     status: 418,
     headers: { 'X-Kept': 'a', 'content-type': 'text/html' },
     body: { short: true },

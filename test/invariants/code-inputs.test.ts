@@ -311,12 +311,12 @@ t.test('whatever is sent through proxies with code, no answer is a fault of ours
     coding: one(CODINGS),
     honest: fc.boolean(),
     choice: fc.nat(RETURNED.length - 1),
-    answer: one(RESPONSES),
+    responseOf: one(RESPONSES),
     dry: fc.nat(5),
     as: one([key, key, key, management]),
   })
   const asked = fc.sample(calls, { numRuns: PROXIED, seed: 20261121 }).map((one): Asked => {
-    const { proxy, method, suffix, type, body, coding, honest, choice, answer: response, dry, as } = one
+    const { proxy, method, suffix, type, body, coding, honest, choice, responseOf: response, dry, as } = one
     return {
       method,
       path: `/proxy${suffix}`,

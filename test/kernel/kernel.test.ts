@@ -236,7 +236,7 @@ t.test('all faults of all plugins are told at once, and nothing starts', async (
     pluginOf({ start }, { name: 'third', requires: ['fourth'] }),
     pluginOf({ start }, { name: 'fine' }),
   ]
-  const thrown = await startOverNothing(plugins, { configs: { nobody: {}, fine: { a: 1 } } }).catch(
+  const thrown = await startOverNothing(plugins, { configs: { missing: {}, fine: { a: 1 } } }).catch(
     (error) => error,
   )
   t.type(thrown, PluginIssues)

@@ -58,7 +58,7 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
       end: undefined,
     }
     arrivals.push(arrival)
-    const answer = (status: number) => {
+    const respond = (status: number) => {
       ;(response as ServerResponse).writeHead(status, { 'content-type': 'application/json' })
       response.end(JSON.stringify({ bytes: arrival.bytes }))
     }
@@ -79,13 +79,13 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
     request.on('end', () => {
       if (!request.complete) return
       end('clean')
-      if (!response.headersSent) answer(200)
+      if (!response.headersSent) respond(200)
     })
     for (const event of ['aborted', 'error', 'close'] as const) request.on(event, () => end('aborted'))
     response.on('error', () => {})
     if (arrival.path.startsWith('/held')) held.add(read)
     else if (arrival.path.startsWith('/early')) {
-      answer(413)
+      respond(413)
       if (arrival.path === '/early-keep') read()
     } else read()
   }

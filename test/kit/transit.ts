@@ -28,7 +28,7 @@ export const startTransit = async (
   { token = 's.token', key = 'sidevault', mount = 'transit' } = {},
 ) => {
   const versions = [randomBytes(32)]
-  const state = { sealed: false, minimum: 1, calls: [] as string[], answer: undefined as string | undefined }
+  const state = { sealed: false, minimum: 1, calls: [] as string[], fixed: undefined as string | undefined }
 
   const encrypt = ({ plaintext, associated_data }: Record<string, unknown>): Response => {
     if (typeof plaintext !== 'string') return { status: 400, errors: ['missing plaintext to encrypt'] }
@@ -80,7 +80,7 @@ export const startTransit = async (
   const server = createServer(async (request, response) => {
     const { status, data, errors } = await handle(request)
     response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
-    if (state.answer !== undefined) return response.end(state.answer)
+    if (state.fixed !== undefined) return response.end(state.fixed)
     const whole = {
       request_id: '1',
       lease_id: '',

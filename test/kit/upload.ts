@@ -42,7 +42,7 @@ export const upload = async (
   session?.on('error', () => {})
   signal?.addEventListener('abort', () => stream.destroy())
   let over = false
-  const answer = new Promise<Responded>((resolve, reject) => {
+  const received = new Promise<Responded>((resolve, reject) => {
     const chunks: Buffer[] = []
     stream.on('error', reject)
     stream.on('close', () => {
@@ -67,7 +67,7 @@ export const upload = async (
         response.on('end', () => resolve(responded(response.statusCode ?? 0, response.headers, chunks)))
       })
   })
-  answer
+  received
     .catch(() => {})
     .finally(() => {
       over = true
@@ -75,14 +75,14 @@ export const upload = async (
   const send = async () => {
     for await (const chunk of body) {
       if (over) return
-      if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), answer])
+      if (!stream.write(chunk)) await Promise.race([once(stream, 'drain'), received])
       onSent?.(chunk.length)
     }
     stream.end()
   }
   send().catch(() => {})
   try {
-    return await answer
+    return await received
   } finally {
     stream.destroy()
     session?.destroy()

@@ -219,7 +219,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
       const { mac: from, ...tenant } = (await store.tenants.get(tenantId))!
       return store.tenants.update(tenant, { from: from!, to: mac })
     },
-    answer: () => store.idempotency.finish({ ...response, sealed }, now),
+    response: () => store.idempotency.finish({ ...response, sealed }, now),
     reseal: () =>
       store.sealed.reseal({
         tenantId,

@@ -27,13 +27,7 @@ t.test(
     const directory = join(here, 'audit')
     const configOf = (dataDir: string, days: string) =>
       loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_AUDIT_RETENTION_DAYS: days })
-    const {
-      keys,
-      maintenance: upkeep,
-      metrics,
-      close,
-      take,
-    } = await openRuntime(configOf(here, 'forever'), {
+    const { keys, maintenance, metrics, close, take } = await openRuntime(configOf(here, 'forever'), {
       name: 'admin',
       owner: true,
       log,
@@ -41,12 +35,12 @@ t.test(
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     const writing = await openJournal({ mac, log }, { directory, name: 'gateway-0', segmentBytes: 500 })
     for (let index = 0; index < 20; index++) await writing.append([record(`id-${index}`)])
-    t.equal(await upkeep.catchUp(), 20)
+    t.equal(await maintenance.catchUp(), 20)
     t.ok(filesIn(directory).length > 5)
     await take(configOf(here, '0'), await writeTrustBundle(base))
-    upkeep.start()
+    maintenance.start()
     while (filesIn(directory).length > 2) await setTimeout(20)
-    t.equal(await upkeep.health(), 'ok')
+    t.equal(await maintenance.health(), 'ok')
     const text = await metrics.registry.metrics()
     t.match(text, /^sidevault_audit_journal_files 2$/m)
     t.match(text, /^sidevault_audit_journal_bytes \d{3,4}$/m)
@@ -66,7 +60,7 @@ t.test(
     await runBackup(configOf(here, '0'), path, () => {})
     await writing.append([record('later')])
     await writing.close()
-    await upkeep.stop()
+    await maintenance.stop()
     await close()
     cpSync(join(here, 'root.key'), join(there, 'root.key'))
     t.ok(await runRestore(configOf(there, '0'), { path, unverified: false }, () => {}))

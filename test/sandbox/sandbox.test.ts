@@ -81,14 +81,14 @@ t.test('a sandbox', async (t) => {
       ['module.exports = async () => { /* no end', 1, 32],
     ]
     for (const [code, line, column] of places) {
-      const { issues: faults, exportsFunction } = await sandbox.check({
+      const { issues, exportsFunction } = await sandbox.check({
         tenantId: 'tenant',
         name: 'code',
         code,
       })
-      t.match(faults, [{ line, column, message: String }], code)
+      t.match(issues, [{ line, column, message: String }], code)
       t.equal(exportsFunction, false)
-      t.match(await run(code), { kind: 'unusable', faults })
+      t.match(await run(code), { kind: 'unusable', issues })
     }
   })
 

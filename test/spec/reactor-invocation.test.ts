@@ -218,15 +218,15 @@ t.test('bt acts as the application of the reactor, and is not there without one'
     const made = await bt.tokens.create({ type: 'token', data: args.text })
     const read = await bt.tokens.retrieve(made.id)
     const tokens = await bt.tokenize({ a: 'b' })
-    let refused
-    try { await bt.tokens.delete(made.id) } catch (error) { refused = { name: error.name, status: error.status } }
-    return { raw: { id: made.id, read: read.id, list: typeof tokens.a, refused } }
+    let rejected
+    try { await bt.tokens.delete(made.id) } catch (error) { rejected = { name: error.name, status: error.status } }
+    return { raw: { id: made.id, read: read.id, list: typeof tokens.a, rejected } }
   }`
   t.equal((await react(await reactorOf(code), { args: { text: 'x' } })).body.raw, 'none')
   const { body } = await react(await reactorOf(code, { application: { id: application } }), {
     args: { text: 'x' },
   })
-  t.match(body.raw, { id: String, list: 'string', refused: { name: 'AuthorizationError', status: 403 } })
+  t.match(body.raw, { id: String, list: 'string', rejected: { name: 'AuthorizationError', status: 403 } })
   t.equal(body.raw.read, body.raw.id)
   const { body: logs } = await manage('GET', `/logs?entity_id=${body.raw.id}`)
   t.ok(logs.data.length >= 2)

@@ -21,7 +21,7 @@ const slowRequest = async (sidevault: Sidevault, key: string, body: string) => {
       expect: '100-continue',
     },
   })
-  const answer = new Promise<{ status: number; text: string }>((resolve, reject) => {
+  const received = new Promise<{ status: number; text: string }>((resolve, reject) => {
     request.on('error', reject)
     request.on('response', async (response) => {
       let text = ''
@@ -29,11 +29,11 @@ const slowRequest = async (sidevault: Sidevault, key: string, body: string) => {
       resolve({ status: response.statusCode ?? 0, text })
     })
   })
-  answer.catch(() => {}) // it may be cut off on purpose
+  received.catch(() => {}) // it may be cut off on purpose
   request.flushHeaders()
   await once(request, 'continue') // Envoy has it now
   request.write(body.slice(0, 5))
-  return { answer, end: () => request.end(body.slice(5)) }
+  return { received, end: () => request.end(body.slice(5)) }
 }
 
 const rejectsConnections = (port: number) =>
@@ -67,7 +67,7 @@ t.test('kill -9 of the supervisor leaves no process', async (t) => {
     const stopped = sidevault.stop()
     await until('new connections are refused', () => rejectsConnections(sidevault.port))
     slow.end()
-    const response = await slow.answer
+    const response = await slow.received
     t.equal(response.status, 200)
     t.equal(JSON.parse(response.text).body.value, 'drained')
     t.equal(await stopped, 0)
@@ -87,7 +87,7 @@ t.test('a second signal does not wait', async (t) => {
   }, 100)
   t.equal(await sidevault.stop(), 0)
   clearInterval(again)
-  await t.rejects(slow.answer)
+  await t.rejects(slow.received)
   // what runs code is killed with the process that it belongs to, and is gone a moment later
   await until('every process is gone', () => !processes.some(({ pid }) => isAlive(pid)))
 })

@@ -44,7 +44,7 @@ t.test('every call of many tokens lets others go on between any two of them', as
     detokenize: () => vault.detokenize(texts, reveal()),
     'detokenize by masks': () => vault.detokenize(texts, as(['token:read'])),
     use: () => vault.use(ids, reveal()),
-    foresee: () => vault.preview(ids, reveal()),
+    preview: () => vault.preview(ids, reveal()),
     list: () => vault.list({}, page, reveal()),
   }
   for (const [name, call] of Object.entries(calls)) {
@@ -64,7 +64,7 @@ t.test('the masks of all tokens of a call have one budget', async (t) => {
   const calls: Record<string, (context: UseContext) => Promise<unknown>> = {
     use: (context) => vault.use(ids, context),
     detokenize: (context) => vault.detokenize(texts, context),
-    foresee: (context) => vault.preview(ids, context),
+    preview: (context) => vault.preview(ids, context),
     list: (context) => vault.list({}, page, context),
     create: (context) => vault.create(inputs, context),
     tokenize: (context) => vault.tokenize(inputs, context),

@@ -47,7 +47,7 @@ t.test('what a call names is summed before anything of it is read', async (t) =>
   records.splice(0)
   const calls: Record<string, readonly [AppError['code'], () => Promise<unknown>]> = {
     use: ['too_large', () => vault.use(ids, reveal())],
-    foresee: ['too_large', () => vault.preview(ids, reveal())],
+    preview: ['too_large', () => vault.preview(ids, reveal())],
     detokenize: ['too_large', () => vault.detokenize(texts, reveal())],
     list: ['invalid', () => vault.list({}, { kind: 'offset', page: 1, size: 100 }, reveal())],
     cursor: ['invalid', () => vault.list({}, { kind: 'cursor', size: 50 }, reveal())],

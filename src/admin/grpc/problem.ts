@@ -33,8 +33,10 @@ const root = protobuf.Root.fromJSON({
 const status = root.lookupType('Status')
 
 /** What code answers in place of a problem, when there is room for it. */
-const bodyOf = ({ response: answer }: AppError) =>
-  answer?.body === undefined || JSON.stringify(answer.body).length > BODY_LENGTH ? {} : { body: answer.body }
+const bodyOf = ({ response }: AppError) =>
+  response?.body === undefined || JSON.stringify(response.body).length > BODY_LENGTH
+    ? {}
+    : { body: response.body }
 
 /** The problem as the message `Problem`, with as many of its errors as there is room for. */
 const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => {

@@ -40,15 +40,15 @@ const single = (value: string | string[] | undefined) => (Array.isArray(value) ?
 export const createHeaderPrefixes = (
   prefixes: readonly string[],
 ): ((headers: IncomingHttpHeaders) => PrefixedHeaders) => {
-  const brands = prefixes.map(prefixOf)
-  const canonical = brands[0]
+  const all = prefixes.map(prefixOf)
+  const canonical = all[0]
   if (canonical === undefined) throw new Error('at least one header prefix must be configured')
   return (headers) => {
     let used: HeaderPrefix | undefined
     let key: string | undefined
     let traceId: string | undefined
     let idempotencyKey: string | undefined
-    for (const prefix of brands) {
+    for (const prefix of all) {
       const ownKey = single(headers[prefix.apiKey])
       const ownTraceId = single(headers[prefix.traceId])
       const ownIdempotencyKey = single(headers[prefix.idempotencyKey])

@@ -23,19 +23,19 @@ const removeStale = async (out: string, names: ReadonlySet<string>): Promise<voi
     if (entry.endsWith('.proto') && !names.has(`${folder}/${entry}`)) await rm(join(out, folder, entry))
 }
 
-/** Writes the .proto files of operations below `out`, or nothing and the faults, which are then returned. */
+/** Writes the .proto files of operations below `out`, or nothing and the issues, which are then returned. */
 export const writeOperations = async (
   operations: readonly Operation[],
   out: string,
 ): Promise<{ readonly written: readonly string[]; readonly issues: readonly string[] }> => {
-  const { files, issues: faults } = printProtos(operations, await readFrozen(join(out, FROZEN_FILE)))
-  if (faults.length > 0) return { written: [], issues: faults }
+  const { files, issues } = printProtos(operations, await readFrozen(join(out, FROZEN_FILE)))
+  if (issues.length > 0) return { written: [], issues }
   for (const [name, text] of files) {
     await mkdir(dirname(join(out, name)), { recursive: true })
     await writeFile(join(out, name), text)
   }
   await removeStale(out, new Set(files.keys()))
-  return { written: [...files.keys()], issues: faults }
+  return { written: [...files.keys()], issues }
 }
 
 /** `sidevault proto`: true when it was refused. */
@@ -46,11 +46,11 @@ export const writeProtos = async (
 ): Promise<boolean> => {
   try {
     const operations = await loadOperations(loadConfig(env, { file: options.config }))
-    const { written, issues: faults } = await writeOperations(operations, options.out)
+    const { written, issues } = await writeOperations(operations, options.out)
     for (const name of written) print(`${join(options.out, name)}\n`)
-    if (faults.length > 0)
-      print(`Nothing was written; clients that exist would break:\n  ${faults.join('\n  ')}\n`)
-    return faults.length > 0
+    if (issues.length > 0)
+      print(`Nothing was written; clients that exist would break:\n  ${issues.join('\n  ')}\n`)
+    return issues.length > 0
   } catch (error) {
     if (!(error instanceof PluginIssues)) throw error
     print(`${error.message}\n`)

@@ -1,5 +1,5 @@
 import { randomInt } from 'node:crypto'
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { binLength } from './cards.ts'
 import { countArg, type FilterRules, flagArg, type InnerFilter, textOf } from './filter.ts'
 

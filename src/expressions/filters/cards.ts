@@ -1,5 +1,5 @@
 import { isObject } from '../../common/json.ts'
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import {
   charArg,
   type FilterRules,

@@ -1,4 +1,4 @@
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { toText } from '../values.ts'
 import { charArg, countArg, type FilterRules, type InnerFilter, textOf } from './filter.ts'

@@ -1,5 +1,5 @@
 /** `date`, in English and without time zones of names: the formatters that know those keep megabytes for each. */
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { type FilterRules, type InnerFilter, liquidText, textOf } from './filter.ts'
 

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { Bytes } from '../values.ts'
 import { type FilterRules, type InnerFilter, stringArg, textOf } from './filter.ts'
 

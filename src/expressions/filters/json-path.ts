@@ -1,5 +1,5 @@
 import { JSONPathEnvironment, type JSONPathQuery, type JSONValue } from 'json-p3'
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { toText, weigh } from '../values.ts'
 import { type FilterRules, type InnerFilter, stringArg } from './filter.ts'

@@ -1,5 +1,5 @@
 /** Standard filters of Liquid over numbers; what is no number counts as 0. */
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import type { FilterRule, FilterRules } from './filter.ts'
 
 const numberOf = (value: unknown): number =>

@@ -1,5 +1,5 @@
 /** Standard filters of Liquid over text. */
-import { badFilter } from '../faults.ts'
+import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import {
   type FilterRule,

@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { badExpression } from '../../expressions/faults.ts'
+import { badExpression } from '../../expressions/errors.ts'
 import { scanExpression, scanText } from '../../expressions/scan.ts'
 import type { Expressions, Resolve, Template } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'

@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { badExpression } from '../../expressions/faults.ts'
+import { badExpression } from '../../expressions/errors.ts'
 import type { Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import { parameterOf } from './content.ts'

@@ -1,4 +1,4 @@
-import { badExpression } from '../../expressions/faults.ts'
+import { badExpression } from '../../expressions/errors.ts'
 import { createTextScanner, type Piece } from '../../expressions/scan.ts'
 import type { Expressions, Resolve, Template } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'

@@ -1,5 +1,5 @@
 /** Values and expressions inside XML: escaped and unescaped for the place that they stand in (XML 1.0 §2.2, §2.4, §2.7, §4.1). */
-import { badExpression } from '../../expressions/faults.ts'
+import { badExpression } from '../../expressions/errors.ts'
 
 /** Where XML may hold an expression. */
 export type XmlPlace = 'text' | 'attribute' | 'CDATA'

@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { badExpression } from '../../expressions/faults.ts'
+import { badExpression } from '../../expressions/errors.ts'
 import { scanText } from '../../expressions/scan.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type { Found } from './plan.ts'

@@ -167,10 +167,10 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     if (proxy?.responseTransform === undefined) return {}
     if (fixture === undefined || !forwards || runIdle === undefined)
       return { response_transform: { ran: false, reason: noResponse(run.prefixes.prefixes[0]) } }
-    const { plan: response_transform, response: answer } = await timed('transform', () =>
+    const { plan: response_transform, response: serialized } = await timed('transform', () =>
       dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),
     )
-    return { response_transform, answer }
+    return { response_transform, answer: serialized }
   }
 
   const request = await transformed()

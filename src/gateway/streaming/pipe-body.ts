@@ -167,7 +167,7 @@ async function* piecesOf(
  * goes: the request must then be broken off.
  */
 export const pipeBody = async (deps: UploadDeps): Promise<void> => {
-  const { flow, reader, limits, timeoutMs: patienceMs, release, work = growingWork() } = deps
+  const { flow, reader, limits, timeoutMs, release, work = growingWork() } = deps
   let came = 0
   let went = 0
   let expressions = 0
@@ -184,7 +184,7 @@ export const pipeBody = async (deps: UploadDeps): Promise<void> => {
     await release()
   }
   for (;;) {
-    const portion = await flow.read(released ? left() : Math.min(left(), patienceMs))
+    const portion = await flow.read(released ? left() : Math.min(left(), timeoutMs))
     if (portion === undefined) {
       await releaseBody()
       continue

@@ -54,15 +54,7 @@ export const uploadThrough = async (
   head: Head,
   endOfStream: boolean,
   flow: BodyStream,
-  {
-    prefixes: brands,
-    prefix: brand,
-    record: account,
-    stepTimeout: patience,
-    timed,
-    accept,
-    edits,
-  }: StreamedRequest,
+  { prefixes, prefix, record: account, stepTimeout, timed, accept, edits }: StreamedRequest,
   deps: StreamedRequestDeps,
   options: StreamedRequestOptions,
 ): Promise<void> => {
@@ -75,10 +67,10 @@ export const uploadThrough = async (
   const released = async (accepted: ResolvedRequest, remove: readonly string[]): Promise<ExtProcReply> => {
     const { upstream, host, port } = accepted.destination
     const all = edits(accepted, remove)
-    if (upstream === 'demo') return { kind: 'release', prefix: brand, upstream, edits: all }
-    const address = await patience.within(options.stepMs, dialed(host, port))
+    if (upstream === 'demo') return { kind: 'release', prefix, upstream, edits: all }
+    const address = await stepTimeout.within(options.stepMs, dialed(host, port))
     const scheme = upstream === 'http' ? 'http' : 'https'
-    return { kind: 'release', prefix: brand, upstream: `dialed_${scheme}`, address, edits: all }
+    return { kind: 'release', prefix, upstream: `dialed_${scheme}`, address, edits: all }
   }
 
   const takeHead = async (): Promise<ResolvedRequest> => {
@@ -93,7 +85,7 @@ export const uploadThrough = async (
     const language = languageOf(deps.expressions, await effectiveCaller(deps, accepted), work)
     const { contentType, contentEncoding } = accepted
     const actingNow = async (): Promise<Caller> =>
-      effectiveCaller(deps, await identifyAgain(deps, brands, accepted.request))
+      effectiveCaller(deps, await identifyAgain(deps, prefixes, accepted.request))
     const use = async (ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>> => {
       const acting = await actingNow()
       checkUse(acting)
@@ -110,17 +102,17 @@ export const uploadThrough = async (
       limits: options.upload,
       timeoutMs: options.stepMs / 2,
       use: (ids) =>
-        patience.within(
+        stepTimeout.within(
           options.stepMs,
           timed('use', () => use(ids)),
         ),
       // The length that was announced is not the one that it will have.
       release: async () =>
-        flow.write(await released(accepted, [...strippedNames(head, brands), 'content-length'])),
+        flow.write(await released(accepted, [...strippedNames(head, prefixes), 'content-length'])),
     })
   }
 
-  const accepted = await patience.within(options.stepMs, deps.admission.run(0, takeHead))
-  if (endOfStream) await flow.write(await released(accepted, strippedNames(head, brands)))
+  const accepted = await stepTimeout.within(options.stepMs, deps.admission.run(0, takeHead))
+  if (endOfStream) await flow.write(await released(accepted, strippedNames(head, prefixes)))
   else await deps.uploads.run(0, () => pass(accepted), ownerOf(accepted.caller))
 }

@@ -73,7 +73,7 @@ const withContentType = (headers: Head, message: Head, body: Json): Head => {
 export const runTransform = async (
   name: TransformName,
   { head, stripped = [], shape, body, args }: Message,
-  { code, proxy, prefixes: brands, texts, traceId, signal, limits }: TransformRun,
+  { code, proxy, prefixes, texts, traceId, signal, limits }: TransformRun,
 ): Promise<Transformed> => {
   const { tenantId, applicationId, configuration } = proxy
   const text = transformOf(proxy, name)
@@ -81,7 +81,7 @@ export const runTransform = async (
   if (body.length > CODE_BYTES)
     throw tooLarge(`The body is larger than the ${CODE_BYTES} bytes that code takes.`)
   const unseen = new Set(stripped)
-  const shown = showHeaders(head, (header) => unseen.has(header) || isHidden(header, brands))
+  const shown = showHeaders(head, (header) => unseen.has(header) || isHidden(header, prefixes))
   const argument = {
     args: { body: readBody(shape, body), headers: shown, ...args },
     configuration: configuration as Json,
@@ -90,7 +90,7 @@ export const runTransform = async (
   const returned: unknown = await code.run({ ...run, depth: 0, wallMs: WALL_MS })
   if (!isObject(returned) || !('body' in returned) || !isObject(returned.headers))
     throw wrong(name, 'returned something else than { body, headers }. Return both.')
-  const given = readHeaders(returned.headers, (header) => isHidden(header, brands))
+  const given = readHeaders(returned.headers, (header) => isHidden(header, prefixes))
   if (given === undefined)
     throw wrong(name, 'returned headers that HTTP does not allow: names, values, or more than 32 KiB.')
   const headers = withContentType(given, head, returned.body as Json)

@@ -139,7 +139,7 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
  * those of then, and without metadata and fingerprints, too. Keys are kept as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
-  const { responses: answers, vault, keys, journal, clock, log, tokenTypes } = deps
+  const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps
 
   const replay = async (
     call: Call,
@@ -207,8 +207,8 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       const now = clock.now()
       const lease = { tenantId, key, holder: newId(), expiresAt: now + RETENTION }
       const releaseLease = (certain: boolean) =>
-        notify(() => answers.abandon({ ...lease, certain }, clock.now()), call)
-      const begin = await answers
+        notify(() => records.abandon({ ...lease, certain }, clock.now()), call)
+      const begin = await records
         .begin(
           {
             ...lease,
@@ -229,7 +229,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       if (begin.kind === 'done') return replay(call, key, begin, now)
       let output: unknown
       try {
-        output = await answers.runWithLease(lease, work)
+        output = await records.runWithLease(lease, work)
       } catch (thrown) {
         const error = AppError.from(thrown)
         const given = releaseLease(isCertain(error, operation))
@@ -264,7 +264,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
             : { shown: { sealed: sealed({ output, until, tokens }, 'whole'), tokens, until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
-        await notify(() => answers.finish(response, done), call)
+        await notify(() => records.finish(response, done), call)
       } catch (err) {
         log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')
       }

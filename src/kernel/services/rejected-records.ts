@@ -20,7 +20,7 @@ export const createRejectedRecords = ({
   clock,
 }: {
   readonly log: Log
-  readonly metrics: Pick<Metrics, 'refusedRecords'>
+  readonly metrics: Pick<Metrics, 'rejectedRecords'>
   readonly clock: Clock
 }): RejectedRecords => {
   const throttle = createLogThrottle()
@@ -28,7 +28,7 @@ export const createRejectedRecords = ({
   return {
     onRejected: ({ collection, tenantId: tenant_id, id }) => {
       last.set(collection, clock.now())
-      metrics.refusedRecords.inc({ collection })
+      metrics.rejectedRecords.inc({ collection })
       const suppressed = throttle(collection)
       if (suppressed !== undefined)
         log.error(

@@ -15,10 +15,10 @@ export type Compiled =
       readonly text: string
       readonly cached: ivm.ExternalCopy<ArrayBuffer> | undefined
     }
-  | { readonly kind: 'faulty'; readonly issues: readonly CodeIssue[] }
+  | { readonly kind: 'invalid'; readonly issues: readonly CodeIssue[] }
 
 /** Code that parses. */
-export type Usable = Exclude<Compiled, { readonly kind: 'faulty' }>
+export type Usable = Exclude<Compiled, { readonly kind: 'invalid' }>
 
 const PARAMETERS = ['exports', 'require', 'module', '__filename', '__dirname'] as const
 const HEAD = `${INSTALL}(function (${PARAMETERS.join(', ')}) {`
@@ -69,7 +69,7 @@ const compileModule = (isolate: ivm.Isolate, text: string, name: string): Compil
     module.release()
     return { kind: 'module', script: isolate.compileScriptSync(`${INSTALL}()`), text, cached: cachedData }
   } catch (thrown) {
-    return { kind: 'faulty', issues: [isolateIssue(thrown)] }
+    return { kind: 'invalid', issues: [isolateIssue(thrown)] }
   }
 }
 
@@ -79,7 +79,7 @@ const compileScript = (isolate: ivm.Isolate, code: string, name: string): Compil
     return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
   } catch (thrown) {
     // two parsers need not agree, least of all on how much stack there is
-    return { kind: 'faulty', issues: [isolateIssue(thrown)] }
+    return { kind: 'invalid', issues: [isolateIssue(thrown)] }
   }
 }
 
@@ -90,6 +90,6 @@ export const compile = (isolate: ivm.Isolate, text: string, name: string): Compi
   if (issue !== undefined)
     return MODULE_ONLY.test(issue.message)
       ? compileModule(isolate, code, name)
-      : { kind: 'faulty', issues: [issue] }
+      : { kind: 'invalid', issues: [issue] }
   return compileScript(isolate, code, name)
 }

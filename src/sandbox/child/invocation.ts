@@ -227,7 +227,7 @@ export const createInvocation = (
     mine.attach(tenant)
     if (!loaded) {
       const issues = verdictIssues(mine.load(timeout))
-      if (issues.length > 0) return finish({ kind: 'unusable', faults: issues }, true, lines())
+      if (issues.length > 0) return finish({ kind: 'unusable', issues: issues }, true, lines())
     }
     mine.start(argument, header.sdk, Math.max(1, Math.ceil(timeout - (deps.now() - started))))
   }
@@ -236,7 +236,7 @@ export const createInvocation = (
     begin: () => {
       unit.guests.add(guest)
       const { compiled } = unit
-      if (compiled.kind === 'faulty') finish({ kind: 'unusable', faults: [...compiled.issues] })
+      if (compiled.kind === 'invalid') finish({ kind: 'unusable', issues: [...compiled.issues] })
       else enter(begin)
     },
     settle: (call, text) => {

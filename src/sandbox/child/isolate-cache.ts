@@ -101,7 +101,7 @@ export const createIsolateCache = (deps: Deps) => {
       programs.set(program.key, { program, code })
     },
     /** Makes what the first program that needs it would otherwise wait for. */
-    foresee: (): void => void withReady(),
+    prefetch: (): void => void withReady(),
     has: (key: string): boolean => units.peek(key)?.gone === false,
     /** The program's isolate, made when there is none; undefined when the program is not known here. */
     get: (key: string): ProgramIsolate | undefined => {

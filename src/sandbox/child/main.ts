@@ -132,7 +132,7 @@ export const runChild = (
       onEnd: (good) => {
         invocations.delete(id)
         if (!good || !units.used(unit)) units.drop(unit)
-        else if (!unit.ready && unit.compiled.kind !== 'faulty' && units.worthPreparing(unit))
+        else if (!unit.ready && unit.compiled.kind !== 'invalid' && units.worthPreparing(unit))
           return prepare(unit)
         return 0
       },
@@ -145,8 +145,8 @@ export const runChild = (
     const unit = find(id, key)
     if (unit === undefined) return
     const result = (issues: readonly { line: number; column: number; message: string }[]) =>
-      send({ kind: 'checked', id, faults: [...issues], exportsFunction: issues.length === 0 })
-    if (unit.compiled.kind === 'faulty') return result(unit.compiled.issues)
+      send({ kind: 'checked', id, issues: [...issues], exportsFunction: issues.length === 0 })
+    if (unit.compiled.kind === 'invalid') return result(unit.compiled.issues)
     enter({ id, key, budgetMs: cpuMs })
     try {
       result(verdictIssues(unit.load(cpuMs)))
@@ -183,7 +183,7 @@ export const runChild = (
   const end = () => process.kill(process.pid, 'SIGKILL')
   socket.on('end', end)
   socket.on('error', end)
-  tasks.idle(units.foresee)
+  tasks.idle(units.prefetch)
   send({ kind: 'ready' })
   writer.flush()
 }

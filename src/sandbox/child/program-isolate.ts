@@ -61,15 +61,15 @@ export const createProgramIsolate = (
     logChars: program.logBytes,
     packages: deps.packages,
   } satisfies RealmSettings)
-  const spares: GuestContext[] = []
+  const warm: GuestContext[] = []
   const uses = new WeakMap<GuestContext, number>()
-  let ahead = compiled.kind !== 'faulty'
+  let ahead = compiled.kind !== 'invalid'
   const make = (): GuestContext => {
-    if (compiled.kind === 'faulty') throw new Error('Code with faults cannot be loaded.')
+    if (compiled.kind === 'invalid') throw new Error('Code with issues cannot be loaded.')
     return createGuestContext(isolate, compiled, { name, settings })
   }
   const load = (cpuMs: number): LoadVerdict => {
-    if (spares.length > 0) return { kind: 'function' }
+    if (warm.length > 0) return { kind: 'function' }
     let wished = false
     const end = deps.now() + cpuMs
     const context = make()
@@ -82,7 +82,7 @@ export const createProgramIsolate = (
     })
     const verdict = context.load(cpuMs)
     ahead = verdict.kind === 'function' && !wished
-    if (ahead) spares.push(context)
+    if (ahead) warm.push(context)
     else context.release()
     return verdict
   }
@@ -95,18 +95,18 @@ export const createProgramIsolate = (
     heap: FRESH_HEAP,
     usedAt: deps.now(),
     take: () => {
-      const context = spares.pop()
+      const context = warm.pop()
       return context === undefined ? { context: make(), loaded: false } : { context, loaded: true }
     },
     giveBack: (context, clean) => {
       const used = (uses.get(context) ?? 0) + 1
       uses.set(context, used)
       if (isolate.isDisposed) return
-      if (deps.warm && clean && spares.length < MAX_WARM && used < MAX_USES) spares.push(context)
+      if (deps.warm && clean && warm.length < MAX_WARM && used < MAX_USES) warm.push(context)
       else context.release()
     },
     get ready() {
-      return spares.length > 0
+      return warm.length > 0
     },
     load,
     prepare: (cpuMs) => {
@@ -128,7 +128,7 @@ export const createProgramIsolate = (
       return isolate.isDisposed
     },
     dispose: () => {
-      spares.length = 0
+      warm.length = 0
       if (!isolate.isDisposed) isolate.dispose()
     },
   }

@@ -148,7 +148,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       if (job !== undefined && message.preparingMs > 0) enter(0, job.source.key, message.preparingMs)
       job?.onEnded(message, body)
     } else if (message.kind === 'checked')
-      forget(message.id)?.onChecked(message.faults, message.exportsFunction)
+      forget(message.id)?.onChecked(message.issues, message.exportsFunction)
     else {
       const job = forget(message.id)
       if (message.kind === 'unknown' && job !== undefined) {

@@ -38,7 +38,7 @@ const Ending = Type.Union([
     /** Line and column, `3:7`, where time was up. */
     place: Type.Optional(Text),
   }),
-  Type.Object({ kind: Kind('unusable'), faults: Type.Array(Issue) }),
+  Type.Object({ kind: Kind('unusable'), issues: Type.Array(Issue) }),
 ])
 export type Ending = Static<typeof Ending>
 
@@ -62,7 +62,7 @@ export const FromChild = Type.Union([
     /** It goes on to make the program's next context, as after `entering` with id 0 and so many milliseconds; 0: it does not. */
     preparingMs: Ms,
   }),
-  Type.Object({ kind: Kind('checked'), id: Id, faults: Type.Array(Issue), exportsFunction: Type.Boolean() }),
+  Type.Object({ kind: Kind('checked'), id: Id, issues: Type.Array(Issue), exportsFunction: Type.Boolean() }),
   /** Its isolate died of another invocation of the same program. */
   Type.Object({ kind: Kind('lost'), id: Id }),
   /** It has not got that program, or not any more. */

@@ -68,7 +68,7 @@ export const createInvocationJob = (
   const endOf = (ending: Exclude<Ending, { kind: 'limit' }>, result: string): End => {
     if (ending.kind === 'returned') return { kind: 'returned', json: ending.empty ? undefined : result }
     if (ending.kind === 'unusable')
-      return { kind: 'unusable', message: unusableSentence(ending.faults), issues: ending.faults }
+      return { kind: 'unusable', message: unusableSentence(ending.issues), issues: ending.issues }
     const { body, ...rest } = ending
     return body === undefined ? rest : { ...rest, body: body as Json }
   }

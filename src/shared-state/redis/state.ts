@@ -41,7 +41,7 @@ export const openRedisState = async (
   { url, vault, clock, registry, log }: RedisStateDeps,
   options: RedisStateOptions = {},
 ): Promise<SharedState> => {
-  const { timeoutMs: patienceMs = TIMEOUT_MS, serverClock } = options
+  const { timeoutMs = TIMEOUT_MS, serverClock } = options
   const own = createBuckets({ clock })
   const { up, calls } = createRedisMetrics(registry)
   const me = newId()
@@ -66,12 +66,12 @@ export const openRedisState = async (
       look: (client) => take(client, [{ bucket: `look ${me}`, perMinute: LOOKS_PER_MINUTE }]),
       log,
     },
-    { timeoutMs: patienceMs },
+    { timeoutMs },
   )
   const announce = createPaced(PACE_MS, async () => {
     const { client } = connection
     if (client === undefined) return
-    await withTimeout(patienceMs, () => client.publish(channel, me)).catch(connection.doubt)
+    await withTimeout(timeoutMs, () => client.publish(channel, me)).catch(connection.doubt)
   })
 
   return {
@@ -79,7 +79,7 @@ export const openRedisState = async (
       const { client } = connection
       if (client !== undefined)
         try {
-          const wait = await withTimeout(patienceMs, () => take(client, claims, serverClock?.now()))
+          const wait = await withTimeout(timeoutMs, () => take(client, claims, serverClock?.now()))
           calls.inc({ counted: 'shared' })
           return wait
         } catch (error) {

@@ -16,7 +16,7 @@ const TIMEOUT_MS = 12_000
 
 const KEY = "hashtextextended('sidevault held ' || $1, 0)"
 
-const TAKE = `select pg_try_advisory_lock(${KEY}) as taken, pg_backend_pid() as pid`
+const TAKE = `select pg_try_advisory_lock(${KEY}) as locked, pg_backend_pid() as pid`
 
 /** The connection that has the name. */
 const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' and granted and objsubid = 1
@@ -55,7 +55,7 @@ export const holdName = async (
   const take = async (): Promise<'held' | 'taken' | 'again'> => {
     const client = await connect(address)
     try {
-      const { taken: locked, pid } = (await client.query(TAKE, [name])).rows[0]
+      const { locked, pid } = (await client.query(TAKE, [name])).rows[0]
       if (locked) {
         holder = { client, pid }
         watch(client)

@@ -1,7 +1,7 @@
 import { Client } from 'pg'
 import type { Log } from '../../common/log.ts'
 import { codeOf } from './errors.ts'
-import { clientConfig, PATIENT } from './pool.ts'
+import { clientConfig, UNLIMITED } from './pool.ts'
 import { CHANNEL } from './transaction.ts'
 
 /** ms between two tries to connect. */
@@ -18,7 +18,7 @@ export const listen = (
   let closed = false
   let client: Client | undefined
   let timer: NodeJS.Timeout | undefined
-  const config = clientConfig(address, PATIENT)
+  const config = clientConfig(address, UNLIMITED)
 
   const connect = async (): Promise<void> => {
     const fresh = new Client(config)

@@ -13,7 +13,7 @@ import { watchChanges } from './changes.ts'
 import { codeOf, isLost } from './errors.ts'
 import { listen } from './listener.ts'
 import { migrate, rejectWallBreakers, schemaVersion } from './migrate.ts'
-import { clientConfig, openPool, PATIENT, type PostgresLimits, USUAL } from './pool.ts'
+import { clientConfig, openPool, type PostgresLimits, UNLIMITED, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
 import { beginConnection, StandbyError, serverTime } from './standby-check.ts'
 import { createPostgresWriter } from './writer.ts'
@@ -74,7 +74,7 @@ export const explain = (thrown: unknown): unknown => {
 
 /** A connection of its own, without limits of time. */
 export const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
-  const client = new Client(clientConfig(address, PATIENT))
+  const client = new Client(clientConfig(address, UNLIMITED))
   client.on('error', () => {})
   await client.connect()
   try {
@@ -125,9 +125,9 @@ export const openPostgres = async (
   { log }: { readonly log: Log },
   options: PostgresOptions,
 ): Promise<Store> => {
-  const { address, mode, timeout: patience, onMoved, settings = DEFAULTS } = options
+  const { address, mode, timeout, onMoved, settings = DEFAULTS } = options
   try {
-    await whenReady(address, mode === 'read-write', systemClock.now() + patience)
+    await whenReady(address, mode === 'read-write', systemClock.now() + timeout)
   } catch (thrown) {
     throw explain(thrown)
   }

@@ -27,7 +27,7 @@ export interface PostgresLimits {
 
 export const USUAL: PostgresLimits = { statementMs: 10_000, lockMs: 5_000, connectMs: 5_000 }
 /** For the steps of the schema, copies, and what waits for something to happen. */
-export const PATIENT = { ...USUAL, statementMs: 0, lockMs: 0 }
+export const UNLIMITED = { ...USUAL, statementMs: 0, lockMs: 0 }
 
 /** ms on top of the server's own limit until a connection that says nothing is given up. */
 const SILENCE_MS = 5_000

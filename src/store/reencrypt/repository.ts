@@ -55,7 +55,7 @@ export const createSealedStore = ({
         ...(ephemeral ? { ephemeral: ownChange(ephemeral) } : {}),
       })),
       records: records.map(({ seq, body, ...mac }) => ({ seq, body, ...ownChange(mac) })),
-      answers: responses.map(({ key, sealed, shown }) => ({
+      responses: responses.map(({ key, sealed, shown }) => ({
         key: own(key),
         ...(sealed ? { sealed: ownChange(sealed) } : {}),
         ...(shown ? { shown: ownChange(shown) } : {}),

@@ -12,7 +12,7 @@ import {
   schemaVersion,
 } from '../postgres/migrate.ts'
 import { explain } from '../postgres/open.ts'
-import { clientConfig, PATIENT } from '../postgres/pool.ts'
+import { clientConfig, UNLIMITED } from '../postgres/pool.ts'
 import { transactionSession } from '../postgres/session.ts'
 import { beginConnection } from '../postgres/standby-check.ts'
 import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
@@ -33,7 +33,7 @@ const TYPES: Readonly<Record<Kind, string>> = { text: 'text', integer: 'bigint',
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`
 
 const connected = async (address: string): Promise<Client> => {
-  const client = new Client(clientConfig(address, PATIENT))
+  const client = new Client(clientConfig(address, UNLIMITED))
   client.on('error', () => {})
   try {
     await client.connect()

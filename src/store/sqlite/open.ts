@@ -110,8 +110,8 @@ const openReader = async (path: string, deadline: number): Promise<Connection> =
 }
 
 export const openSqlite = async ({ log }: { readonly log: Log }, options: SqliteOptions): Promise<Store> => {
-  const { path, mode, timeout: patience, limits } = options
-  const deadline = systemClock.now() + patience
+  const { path, mode, timeout, limits } = options
+  const deadline = systemClock.now() + timeout
   const owner = mode === 'read-write'
   try {
     if (path === '' || path === ':memory:')

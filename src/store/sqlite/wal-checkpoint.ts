@@ -21,10 +21,10 @@ export interface LogEmptier {
 export const createLogEmptier = (db: Connection): LogEmptier => {
   let timer: NodeJS.Timeout | undefined
 
-  const attempt = (patience: number): boolean => {
+  const attempt = (timeoutMs: number): boolean => {
     if (db.inTransaction) return false
     const timeout = db.pragma('busy_timeout', { simple: true })
-    db.pragma(`busy_timeout = ${patience}`)
+    db.pragma(`busy_timeout = ${timeoutMs}`)
     try {
       return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
     } catch {

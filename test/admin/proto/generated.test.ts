@@ -13,8 +13,8 @@ const shipped = () => loadOperations({ plugins: ['*'], pluginBases: [], pluginCo
 const committed = (name: string) => readFileSync(join(root, 'proto', name), 'utf8')
 
 t.test('the .proto files in the project are those of its operations', async (t) => {
-  const { files, issues: faults } = printProtos(await shipped(), JSON.parse(committed(FROZEN_FILE)))
-  t.same(faults, [], 'no field has another number or type than it ever had: if it must, give it another name')
+  const { files, issues } = printProtos(await shipped(), JSON.parse(committed(FROZEN_FILE)))
+  t.same(issues, [], 'no field has another number or type than it ever had: if it must, give it another name')
   t.same(
     readdirSync(join(root, 'proto/sidevault/v1')).sort(),
     [...files.keys()].map((name) => name.slice('sidevault/v1/'.length)).sort(),

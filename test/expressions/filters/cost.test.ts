@@ -20,9 +20,9 @@ const run = (name: string, { value, args }: Case) => {
     if (more > 0) units += more
   }
   try {
-    return { result: chain(value, {}, { use }), isRefused: false, units }
+    return { result: chain(value, {}, { use }), isRejected: false, units }
   } catch {
-    return { result: null, isRefused: true, units }
+    return { result: null, isRejected: true, units }
   }
 }
 
@@ -45,7 +45,7 @@ for (const [name, { rate, isShallow = false }] of filters)
     t.ok(rate >= LEAST, `at least ${LEAST} units for each character`)
     t.equal(isShallow, SHALLOW.has(name))
     for (const one of casesOf(name, SIZE)) {
-      const { result, isRefused: isRejected, units } = run(name, one)
+      const { result, isRejected, units } = run(name, one)
       const label = `${JSON.stringify(one.value).slice(0, 20)} ${JSON.stringify(one.args).slice(0, 40)}`
       t.ok(units >= LIMITS.call, label)
       const isCounted =
@@ -64,11 +64,11 @@ t.test(
     for (const name of ['split', 'replace', 'replace_first', 'remove', 'remove_first', 'card_bin']) {
       const units = (length: number) => run(name, { value, args: [`${'a'.repeat(length - 1)}b`, 'x'] }).units
       t.ok(units(256) - units(1) >= (SIZE * 255) / 256, name)
-      t.ok(run(name, { value, args: ['a'.repeat(257), 'x'] }).isRefused, name)
+      t.ok(run(name, { value, args: ['a'.repeat(257), 'x'] }).isRejected, name)
     }
     for (const name of ['reveal', 'card_mask']) {
       const args = name === 'reveal' ? [0, 0, 'X', 'a'.repeat(257)] : ['true', 'true', 'X', 'a'.repeat(257)]
-      t.ok(run(name, { value, args }).isRefused, name)
+      t.ok(run(name, { value, args }).isRejected, name)
     }
   },
 )

@@ -18,10 +18,10 @@ const shapeText = (shape: Shape): string => {
 
 /** The fields of `Things.Make`'s request, as `optional type` by name. */
 const fieldsOf = (members: Record<string, TSchema>, http?: string) => {
-  const { messages, issues: faults } = createMessages([
+  const { messages, issues } = createMessages([
     operation('Things.Make', Type.Object(members), undefined, http),
   ])
-  t.same(faults, [])
+  t.same(issues, [])
   const { request } = messages.services[0]!.methods[0]!
   return Object.fromEntries(
     request.fields.map((each) => [
@@ -100,12 +100,12 @@ t.test('requests can say null and empty exactly where HTTP could', async (t) => 
 t.test('a title names a message, which is one message wherever it stands', async (t) => {
   const Thing = Type.Object({ id: Type.String({ field: 1 }) }, { title: 'Thing' })
   const List = Type.Object({ data: Type.Array(Thing, { field: 1 }) })
-  const { messages, issues: faults } = createMessages([
+  const { messages, issues } = createMessages([
     operation('Things.Get', Type.Object({}), Thing),
     operation('Things.List', Type.Object({}), List),
     operation('Others.Put', Type.Object({ thing: field(1, Thing) }), Thing),
   ])
-  t.same(faults, [])
+  t.same(issues, [])
   t.same(
     messages.services.flatMap(({ methods }) => methods.map(({ response }) => response.name)),
     ['Thing', 'ThingsListResponse', 'Thing'],
@@ -116,7 +116,7 @@ t.test('a title names a message, which is one message wherever it stands', async
   t.ok(hasPresence(things[0]!, things[0]!.fields[0]!), 'sent by clients too, so unset is told from empty')
 })
 
-t.test('one title for two layouts, and names and numbers of ours, are faults', async (t) => {
+t.test('one title for two layouts, and names and numbers of ours, are issues', async (t) => {
   const thing = (number: number) => Type.Object({ id: Type.String({ field: number }) }, { title: 'Thing' })
   const issuesOf = (...operations: Operation[]) =>
     createMessages(operations).issues.map(({ rpc, problem }) => `${rpc}: ${problem}`)

@@ -92,7 +92,7 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
     '{"data":{"plaintext":7}}',
     'x'.repeat(100_000),
   ]) {
-    state.answer = response
+    state.fixed = response
     await rejected(
       place(address, env),
       response.length > 90_000 ? 'gateway_timeout' : 'invalid',

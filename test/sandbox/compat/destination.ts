@@ -8,7 +8,7 @@ const read = async (request: IncomingMessage) => {
 }
 
 /** An API as those that transforms call. */
-const answer = (
+const respond = (
   url: URL,
   body: string,
   { authorization, 'content-type': type = '' }: IncomingMessage['headers'],
@@ -39,7 +39,7 @@ const answer = (
 export const openDestination = async (t: { teardown(end: () => void): void }): Promise<string> => {
   const server = createServer(async (request, response) => {
     const url = new URL(request.url ?? '/', 'http://destination')
-    const [status, value] = answer(url, await read(request), request.headers)
+    const [status, value] = respond(url, await read(request), request.headers)
     response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value))
   })
   return `http://127.0.0.1:${await listenFor(t, server)}`

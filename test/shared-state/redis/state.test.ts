@@ -12,7 +12,7 @@ import { noRedis, startRedis } from '../../kit/redis.ts'
 import { testClock } from '../../kit/service.ts'
 
 /** Longer than a busy machine holds anybody up: what is late is what these tests make late. */
-const PATIENT = { timeoutMs: 60_000 }
+const LONG = { timeoutMs: 60_000 }
 
 const skip = await noRedis()
 
@@ -48,9 +48,9 @@ t.test('over Redis', { skip }, async (t) => {
   const redis = await startRedis(t)
   let vaults = 0
   sharedStateContract(t, async (t, clock) => {
-    const { reach } = await open(t, redis.url, PATIENT)
+    const { reach } = await open(t, redis.url, LONG)
     t.equal(reach, 'shared')
-    return open(t, (await startRedis(t)).url, { ...PATIENT, serverClock: clock, vault: `vault ${vaults++}` })
+    return open(t, (await startRedis(t)).url, { ...LONG, serverClock: clock, vault: `vault ${vaults++}` })
   })
 })
 
@@ -69,7 +69,7 @@ const served = async (
 
 t.test('replicas count together, whatever their own clocks say', { skip }, async (t) => {
   const { url } = await startRedis(t)
-  const options = { ...PATIENT, serverClock: testClock() }
+  const options = { ...LONG, serverClock: testClock() }
   const states = await Promise.all([1, 2, 3].map(() => open(t, url, options)))
   t.equal(await served(states, 90, 30), 30)
   const other = await open(t, url, options)
@@ -81,7 +81,7 @@ t.test(
   { skip },
   async (t) => {
     const redis = await startRedis(t)
-    const states = await Promise.all([1, 2].map(() => open(t, redis.url, PATIENT)))
+    const states = await Promise.all([1, 2].map(() => open(t, redis.url, LONG)))
     t.same(
       states.map(({ reach }) => reach),
       ['shared', 'shared'],
@@ -125,7 +125,7 @@ t.test(
   { skip },
   async (t) => {
     const redis = await startRedis(t, { args: ['--maxmemory', '1', '--maxmemory-policy', 'noeviction'] })
-    const state = await open(t, redis.url, PATIENT)
+    const state = await open(t, redis.url, LONG)
     t.equal(state.reach, 'away')
     t.equal(await served([state], 5, 3), 3)
     const { createClient } = await import('@redis/client')
@@ -162,7 +162,7 @@ t.test(
 
 t.test('a script that the server has forgotten is told again', { skip }, async (t) => {
   const redis = await startRedis(t)
-  const state = await open(t, redis.url, PATIENT)
+  const state = await open(t, redis.url, LONG)
   const { createClient } = await import('@redis/client')
   const admin = await createClient({ url: redis.url }).connect()
   await admin.scriptFlush()
@@ -182,9 +182,9 @@ t.test(
     const redis = await startRedis(t)
     const heard = { one: 0, two: 0, stranger: 0 }
     const [one, two, stranger] = await Promise.all([
-      open(t, redis.url, PATIENT),
-      open(t, redis.url, PATIENT),
-      open(t, redis.url, { ...PATIENT, vault: 'another' }),
+      open(t, redis.url, LONG),
+      open(t, redis.url, LONG),
+      open(t, redis.url, { ...LONG, vault: 'another' }),
     ])
     one.listen(() => heard.one++)
     two.listen(() => heard.two++)
@@ -219,13 +219,13 @@ t.test('TLS is checked, a password is told to nobody', { skip }, async (t) => {
 
   const url = (host: string, secret: string) => `rediss://:${encodeURIComponent(secret)}@${host}:${port}`
   const reach = async (host: string, secret: string) =>
-    (await open(t, url(host, secret), { ...PATIENT, log })).reach
+    (await open(t, url(host, secret), { ...LONG, log })).reach
   t.equal(await reach('localhost', password), 'away', 'an authority that nobody knows')
   setDefaultCACertificates([...getCACertificates(), authority.pem])
   t.equal(await reach('localhost', password), 'shared')
   t.equal(await reach('127.0.0.1', password), 'away', 'a name that the certificate does not hold')
   t.equal(await reach('localhost', 'another-secret-word'), 'away')
-  t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...PATIENT, log })).reach, 'away')
+  t.equal((await open(t, `redis://127.0.0.1:${redis.port}`, { ...LONG, log })).reach, 'away')
   t.match(lines.join(), /SELF_SIGNED|UNABLE_TO/)
   t.match(lines.join(), /ERR_TLS_CERT_ALTNAME_INVALID/)
   t.match(lines.join(), /WRONGPASS/)

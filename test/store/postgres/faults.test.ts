@@ -77,8 +77,8 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
   }
 
   /** What was acknowledged is there, what was refused is not, and every count is that of the rows. */
-  const whole = async (t: Test, { retained: kept, rejected: refused, unknown }: Outcomes): Promise<void> => {
-    t.comment(`${kept.length} kept, ${refused.length} refused, ${unknown.length} unknown`)
+  const whole = async (t: Test, { retained: kept, rejected, unknown }: Outcomes): Promise<void> => {
+    t.comment(`${kept.length} kept, ${rejected.length} refused, ${unknown.length} unknown`)
     const there = new Set((await ask<{ id: string }>('select id from tokens')).map(({ id }) => id))
     t.strictSame(
       kept.filter((id) => !there.has(id)),
@@ -86,7 +86,7 @@ t.test('PostgreSQL under load', { skip: postgresMissing({ own: true }) }, async 
       'nothing that was acknowledged is lost',
     )
     t.strictSame(
-      refused.filter((id) => there.has(id)),
+      rejected.filter((id) => there.has(id)),
       [],
       'nothing that was refused was done',
     )

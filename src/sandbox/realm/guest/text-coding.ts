@@ -47,7 +47,7 @@ export class TextDecoder {
   readonly fatal: boolean
   readonly ignoreBOM: boolean
   #held = new Uint8Array()
-  #begun = false
+  #started = false
 
   constructor(label: unknown = 'utf-8', { fatal = false, ignoreBOM = false }: Options = {}) {
     const name = String(label)
@@ -72,8 +72,8 @@ export class TextDecoder {
           : 0
     const ready = bytes.subarray(0, bytes.length - retained)
     this.#held = bytes.slice(bytes.length - retained)
-    const keepMark = this.ignoreBOM || this.#begun
-    this.#begun = stream && (this.#begun || ready.length > 0)
+    const keepMark = this.ignoreBOM || this.#started
+    this.#started = stream && (this.#started || ready.length > 0)
     return callSync('text.decode', [latin1(ready), 'latin1'], this.encoding, this.fatal, keepMark)
   }
 }

@@ -1,9 +1,9 @@
 const { CustomHttpResponseError } = require('@basis-theory/basis-theory-reactor-formulas-sdk-js');
 module.exports = async ({ args: { body }, configuration: { BASE } }) => {
   const response = await fetch(`${BASE}/refuse`, { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: JSON.stringify(body) });
-  const answer = await response.json();
+  const reply = await response.json();
   if (!response.ok) {
-    throw new CustomHttpResponseError({ status: response.status, headers: { 'X-Reason': answer.reason }, body: { error: { code: answer.reason, retry: false } } });
+    throw new CustomHttpResponseError({ status: response.status, headers: { 'X-Reason': reply.reason }, body: { error: { code: reply.reason, retry: false } } });
   }
-  return { body: answer, headers: {} };
+  return { body: reply, headers: {} };
 };

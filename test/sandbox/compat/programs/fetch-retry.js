@@ -4,7 +4,7 @@ module.exports = async ({ args: { body }, configuration: { BASE } }) => {
   for (let attempt = 1; attempt <= 5; attempt++) {
     const response = await fetch(`${BASE}/flaky/${body.name}?attempt=${attempt}`);
     statuses.push(response.status);
-    if (response.status < 500) return { body: { statuses, answer: await response.json() }, headers: {} };
+    if (response.status < 500) return { body: { statuses, last: await response.json() }, headers: {} };
     await wait(2 ** attempt);
   }
   throw new Error('gave up after ' + statuses.join());

@@ -20,7 +20,7 @@ const decrypt = (jwe, key) => {
 module.exports = async ({ args, configuration }) => {
   const jwe = encrypt(JSON.stringify(args.body), configuration.PUBLIC_KEY);
   const broken = jwe.slice(0, -2) + (jwe.endsWith('AA') ? 'BB' : 'AA');
-  let refused;
-  try { decrypt(broken, configuration.PRIVATE_KEY); } catch (error) { refused = error.message; }
-  return { body: { parts: jwe.split('.').map((part) => part.length), plain: JSON.parse(decrypt(jwe, configuration.PRIVATE_KEY)), refused }, headers: {} };
+  let rejected;
+  try { decrypt(broken, configuration.PRIVATE_KEY); } catch (error) { rejected = error.message; }
+  return { body: { parts: jwe.split('.').map((part) => part.length), plain: JSON.parse(decrypt(jwe, configuration.PRIVATE_KEY)), rejected }, headers: {} };
 };
