@@ -1,7 +1,9 @@
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
 import { loadRegistry } from '../../src/commands/operations.ts'
+import { settingNames, variableOf } from '../../src/config/schema.ts'
+import { createProgram } from '../../src/main.ts'
 import { root, sourcesIn } from '../kit/sources.ts'
 import { declaredMetrics } from './reference/metrics.ts'
 import { pages } from './reference/pages.ts'
@@ -37,4 +39,47 @@ t.test('the smallest plugin of the guide is a plugin', async (t) => {
   writeFileSync(path, /```json\n([\s\S]*?)```/.exec(guide)?.[1] ?? '')
   const { tokenTypes } = await loadRegistry({ plugins: ['*', path], pluginBases: [root], pluginConfig: {} })
   t.ok(tokenTypes.has('loyalty_card'))
+})
+
+/** Variables of readers' shells, and those that are no settings. */
+const OTHER_VARIABLES = /^SIDEVAULT_(CONFIG|KEY|URL|EXPORT_PASSPHRASE|DATABASE_PASSWORD|TEST_\w+|)$/
+
+t.test('settings, metrics and commands that documents name exist', async (t) => {
+  const documents = [
+    '*.md',
+    'docs/**/*.md',
+    'src/**/*.md',
+    'plugins/**/*.md',
+    'envoy/*.md',
+    'examples/**/*.{md,yaml}',
+  ]
+    .flatMap((pattern) => globSync(pattern, { cwd: root }))
+    .concat('docker-compose.yml')
+    .map((path) => ({ path, text: readFileSync(join(root, path), 'utf8') }))
+  const all = (pattern: RegExp) =>
+    documents.flatMap(({ path, text }) =>
+      [...text.matchAll(pattern)].map(([, name = '']) => ({ name, path })),
+    )
+  const settings = new Set<string>(settingNames.map(variableOf))
+  const metrics = declaredMetrics().map(({ name }) => name)
+  const program = createProgram()
+  const commands = program.commands.flatMap((each) => [
+    each.name(),
+    ...each.commands.map((below) => `${each.name()} ${below.name()}`),
+  ])
+  const unknown = [
+    ...all(/\b(SIDEVAULT_[A-Z_]*)(?!…|[A-Z_])/g).filter(
+      ({ name }) =>
+        !settings.has(name) &&
+        !OTHER_VARIABLES.test(name) &&
+        ![...settings].some((each) => name.endsWith('_') && each.startsWith(name)),
+    ),
+    ...all(/`(sidevault_[a-z_]+)[`{]/g).filter(
+      ({ name }) => !metrics.includes(name) && !/^sidevault_(nodejs|process)_/.test(name),
+    ),
+    ...all(/`sidevault ((?:audit|keys|plugins|tenants|config|transform) [a-z-]+|[a-z-]+)/g).filter(
+      ({ name }) => !commands.includes(name),
+    ),
+  ]
+  t.same(unknown, [])
 })
