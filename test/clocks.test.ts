@@ -15,7 +15,7 @@ const ALLOWED: Readonly<Record<string, string>> = {
   'test/e2e/replicas.test.ts': 'judges in the long run only',
   'test/e2e/transports.test.ts': 'judges in the long run only',
   'test/examples/plugins.test.ts': 'names a day',
-  'test/ext-proc/gc-pressure.test.ts': 'waits until memory is freed',
+  'test/common/gc-pressure.test.ts': 'waits until memory is freed',
   'test/kit/envoy.ts': 'waits a minute',
   'test/kit/postgres.ts': 'waits a minute',
   'test/kit/sidevault.ts': 'waits two minutes',

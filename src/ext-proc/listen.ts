@@ -1,8 +1,8 @@
 import { createServer } from 'node:net'
+import { createGcPressure } from '../common/gc-pressure.ts'
 import { listenOn } from '../common/serve-socket.ts'
 import type { Call, CallHandler } from './call.ts'
 import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
-import { createGcPressure } from './gc-pressure.ts'
 
 export interface Listener {
   /** Takes no more calls, lets those in hand finish for `graceMs`, then breaks them off. */

@@ -1,4 +1,6 @@
 /** Bytes of tokens that all calls of this process hold open at once. */
+import { createGcPressure } from '../common/gc-pressure.ts'
+import type { Shares } from '../common/shares.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { VaultParts } from './vault-deps.ts'
 
@@ -33,6 +35,31 @@ export const createMemoryBudget = (
     bytes += more
   }
 }
+
+/** Bytes of garbage for each byte of a token: its text, its value, its mask, the response and its buffers. */
+const GARBAGE = 3
+
+/** Shares whose released bytes are collected soon: V8 itself lets several times as much accumulate. */
+export const collectReleased = (shares: Shares, collect = createGcPressure()): Shares => ({
+  take(amount, ...owner) {
+    const share = shares.take(amount, ...owner)
+    let bytes = amount
+    return {
+      resize(next) {
+        share.resize(next)
+        bytes = next
+      },
+      release() {
+        share.release()
+        collect(GARBAGE * bytes)
+        bytes = 0
+      },
+    }
+  },
+  get held() {
+    return shares.held
+  },
+})
 
 /** `work` with a context that keeps what is held until then, for callers that do not say for how long. */
 export const withMemoryBudget = async <T>(

@@ -5,7 +5,7 @@ import { associateTokens, createChild, dissociateTokens, listChildren } from './
 import { createTokens } from './create.ts'
 import { detokenizeBody } from './detokenize.ts'
 import { listTokens } from './list.ts'
-import { withMemoryBudget } from './memory-budget.ts'
+import { collectReleased, withMemoryBudget } from './memory-budget.ts'
 import { previewUse } from './preview-use.ts'
 import { deleteToken, getToken } from './read.ts'
 import { createTokenTypes } from './token-types.ts'
@@ -31,9 +31,11 @@ export const createVault = (
     ...deps,
     types: createTokenTypes(tokenTypes),
     limits,
-    held: createShares(
-      limits.held,
-      'Calls of this tenant hold as much token data as they may. Retry when one of them is over, or name fewer tokens at once.',
+    held: collectReleased(
+      createShares(
+        limits.held,
+        'Calls of this tenant hold as much token data as they may. Retry when one of them is over, or name fewer tokens at once.',
+      ),
     ),
   }
   const runExclusive = createKeyedMutex()

@@ -1,6 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
-import { createGcPressure } from '../../src/ext-proc/gc-pressure.ts'
+import { createGcPressure } from '../../src/common/gc-pressure.ts'
 
 t.test('young objects are collected each time that enough was received', async (t) => {
   let collections = 0
