@@ -15,7 +15,7 @@ export class ConfigError extends Error {
       ...issues.map(({ name, message: problem, fix: remedy }) => `  ${name}: ${problem} ${remedy}`),
       ...warnings.map((warning) => `  warning: ${warning}`),
     ]
-    super(`The configuration has ${issues.length === 1 ? 'a fault' : 'faults'}:\n${lines.join('\n')}`)
+    super(`The configuration has ${issues.length === 1 ? 'an issue' : 'issues'}:\n${lines.join('\n')}`)
     this.name = 'ConfigError'
     this.issues = issues
   }

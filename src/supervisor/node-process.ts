@@ -41,7 +41,7 @@ const CODE_LIMIT_MS = 12_000
 
 const stuck = (place: string) =>
   new StartError(
-    `One fault in the plugins; nothing was started:\n  ${place}: its code did not return within ${CODE_LIMIT_MS / 1000} s. ` +
+    `One issue in the plugins; nothing was started:\n  ${place}: its code did not return within ${CODE_LIMIT_MS / 1000} s. ` +
       'Look for a loop without end; repair the plugin, or remove it from the list.',
     { configuration: true },
   )

@@ -31,7 +31,7 @@ t.test(
   async (t) => {
     const plugins = [BAD_PLUGINS[0] as BadPlugin, ENDLESS, EXITING]
     const folder = folderOf(t, plugins)
-    await Promise.all(plugins.map(async (one) => t.match(await check(t, [one], folder), /^One fault:$/m)))
+    await Promise.all(plugins.map(async (one) => t.match(await check(t, [one], folder), /^One issue:$/m)))
   },
 )
 

@@ -36,7 +36,7 @@ for (const { kind, path, files, source } of KINDS)
     t.ok(commands[0]?.endsWith(` plugins check ${source}`), made.text)
     t.match(await sidevault(folder, ['plugins', 'check', source]), {
       code: 0,
-      text: /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo faults\.\n$/,
+      text: /^gym-card 0\.1\.0 .*\n {2}token type {2}gym_card \(Gym card\), \/gym-card\/high\/\nNo issues\.\n$/,
     })
     const tested = await sidevault(folder, ['plugins', 'test', path])
     t.equal(tested.code, 0, tested.text)
@@ -78,7 +78,7 @@ t.test(
       t.match(list.text, line)
     t.match(await sidevault(folder, ['plugins', 'check', 'card']), {
       code: 0,
-      text: /^card .*\n.*\nNo faults\.\n$/,
+      text: /^card .*\n.*\nNo issues\.\n$/,
     })
     t.match(await sidevault(folder, ['plugins', 'check', 'no-such-plugin']), {
       code: 2,

@@ -264,7 +264,7 @@ for (const protocol of ['h1', 'h2'] as const) {
       ['it exports nothing', 'const a = 1', 422, /request_transform/],
       [
         'a typed error',
-        "module.exports = () => { throw new AppError('code_failed', 'The card', { answer: { status: 402 } }) }",
+        "module.exports = () => { throw new AppError('code_failed', 'The card', { response: { status: 402 } }) }",
         402,
         /The card/,
       ],

@@ -240,7 +240,7 @@ t.test('all faults of all plugins are told at once, and nothing starts', async (
     (error) => error,
   )
   t.type(thrown, PluginIssues)
-  t.match(thrown.message, /^7 faults in the plugins; nothing was started:\n/)
+  t.match(thrown.message, /^7 issues in the plugins; nothing was started:\n/)
   for (const line of [
     'plugin "sample" › token type "locker" › container: "x" is not a container.',
     'plugin "sample" › token type "locker" › never[0]: "/zip" names no member of the data schema.',

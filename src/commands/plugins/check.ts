@@ -13,7 +13,7 @@ type Print = (text: string) => void
 const printIssues = (issues: readonly Issue[], print: Print) => {
   if (issues.length === 0) return
   print(
-    `${issues.length === 1 ? 'One fault' : `${issues.length} faults`}:\n${issueLines(issues).join('\n')}\n`,
+    `${issues.length === 1 ? 'One issue' : `${issues.length} issues`}:\n${issueLines(issues).join('\n')}\n`,
   )
 }
 
@@ -63,6 +63,6 @@ export const checkPlugins = async (
   const places = asked.map((source) => `plugin list › "${source}"`)
   for (const plugin of plugins) if (places.includes(plugin.place)) print(printSummary(plugin))
   printIssues(issues, print)
-  if (issues.length === 0) print('No faults.\n')
+  if (issues.length === 0) print('No issues.\n')
   return issues.length > 0
 }

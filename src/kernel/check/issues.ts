@@ -50,7 +50,7 @@ export class PluginIssues extends Error {
   constructor(issues: readonly Issue[]) {
     super(
       [
-        `${issues.length === 1 ? 'One fault' : `${issues.length} faults`} in the plugins; nothing was started:`,
+        `${issues.length === 1 ? 'One issue' : `${issues.length} issues`} in the plugins; nothing was started:`,
         ...issueLines(issues),
       ].join('\n'),
     )
