@@ -58,8 +58,8 @@ export interface DryRun {
   readonly request_transform?: TransformPlan
   readonly response_transform?: TransformPlan
   readonly body: { readonly before?: Json; readonly after?: Json }
-  /** Of the answer that the caller made up, when it gave one and the call would be forwarded. */
-  readonly response?: DryRunResponse
+  /** Of the response that the caller made up; its name is that of the header, when it gave one and the call would be forwarded. */
+  readonly answer?: DryRunResponse
   readonly stages: DryRunRequest['stages']
   readonly notes: readonly string[]
 }
