@@ -36,7 +36,7 @@ export const invitationOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Invitations.Create',
       http: 'POST /tenants/self/invitations',
-      summary: 'Invite somebody to the tenant',
+      summary: 'Invite a person to the tenant',
       permission: 'tenant:invitation:create',
       audit: { entity: 'tenant_invitation', verb: 'create' },
       input: InvitationInput,
@@ -92,7 +92,7 @@ export const invitationOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Invitations.Resend',
       http: 'POST /tenants/self/invitations/{id}/resend',
-      summary: 'Send an invitation again, open for another 72 hours',
+      summary: 'Resend an invitation, valid for another 72 hours',
       permission: 'tenant:invitation:update',
       audit: { entity: 'tenant_invitation', verb: 'update', message: 'Tenant invitation sent again' },
       input: EntityId,
@@ -113,7 +113,7 @@ export const invitationOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Invitations.Delete',
       http: 'DELETE /tenants/self/invitations/{id}',
-      summary: 'Take an invitation back',
+      summary: 'Delete an invitation',
       permission: 'tenant:invitation:delete',
       audit: { entity: 'tenant_invitation', verb: 'delete' },
       input: EntityId,

@@ -74,7 +74,7 @@ export const memberOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Members.Update',
       http: 'PUT /tenants/self/members/{id}',
-      summary: 'Give a member of the tenant another role',
+      summary: 'Change the role of a member',
       permission: 'tenant:member:update',
       audit: { entity: 'tenant_member', verb: 'update' },
       input: MemberUpdate,

@@ -125,7 +125,7 @@ export const proxyOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Proxies.Update',
       http: 'PUT /proxies/{id}',
-      summary: 'Replace all of a proxy but its key',
+      summary: 'Replace a proxy; its key stays',
       permission: 'proxy:update',
       audit: { entity: 'proxy', verb: 'update' },
       input: ProxyUpdate,
@@ -139,7 +139,7 @@ export const proxyOperations = (kernel: Kernel) => {
     defineOperation({
       rpc: 'Proxies.Patch',
       http: 'PATCH /proxies/{id}',
-      summary: 'Merge into a proxy (RFC 7386)',
+      summary: 'Update a proxy (JSON Merge Patch, RFC 7386)',
       permission: 'proxy:update',
       audit: { entity: 'proxy', verb: 'update' },
       consumes: ['application/merge-patch+json'],

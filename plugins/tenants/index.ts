@@ -8,7 +8,7 @@ const config = Type.Object({
   included_monthly_active_tokens: Type.Integer({
     minimum: 0,
     default: 0,
-    description: 'Monthly active tokens that the billing plan includes; 0: as many as there are.',
+    description: 'Monthly active tokens that the billing plan includes; 0: no limit.',
   }),
 })
 

@@ -30,7 +30,7 @@ export const usageReport = (kernel: Kernel, included: number) =>
   defineOperation({
     rpc: 'Tenants.GetUsage',
     http: 'GET /tenants/self/reports/usage',
-    summary: 'Report what the tenant uses',
+    summary: 'Get the usage report of the tenant',
     permission: 'report:read',
     audit: 'none',
     input: Type.Object({}),

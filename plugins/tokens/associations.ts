@@ -25,7 +25,7 @@ export const associationOperations = (kernel: Kernel) => [
   defineOperation({
     rpc: 'Tokens.Associate',
     http: 'POST /tokens/{parent_id}/children/{child_id}',
-    summary: 'Make a token the child of another',
+    summary: 'Create a child association',
     permission: 'token:read',
     audit: {
       entity: 'token_association',
@@ -44,7 +44,7 @@ export const associationOperations = (kernel: Kernel) => [
   defineOperation({
     rpc: 'Tokens.Dissociate',
     http: 'DELETE /tokens/{parent_id}/children/{child_id}',
-    summary: 'Let a token be no child of another any more',
+    summary: 'Remove a child association',
     permission: 'token:delete',
     audit: {
       entity: 'token_association',
@@ -63,7 +63,7 @@ export const associationOperations = (kernel: Kernel) => [
   defineOperation({
     rpc: 'Tokens.CreateChild',
     http: 'POST /tokens/{parent_id}/children',
-    summary: 'Create a token as the child of another',
+    summary: 'Create a child token',
     permission: 'token:create',
     audit: 'none',
     input: Type.Object({ parent_id, ...TokenCreate.properties }),
@@ -77,7 +77,7 @@ export const associationOperations = (kernel: Kernel) => [
   defineOperation({
     rpc: 'Tokens.ListChildren',
     http: 'GET /tokens/{parent_id}/children',
-    summary: 'List the children of a token',
+    summary: 'List child tokens',
     permission: 'token:read',
     audit: 'none',
     input: Type.Object({ ...offsetQuery, id: texts(3), type: texts(4), parent_id }),

@@ -97,7 +97,7 @@ const exampleSections = (operation: OpenApiOperation): string => {
     add(examples, (value) => `<div>${code(name)}: ${code(JSON.stringify(value))}</div>`)
   add(contentIn(operation.requestBody).examples, (value) => `<div>Body</div>${json(value)}`)
   for (const [status, response] of Object.entries(operation.responses))
-    add(contentIn(response).examples, (value) => `<div>Answer ${code(status)}</div>${json(value)}`)
+    add(contentIn(response).examples, (value) => `<div>Response ${code(status)}</div>${json(value)}`)
   return [...sections.values()]
     .map(({ summary, parts }) => `<h3>Example: ${html(summary)}</h3>${parts.join('')}`)
     .join('\n')
@@ -117,7 +117,7 @@ ${operation.description === undefined ? '' : `<p>${html(operation.description)}<
 <p>Permission: ${code(operation['x-permission'])}. Statuses: ${statusRows(operation)}. RPC: ${code(operation.operationId)}.</p>
 ${table('Parameters', parameters)}
 ${body ? schemaSection(`Body (${body.map(([type]) => type).join(', ')})`, body[0]![1].schema) : ''}
-${schema === undefined ? '' : schemaSection('Answer', schema)}
+${schema === undefined ? '' : schemaSection('Response', schema)}
 ${exampleSections(operation)}
 </div></details>`
 }

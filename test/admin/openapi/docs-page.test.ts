@@ -27,8 +27,8 @@ t.test('examples are shown whole, and token types with theirs', async (t) => {
     '<h3>Example: A card</h3>',
     '&quot;number&quot;: &quot;4242424242424242&quot;',
     '&quot;number&quot;: &quot;XXXXXXXXXXXX4242&quot;',
-    'Answer <code>201</code>',
-    'Answer <code>400</code>',
+    'Response <code>201</code>',
+    'Response <code>400</code>',
     'must pass the Luhn check',
   ])
     t.ok(create.includes(part), part)
