@@ -174,6 +174,10 @@ t.test('the architecture lists every folder of src, and each has a README', asyn
   )
 })
 
+t.test('the README has at most 150 lines', async (t) => {
+  t.ok(readFileSync(join(root, 'README.md'), 'utf8').split('\n').length <= 151)
+})
+
 t.test('the changelog has one section for what is not released, then versions', async (t) => {
   const sections = headingsOf('CHANGELOG.md').filter((heading) => /^(Unreleased|\d)/.test(heading))
   t.equal(sections[0], 'Unreleased')
