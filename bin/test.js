@@ -10,10 +10,10 @@ import { join, relative, sep } from 'node:path'
 /** A test file that takes longer (ms) is stuck. */
 const TIMEOUT = 600_000
 
-/** So many test files share a process: what they import is loaded once. Those that start programs take longer. */
-const FILES = { programs: 4, others: 12 }
+/** Test files per process: a process loads the product once, in three seconds of CPU. Programs take longer than that. */
+const FILES = { programs: 4, others: 30 }
 
-/** These start whole programs; begun first, they do not leave one job running alone at the end. */
+/** Test files that start whole programs. They run first, so that none runs alone at the end. */
 const PROGRAMS = [
   'test/faults/',
   'test/supervisor/',
@@ -24,16 +24,29 @@ const PROGRAMS = [
   'test/examples/',
 ]
 
-/** These start other processes: sandboxes, servers of databases, parts of the program. */
-const PROCESSES = [
+/**
+ * Not unit tests: they start processes (sandboxes, databases, parts of the program), or drive the whole service through
+ * its interface.
+ */
+const LARGER = [
   ...PROGRAMS,
-  'test/host-api/',
+  'test/admin/grpc/server.test.ts',
+  'test/admin/openapi/examples.test.ts',
+  'test/common/line-writer.test.ts',
   'test/deploy/',
+  'test/host-api/',
+  'test/keys/root-key.test.ts',
+  'test/kit/',
   'test/maintenance/',
+  'test/plugins/',
+  'test/roles/',
   'test/sandbox/',
   'test/shared-state/',
-  'test/store/move/',
+  'test/spec/',
+  'test/store/migrate-store/',
   'test/store/postgres/',
+  'test/store/sqlite/durability.test.ts',
+  'test/store/sqlite/open.test.ts',
 ]
 
 /** These change, measure or look below the process that they run in. */
@@ -250,8 +263,7 @@ const shared = (files) => {
 
 /**
  * Lint, types and every test file, a few at a time. The last line on standard output is `N passed, N failed`; the exit
- * code is 1 when anything failed. `--unit`: only files that start no other process, and the specification over HTTP
- * and SQLite only; no lint and no types. `--long`: only
+ * code is 1 when anything failed. `--unit`: only tests of parts, within one process; no lint and no types. `--long`: only
  * `*.long.test.ts`, which judge clocks or take long, one at a time.
  * @param {string} root the project
  * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
@@ -259,8 +271,8 @@ const shared = (files) => {
 export const test = async (root, args = []) => {
   const only = args.filter((arg) => !arg.startsWith('--'))
   const [unit, long] = [args.includes('--unit'), args.includes('--long')]
-  const larger = startsWith(PROCESSES)
-  const files = testFiles(root, only, long).filter((file) => !unit || !(file.env || larger(file)))
+  const larger = startsWith(LARGER)
+  const files = testFiles(root, only, long).filter((file) => !unit || !larger(file))
   const checks =
     only.length > 0 || unit || long
       ? []

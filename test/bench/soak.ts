@@ -3,8 +3,7 @@
  * second it creates, reads, updates, lists, searches and deletes tokens, calls a destination through ephemeral and stored
  * proxies, one of them with a transform. Samples memory and handles of every process, and files; once a minute also what
  * admin and gateway hold when their garbage is collected, since V8 leaves that lying at such a load: memory that is not
- * held in the end is no growth. Prints the second half's trends, and writes results/soak.json and plots/soak-*.svg beside
- * this file. Exit code 1: something grows.
+ * held in the end is no growth. Prints the second half's trends. Exit code 1: something grows.
  */
 import { readdirSync, statSync } from 'node:fs'
 import { join } from 'node:path'
@@ -15,7 +14,7 @@ import { INSPECTABLE, inspect } from './collected.ts'
 import { anonymousMiB } from './cpu.ts'
 import { startDestination } from './destination.ts'
 import { partsBelow } from './processes.ts'
-import { keep, plot, table } from './report.ts'
+import { table } from './report.ts'
 
 const { values: given } = parseArgs({
   options: { minutes: { type: 'string', default: '30' }, rate: { type: 'string', default: '60' } },
@@ -155,7 +154,6 @@ try {
   }
   await Promise.all([watch(), ...Array.from({ length: 8 }, () => lane(8))])
 
-  keep('soak', samples)
   const second = samples.filter(({ minute }) => minute >= minutes / 2)
   const rows: string[][] = []
   let grows = false
@@ -174,24 +172,6 @@ try {
   process.stdout.write(`${table(['', 'process', 'at the end', 'an hour', ''], rows)}\n\n`)
   process.stdout.write(`files in MiB at the end: ${JSON.stringify(samples.at(-1)!.files)}\n`)
   process.stdout.write(`failures: ${JSON.stringify(Object.fromEntries(failures))}\n`)
-  const x = { label: 'minutes' }
-  for (const [what, label] of [
-    ['held', 'MiB that V8 holds after a collection'],
-    ['memory', 'resident MiB, mapped files apart'],
-    ['handles', 'open handles'],
-    ['files', 'MiB'],
-  ] as const)
-    plot(`soak-${what}`, {
-      title: `${minutes} minutes of mixed load at ${rate} calls/s: ${what}`,
-      x,
-      y: { label },
-      series: [...new Set(samples.flatMap((one) => Object.keys(one[what])))].map((name) => ({
-        name,
-        points: samples.flatMap((one) =>
-          name in one[what] ? [[one.minute, one[what][name]!] as const] : [],
-        ),
-      })),
-    })
   if (grows || failures.size > 0) process.exitCode = 1
 } finally {
   await sidevault.stop()
