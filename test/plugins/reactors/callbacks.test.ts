@@ -2,13 +2,13 @@ import { createHmac } from 'node:crypto'
 import { EventEmitter, once } from 'node:events'
 import type { IncomingHttpHeaders } from 'node:http'
 import { createServer } from 'node:https'
-import { setImmediate } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { createCallbacks } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
 import type { Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
 import { definePlugin, type Kernel } from '../../../src/sdk/index.ts'
+import type { Store } from '../../../src/store/types.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
 import { listenFor } from '../../kit/listen.ts'
@@ -56,6 +56,25 @@ const outbound = {
   trust: authority.pem,
 } as const
 
+/** Returns a function that resolves when `holds` does, which it asks again after each commit of records. */
+const untilCommitted = ({ records }: Store) => {
+  const { commit } = records
+  const done = new EventEmitter()
+  let commits = 0
+  Object.assign(records, {
+    commit: async (...given: Parameters<typeof commit>) => {
+      const result = await commit(...given)
+      commits++
+      done.emit('commit')
+      return result
+    },
+  })
+  return async (holds: () => Promise<boolean>): Promise<void> => {
+    for (let seen = commits; !(await holds()); seen = commits)
+      if (seen === commits) await once(done, 'commit')
+  }
+}
+
 const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   const service = await startTestService(t, {
     ...more,
@@ -66,7 +85,7 @@ const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   const reactorOf = async (code: string) =>
     (await service.call('POST', '/reactors', { body: { name: 'R', code } })).json
   const react = (id: string, body: object) => service.call('POST', `/reactors/${id}/react`, { key, body })
-  return { ...service, key, reactorOf, react }
+  return { ...service, key, reactorOf, react, until: untilCommitted(service.store) }
 }
 
 t.test('a result is posted to where the caller asked for it, signed, until it is accepted', async (t) => {
@@ -103,7 +122,7 @@ t.test(
           ? Promise.reject(new AppError('gateway_timeout', 'the disk is full'))
           : real.append(records),
     })
-    const { reactorOf, react, call, key } = await serviceOf(t, { journal })
+    const { reactorOf, react, call, key, until } = await serviceOf(t, { journal })
     const { id } = await reactorOf('module.exports = () => ({ raw: "made of values" })')
     const resultOf = (request: string) => call('GET', `/reactors/${id}/results/${request}`, { key })
     const sent = async () => {
@@ -115,7 +134,7 @@ t.test(
     const { host } = new URL(receiver.url)
     const record = { operation: 'use', actor_type: 'application', message: `Reactor result sent to ${host}` }
     t.match(await sent(), [record, record])
-    while ((await resultOf(started.json.asyncReactorRequestId)).status !== 404) await setImmediate()
+    await until(async () => (await resultOf(started.json.asyncReactorRequestId)).status === 404)
 
     failing = 2
     await react(id, { callback_url: receiver.url })
@@ -135,12 +154,12 @@ t.test('a failure is posted too', async (t) => {
 })
 
 t.test('keys and results are not readable at rest', async (t) => {
-  const { reactorOf, react, store, tenantId } = await serviceOf(t)
+  const { reactorOf, react, store, tenantId, until } = await serviceOf(t)
   const { id, callback_key: secret } = await reactorOf('module.exports = () => ({ raw: "plain-4242" })')
   const started = await react(id, { callback_url: 'https://receiver.test:1/' })
   const request: string = started.json.asyncReactorRequestId
   const row = () => store.records.get('reactor_requests', tenantId, request)
-  while (!(await row())?.body.includes('$sealed')) await setImmediate()
+  await until(async () => (await row())?.body.includes('$sealed') ?? false)
   const text = JSON.stringify([await row(), await store.records.get('reactors', tenantId, id)])
   for (const hidden of [secret, 'plain-4242', 'module.exports']) t.notMatch(text, hidden)
 })
@@ -180,17 +199,25 @@ const kernelOf = async (t: Test) => {
     const results = { of: async () => pending, drop: async () => true }
     return { stop, ...createCallbacks(kernel!, { delays, results, signal: stop.signal }) }
   }
-  return { clock, store: service.store, tenantId, waits, waiting, process }
+  return {
+    clock,
+    store: service.store,
+    tenantId,
+    waits,
+    waiting,
+    process,
+    until: untilCommitted(service.store),
+  }
 }
 
 t.test('what a process left behind is taken up by the next one, in its time', async (t) => {
   const receiver = await startReceiver(t, [500])
-  const { clock, waits, waiting, process } = await kernelOf(t)
+  const { clock, waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)
   const first = process([0, 600_000])
   await first.resume()
   await receiver.arrived(1)
-  while ((await waiting())?.due !== clock.now() + 600_000) await setImmediate()
+  await until(async () => (await waiting())?.due === clock.now() + 600_000)
   first.stop.abort()
   await first.settled()
   clock.advance(600_000)
@@ -211,12 +238,12 @@ t.test('where a result goes to is not readable at rest', async (t) => {
 
 t.test('one attempt is made by one process only', async (t) => {
   const receiver = await startReceiver(t, [])
-  const { waits, waiting, process } = await kernelOf(t)
+  const { waits, waiting, process, until } = await kernelOf(t)
   await waits(receiver.url)
   const processes = Array.from({ length: 5 }, () => process())
   await Promise.all(processes.map((each) => each.resume()))
   await receiver.arrived(1)
-  while ((await waiting()) !== undefined) await setImmediate()
+  await until(async () => (await waiting()) === undefined)
   for (const { stop } of processes) stop.abort()
   await Promise.all(processes.map((each) => each.settled()))
   t.equal(receiver.posts.length, 1)
