@@ -4,7 +4,7 @@ import t from 'tap'
 import { sidevault } from '../commands/run.ts'
 import { root } from '../kit/sources.ts'
 
-const README = readFileSync(join(root, 'src/sdk/README.md'), 'utf8')
+const README = readFileSync(join(root, 'docs/guides/plugins.md'), 'utf8')
 
 const blocks = (language: string) =>
   [...README.matchAll(new RegExp(`\`\`\`${language}\\n(.*?)\`\`\``, 'gs'))].map(([, text = '']) => text)
