@@ -83,7 +83,7 @@ def main(address, management_key):
             )
             raise SystemExit("a card number without its checksum was accepted")
         except grpc.RpcError as error:
-            code, problem = error.code().name, problem_of(error)
+            status, problem = error.code().name, problem_of(error)
 
     print(
         json.dumps(
@@ -96,10 +96,10 @@ def main(address, management_key):
                 "tokenized": plain(tokenized.result),
                 "found": [each.id == token.id for each in found.data],
                 "total": found.pagination.total_items,
-                "refused": {
-                    "code": code,
-                    "status": problem.status,
-                    "title": problem.title,
+                "rejected": {
+                    "status": status,
+                    "type": problem.type,
+                    "code": problem.code,
                     "errors": {path: list(each.sentences) for path, each in problem.errors.items()},
                 },
             }

@@ -111,7 +111,10 @@ export const applicationOperations = (kernel: Kernel, directory: Directory) => [
     examples: examples.getByKey,
     run: async (_input, { caller }) => {
       if (caller.applicationId === undefined)
-        throw new AppError('not_found', 'This call was made without a key, so it has no application.')
+        throw new AppError(
+          'application_not_found',
+          'This call was made without a key, so it has no application.',
+        )
       return serializeApplication(caller.tenantId, await directory.get(caller.tenantId, caller.applicationId))
     },
   }),

@@ -36,9 +36,9 @@ interface Plan<T> {
   readonly response: T
 }
 
-const noApplication = (id: string) => notFound('Application', id)
+const noApplication = (id: string) => notFound('application_not_found', id)
 
-const noKey = (id: string) => notFound('Application key', id)
+const noKey = (id: string) => notFound('key_not_found', id)
 
 /**
  * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so

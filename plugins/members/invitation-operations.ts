@@ -18,7 +18,7 @@ import { InvitationInput, InvitationOutput, invitationOutput } from './schemas.t
 /** How long an invitation is open (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
 
-export const noInvitation = (id: string) => notFound('Invitation', id)
+export const noInvitation = (id: string) => notFound('invitation_not_found', id)
 
 /** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
 export const invitationOperations = (kernel: Kernel) => {

@@ -16,7 +16,7 @@ import { Members } from './collections.ts'
 import * as examples from './examples.ts'
 import { MemberOutput, MemberUpdate, memberOutput, ownerOutput } from './schemas.ts'
 
-const noMember = (id: string) => notFound('Member', id)
+const noMember = (id: string) => notFound('member_not_found', id)
 
 const isOwner = (what: string) =>
   new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)
@@ -28,7 +28,7 @@ export const memberOperations = (kernel: Kernel) => {
   const tenantOf = async (id: string): Promise<Tenant> => {
     const tenant = await kernel.tenants.get(id)
     if (tenant === undefined)
-      throw new AppError('not_found', 'The tenant of this key does not exist any more.')
+      throw new AppError('tenant_not_found', 'The tenant of this key does not exist any more.')
     return tenant
   }
 

@@ -26,7 +26,7 @@ import { ProxyInput, ProxyOutput, ProxyPatch, ProxyUpdate, proxyOutput } from '.
 /** Characters of a proxy's key (completions §7). */
 const KEY_LENGTH = 22
 
-const noProxy = (id: string) => notFound('Proxy', id)
+const noProxy = (id: string) => notFound('proxy_not_found', id)
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
 export const proxyOperations = (kernel: Kernel) => {

@@ -27,8 +27,8 @@ const madeOf = (states: readonly TokenState[], latest: number) => ({
 })
 
 const failed = (thrown: unknown): Outcome => {
-  const { title, status, detail } = AppError.from(thrown).toProblem()
-  return { error: { title, status, detail } }
+  const { errors: _, ...error } = AppError.from(thrown).toProblem()
+  return { error }
 }
 
 /** Of an invocation that has not ended: where its records are, and whether they are still to be renewed. */

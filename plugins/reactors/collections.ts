@@ -56,7 +56,13 @@ export const Requests = {
         tokens: Type.Optional(Type.Unknown()),
         raw: Type.Optional(Type.Unknown()),
         error: Type.Optional(
-          Type.Object({ title: Type.String(), status: Type.Integer(), detail: Type.String() }),
+          Type.Object({
+            type: Type.String(),
+            code: Type.String(),
+            title: Type.String(),
+            status: Type.Integer(),
+            detail: Type.String(),
+          }),
         ),
       }),
     ),

@@ -70,7 +70,7 @@ export const sessionManagement = (kernel: Kernel, lifeOf: LifeOf) => {
       status: 204,
       examples: examples.remove,
       run: async ({ id }, { caller }) => {
-        if (!(await sessions().delete(caller.tenantId, id))) throw notFound('Session', id)
+        if (!(await sessions().delete(caller.tenantId, id))) throw notFound('session_not_found', id)
         return {}
       },
     }),

@@ -33,7 +33,7 @@ const applicationOf = ({ actorType, applicationId }: Caller): string | undefined
 
 const noSession = () =>
   new AppError(
-    'not_found',
+    'session_not_found',
     'There is no session to authorize with this nonce: it is unknown, or the session has expired. Create a session.',
   )
 
@@ -102,7 +102,7 @@ export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) =>
       audit: { entity: 'session', verb: 'authorize', id: idOf },
       input: AuthorizeInput,
       output: Nothing,
-      errors: ['not_found'],
+      errors: ['session_not_found'],
       examples: examples.authorize,
       run: async (input, { caller, now }) => {
         if (applicationOf(caller) === undefined || caller.applicationType !== 'private')

@@ -11,7 +11,7 @@ import {
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 
-const gone = () => new AppError('not_found', 'The tenant of this key does not exist any more.')
+const gone = () => new AppError('tenant_not_found', 'The tenant of this key does not exist any more.')
 
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 

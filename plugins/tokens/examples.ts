@@ -109,7 +109,7 @@ export const get: readonly Example[] = [
   {
     summary: 'No such token',
     input: { id: 'no-such-token' },
-    error: { code: 'not_found', detail: 'The token "no-such-token" does not exist. Check the id.' },
+    error: { code: 'token_not_found', detail: 'The token "no-such-token" does not exist. Check the id.' },
   },
 ]
 

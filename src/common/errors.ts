@@ -1,7 +1,9 @@
 import type { Json } from './json.ts'
 
+const missing = (entity: string) => ({ status: 404, grpc: 5, title: `${entity} not found` })
+
 /**
- * The one table of failures (completions §2): what a code means over HTTP and gRPC, and the title its problem carries.
+ * Table of errors (completions §2): HTTP status, gRPC status and title of each code. Clients match the code.
  * gRPC numbers: https://grpc.github.io/grpc/core/md_doc_statuscodes.html
  */
 export const ERRORS = {
@@ -14,6 +16,18 @@ export const ERRORS = {
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
   destination_not_allowed: { status: 403, grpc: 7, title: 'Destination forbidden' },
   not_found: { status: 404, grpc: 5, title: 'Not found' },
+  application_not_found: missing('Application'),
+  association_not_found: missing('Association'),
+  formula_not_found: missing('Reactor formula'),
+  invitation_not_found: missing('Invitation'),
+  key_not_found: missing('Application key'),
+  member_not_found: missing('Member'),
+  proxy_not_found: missing('Proxy'),
+  reactor_not_found: missing('Reactor'),
+  result_not_found: missing('Result'),
+  session_not_found: missing('Session'),
+  tenant_not_found: missing('Tenant'),
+  token_not_found: missing('Token'),
   method_not_allowed: { status: 405, grpc: 12, title: 'Method not allowed' },
   request_timeout: { status: 408, grpc: 4, title: 'Request timed out' },
   destination_timeout: { status: 408, grpc: 4, title: 'Destination timed out' },
@@ -35,8 +49,11 @@ export type ErrorCode = keyof typeof ERRORS
 /** Sentences by property path, e.g. `{ 'data.number': ['must pass the Luhn check'] }`. */
 export type FieldErrors = Readonly<Record<string, readonly string[]>>
 
-/** The error body of every answer from 400 up (completions §2). */
+/** Error body of every response from 400 up (completions §2, RFC 9457). */
 export interface Problem {
+  /** Reference to the documentation of `code`, relative to the service. */
+  readonly type: string
+  readonly code: ErrorCode
   readonly title: string
   readonly status: number
   readonly detail: string
@@ -44,7 +61,14 @@ export interface Problem {
   readonly errors?: FieldErrors
 }
 
-/** What a tenant's code decided about the answer of a failed call (completions §7). */
+/** Problem of a code. `status` defaults to the table's. */
+export const problemOf = (
+  code: ErrorCode,
+  detail: string,
+  status: number = ERRORS[code].status,
+): Problem => ({ type: `/docs/errors#${code}`, code, title: ERRORS[code].title, status, detail })
+
+/** Response that a tenant's code chose for a failed call (completions §7). */
 export interface CodeResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
@@ -108,11 +132,8 @@ export class AppError extends Error {
   }
 
   toProblem(): Problem {
-    const { title } = ERRORS[this.code]
     return {
-      title,
-      status: this.status,
-      detail: this.message,
+      ...problemOf(this.code, this.message, this.status),
       ...(this.errors ? { errors: this.errors } : {}),
     }
   }

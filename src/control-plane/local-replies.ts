@@ -2,7 +2,7 @@
  * Envoy's own failures in the shapes of completions §2: `{ "proxy_error": … }` inside the proxy, the bare error
  * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
  */
-import { ERRORS, type ErrorCode } from '../common/errors.ts'
+import { ERRORS, type ErrorCode, problemOf } from '../common/errors.ts'
 import {
   METADATA,
   PROXY_METHODS,
@@ -55,7 +55,7 @@ const GATEWAY_ERRORS = [
 
 interface Rule {
   readonly when: Filter
-  readonly title: string
+  readonly code: ErrorCode
   /** Absent: Envoy's own. */
   readonly status?: number
   readonly detail: string
@@ -64,7 +64,7 @@ interface Rule {
 
 const rule = (when: Filter, code: ErrorCode, detail: string): Rule => ({
   when,
-  title: ERRORS[code].title,
+  code,
   status: ERRORS[code].status,
   detail,
 })
@@ -92,7 +92,7 @@ const SHARED: readonly Rule[] = [
   rule(status('EQ', 431), 'headers_too_large', 'The request has too many or too large headers. Send fewer.'),
   {
     when: status('EQ', 426),
-    title: ERRORS.malformed.title,
+    code: 'malformed',
     detail: 'This version of HTTP is not supported. Use HTTP/1.1 or HTTP/2.',
   },
   rule(
@@ -104,17 +104,16 @@ const SHARED: readonly Rule[] = [
   rule(status('EQ', 404), 'not_found', 'There is nothing at this path. /docs lists what there is.'),
   {
     when: status('GE', 400),
-    title: ERRORS.malformed.title,
+    code: 'malformed',
     detail: 'The request is not valid HTTP for this service. Check its request line and headers.',
   },
 ]
 
-const upgrade: Rule = {
-  when: cel(`${DETAILS} == 'upgrade_failed'`),
-  title: ERRORS.malformed.title,
-  status: ERRORS.malformed.status,
-  detail: 'Protocol upgrades are not supported. Send the request without an "upgrade" header.',
-}
+const upgrade = rule(
+  cel(`${DETAILS} == 'upgrade_failed'`),
+  'malformed',
+  'Protocol upgrades are not supported. Send the request without an "upgrade" header.',
+)
 
 /** Envoy wants a content type of the method QUERY (RFC 10008) before any route can say that nothing here answers it. */
 const QUERY_WITHOUT_TYPE = cel(`${DETAILS} == 'query_missing_content_type'`)
@@ -228,8 +227,8 @@ const destinationStatus = (prefix: string) => ({
   append_action: 'OVERWRITE_IF_EXISTS_OR_ADD',
 })
 
-const body = ({ title, detail }: Rule, wrap: boolean) => {
-  const problem = { title, status: '%RESPONSE_CODE%', detail }
+const body = ({ code, detail }: Rule, wrap: boolean) => {
+  const problem = { ...problemOf(code, detail), status: '%RESPONSE_CODE%' }
   return {
     json_format: wrap ? { proxy_error: problem } : problem,
     content_type: 'application/json; charset=utf-8',

@@ -39,7 +39,7 @@ const checkCaller = (caller: Caller): void => {
 }
 
 const unknownProxy = () =>
-  new AppError('not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
+  new AppError('proxy_not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
 
 /** Throws `forbidden` for a caller who may not be told what a call would come to. */
 const requireDryRunPermission = ({ caller, proxy }: Identity): void => {

@@ -94,7 +94,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
     }
     if (rows.length === 0) {
       rings.delete(tenantId)
-      throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+      throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
     }
     const ring = ringOf(rows, roots.now)
     if (ring === undefined)

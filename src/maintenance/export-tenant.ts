@@ -29,7 +29,7 @@ export const runExport = (
 ): Promise<void> =>
   withKernel(config, async ({ store, keys, kernel, collections, record }) => {
     const tenant = await kernel.tenants.get(tenantId)
-    if (tenant === undefined) throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+    if (tenant === undefined) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
     const lines = await writeEncrypted(path, passphrase)
     const onRejected: OnRejected = ({ collection, id }) => print(`REFUSED ${collection} "${id}"`)
     const counts = { tokens: 0, records: 0, associations: 0 }

@@ -29,7 +29,8 @@ const eachTenant = (
       try {
         whole = (await work({ vault, clock: systemClock, print }, id)) && whole
       } catch (thrown) {
-        const deleted = tenant === undefined && thrown instanceof AppError && thrown.code === 'not_found'
+        const deleted =
+          tenant === undefined && thrown instanceof AppError && thrown.code === 'tenant_not_found'
         if (!deleted) throw thrown
       }
     return whole

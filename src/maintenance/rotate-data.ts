@@ -31,7 +31,7 @@ const versionsOf = async ({ vault }: RotateDeps, tenantId: string): Promise<Vers
   const rows = await vault.store.keys.keys(tenantId)
   const data = rows.filter(({ purpose }) => purpose === 'data').sort((a, b) => b.version - a.version)
   const [newest, ...older] = data
-  if (newest === undefined) throw new AppError('not_found', `There is no tenant "${tenantId}".`)
+  if (newest === undefined) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
   return { newest, older, marker: rows.find(({ purpose }) => purpose === REENCRYPTING) }
 }
 

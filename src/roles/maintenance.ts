@@ -93,7 +93,7 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
   if (id !== undefined) {
     await journal.health()
     if (!(await store.tenants.delete(id, clock.now())))
-      throw new AppError('not_found', `There is no tenant "${id}".`)
+      throw new AppError('tenant_not_found', `There is no tenant "${id}".`)
     await journal.append([record(id, 'delete', 'Tenant deleted')])
     return { status: 204 }
   }

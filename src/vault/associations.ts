@@ -28,7 +28,8 @@ const pairOf = async (
   return { tenantId: context.caller.tenantId, parentSeq: parent.row.seq, childSeq: child.row.seq }
 }
 
-const missing = (): AppError => new AppError('not_found', 'One of the two tokens does not exist any more.')
+const missing = (): AppError =>
+  new AppError('token_not_found', 'One of the two tokens does not exist any more.')
 
 /** `Vault.associate`. */
 export const associateTokens = async (
@@ -55,7 +56,7 @@ export const dissociateTokens = async (
 ): Promise<void> => {
   const pair = await pairOf(parts, [parentId, childId], 'token:delete', context)
   if (!(await parts.tokens.dissociate(pair)))
-    throw new AppError('not_found', `${printableId(childId)} is no child of this token.`)
+    throw new AppError('association_not_found', `${printableId(childId)} is no child of this token.`)
 }
 
 /** `Vault.createChild`. */

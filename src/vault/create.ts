@@ -220,7 +220,8 @@ export const storeDrafts = async (
     parts.journal.health(),
   ])
   // Without them a rule of the tenant's would be passed over.
-  if (tenant === undefined) throw new AppError('not_found', 'The tenant of this key does not exist any more.')
+  if (tenant === undefined)
+    throw new AppError('tenant_not_found', 'The tenant of this key does not exist any more.')
   const { settings } = tenant
   const prepared = await mapInTurns(drafts, (draft, i) =>
     prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),

@@ -12,8 +12,8 @@ import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** One answer for unknown, expired and other tenants' ids (completions §2). */
-export const notFound = (id: string): AppError =>
-  new AppError('not_found', `${printableId(id)} does not exist. Check the id.`)
+export const tokenNotFound = (id: string): AppError =>
+  new AppError('token_not_found', `${printableId(id)} does not exist. Check the id.`)
 
 /** Records a refused call, then throws `forbidden`. */
 export const reject = async (
@@ -38,7 +38,7 @@ export const findToken = async (
   context: UseContext,
 ): Promise<{ readonly row: TokenRow; readonly disclosure: Disclosure }> => {
   const [row] = await parts.tokens.read(context.caller.tenantId, [id], timeOf(parts, context))
-  if (!row) throw notFound(id)
+  if (!row) throw tokenNotFound(id)
   const disclosure = decide(context.caller.grants, permission, row)
   return disclosure === 'denied' ? reject(parts, row, operation, context) : { row, disclosure }
 }
@@ -64,5 +64,5 @@ export const deleteToken = async (parts: VaultParts, id: string, context: UseCon
   const now = timeOf(parts, context)
   // Before the row goes: afterwards nothing else would tell of it. Other changes leave their actor and time in the row.
   await parts.journal.append([doneRecord(parts, row, 'delete', context, now)])
-  if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw notFound(id)
+  if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw tokenNotFound(id)
 }

@@ -10,7 +10,7 @@ import { isOn } from './create.ts'
 import { maskOf } from './disclosure.ts'
 import { checkMask, derive } from './index-terms.ts'
 import { createIssues } from './issues.ts'
-import { findToken, notFound, reject } from './read.ts'
+import { findToken, reject, tokenNotFound } from './read.ts'
 import { type Opened, openToken, sealToken, splitEphemeral, tokenBinding, wholeData } from './seal.ts'
 import { present, serializeOrSummarize, shownData } from './serialize-token.ts'
 import { type Draft, parseDraft } from './token-input.ts'
@@ -203,7 +203,7 @@ const attempt = async (
   const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
   const updated = await parts.tokens.update(update, now)
   if (updated.kind === 'stale') return undefined
-  if (updated.kind === 'gone') throw notFound(id)
+  if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
   const data: Json | undefined = shownData(parts, row.type, opened, responded, work)
   await parts.journal.append([

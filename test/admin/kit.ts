@@ -159,7 +159,7 @@ export const thingsPlugin = (held = gate()): Plugin => {
 
 /** A problem that names these property paths. */
 export const invalidAt = (...paths: string[]) => ({
-  title: 'Validation failed',
+  code: 'invalid',
   status: 400,
   errors: Object.fromEntries(paths.map((path) => [path, Array])),
 })

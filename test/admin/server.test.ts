@@ -74,7 +74,7 @@ t.test('what is no HTTP is answered in the error shape and closed', async (t) =>
   const { port } = await setUp(t)
   const { head, status, json } = problemIn(await raw(port, 'GET /things\r\nbroken header\r\n\r\n'))
   t.equal(status, 400)
-  t.match(json, { title: 'Malformed request', status: 400, detail: String })
+  t.match(json, { code: 'malformed', status: 400, detail: String })
   t.match(head, /content-type: application\/json; charset=utf-8/)
   t.match(head, /SVC-TRACE-ID: [0-9a-f-]{36}/)
 })
@@ -92,8 +92,8 @@ t.test(
     t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
     const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')
     t.match(head, /\r\nSVC-TRACE-ID: my id\r\n/)
-    t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { title: 'Not found', status: 404 } })
-    t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { title: 'Malformed request' } })
+    t.match(await say('get /nothing HTTP/1.1'), { status: 404, json: { code: 'not_found', status: 404 } })
+    t.match(await say('BREW the coffee HTTP/1.1'), { status: 400, json: { code: 'malformed' } })
   },
 )
 
@@ -111,7 +111,7 @@ t.test('headers above their limit are 431', async (t) => {
     await raw(port, `GET /things HTTP/1.1\r\nhost: a\r\nx: ${'y'.repeat(4096)}\r\n\r\n`),
   )
   t.equal(status, 431)
-  t.match(json, { title: 'Headers too large', status: 431 })
+  t.match(json, { code: 'headers_too_large', status: 431 })
 })
 
 t.test('a body that comes too slowly is 408, and its connection is closed', async (t) => {
@@ -123,7 +123,7 @@ t.test('a body that comes too slowly is 408, and its connection is closed', asyn
     ),
   )
   t.equal(status, 408)
-  t.match(json, { title: 'Request timed out', status: 408 })
+  t.match(json, { code: 'request_timeout', status: 408 })
   t.equal((await call('GET', '/healthz')).status, 200)
 })
 
@@ -143,7 +143,7 @@ t.test('of one tenant few bodies are late; what is late beside them is 408', asy
     for (const socket of sockets) {
       socket.once('data', (text) => {
         rejected.add(socket)
-        t.match(problemIn(String(text)), { status: 408, json: { title: 'Request timed out' } })
+        t.match(problemIn(String(text)), { status: 408, json: { code: 'request_timeout' } })
         if (rejected.size === sockets.length - limits.most) enough.resolve()
       })
       socket.write(head)
@@ -221,7 +221,7 @@ t.test(
       const socket = await open(port)
       socket.write(begin)
       const [first] = await once(socket, 'data')
-      t.match(problemIn(String(first)), { status: 413, json: { title: 'Body too large', status: 413 } })
+      t.match(problemIn(String(first)), { status: 413, json: { code: 'too_large', status: 413 } })
       const response = everything(socket)
       socket.write(`${rest}GET /things/next HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n`)
       t.match(await response, /^HTTP\/1\.1 200 [\s\S]*\{"input":\{"id":"next"\}\}/)

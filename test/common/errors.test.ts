@@ -6,6 +6,7 @@ t.test('every code of the table has a status from 400 up, a gRPC status and a ti
     t.ok(status >= 400 && status < 600, code)
     t.ok(grpc >= 1 && grpc <= 16, code)
     t.ok(title.length > 0, code)
+    t.match(code, /^[a-z]+(_[a-z]+)*$/)
   }
 })
 
@@ -13,6 +14,18 @@ t.test('a foreign error becomes a fixed sentence that quotes nothing of it', asy
   const problem = AppError.from(new Error('SQL near 4242424242424242')).toProblem()
   t.equal(problem.status, 500)
   t.notMatch(JSON.stringify(problem), '4242')
+})
+
+t.test('a problem has its code, and the reference to it', async (t) => {
+  t.strictSame(new AppError('token_not_found', 'The token "a" does not exist.').toProblem(), {
+    type: '/docs/errors#token_not_found',
+    code: 'token_not_found',
+    title: 'Token not found',
+    status: 404,
+    detail: 'The token "a" does not exist.',
+  })
+  const { code, status } = new AppError('code_failed', 'No.', { response: { status: 402 } }).toProblem()
+  t.strictSame({ code, status }, { code: 'code_failed', status: 402 }, 'code chooses the status only')
 })
 
 t.test('an AppError passes through from() as it is', async (t) => {

@@ -64,7 +64,9 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     t.equal(await tokens.associate(between(parent, seqOf(child)), NOW), 'gone')
     await tokens.delete('tenant-a', 'p', NOW)
     t.strictSame(await children(first), [])
-    await t.rejects(tokens.create([aToken({ id: 'c4', parentSeq: parent })], NOW), { code: 'not_found' })
+    await t.rejects(tokens.create([aToken({ id: 'c4', parentSeq: parent })], NOW), {
+      code: 'token_not_found',
+    })
     t.strictSame(await tokens.read('tenant-a', ['c4'], NOW), [])
   })
 

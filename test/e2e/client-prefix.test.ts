@@ -36,8 +36,8 @@ const client =
     if ([...response.headers.keys()].some((name) => name.startsWith('svc-')))
       throw new Error(`${method} ${path}: a header of another brand`)
     if (response.status < 400) return response
-    const { title, status, detail, errors } = response.json.proxy_error ?? response.json
-    throw Object.assign(new Error(title), { title, status, detail, errors })
+    const { code, title, status, detail, errors } = response.json.proxy_error ?? response.json
+    throw Object.assign(new Error(title), { code, title, status, detail, errors })
   }
 
 /** The problem that a call threw. */
@@ -81,7 +81,7 @@ t.test('applications and their keys', async (t) => {
   const fresh = (await manage('POST', `/applications/${one.id}/regenerate`)).json.key
   t.match(await problemOf(client(one.key)('GET', '/applications/key')), {
     status: 401,
-    title: 'Unauthorized',
+    code: 'unauthenticated',
   })
   t.equal((await client(fresh)('GET', '/applications/key')).status, 200)
   const { id } = (await manage('POST', `/applications/${one.id}/keys`, { body: {} })).json
@@ -139,8 +139,12 @@ t.test('tokens', async (t) => {
     errors: { 'data.number': [String] },
   })
   t.equal((await use('DELETE', `/tokens/${id}`)).status, 204)
-  t.match(await problemOf(use('GET', `/tokens/${id}`)), { status: 404, title: 'Not found', detail: String })
-  t.match(await problemOf(use('GET', '/tenants/self')), { status: 403, title: 'Forbidden', detail: String })
+  t.match(await problemOf(use('GET', `/tokens/${id}`)), {
+    status: 404,
+    code: 'token_not_found',
+    detail: String,
+  })
+  t.match(await problemOf(use('GET', '/tenants/self')), { status: 403, code: 'forbidden', detail: String })
 })
 
 t.test('tenant, people and logs', async (t) => {

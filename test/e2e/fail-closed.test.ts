@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { connect } from 'node:net'
 import t, { type Test } from 'tap'
+import { ERRORS } from '../../src/common/errors.ts'
 import type { Call } from '../../src/ext-proc/call.ts'
 import { listen } from '../../src/ext-proc/listen.ts'
 import type { Phase } from '../../src/gateway/messages.ts'
@@ -20,7 +21,7 @@ const isClosed = (t: Test, response: Responded, status = 504) => {
   t.equal(response.headers['svc-trace-id'], 'trace')
   t.equal(response.headers['svc-proxy-destination-status'], undefined)
   t.equal(response.json?.proxy_error?.status, status)
-  t.type(response.json?.proxy_error?.title, 'string')
+  t.hasProp(ERRORS, response.json?.proxy_error?.code)
   t.type(response.json?.proxy_error?.detail, 'string')
   t.same(world.destination.received, [], 'the destination received nothing')
   t.same(world.apiPaths, [], 'our own API received nothing')

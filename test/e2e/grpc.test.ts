@@ -42,7 +42,7 @@ t.test('status, problem and trace id of a failed call arrive through Envoy', asy
     },
   )
   t.equal(response.code, status.INVALID_ARGUMENT)
-  t.match(response.problem, { title: 'Validation failed', status: 400, errors: { 'data.number': [/./] } })
+  t.match(response.problem, { code: 'invalid', status: 400, errors: { 'data.number': [/./] } })
   t.equal(response.metadata['bt-trace-id'], 'mine')
   const ok = await call('Permissions.List', {})
   t.match(ok.metadata['svc-trace-id'], /./)

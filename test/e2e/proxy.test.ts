@@ -404,7 +404,7 @@ t.test('a vault that does not answer is 504 within the step limit', async (t) =>
     body: '{{ slow }}',
   })
   t.equal(response.status, 504)
-  t.equal(response.json.proxy_error.title, 'Gateway timeout')
+  t.equal(response.json.proxy_error.code, 'gateway_timeout')
   t.same(slow.destination.received, [])
 })
 

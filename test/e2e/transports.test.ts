@@ -6,6 +6,7 @@ import { type ClientHttp2Session, connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import t from 'tap'
+import { ERRORS, type ErrorCode } from '../../src/common/errors.ts'
 import { createAuthority } from '../kit/authority.ts'
 import { startDestination } from '../kit/destination.ts'
 import { directoryFor } from '../kit/directory.ts'
@@ -286,7 +287,8 @@ t.test("Envoy's own refusals have the error shape and a trace id", async (t) => 
     t.match(head, /svc-trace-id: \S+/, name)
     if (status === 405) t.match(head, /allow: get, post, put, patch, delete/, name)
     const problem = inProxy && body.proxy_error ? body.proxy_error : body
-    t.same([problem.status, typeof problem.title, typeof problem.detail], [status, 'string', 'string'], name)
+    t.match(problem, { type: `/docs/errors#${problem.code}`, status, title: String, detail: String }, name)
+    t.equal(ERRORS[problem.code as ErrorCode]?.title, problem.title, name)
   }
   t.same(one.destination.received, [])
   t.same(one.apiPaths, [])
@@ -340,7 +342,7 @@ t.test('a gRPC service that does not answer is UNAVAILABLE, with the problem as 
   t.equal(headers['svc-trace-id'], 'mine')
   t.match(JSON.parse(decodeURIComponent(headers['grpc-message'])), {
     status: 504,
-    title: 'Gateway timeout',
+    code: 'gateway_timeout',
   })
 })
 

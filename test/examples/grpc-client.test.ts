@@ -140,9 +140,9 @@ if ('missing' in found) {
       found: [true],
       total: 1,
       rejected: {
-        code: 'INVALID_ARGUMENT',
-        status: 400,
-        title: 'Validation failed',
+        status: 'INVALID_ARGUMENT',
+        type: '/docs/errors#invalid',
+        code: 'invalid',
         errors: { 'data.number': [/Luhn/] },
       },
     })

@@ -40,7 +40,7 @@ t.test(
     ])
     const { certificates, through, without } = JSON.parse(stdout)
     t.match(through, { status: 200, body: { client: 'leaf', received: { card: '4242424242424242' } } })
-    t.match(without, { status: 502, body: { proxy_error: { title: 'Destination unreachable' } } })
+    t.match(without, { status: 502, body: { proxy_error: { code: 'destination_unreachable' } } })
     t.match(certificates, {
       client_certificate: { subject: 'CN=leaf', fingerprint: /^[0-9a-f]{64}$/ },
       ca: [{ subject: 'CN=A private authority' }],

@@ -54,7 +54,7 @@ t.test('every member of bt is the operation of that name', async (t) => {
   t.match(a, /^[0-9a-f-]{36}$/)
   t.strictSame(await call(host, 'detokenize', [`{{ ${a} }}`, 1]), [null, 1], 'plain token:read masks')
   t.equal(await call(host, 'tokens.delete', id), null)
-  t.equal(await rejection(call(host, 'tokens.retrieve', id)), 'not_found')
+  t.equal(await rejection(call(host, 'tokens.retrieve', id)), 'token_not_found')
 })
 
 t.test('what is no member, or is given something else, is refused', async (t) => {

@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import t from 'tap'
+import { ERRORS } from '../../src/common/errors.ts'
 import { LONG } from '../kit/long.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 
@@ -280,6 +281,8 @@ t.test(
         })()
         const problem = parsed?.proxy_error ?? parsed
         if (
+          !Object.hasOwn(ERRORS, problem?.code) ||
+          problem.type !== `/docs/errors#${problem.code}` ||
           typeof problem?.title !== 'string' ||
           problem?.status !== response.status ||
           typeof problem?.detail !== 'string'

@@ -191,8 +191,8 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
 t.test("unknown tenants are not found, the service's own id included", async (t) => {
   const store = await openTestStore(t)
   const keys = await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create: true })
-  t.match(await problemOf(keys.tenant('tenant-9')), /^not_found: .*"tenant-9"/)
-  t.match(await problemOf(keys.tenant('')), /^not_found/)
+  t.match(await problemOf(keys.tenant('tenant-9')), /^tenant_not_found: .*"tenant-9"/)
+  t.match(await problemOf(keys.tenant('')), /^tenant_not_found/)
 })
 
 t.test('loads at once share a read, later ones none until the ring is old', async (t) => {
@@ -213,7 +213,7 @@ t.test('loads at once share a read, later ones none until the ring is old', asyn
   t.equal(view.reads, 2)
   view.rows = () => []
   clock.time = 120_000
-  t.match(await problemOf(keys.tenant('tenant-1')), /^not_found/, 'destroyed keys are forgotten')
+  t.match(await problemOf(keys.tenant('tenant-1')), /^tenant_not_found/, 'destroyed keys are forgotten')
 })
 
 t.test('keys destroyed by one process are forgotten by the others at their next call', async (t) => {
@@ -228,7 +228,7 @@ t.test('keys destroyed by one process are forgotten by the others at their next 
   view.reads = 0
   await here.tenant('tenant-2')
   t.equal(view.reads, 1, "another tenant's call is enough to forget everything")
-  t.match(await problemOf(here.tenant('tenant-1')), /^not_found/)
+  t.match(await problemOf(here.tenant('tenant-1')), /^tenant_not_found/)
 })
 
 t.test('a load that a deletion overtakes is not kept', async (t) => {
@@ -249,7 +249,7 @@ t.test('a load that a deletion overtakes is not kept', async (t) => {
   await keys.tenant('tenant-2')
   deleted.resolve()
   await overtaken
-  t.match(await problemOf(keys.tenant('tenant-1')), /^not_found/)
+  t.match(await problemOf(keys.tenant('tenant-1')), /^tenant_not_found/)
 })
 
 t.test('a failed load is not kept', async (t) => {

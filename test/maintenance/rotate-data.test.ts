@@ -271,5 +271,8 @@ t.test('a value that does not open stays as it is, with its key, and is told', a
 
 t.test('an unknown tenant is told', async (t) => {
   const { deps } = operating(await startTestService(t))
-  await t.rejects(rotateData(deps, 'nobody'), { code: 'not_found', message: /There is no tenant "nobody"/ })
+  await t.rejects(rotateData(deps, 'nobody'), {
+    code: 'tenant_not_found',
+    message: /There is no tenant "nobody"/,
+  })
 })

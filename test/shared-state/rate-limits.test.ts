@@ -76,7 +76,7 @@ t.test('the API answers 429 with Retry-After, and not for its own pages', async 
   const rejected = await service.call('GET', '/permissions')
   t.equal(rejected.status, 429)
   t.equal(rejected.headers['retry-after'], '20')
-  t.match(rejected.json, { title: 'Too many requests', status: 429 })
+  t.match(rejected.json, { code: 'rate_limited', status: 429 })
   t.equal((await service.call('POST', '/applications', { body: {} })).status, 429)
   t.equal((await service.call('GET', '/healthz')).status, 200)
   t.equal((await service.call('GET', '/readyz')).status, 200, 'nor for calls inside the machine')

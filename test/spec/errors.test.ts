@@ -6,21 +6,39 @@ const { key } = await api.application('private', ['token:create', 'token:read', 
 
 t.test('"One shape, application/json; charset=utf-8 …, on every status from 400 up"', async (t) => {
   const failing = [
-    [400, 'POST', '/tokens', { key, body: { type: 'card', data: { number: '1' } } }],
-    [400, 'POST', '/tokens', { key, raw: '{"data":' }],
-    [401, 'GET', '/tokens/none', {}],
-    [403, 'DELETE', '/tokens/none', { key }],
-    [404, 'GET', '/tokens/none', { key }],
-    [404, 'GET', '/no/such/path', { key }],
-    [405, 'PUT', '/tokens', { key, body: {} }],
-    [415, 'POST', '/tokens', { key, raw: 'data=x', headers: { 'content-type': 'text/plain' } }],
+    [400, 'invalid', 'POST', '/tokens', { key, body: { type: 'card', data: { number: '1' } } }],
+    [400, 'malformed', 'POST', '/tokens', { key, raw: '{"data":' }],
+    [401, 'unauthenticated', 'GET', '/tokens/none', {}],
+    [403, 'forbidden', 'DELETE', '/tokens/none', { key }],
+    [404, 'token_not_found', 'GET', '/tokens/none', { key }],
+    [404, 'not_found', 'GET', '/no/such/path', { key }],
+    [405, 'method_not_allowed', 'PUT', '/tokens', { key, body: {} }],
+    [
+      415,
+      'unsupported_media_type',
+      'POST',
+      '/tokens',
+      { key, raw: 'data=x', headers: { 'content-type': 'text/plain' } },
+    ],
   ] as const
-  for (const [status, method, path, options] of failing) {
+  for (const [status, code, method, path, options] of failing) {
     const response = await api.call(method, path, options)
     t.equal(response.status, status, `${method} ${path}`)
     t.equal(response.headers['content-type'], 'application/json; charset=utf-8')
-    t.match(response.body, { title: /./, status, detail: /./ })
+    t.match(response.body, { type: `/docs/errors#${code}`, code, title: /./, status, detail: /./ })
   }
+})
+
+t.test('a missing entity has the code of its kind', async (t) => {
+  const id = '00000000-0000-4000-8000-000000000000'
+  for (const [entity, path] of [
+    ['application', `/applications/${id}`],
+    ['formula', `/reactor-formulas/${id}`],
+    ['invitation', `/tenants/self/invitations/${id}`],
+    ['proxy', `/proxies/${id}`],
+    ['reactor', `/reactors/${id}`],
+  ] as const)
+    t.equal((await api.call('GET', path, { key: api.management })).body.code, `${entity}_not_found`)
 })
 
 t.test('"validation (errors filled)": every fault at once, by property path', async (t) => {

@@ -175,7 +175,7 @@ t.test('"typed errors" have their status, all others are 400 with their message'
   ] as const) {
     const response = await react(await throwing(thrown))
     t.equal(response.status, status, thrown)
-    t.match(response.body, { title: 'Code failed', status, detail })
+    t.match(response.body, { code: 'code_failed', status, detail })
   }
   const response = await react(await reactorOf('module.exports = (req) => {\n  req.nothing.there }'))
   t.match(response.body.detail, /TypeError.*reactor:2:/, 'with the place in the code')
@@ -451,7 +451,7 @@ t.test('a failure in the background is a result', async (t) => {
   const started = await api.call('POST', `/reactors/${id}/react-async`, { key, body: {} })
   const { status, body } = await resultOf(id, started.body.asyncReactorRequestId)
   t.equal(status, 200)
-  t.match(body, { error: { status: 403, title: 'Code failed', detail: /may not/ } })
+  t.match(body, { error: { status: 403, code: 'code_failed', detail: /may not/ } })
 })
 
 t.test('one that its process did not live to end is a failed result', async (t) => {

@@ -226,7 +226,7 @@ t.test('no concurrent update is lost', async (t) => {
 t.test('unknown tokens are not found, others forbidden', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const { id } = await create({ data: 1 })
-  t.equal((await failure(vault.update('unknown', {}, as()))).code, 'not_found')
+  t.equal((await failure(vault.update('unknown', {}, as()))).code, 'token_not_found')
   t.equal((await failure(vault.update(id, {}, as(['token:read'])))).code, 'forbidden')
 })
 

@@ -4,9 +4,9 @@ import { ALL, CARD, failure, openTestVault, rule, START, type TestVault } from '
 
 /** Every method that takes an id, and how it fails for one that does not exist. */
 const BY_ID = {
-  get: [({ vault }, id, context) => vault.get(id, context), 'not_found'],
-  update: [({ vault }, id, context) => vault.update(id, { data: 'changed' }, context), 'not_found'],
-  delete: [({ vault }, id, context) => vault.delete(id, context), 'not_found'],
+  get: [({ vault }, id, context) => vault.get(id, context), 'token_not_found'],
+  update: [({ vault }, id, context) => vault.update(id, { data: 'changed' }, context), 'token_not_found'],
+  delete: [({ vault }, id, context) => vault.delete(id, context), 'token_not_found'],
   use: [({ vault }, id, context) => vault.use([id], context), 'invalid_expression'],
   detokenize: [({ vault }, id, context) => vault.detokenize(`{{ ${id} }}`, context), 'invalid_expression'],
 } satisfies Record<string, [(v: TestVault, id: string, context: UseContext) => Promise<unknown>, string]>
@@ -44,8 +44,8 @@ t.test('equal ids of two tenants are two tokens', async (t) => {
 t.test('a caller of a tenant that does not exist gets nothing', async (t) => {
   const { vault, as, create } = await openTestVault(t)
   const nowhere = as(ALL, [], '0b8a0b8e-0000-4000-8000-123456789012')
-  t.equal((await failure(create({ data: 1 }, nowhere))).code, 'not_found')
-  t.equal((await failure(vault.get('abc', nowhere))).code, 'not_found')
+  t.equal((await failure(create({ data: 1 }, nowhere))).code, 'tenant_not_found')
+  t.equal((await failure(vault.get('abc', nowhere))).code, 'token_not_found')
 })
 
 t.test('when the journal cannot be written, nothing is returned and nothing new is begun', async (t) => {

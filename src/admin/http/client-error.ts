@@ -1,6 +1,6 @@
 import { type IncomingHttpHeaders, STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
-import type { AppError, Problem } from '../../common/errors.ts'
+import { type AppError, type Problem, problemOf } from '../../common/errors.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import { JSON_TYPE } from './problem.ts'
 
@@ -34,24 +34,12 @@ const headersOf = ({ rawPacket }: ParserError): IncomingHttpHeaders => {
   return Object.fromEntries(lines.map(([, name, value]) => [name!.toLowerCase(), value!.trim()]))
 }
 
-const problemOf = (code: string | undefined): Problem => {
+const parserProblem = (code: string | undefined): Problem => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
-    return {
-      title: 'Request timed out',
-      status: 408,
-      detail: 'The request took too long to arrive. Send it again, faster.',
-    }
+    return problemOf('request_timeout', 'The request took too long to arrive. Send it again, faster.')
   if (code === 'HPE_HEADER_OVERFLOW')
-    return {
-      title: 'Headers too large',
-      status: 431,
-      detail: 'Path and headers are larger than this service accepts. Send less.',
-    }
-  return {
-    title: 'Malformed request',
-    status: 400,
-    detail: 'The request is not valid HTTP. Check what sends it.',
-  }
+    return problemOf('headers_too_large', 'Path and headers are larger than this service accepts. Send less.')
+  return problemOf('malformed', 'The request is not valid HTTP. Check the client.')
 }
 
 /**
@@ -67,7 +55,7 @@ export const clientErrorHandler =
       return
     }
     const rejection = rejectionOf(error, unmatched)
-    const problem = rejection?.toProblem() ?? problemOf(error.code)
+    const problem = rejection?.toProblem() ?? parserProblem(error.code)
     const { traceIdName, traceId } = prefixes(headersOf(error))
     const body = JSON.stringify(problem)
     socket.end(

@@ -7,8 +7,10 @@ import { failureExamples } from './examples.ts'
 /** The error body of every answer from 400 up (completions §2). */
 export const problemSchema = {
   type: 'object',
-  required: ['title', 'status', 'detail'],
+  required: ['type', 'code', 'title', 'status', 'detail'],
   properties: {
+    type: { type: 'string', format: 'uri-reference', description: 'Where the service documents the code.' },
+    code: { type: 'string', description: 'Stable name of the error, for programs. /docs/errors lists all.' },
     title: { type: 'string' },
     status: { type: 'integer' },
     detail: { type: 'string' },
@@ -21,7 +23,7 @@ export const problemSchema = {
   },
   examples: [
     new AppError(
-      'not_found',
+      'application_not_found',
       'Application "d7c8b0f2-53a1-4c57-9a0e-6e1f4b2c8d90" does not exist.',
     ).toProblem(),
     invalid({ 'data.number': ['must pass the Luhn check'] }).toProblem(),

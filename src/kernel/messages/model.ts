@@ -141,6 +141,8 @@ export const PROBLEM = own('Problem', [
     description:
       'What the code of a reactor answers over HTTP in place of a problem; absent when it is too long.',
   },
+  text('type', 9, 'Where the service documents the code: /docs/errors#code.'),
+  text('code', 10, 'Stable name of the error, for programs. /docs/errors lists all.'),
 ])
 
 /** Messages that every service has. */

@@ -82,7 +82,7 @@ const createOne = async (
 ): Promise<Created> => {
   const { tenant_id, parentSeq } = token
   if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
-    throw new AppError('not_found', 'The parent token does not exist any more.')
+    throw new AppError('token_not_found', 'The parent token does not exist any more.')
   if (token.deduplicate) {
     const duplicate = await findDuplicate(session, token, 0, now)
     if (duplicate) {

@@ -231,7 +231,7 @@ t.test('bytes that are no such message are 400, and only for those who may call'
   for (const [name, bytes] of texts) {
     const response = await send(bytes)
     t.equal(response.code, status.INVALID_ARGUMENT, name)
-    t.equal(response.problem?.title, 'Malformed request', name)
+    t.equal(response.problem?.code, 'malformed', name)
     t.equal((await send(bytes, 'key_wrong')).code, status.UNAUTHENTICATED, name)
   }
   t.equal((await service.call('GET', '/tokens', { key })).json.pagination.total_items, before)

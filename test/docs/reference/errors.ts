@@ -1,6 +1,9 @@
 import { ERRORS, type ErrorCode, invalid } from '../../../src/common/errors.ts'
 import { code, type Page, page, table } from './markdown.ts'
 
+const MISSING =
+  'No entity of this tenant has this id. The response is the same for entities of other tenants.'
+
 /** What a code means, and what the client does. */
 const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
   malformed:
@@ -18,7 +21,22 @@ const EXPLAINED: Readonly<Record<ErrorCode, string>> = {
     'The key lacks the permission, no access rule matches, or the session is not authorized yet. Change the grants, or use another key.',
   destination_not_allowed:
     'The egress rules do not allow the scheme, port or address of this destination. The operator opens it with the settings `SIDEVAULT_EGRESS_…`.',
-  not_found: 'No such entity or route for this tenant. Entities of other tenants are not told apart.',
+  not_found: 'No such route or page. `/docs` lists all.',
+  application_not_found: MISSING,
+  association_not_found: 'The token is not a child of this parent. Read the associations of the parent.',
+  formula_not_found: MISSING,
+  invitation_not_found: MISSING,
+  key_not_found: MISSING,
+  member_not_found: MISSING,
+  proxy_not_found:
+    "No proxy has this id or this proxy key. Check it. The response is the same for other tenants' proxies.",
+  reactor_not_found: MISSING,
+  result_not_found:
+    'The asynchronous request has no result: it is not complete, was read before, has expired, or never existed.',
+  session_not_found: 'No session has this id or nonce, or it has expired. Create a session.',
+  tenant_not_found: 'The tenant was deleted. Use the key of an existing tenant.',
+  token_not_found:
+    'No token of this tenant has this id, or it has expired. The response is the same for tokens of other tenants.',
   method_not_allowed: 'The path exists, the method does not. `Allow` lists the methods.',
   request_timeout: 'The request did not arrive completely in time. Send it again.',
   destination_timeout:
@@ -74,6 +92,7 @@ export const errors: Page = {
         JSON.stringify(invalid({ 'data.number': ['must pass the Luhn check'] }).toProblem(), null, 2),
         '```',
       ].join('\n'),
+      '`code` is the stable name of the error: match it in programs. `type` is the reference to its section of this page. `title` and `detail` are for people, and may change.',
       '`detail` says what was asked, what is wrong and what to do. It never holds a value, a key or a body.',
       table(
         ['Code', 'HTTP', 'gRPC', 'Title'],
