@@ -3,7 +3,7 @@ import { allKinds } from '../tenants/statements.ts'
 import { buffer, own, toTokenRow } from '../tokens/token-row.ts'
 import type { Writer } from '../writer.ts'
 import { associationsAfter, recordsAfter, responsesAfter, sizeOfTenant, tokensAfter } from './statements.ts'
-import type { Replacement, SealedStore } from './types.ts'
+import type { Replacement, Reseal, SealedStore } from './types.ts'
 
 const maybe = (bytes: Uint8Array | null): Buffer | null => (bytes === null ? null : buffer(bytes))
 
@@ -47,7 +47,7 @@ export const createSealedStore = ({
       ...records,
       ...responses.flatMap(({ sealed, shown }) => [sealed, shown]),
     ].reduce((sum, change) => sum + sizeOf(change), 1_000)
-    const owned = {
+    const owned: Reseal = {
       tenantId,
       tokens: tokens.map(({ seq, sealed, ephemeral }) => ({
         seq,
