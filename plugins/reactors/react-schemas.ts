@@ -34,7 +34,7 @@ export const ResultInput = Type.Object({
   request_id: Type.String({ field: 2 }),
 })
 
-/** `error`: the invocation failed; what `react` would have answered with. */
+/** `error`: the problem of a failed invocation. */
 export const ResultOutput = Type.Object(
   {
     ...result,
@@ -44,6 +44,8 @@ export const ResultOutput = Type.Object(
           title: Type.String({ field: 1 }),
           status: Type.Integer({ field: 2 }),
           detail: Type.String({ field: 3 }),
+          type: Type.String({ field: 4 }),
+          code: Type.String({ field: 5 }),
         },
         { title: 'ReactorFailure', field: 3 },
       ),

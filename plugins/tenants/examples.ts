@@ -4,7 +4,12 @@ const tenant = {
   id: 'a8f5b0f4-5d1b-4c3a-9b6e-2f1d7c4e8a01',
   owner_id: '3c6a1d52-7e4f-4b08-a9d1-5f2e8c7b6a90',
   name: 'Ada’s shop',
-  settings: { fingerprint_tokens: 'true', deduplicate_tokens: 'false' },
+  settings: {
+    fingerprint_tokens: 'true',
+    deduplicate_tokens: 'false',
+    strict_code: 'false',
+    grants_within_own: 'true',
+  },
   created_by: '3c6a1d52-7e4f-4b08-a9d1-5f2e8c7b6a90',
   created_at: '2026-03-01T12:00:00.000+00:00',
 }
@@ -20,7 +25,7 @@ export const update: readonly Example[] = [
     output: {
       ...tenant,
       name: 'Ada’s shop EU',
-      settings,
+      settings: { ...tenant.settings, ...settings },
       modified_by: '0e9a7f64-1d2b-4a58-b7c3-94d5e6f70812',
       modified_at: '2026-03-02T09:30:00.000+00:00',
     },

@@ -18,6 +18,13 @@ const TenantSettings = Type.Object(
   { title: 'TenantSettings' },
 )
 
+const DEFAULTS: Static<typeof TenantSettings> = {
+  fingerprint_tokens: 'false',
+  deduplicate_tokens: 'false',
+  strict_code: 'false',
+  grants_within_own: 'true',
+}
+
 /** The interface's Tenant. */
 export const TenantOutput = Type.Object(
   {
@@ -38,12 +45,12 @@ export const TenantUpdate = Type.Object({
   settings: orNull(2, TenantSettings),
 })
 
-/** A tenant as the API shows it. */
+/** A tenant as the API shows it, with every setting. */
 export const tenantOutput = (tenant: Tenant): Static<typeof TenantOutput> => ({
   id: tenant.id,
   owner_id: tenant.owner_id,
   name: tenant.name,
-  settings: { ...tenant.settings },
+  settings: { ...DEFAULTS, ...tenant.settings },
   ...(tenant.created_by === undefined ? {} : { created_by: tenant.created_by }),
   created_at: isoTime(tenant.created_at),
   ...(tenant.modified_by === undefined ? {} : { modified_by: tenant.modified_by }),

@@ -45,7 +45,12 @@ t.test(
     t.strictSame(body, {
       ...before,
       name: 'Renamed',
-      settings: { fingerprint_tokens: 'false', deduplicate_tokens: 'true' },
+      settings: {
+        fingerprint_tokens: 'false',
+        deduplicate_tokens: 'true',
+        strict_code: 'false',
+        grants_within_own: 'true',
+      },
       modified_by: application.id,
       modified_at: api.time(),
     })
