@@ -247,7 +247,7 @@ t.test('all faults of all plugins are told at once, and nothing starts', async (
     'plugin "other" › operation Things.Get: it has no summary.',
     'plugin "other" › operation Things.Get: its permission "thing:read" is declared by no plugin.',
     'plugin "third": it requires the plugin "fourth", which is not in the list.',
-    'plugin configuration › "nobody": there is no plugin of this name.',
+    'plugin configuration › "missing": there is no plugin of this name.',
     'plugin "fine" › config: the plugin takes no configuration, and some is given.',
   ])
     t.ok(thrown.message.includes(line), line)
