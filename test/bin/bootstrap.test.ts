@@ -124,7 +124,7 @@ const ensureEnvoy = (root: string, env: Record<string, string>) =>
 
 const says = (version: string) => `echo "envoy  version: abc/${version}/Clean/RELEASE/BoringSSL"`
 
-t.test('ENVOY_BIN comes first, and is refused by name when it is too old', async (t) => {
+t.test('ENVOY_BIN comes first, and is rejected by name when it is too old', async (t) => {
   const dir = t.testdir()
   const path = pathWith(join(dir, 'bin'), {
     fresh: says('1.41.0'),
@@ -211,7 +211,7 @@ t.test('a descriptor that a service is started with is closed before it starts a
   t.equal(stdout, process.platform === 'linux' ? 'true false\n' : 'false false\n')
 })
 
-t.test('the command line answers with its exit codes', async (t) => {
+t.test('the command line exits with its documented codes', async (t) => {
   const script = fileURLToPath(new URL('../../bin/sidevault.js', import.meta.url))
   const cwd = t.testdir()
   const cli = (args: string[], env: Record<string, string> = {}) =>

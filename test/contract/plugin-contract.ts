@@ -71,7 +71,7 @@ const tokenTypeContract = (t: Test, type: TokenType, examples: TokenTypeExamples
     for (const data of type.examples ?? []) accept(data)
   })
 
-  t.test('it refuses what is not valid, at its place, without repeating the value', async (t) => {
+  t.test('invalid data is rejected at its place, without the value', async (t) => {
     for (const { data, at } of examples.invalid) {
       const outcome = compiled.accept(data)
       if (!('issues' in outcome)) {

@@ -32,7 +32,7 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     }
   })
 
-  t.test('claims are taken in turn, up to the first that has to wait', async (t) => {
+  t.test('claims are granted in turn, up to the first that has to wait', async (t) => {
     const state = await open(t, testClock())
     const claims = [
       { bucket: 'wide', perMinute: 4 },
@@ -46,7 +46,7 @@ export const sharedStateContract = (t: Test, open: (t: Test, clock: Clock) => Pr
     t.equal(await state.take([]), undefined)
   })
 
-  t.test('a clock that was put back makes nobody wait for longer than a minute has', async (t) => {
+  t.test('a clock that was put back makes no caller wait longer than a minute', async (t) => {
     const clock = testClock()
     const state = await open(t, clock)
     const claims = [{ bucket: 'a', perMinute: 2 }]

@@ -21,7 +21,9 @@ export const storeContract = async (t: Test, open: OpenStore): Promise<void> => 
   await t.test('searches that combine conditions', (t) => storeCombined(t, open))
   await t.test('records', (t) => storeRecords(t, open))
   await t.test('logs', (t) => storeLogs(t, open))
-  await t.test('associations, usage, answers, leftovers', (t) => storeResources(t, open))
+  await t.test('associations, usage, idempotency records, purge of deleted tenants', (t) =>
+    storeResources(t, open),
+  )
   await t.test('tenants, keys, logs, health', (t) => storeRest(t, open))
   await t.test('keys under another root key, values under another seal', (t) => storeSealed(t, open))
 }

@@ -87,7 +87,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     )
   })
 
-  await t.test('its clock is told in ms since the epoch', async (t) => {
+  await t.test('its clock reports ms since the epoch', async (t) => {
     const store = await open(t)
     const about = Math.abs((await store.time()) - Date.now())
     t.ok(about < 60_000, `${about} ms apart`)
@@ -111,7 +111,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   })
 
   await t.test(
-    'of requests with one key one is at work, and its answer is there for the others',
+    'of requests with one idempotency key one runs, and its response is stored for the others',
     async (t) => {
       const { idempotency: requests, tenantPurge } = await open(t)
       const response = { tenantId: 'tenant-a', key: Buffer.from('key') }
@@ -158,7 +158,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     },
   )
 
-  await t.test('what was written under a right to answer is known to whoever asks next', async (t) => {
+  await t.test('writes under a lease are known to the next holder', async (t) => {
     const { idempotency: requests, tokens, records } = await open(t)
     const rightTo = (name: string, holder = 'first') => ({
       tenantId: 'tenant-a',
@@ -230,7 +230,7 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
   })
 
   await t.test(
-    'what an answer shows of a token goes with it, with its change and with its time',
+    'what a stored response shows of a token is removed with the token, its change and its expiry',
     async (t) => {
       const { idempotency: requests, tokens, tenantPurge } = await open(t)
       const whole = Buffer.from('whole')

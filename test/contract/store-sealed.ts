@@ -100,16 +100,19 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     await create(15)
   })
 
-  await t.test('of a change that ends and a key under the old root key, one is refused', async (t) => {
-    const { keys } = await open(t)
-    await keys.add([key('', 'check', 1, 2), key('', 'root-previous', 1, 2)])
-    const [added, ended] = await Promise.all([
-      keys.add([key('a', 'data', 1, 1)]).catch(() => false),
-      keys.endRootChange({ root: Buffer.alloc(8, 2), drop: ['root-previous'] }),
-    ])
-    t.not(added, ended)
-    t.equal((await keys.keys('a')).length, added ? 1 : 0)
-  })
+  await t.test(
+    'of the end of a root key change and a key under the old root key, one is rejected',
+    async (t) => {
+      const { keys } = await open(t)
+      await keys.add([key('', 'check', 1, 2), key('', 'root-previous', 1, 2)])
+      const [added, ended] = await Promise.all([
+        keys.add([key('a', 'data', 1, 1)]).catch(() => false),
+        keys.endRootChange({ root: Buffer.alloc(8, 2), drop: ['root-previous'] }),
+      ])
+      t.not(added, ended)
+      t.equal((await keys.keys('a')).length, added ? 1 : 0)
+    },
+  )
 
   await t.test('what is sealed is read tenant by tenant, and replaced only as it was read', async (t) => {
     const { tokens, records, idempotency, sealed } = await open(t)

@@ -13,7 +13,7 @@ const changing = (
 }
 
 export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
-  await t.test('U+0000 is refused wherever it would lie in clear, on every engine', async (t) => {
+  await t.test('U+0000 is rejected wherever it would be stored in clear, on every engine', async (t) => {
     const { tokens, records } = await open(t)
     const odd = 'a\0b'
     for (const changes of [
@@ -61,7 +61,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.ok(Buffer.isBuffer(row?.sealed) && Buffer.isBuffer(row?.ephemeral), 'bytes are Buffers')
   })
 
-  await t.test('a batched read answers what is there and leaves out what is not', async (t) => {
+  await t.test('a batched read returns the tokens that exist', async (t) => {
     const { tokens } = await open(t)
     const made = Array.from({ length: 5 }, () => aToken())
     await tokens.create(made, NOW)
@@ -86,7 +86,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     t.not(foreign.kind, 'updated', "a row of ours under another tenant's name changes nothing")
   })
 
-  await t.test('a taken id is a conflict, of which nothing stays', async (t) => {
+  await t.test('an existing id is a conflict, and nothing is written', async (t) => {
     const { tokens } = await open(t)
     await tokens.create([aToken({ id: 'taken' })], NOW)
     const before = aToken({ terms: [Buffer.from('t')] })
@@ -138,21 +138,24 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     )
   })
 
-  await t.test('deleting answers whether there was one, and takes everything along', async (t) => {
-    const { tokens } = await open(t)
-    const term = Buffer.from('term')
-    const token = aToken({ terms: [term, term], metadata: { a: 'b' }, fingerprint: 'fp' })
-    await tokens.create([token, aToken({ id: 'expired', expires_at: NOW + 1 })], NOW)
-    t.equal(await tokens.delete('tenant-a', token.id, NOW), true)
-    t.equal(await tokens.delete('tenant-a', token.id, NOW), false)
-    t.equal(await tokens.delete('tenant-a', 'expired', NOW + 1), false)
-    const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }
-    t.equal(await tokens.count(query), 0)
-    t.equal(await tokens.count({ ...query, where: { kind: 'term', term } }), 0)
-    t.equal(await tokens.count({ ...query, where: { kind: 'metadata', key: 'a', value: 'b' } }), 0)
-    const [again] = await tokens.create([{ ...token, deduplicate: true }], NOW)
-    t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
-  })
+  await t.test(
+    'a delete reports whether the token existed, and removes all that belongs to it',
+    async (t) => {
+      const { tokens } = await open(t)
+      const term = Buffer.from('term')
+      const token = aToken({ terms: [term, term], metadata: { a: 'b' }, fingerprint: 'fp' })
+      await tokens.create([token, aToken({ id: 'expired', expires_at: NOW + 1 })], NOW)
+      t.equal(await tokens.delete('tenant-a', token.id, NOW), true)
+      t.equal(await tokens.delete('tenant-a', token.id, NOW), false)
+      t.equal(await tokens.delete('tenant-a', 'expired', NOW + 1), false)
+      const query = { tenantId: 'tenant-a', now: NOW, visibility: 'all' as const }
+      t.equal(await tokens.count(query), 0)
+      t.equal(await tokens.count({ ...query, where: { kind: 'term', term } }), 0)
+      t.equal(await tokens.count({ ...query, where: { kind: 'metadata', key: 'a', value: 'b' } }), 0)
+      const [again] = await tokens.create([{ ...token, deduplicate: true }], NOW)
+      t.equal(again?.kind, 'created', 'a deleted token is nobody’s duplicate')
+    },
+  )
 
   await t.test('of several tokens of a fingerprint the oldest is the one that is found', async (t) => {
     const { tokens } = await open(t)
@@ -202,7 +205,7 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     },
   )
 
-  await t.test('an expired token is nobody’s duplicate', async (t) => {
+  await t.test('an expired token is never a duplicate', async (t) => {
     const { tokens } = await open(t)
     await tokens.create([aToken({ fingerprint: 'fp', expires_at: NOW + 5 })], NOW)
     const again = () => tokens.create([aToken({ fingerprint: 'fp', deduplicate: true })], NOW + 5)
@@ -273,18 +276,21 @@ export const storeTokens = async (t: Test, open: OpenStore): Promise<void> => {
     )
   })
 
-  await t.test('an update that would make a duplicate answers the other; no token is its own', async (t) => {
-    const { tokens } = await open(t)
-    const [a, b] = [aToken({ fingerprint: 'a' }), aToken({ fingerprint: 'b' })]
-    await tokens.create([a, b], NOW)
-    const [row] = await tokens.read('tenant-a', [b.id], NOW)
-    const deduplicate = { deduplicate: true }
-    const response = await tokens.update(changing(row as TokenRow, { fingerprint: 'a' }, deduplicate), NOW)
-    t.equal(response.kind === 'duplicate' && response.token.id, a.id)
-    t.ok(response.kind === 'duplicate' && Buffer.isBuffer(response.token.sealed))
-    t.strictSame(await tokens.read('tenant-a', [b.id], NOW), [row], 'nothing was changed')
-    t.strictSame(await tokens.update(changing(row as TokenRow, {}, deduplicate), NOW), { kind: 'updated' })
-  })
+  await t.test(
+    'an update that would make a duplicate returns the other token; no token duplicates itself',
+    async (t) => {
+      const { tokens } = await open(t)
+      const [a, b] = [aToken({ fingerprint: 'a' }), aToken({ fingerprint: 'b' })]
+      await tokens.create([a, b], NOW)
+      const [row] = await tokens.read('tenant-a', [b.id], NOW)
+      const deduplicate = { deduplicate: true }
+      const response = await tokens.update(changing(row as TokenRow, { fingerprint: 'a' }, deduplicate), NOW)
+      t.equal(response.kind === 'duplicate' && response.token.id, a.id)
+      t.ok(response.kind === 'duplicate' && Buffer.isBuffer(response.token.sealed))
+      t.strictSame(await tokens.read('tenant-a', [b.id], NOW), [row], 'nothing was changed')
+      t.strictSame(await tokens.update(changing(row as TokenRow, {}, deduplicate), NOW), { kind: 'updated' })
+    },
+  )
 
   await t.test('the purge removes what is expired and ephemerals that are due, in portions', async (t) => {
     const { tokens } = await open(t)

@@ -25,7 +25,7 @@ t.test('two replicas of Envoy and gateway, one management process, PostgreSQL an
   for (const [name, { image }] of ours) t.equal(image, `sidevault:${version}`, name)
 })
 
-t.test('what the services are told is a configuration, and names the other services', async (t) => {
+t.test('settings of the services are a valid configuration that names the other services', async (t) => {
   for (const [, service] of running) {
     const config = configOf(t, environmentOf(service))
     const store = new URL(config.postgres?.reveal() ?? '')

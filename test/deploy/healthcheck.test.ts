@@ -36,7 +36,7 @@ t.test('it asks by TLS where the edge speaks TLS', async (t) => {
   t.equal((await check(env)).code, 1, 'and not otherwise')
 })
 
-t.test('nobody there is not well', async (t) => {
+t.test('a service that does not run is unhealthy', async (t) => {
   const server = createServer()
   const address = await listening(t, server)
   server.close()

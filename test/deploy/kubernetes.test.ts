@@ -30,7 +30,7 @@ t.test('the kinds, names and versions of API are those of the example', async (t
 })
 
 t.test(
-  'what the containers are told is a configuration; secrets exist, volumes and mounts meet',
+  'settings of the containers are a valid configuration; secrets exist, volumes and mounts match',
   async (t) => {
     const { version } = JSON.parse(textOf('package.json'))
     t.strictSame(ours.map(({ container }) => roleOf(t, container.args)).sort(), ['admin', 'gateway'])

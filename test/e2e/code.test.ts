@@ -149,7 +149,7 @@ const CODE_ERRORS: readonly (readonly [string, { code: string }, number, RegExp]
 
 for (const [name, request_transform, status, detail] of CODE_ERRORS)
   t.test(
-    `when ${name} the answer is ${status}, and callers without a key are told nothing of it`,
+    `when ${name} the response is ${status}, and callers without a key learn nothing of it`,
     async (t) => {
       destination.received.length = 0
       const proxy = await create({ request_transform })
@@ -169,7 +169,7 @@ for (const [name, request_transform, status, detail] of CODE_ERRORS)
     },
   )
 
-t.test('an answer of its own is the whole answer', async (t) => {
+t.test("a response that code makes replaces the destination's", async (t) => {
   const proxy = await create({
     request_transform: code(
       "const { CustomHttpResponseError } = require('sidevault'); throw new CustomHttpResponseError({ status: 418, headers: { 'x-own': '1' }, body: { own: true } })",

@@ -86,7 +86,7 @@ t.test('each proxy shows its own certificate, and a change counts for the next r
   t.equal((await send(other.key)).status, 404)
 })
 
-t.test('nobody chooses another certificate by a header, and the destination sees none of it', async (t) => {
+t.test('no header selects another certificate, and the destination sees none of it', async (t) => {
   const mine = await make(tlsOf(await first.issue(['a'])))
   const foreign = await make(tlsOf(await second.issue(['b'])))
   await send(foreign.key)
@@ -110,7 +110,7 @@ t.test('nobody chooses another certificate by a header, and the destination sees
   }
 })
 
-t.test('keys are nowhere in clear: not in files, answers, dumps or logs', async (t) => {
+t.test('keys are nowhere in clear: not in files, responses, dumps or logs', async (t) => {
   const certificate = await first.issue(['a'])
   const proxy = await make(tlsOf(certificate))
   t.equal((await send(proxy.key)).status, 200)

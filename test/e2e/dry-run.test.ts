@@ -110,7 +110,7 @@ t.test('the rule that decides is named; a token that is not granted stops the ca
   t.notOk('after' in denied.json.body)
 })
 
-t.test('a transform runs on masked values, and its changes, console and time are told', async (t) => {
+t.test('a transform runs on masked values, and the report has its changes, console and time', async (t) => {
   const proxy = await create({
     configuration: { secret: 'of the configuration' },
     request_transform: code(`
@@ -172,7 +172,7 @@ t.test('a management key is shown the plan under the application of the proxy', 
   t.equal((await dryRun({ key: other.key, headers, body })).status, 403)
 })
 
-t.test('a response transform runs on an answer that the caller makes up', async (t) => {
+t.test('a response transform runs on a response that the caller supplies', async (t) => {
   const proxy = await create({
     configuration: { secret: 'of the configuration' },
     response_transform: code(
@@ -231,7 +231,7 @@ t.test('a response transform runs on an answer that the caller makes up', async 
     t.match((await ask(wrong)).json, { proxy_error: { status: 400, detail: /is no answer/ } }, wrong)
 })
 
-t.test('code that fails is told of with its console; bt and fetch do nothing', async (t) => {
+t.test('code that fails is reported with its console; bt and fetch do nothing', async (t) => {
   const { id } = await application({ permissions: ['token:create', 'token:read', 'token:use'] })
   const failures: [string, object, RegExp][] = [
     ["console.log('before'); throw new Error('boom')", {}, /boom.*request_transform:1:\d+/],
@@ -255,7 +255,7 @@ t.test('code that fails is told of with its console; bt and fetch do nothing', a
   }
 })
 
-t.test('only private and management keys are answered', async (t) => {
+t.test('only private and management keys get a dry run', async (t) => {
   const open = await create({ require_auth: false })
   const made = await application({ type: 'public', permissions: ['token:create'] })
   const idle = await application({ permissions: ['token:read'] })
@@ -279,7 +279,7 @@ t.test('only private and management keys are answered', async (t) => {
   t.equal(destination.received.length, 0)
 })
 
-t.test('every method, body and brand is rehearsed', async (t) => {
+t.test('every method, body and header prefix has a dry run', async (t) => {
   const to = { 'svc-proxy-url': url() }
   for (const method of ['GET', 'DELETE'])
     t.match((await dryRun({ method, headers: to })).json, {

@@ -106,7 +106,7 @@ const isRejected = (
 }
 type Tap = Pick<typeof t, 'ok' | 'equal'>
 
-t.test('addresses are refused in every spelling', async (t) => {
+t.test('addresses are rejected in every spelling', async (t) => {
   for (const to of LITERALS) {
     const response = await closed.post('/proxy', { to: Buffer.from(to).toString('latin1'), body: 'x' })
     isRejected(t, response, to, [400, 403])
@@ -115,7 +115,7 @@ t.test('addresses are refused in every spelling', async (t) => {
   t.equal(destination.connections(), 0)
 })
 
-t.test('what is no absolute https URL of a name is refused', async (t) => {
+t.test('a URL that is not absolute https with a name is rejected', async (t) => {
   for (const to of MALFORMED) isRejected(t, await closed.post('/proxy', { to, body: 'x' }), to, [400])
   t.equal(destination.connections(), 0)
 })
@@ -138,7 +138,7 @@ const NAMES: Readonly<Record<string, { a?: string[]; aaaa?: string[] }>> = {
   'link.test': { aaaa: ['fe80::1'] },
 }
 
-t.test('names that resolve to such addresses are refused, whatever their spelling', async (t) => {
+t.test('names that resolve to denied addresses are rejected in every spelling', async (t) => {
   for (const [name, script] of Object.entries(NAMES)) {
     dns.set(name, script)
     for (const host of [name, name.toUpperCase(), `${name}.`]) {
@@ -151,7 +151,7 @@ t.test('names that resolve to such addresses are refused, whatever their spellin
   t.equal(destination.connections(), 0)
 })
 
-t.test('a name whose answers change between refused addresses stays refused', async (t) => {
+t.test('a name whose records change between denied addresses stays rejected', async (t) => {
   dns.set('moving.test', (count) => ({ a: [count % 2 === 0 ? '10.9.9.9' : '127.0.0.1'], ttl: 0 }))
   for (let round = 0; round < 4; round++)
     isRejected(
@@ -189,7 +189,7 @@ t.test('a name that moves from an allowed to a private address does not take req
   t.equal(inside.connections(), 0)
 })
 
-t.test('of mixed answers only the allowed address is dialed', async (t) => {
+t.test('of mixed DNS records only the allowed address is dialed', async (t) => {
   const open = await startWorld({ bootstrap: { egress: { allow: ['127.0.0.1/32'] } } })
   t.teardown(() => open.close())
   open.dns.set('mixed.test', { a: ['127.0.0.2', '10.0.0.1', '127.0.0.1'], aaaa: ['::1'] })
@@ -206,7 +206,7 @@ t.test('of mixed answers only the allowed address is dialed', async (t) => {
   t.equal(open.destination.received.length, 5)
 })
 
-t.test('cloud metadata stays refused when its network is allowed', async (t) => {
+t.test('cloud metadata stays denied when its network is allowed', async (t) => {
   const all = ['0.0.0.0/0', '::/0']
   const open = await startWorld({
     bootstrap: { egress: { allow: all } },
@@ -238,7 +238,7 @@ t.test('ports and http need to be allowed', async (t) => {
   t.equal(strict.destination.connections(), 0)
 })
 
-t.test('a destination that is this gateway itself is refused', async (t) => {
+t.test('a destination that is this gateway itself is rejected', async (t) => {
   const machine = Object.values(networkInterfaces())
     .flatMap((list) => list ?? [])
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address

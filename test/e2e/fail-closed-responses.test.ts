@@ -43,7 +43,7 @@ for (const phase of ['answer-headers', 'answer-body'] as const)
         },
       )
 
-t.test('an answer that the processor replaces is its own', async (t) => {
+t.test("a response that the processor replaces is the processor's", async (t) => {
   const response = await send('answer-body:', { body: SECRET })
   t.equal(response.status, 200)
   t.equal(response.text, 'replaced')
@@ -51,7 +51,7 @@ t.test('an answer that the processor replaces is its own', async (t) => {
   world.destination.received.length = 0
 })
 
-t.test('a stream that the gateway breaks off while an answer waits lets none in', async (t) => {
+t.test('a stream that the gateway resets while a response waits lets none in', async (t) => {
   await killProcessor()
   const watched: ExtProcReply = {
     kind: 'release',
@@ -94,7 +94,7 @@ t.test('a stream that the gateway breaks off while an answer waits lets none in'
   await startProcessor()
 })
 
-t.test('a response that fills the buffer before its headers are answered is refused at once', async (t) => {
+t.test('a response that fills the buffer before its headers are processed is rejected at once', async (t) => {
   await killProcessor()
   const edits = {
     set: new Map([

@@ -21,7 +21,7 @@ const call = (
   metadata: Record<string, string> = { 'svc-api-key': key },
 ) => client.call(rpc, input, { metadata })
 
-t.test('one port answers HTTP and gRPC, about the same things', async (t) => {
+t.test('one port serves HTTP and gRPC over the same data', async (t) => {
   const metadata = { one: '1' }
   const made = await call('Tokens.Create', { data: { a: [1, null, 'x'] }, metadata })
   t.equal(made.code, status.OK, made.message)
@@ -49,7 +49,7 @@ t.test('status, problem and trace id of a failed call arrive through Envoy', asy
   t.equal((await call('Permissions.List', {}, {})).code, status.UNAUTHENTICATED)
 })
 
-t.test('a large message passes, one above the limit is refused with its problem', async (t) => {
+t.test('a large message passes, one above the limit is rejected with its problem', async (t) => {
   const fine = await call('Tokens.Tokenize', { body: 'x'.repeat(900_000) })
   t.equal(fine.code, status.OK, fine.message)
   const above = await call('Tokens.Tokenize', { body: 'x'.repeat(1_100_000) })

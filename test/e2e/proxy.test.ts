@@ -70,7 +70,7 @@ t.test('the path is base, suffix and query, byte for byte', async (t) => {
   }
 })
 
-t.test('a suffix that may climb out of the base is refused', async (t) => {
+t.test('a suffix that may climb out of the base is rejected', async (t) => {
   for (const suffix of [
     '/..',
     '/a/../b',
@@ -210,7 +210,7 @@ t.test('a body may grow by its values up to 8 MiB, and no further', async (t) =>
   t.same(destination.received, [])
 })
 
-t.test('own, hop-by-hop and oddly named headers are taken off, all others arrive as they were', async (t) => {
+t.test('own, hop-by-hop and oddly named headers are removed, all others arrive unchanged', async (t) => {
   const retained = {
     authorization: 'Bearer mine',
     'user-agent': 'agent/1',
@@ -302,7 +302,7 @@ t.test('the trace id is echoed, forwarded, and made when absent or odd', async (
   }
 })
 
-t.test('answers speak the brand that the request spoke', async (t) => {
+t.test('responses have the header prefix of the request', async (t) => {
   const other = await call(world.port, '/proxy', {
     method: 'GET',
     key: null,
@@ -330,7 +330,7 @@ t.test('answers speak the brand that the request spoke', async (t) => {
   t.equal(tooLarge.headers['svc-trace-id'], undefined)
 })
 
-t.test('answers of the destination pass untouched, whatever their status', async (t) => {
+t.test('responses of the destination pass unchanged, with any status', async (t) => {
   for (const status of [200, 201, 204, 304, 400, 401, 404, 409, 500, 502, 503, 504]) {
     const response = await world.post(`/proxy/status/${status}`, { method: 'GET', to: world.url() })
     t.equal(response.status, status)
@@ -348,7 +348,7 @@ t.test('answers of the destination pass untouched, whatever their status', async
 const raw = (...heads: readonly string[]) =>
   world.url(`/raw?bytes=${encodeURIComponent(heads.map((head) => `HTTP/1.1 ${head}\r\n\r\n`).join(''))}`)
 
-t.test('interim answers of the destination are dropped, and the final one arrives', async (t) => {
+t.test('interim responses of the destination are dropped, and the final one arrives', async (t) => {
   const to = raw(
     '100 Continue',
     '103 Early Hints\r\nlink: </x>',
@@ -360,7 +360,7 @@ t.test('interim answers of the destination are dropped, and the final one arrive
   t.equal(response.headers.link, undefined)
 })
 
-t.test('requests that may not pass are refused before anything is forwarded', async (t) => {
+t.test('requests that may not pass are rejected before anything is forwarded', async (t) => {
   const cases: readonly (readonly [string, number, Parameters<typeof call>[2], string?])[] = [
     ['no key', 401, { key: null, to: world.url() }],
     ['an unknown key', 401, { key: 'nobody', to: world.url() }],
@@ -395,7 +395,7 @@ t.test('an access rule that grants token:use is enough', async (t) => {
   t.equal((await world.post('/proxy', { method: 'GET', key: KEYS.rules, to: world.url() })).status, 200)
 })
 
-t.test('a vault that does not answer is 504 within the step limit', async (t) => {
+t.test('a vault that does not respond is 504 within the step timeout', async (t) => {
   const slow = await startWorld({ gateway: { limits: { stepMs: 200 } } })
   t.teardown(() => slow.close())
   const response = await slow.post('/proxy', {
@@ -433,7 +433,7 @@ t.test('failures of the way to the destination have the statuses of the table', 
   }
 })
 
-t.test('an answer that comes too late is 408; one that has begun in time may take longer', async (t) => {
+t.test('a response that starts too late is 408; one that started in time may take longer', async (t) => {
   const hasty = await startWorld({ bootstrap: { egress: { timeoutMs: 2_000 } } })
   t.teardown(() => hasty.close())
   const late = await hasty.post('/proxy', { to: hasty.url('/slow?ms=600000'), body: 'x' })
@@ -445,7 +445,7 @@ t.test('an answer that comes too late is 408; one that has begun in time may tak
   t.equal(response.text, 'data: 0\n\ndata: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n')
 })
 
-t.test('a request on a kept-alive connection that died is sent at most once', async (t) => {
+t.test('a request on a keep-alive connection that was reset is sent at most once', async (t) => {
   await world.post('/proxy', { method: 'GET', to: world.url() })
   destination.received.length = 0
   const response = await world.post('/proxy', { to: world.url('/reset'), body: 'pay once' })

@@ -184,9 +184,9 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.same(await Promise.all(all.map(reach)), ['ok', 'ok', undefined])
   })
 
-  t.test('what one has answered is in force everywhere', (t) => prove(t))
+  t.test('a change that one replica acknowledged is in force everywhere', (t) => prove(t))
 
-  t.test('also while Redis dies, is dead and comes back, and nobody is told anything', async (t) => {
+  t.test('also while Redis exits, is away and comes back, without an error to any caller', async (t) => {
     await prove(t, async (at) => {
       if (at === 0) await redis.kill()
       if (at === 4) await redis.start()
@@ -245,7 +245,7 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
     t.equal(responses.filter(({ status }) => status === 409).length, 19)
   })
 
-  t.test('what is printed tells nothing of PostgreSQL or Redis but how they are', async (t) => {
+  t.test('output shows nothing of PostgreSQL or Redis but their health', async (t) => {
     for (const { stdout, stderr } of all)
       t.notMatch(stdout() + stderr(), /sidevault_test|redis:\/\/|postgres:\/\//)
     t.match(gateway.stdout(), /role gateway/)

@@ -43,7 +43,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   }
 
   t.test(
-    `${protocol}: suffix and query are joined to the stored destination, the key is taken off`,
+    `${protocol}: suffix and query are joined to the stored destination, the key is removed`,
     async (t) => {
       fresh()
       store(world)
@@ -79,7 +79,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.notOk('svc-proxy-url' in last().headers)
   })
 
-  t.test(`${protocol}: whoever may not call it is refused, and nothing arrives`, async (t) => {
+  t.test(`${protocol}: a caller without access is denied, and nothing arrives`, async (t) => {
     fresh()
     store(world)
     for (const [name, status, options] of [
@@ -177,7 +177,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: a destination that is not allowed is refused, also when it is stored`, async (t) => {
+  t.test(`${protocol}: a destination that is not allowed is rejected, also when it is stored`, async (t) => {
     fresh()
     for (const [destinationUrl, status] of [
       ['https://10.0.0.1/', 403],
@@ -218,7 +218,7 @@ t.test('several proxy keys are 400, wherever they are; one in two places is one'
   t.equal((await send('?svc-proxy-key=proxy', header('proxy'))).status, 200)
 })
 
-t.test('answers speak the brand of the parameter that holds the proxy key', async (t) => {
+t.test('responses have the header prefix of the parameter that holds the proxy key', async (t) => {
   const world = worlds.h1
   store(world, { requireAuth: false })
   const response = await call(world.port, '/proxy?bt-proxy-key=proxy', { method: 'GET', key: null })

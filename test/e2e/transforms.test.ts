@@ -210,7 +210,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   )
 
   t.test(
-    `${protocol}: compressed requests are decoded first, unknown codings and broken bodies refused`,
+    `${protocol}: compressed requests are decoded first, unknown codings and broken bodies rejected`,
     async (t) => {
       const plain = '{"a":"{{ name }}"}'
       for (const [coding, bytes] of [
@@ -286,7 +286,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.notMatch(far.records, [{ message: /denied/ }])
   })
 
-  t.test(`${protocol}: what code says is not told to callers without a key`, async (t) => {
+  t.test(`${protocol}: errors of code are not shown to callers without a key`, async (t) => {
     clear()
     store(world, { requestTransform: code("throw new Error('4242')"), requireAuth: false })
     const response = await send('/proxy', { key: null, headers: JSON_TYPE, body: '{}' })
@@ -300,7 +300,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.notMatch(late.text, /4242/)
   })
 
-  t.test(`${protocol}: an answer of code's own is the whole answer, in either phase`, async (t) => {
+  t.test(`${protocol}: a response that code makes replaces the destination's, in either phase`, async (t) => {
     const own = (response: string) =>
       `module.exports = () => { throw new AppError('code_failed', 'x', { answer: ${response} }) }`
     const custom = own(
@@ -321,7 +321,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     t.equal(text.headers['content-type'], 'text/plain; charset=utf-8')
   })
 
-  t.test(`${protocol}: a response transform replaces body and headers of a 2xx answer`, async (t) => {
+  t.test(`${protocol}: a response transform replaces body and headers of a 2xx response`, async (t) => {
     for (const status of [200, 201, 202]) {
       const got = await response(
         code(
@@ -391,7 +391,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(
-    `${protocol}: a 2xx response that the transform cannot take fails closed unless told to pass`,
+    `${protocol}: a 2xx response that the transform cannot read fails closed unless the proxy lets it pass`,
     async (t) => {
       const hide = code('return { body: { hidden: true }, headers }')
       for (const headers of [
@@ -414,7 +414,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: compressed answers are decoded first`, async (t) => {
+  t.test(`${protocol}: compressed responses are decoded first`, async (t) => {
     const plain = JSON.stringify({ a: 'é' })
     for (const [coding, bytes] of [
       ['gzip', gzipSync(plain)],
@@ -430,7 +430,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     }
   })
 
-  t.test(`${protocol}: an answer that its transform cannot run on never reaches the caller`, async (t) => {
+  t.test(`${protocol}: a response that its transform cannot run on never reaches the caller`, async (t) => {
     const card = '4242424242424242'
     for (const [name, status, given] of [
       ['no JSON', 502, { headers: JSON_TYPE, body: `{"card":"${card}"` }],
@@ -447,7 +447,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     }
   })
 
-  t.test(`${protocol}: an answer larger than the buffer, or than code takes, is 502`, async (t) => {
+  t.test(`${protocol}: a response larger than the buffer, or than the limit of code, is 502`, async (t) => {
     for (const path of [
       '/large-json?bytes=9000000',
       '/large-json?bytes=9000000&length=1',
@@ -463,7 +463,7 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 
   t.test(
-    `${protocol}: what code does wrong with an answer is a proxy_error with the destination's status`,
+    `${protocol}: an error of code on a response is a proxy_error with the destination's status`,
     async (t) => {
       for (const [text, status] of [
         [code("throw new Error('the reason')"), 400],
@@ -481,7 +481,7 @@ for (const protocol of ['h1', 'h2'] as const) {
     },
   )
 
-  t.test(`${protocol}: failures on the way keep their statuses when an answer is waited for`, async (t) => {
+  t.test(`${protocol}: failures on the way keep their statuses when a response is awaited`, async (t) => {
     for (const [path, host, status] of [
       ['/reset', undefined, 502],
       ['', 'nx.test', 502],
@@ -508,24 +508,21 @@ for (const protocol of ['h1', 'h2'] as const) {
   })
 }
 
-t.test(
-  'a response that its transform needs whole, and that does not come whole in time, is 408',
-  async (t) => {
-    const world = await startWorld({ gateway: { limits: { responseMs: 50 } } })
-    t.teardown(() => world.close())
-    const headers = { ...JSON_TYPE, 'content-length': '100' }
-    for (const more of [{}, { responseOtherwise: 'pass' }] as const) {
-      store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/answer'), ...more })
-      const got = await world.post('/proxy', {
-        body: 'x',
-        headers: { 'svc-proxy-key': 'proxy', 'x-answer': JSON.stringify({ headers, body: '{"card":"4242' }) },
-      })
-      t.equal(got.status, 408)
-      t.match(got.json.proxy_error, { status: 408, detail: /not complete in time/ })
-      t.equal(got.headers['svc-proxy-destination-status'], '200')
-      t.notMatch(got.text, /4242/)
-      t.equal(await world.envoy.stat('cluster.destination_https.upstream_rq_active'), 0)
-      t.equal(await world.envoy.stat('cluster.gateway.upstream_rq_active'), 0)
-    }
-  },
-)
+t.test('a response whose transform needs all of it, and that is incomplete in time, is 408', async (t) => {
+  const world = await startWorld({ gateway: { limits: { responseMs: 50 } } })
+  t.teardown(() => world.close())
+  const headers = { ...JSON_TYPE, 'content-length': '100' }
+  for (const more of [{}, { responseOtherwise: 'pass' }] as const) {
+    store(world, { responseTransform: IDENTITY, destinationUrl: world.url('/answer'), ...more })
+    const got = await world.post('/proxy', {
+      body: 'x',
+      headers: { 'svc-proxy-key': 'proxy', 'x-answer': JSON.stringify({ headers, body: '{"card":"4242' }) },
+    })
+    t.equal(got.status, 408)
+    t.match(got.json.proxy_error, { status: 408, detail: /not complete in time/ })
+    t.equal(got.headers['svc-proxy-destination-status'], '200')
+    t.notMatch(got.text, /4242/)
+    t.equal(await world.envoy.stat('cluster.destination_https.upstream_rq_active'), 0)
+    t.equal(await world.envoy.stat('cluster.gateway.upstream_rq_active'), 0)
+  }
+})

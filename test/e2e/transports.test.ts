@@ -150,16 +150,16 @@ t.test('200 MB stream through without being held', async (t) => {
   }
 })
 
-t.test('an answer that breaks off reaches the caller as broken off', async (t) => {
+t.test('a truncated response reaches the caller as truncated', async (t) => {
   await t.rejects(one.post('/proxy/halfway', { method: 'GET', to: one.url() }))
 })
 
-t.test('a compressed answer keeps its bytes and its coding', async (t) => {
+t.test('a compressed response keeps its bytes and its coding', async (t) => {
   const response = await one.post('/proxy/gzip', { method: 'GET', to: one.url() })
   t.equal(response.headers['content-encoding'], 'gzip')
 })
 
-t.test('an answer may have many headers, and large ones', async (t) => {
+t.test('a response may have many headers, and large ones', async (t) => {
   for (const far of [one, two])
     for (const [n, bytes] of [
       [900, 1],
@@ -310,7 +310,7 @@ t.test('a request that never completes is given up, and nothing of it arrives', 
   t.equal((await world.post('/proxy', { method: 'GET', to: world.url() })).status, 200)
 })
 
-t.test('an API that does not answer is 504 in the bare error shape, with the trace id', async (t) => {
+t.test('an API that does not respond is 504 in the bare error shape, with the trace id', async (t) => {
   const world = await startWorld({ bootstrap: { apiSocket: 'nobody.sock' } })
   t.teardown(() => world.close())
   const response = await world.post('/tokens', { method: 'GET', headers: { 'svc-trace-id': 'mine' } })
@@ -321,7 +321,7 @@ t.test('an API that does not answer is 504 in the bare error shape, with the tra
   t.equal(response.headers['svc-trace-id'], 'mine')
 })
 
-t.test('a gRPC service that does not answer is UNAVAILABLE, with the problem as its message', async (t) => {
+t.test('a gRPC service that does not respond is UNAVAILABLE, with the problem as its message', async (t) => {
   const world = await startWorld({ bootstrap: { grpcSocket: 'nobody.sock' } })
   t.teardown(() => world.close())
   const session = connectHttp2(`http://127.0.0.1:${world.port}`)

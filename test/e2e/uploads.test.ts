@@ -143,7 +143,7 @@ for (const [type, [make, expected]] of Object.entries(KINDS))
       t.equal(response.headers['svc-proxy-destination-status'], '200')
     })
 
-t.test('a destination that is new to Envoy gets the whole body, however fast that comes', async (t) => {
+t.test('a destination that is new to Envoy gets the complete body at any speed', async (t) => {
   // Envoy 1.40 cuts bodies short while it waits for a name: about one in ten of these, were it to look names up.
   for (let round = 0; round < 24; round++) {
     const receiver = await startReceiver(await certificate, round % 2 === 0 ? 'h2' : 'h1')
@@ -171,7 +171,7 @@ t.test('what the gateway would dial by mistake, Envoy does not', async (t) => {
   gateway = await startHere()
 })
 
-t.test('it is asked for in either brand, in so many words, and in nothing else', async (t) => {
+t.test('streaming is requested with either header prefix and exact values only', async (t) => {
   const receiver = receivers.h1
   const length = async (headers: Record<string, string>) => {
     const [response, arrival] = await arrivalOf(receiver, () =>
@@ -215,7 +215,7 @@ t.test('without a body, or with an empty one, it is a request like others', asyn
   }
 })
 
-t.test('what is wrong in the first piece is answered before the destination hears of it', async (t) => {
+t.test('an error in the first piece is reported before the destination gets anything', async (t) => {
   const cases: readonly (readonly [
     status: number,
     body: string | Buffer,
@@ -263,7 +263,7 @@ t.test('what is wrong in the first piece is answered before the destination hear
 })
 
 t.test(
-  'a stored proxy without transforms takes bodies in pieces, with its application when nobody asks',
+  'a stored proxy without transforms streams bodies, with its application for anonymous callers',
   async (t) => {
     const proxy = world.far.proxies.get('open')
     if (proxy === undefined) return t.fail('no proxy')
@@ -441,7 +441,7 @@ for (const [protocol, destination] of [WAYS[0], WAYS[3]] as const)
     },
   )
 
-t.test('an answer that comes before the body is over is the answer', async (t) => {
+t.test('a response that comes before the end of the request body reaches the caller', async (t) => {
   for (const [protocol, destination] of WAYS) {
     const receiver = receivers[destination]
     const response = await send(
@@ -492,7 +492,7 @@ t.test(
   },
 )
 
-t.test('more bodies at once than a tenant may have are refused, and room comes back', async (t) => {
+t.test('more concurrent bodies than a tenant may have are rejected, and room is freed', async (t) => {
   const receiver = receivers.h2
   const before = receiver.arrivals.length
   const go = Promise.withResolvers<void>()
@@ -510,21 +510,18 @@ t.test('more bodies at once than a tenant may have are refused, and room comes b
   t.equal((await send(receiver, ['x'], { headers: TEXT })).status, 200)
 })
 
-t.test(
-  'a body that is wanted whole, or comes too slowly in pieces, is given up in its own time',
-  async (t) => {
-    const slow = async function* () {
-      for (;;) {
-        yield 'x'
-        await new Promise((resolve) => setTimeout(resolve, 100))
-      }
+t.test('a buffered body, or a slow one in pieces, times out by its own limit', async (t) => {
+  const slow = async function* () {
+    for (;;) {
+      yield 'x'
+      await new Promise((resolve) => setTimeout(resolve, 100))
     }
-    const whole = await send(receivers.h1, slow(), { headers: { ...TEXT, 'svc-proxy-stream': 'false' } })
-    t.equal(whole.json?.proxy_error?.status, 408)
-    const other = await startWorld({ bootstrap: { requestTimeoutMs: 100, uploadTimeoutMs: 1_000 } })
-    t.teardown(() => other.close())
-    const pieces = await upload(other.port, other.url(), slow(), { headers: TEXT })
-    t.equal(pieces.json?.proxy_error?.status, 408)
-    t.equal(other.destination.received.at(-1)?.body, undefined)
-  },
-)
+  }
+  const whole = await send(receivers.h1, slow(), { headers: { ...TEXT, 'svc-proxy-stream': 'false' } })
+  t.equal(whole.json?.proxy_error?.status, 408)
+  const other = await startWorld({ bootstrap: { requestTimeoutMs: 100, uploadTimeoutMs: 1_000 } })
+  t.teardown(() => other.close())
+  const pieces = await upload(other.port, other.url(), slow(), { headers: TEXT })
+  t.equal(pieces.json?.proxy_error?.status, 408)
+  t.equal(other.destination.received.at(-1)?.body, undefined)
+})

@@ -5,7 +5,7 @@ import t from 'tap'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
-t.test('a destination answers with a card, the caller receives a token of it', async (t) => {
+t.test('a destination responds with a card, the caller receives a token of it', async (t) => {
   const vault = await startSidevault()
   t.teardown(() => vault.stop())
   const script = join(root, 'examples/inbound-tokenization/run.js')

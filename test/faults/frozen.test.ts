@@ -14,7 +14,7 @@ const DYING = 4
 const disk = failingDisk(96)
 
 t.test(
-  'a disk that takes no more writes while the service runs: refused clearly, nothing disclosed without its record or lost, and over when it is over',
+  'a disk that rejects writes: calls fail with a reason, nothing is lost or disclosed without its record, and calls recover with the disk',
   { skip: typeof disk === 'string' && disk },
   async (t) => {
     if (typeof disk === 'string') return

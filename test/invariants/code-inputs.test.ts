@@ -291,7 +291,7 @@ const coded = (text: string, coding: string, honest: boolean): Buffer => {
   return coding === 'gzip, br' ? brotliCompressSync(gzipSync(bytes)) : bytes
 }
 
-t.test('whatever is sent through proxies with code, no answer is a fault of ours', async (t) => {
+t.test('generated calls through proxies with code never end as an internal error', async (t) => {
   const destination_url = url('/answer')
   const made_ = { name: 'proxy', destination_url, application: { id: application.id } }
   const proxies: readonly { readonly key: string }[] = await Promise.all(
@@ -338,7 +338,7 @@ t.test('whatever is sent through proxies with code, no answer is a fault of ours
   t.equal(wrong.length, 0)
 })
 
-t.test('whatever a reactor is given, no answer is a fault of ours', async (t) => {
+t.test('generated calls of reactors never end as an internal error', async (t) => {
   const made_ = { name: 'reactor', application: { id: application.id } }
   const { id } = await made('/reactors', {
     ...made_,

@@ -128,7 +128,7 @@ const REPLACED: readonly (readonly [path: string, body: (index: number) => objec
   ['/reactors', (index) => ({ code, name: `n${index}`, configuration: { of: `n${index}` } })],
 ]
 for (const [path, body] of REPLACED)
-  t.test(`32 replacements of one of ${path} are all made, and one of them is whole at the end`, async (t) => {
+  t.test(`32 replacements of one of ${path} are all made, and the last state is one of them`, async (t) => {
     const id = await KINDS[path]!()
     const responses = await race((index) => ['PUT', `${path}/${id}`, { body: body(index) }])
     t.strictSame(statuses(responses), { 200: COUNT })
@@ -137,7 +137,7 @@ for (const [path, body] of REPLACED)
     t.same(
       new Set(responses.map((response) => response.json.name)).size,
       COUNT,
-      'each was told what it asked for',
+      'each response has what its request set',
     )
   })
 
@@ -241,7 +241,7 @@ t.test('32 creates of equal data that deduplicate leave one token', async (t) =>
   t.equal(found.json.data.length, 1)
 })
 
-t.test('of 32 creates of one chosen id, one succeeds, and it is its data that is kept', async (t) => {
+t.test('of 32 creates of one chosen id, one succeeds, and its data is stored', async (t) => {
   const responses = await race((index) => [
     'POST',
     '/tokens',

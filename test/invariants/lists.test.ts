@@ -100,7 +100,7 @@ t.test('every list of the registry is looked at', async (t) => {
 })
 
 for (const operation of lists)
-  t.test(`${operation.rpc} scans no table, whatever it is filtered by and whoever asks`, async (t) => {
+  t.test(`${operation.rpc} scans no table with any filter and any caller`, async (t) => {
     const keys = operation.permission.startsWith('token:') ? [all, some] : [service.managementKey]
     for (const key of keys)
       for (const input of inputsOf(operation)) {

@@ -4,7 +4,7 @@ import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 /** docs/security-model.md, "Tenant isolation". */
 t.test(
-  'no operation reaches another tenant through any id, and none can tell such an id from a free one',
+  'no operation reaches another tenant through any id, or distinguishes such an id from a free one',
   async (t) => {
     const service = await startTestService(t)
     const mine = {

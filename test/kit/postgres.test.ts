@@ -18,7 +18,7 @@ t.test('a real PostgreSQL', { skip: postgresMissing({ own: true }) }, async (t) 
     )
   })
 
-  t.test('orders texts by language where nobody says otherwise', async (t) => {
+  t.test('orders texts by language by default', async (t) => {
     t.strictSame(await queryPostgres(await server.database(), "select 'a' < 'B' as sorted"), [
       { sorted: true },
     ])
