@@ -3,17 +3,17 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { DemoFiles } from './demo-certificate.ts'
 
-/** Above what the proxy lets through. */
-const LIMIT = 80 * 1024 * 1024
+/** Bytes of a body that is shown. The process has other work than to print large ones. */
+const SHOWN = 65_536
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   const chunks: Buffer[] = []
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > LIMIT) return '(too long to show)'
-    chunks.push(chunk)
+    if (size <= SHOWN) chunks.push(chunk)
   }
+  if (size > SHOWN) return `(${size} bytes, which is too long to show)`
   const text = Buffer.concat(chunks).toString('utf8')
   try {
     return text === '' ? null : JSON.parse(text)

@@ -1,68 +1,26 @@
-import { isUtf8 } from 'node:buffer'
 import { AppError } from '../../common/errors.ts'
+import { createTextScanner, type TextScanner } from '../../expressions/scan.ts'
 import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
-import type { Found } from './plan.ts'
-import { type ScanLimits, type Scanner, shifted } from './scanner.ts'
-import { checked } from './text.ts'
+import {
+  createPairFinder,
+  decodeForm,
+  divisibleAt,
+  encodeForm,
+  holdsPair,
+  mayHoldPair,
+  type PairFinder,
+  textOfField,
+} from './form-encoding.ts'
+import { type Found, type Parsed, SLICE } from './plan.ts'
+import type { ScanLimits, Scanned, Scanner } from './scanner.ts'
+import { checked, replacePieces, type Writing } from './text.ts'
 
-const PAIR = /(?:\{|%7[bB])(?:\{|%7[bB])/
-
-/**
- * Decodes one field (WHATWG URL, application/x-www-form-urlencoded parsing); `latin1` holds the bytes. Throws `malformed`
- * for what is no UTF-8: it would be sent on as something else.
- */
-const decodeField = (latin1: string): string => {
-  const bytes = Buffer.from(
-    latin1
-      .replaceAll('+', ' ')
-      .replace(/%([0-9a-fA-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16))),
-    'latin1',
-  )
-  if (!isUtf8(bytes))
-    throw new AppError(
-      'malformed',
-      'A form field that holds an expression is not UTF-8. Send the form as UTF-8.',
-    )
-  return bytes.toString('utf8')
-}
-
-const encodeField = (text: string): string =>
-  encodeURIComponent(text.toWellFormed())
-    .replace(/[!'()~]/g, (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`)
-    .replaceAll('%20', '+')
-
-/** Whether a field's value may hold `{{` once decoded; `latin1` holds the bytes. */
-export const mayHoldPair = (latin1: string): boolean => PAIR.test(latin1)
-
-/** The values of whole fields that hold `{{` once decoded. */
-const replaceFields = (body: Buffer, charset: Charset, expressions: Expressions): readonly Found[] => {
-  const fields = body.toString('latin1')
-  const found: Found[] = []
-  if (!mayHoldPair(fields)) return found
-  for (let from = 0; from < fields.length; ) {
-    const next = fields.indexOf('&', from)
-    const end = next === -1 ? fields.length : next
-    const field = fields.slice(from, end)
-    const equals = field.indexOf('=')
-    const value = equals === -1 ? '' : field.slice(equals + 1)
-    if (mayHoldPair(value)) {
-      const parse = () => {
-        const text = decodeField(value)
-        const template = expressions.parse(text)
-        const print = (resolve: Resolve, work: Work) => {
-          const rendered = template.render(resolve, work)
-          return encodeField(charset === 'utf8' ? rendered : checked(rendered, 'ascii'))
-        }
-        return { ids: template.ids, texts: [text], print }
-      }
-      found.push({ start: from + equals + 1, end, parse })
-    }
-    from = end + 1
-  }
-  return found
-}
+const AMPERSAND = 0x26
+const EQUALS = 0x3d
+/** Bytes that are looked at one by one in one turn. */
+const EXACT = 2_097_152
 
 const fieldTooLong = (limit: number) =>
   new AppError(
@@ -70,48 +28,158 @@ const fieldTooLong = (limit: number) =>
     `A form field with an expression in it is longer than ${limit} bytes. Send the body without streaming.`,
   )
 
-/** The longest `{{` in a field's value, less one: `%7b%7`. */
-const FORM_OVERLAP = 5
+/** Positions count from the field's beginning, which is that of the part. */
+interface Undecided {
+  readonly kind: 'undecided'
+  /** Bytes that were looked at. */
+  looked: number
+  /** -1: the "=" has not come. */
+  valueAt: number
+  pair: boolean
+  readonly find: PairFinder
+}
+
+/** Longer than what is held, and without an expression so far. */
+interface Passing {
+  readonly kind: 'passing'
+  inValue: boolean
+  readonly find: PairFinder
+}
+
+/** The value holds an expression and is evaluated in pieces. */
+interface Evaluating {
+  readonly kind: 'evaluating'
+  /** Bytes of the field before the part. */
+  length: number
+  readonly scanner: TextScanner
+}
 
 /**
  * Form fields: values that hold `{{` once decoded are evaluated as text and encoded again; names, other values and
- * separators keep their bytes. Of a field that is too long to be held only that it holds no expression is decided.
+ * separators keep their bytes. A value of more than a slice is evaluated in pieces, so that no turn of the event loop has
+ * all of it. Of a field that is too long to be held only that it holds no expression is decided.
  */
 export const createForm = (charset: Charset, expressions: Expressions, { longest }: ScanLimits): Scanner => {
-  /** Within a field that is too long: behind its `=` or not. */
-  let long: 'name' | 'value' | undefined
-  let overlap = ''
+  /** The field that has begun, and whose end has not come. */
+  let open: Undecided | Passing | Evaluating | undefined
+  const isWhole = !Number.isFinite(longest)
 
-  /** Goes on in a long field to its end. */
-  const passLong = (text: string): number => {
-    const next = text.indexOf('&')
-    const end = next === -1 ? text.length : next
-    let from = 0
-    if (long === 'name') {
-      from = text.indexOf('=') + 1
-      if (from === 0 || from > end) from = end
-      else long = 'value'
-    }
-    if (long === 'value') {
-      const seen = overlap + text.slice(from, end)
-      if (mayHoldPair(seen)) throw fieldTooLong(longest)
-      overlap = seen.slice(-FORM_OVERLAP)
-    }
-    if (next !== -1) long = undefined
-    return end
+  const encoded = (text: string): string => encodeForm(charset === 'utf8' ? text : checked(text, 'ascii'))
+
+  const parseValue = (value: Buffer): Parsed => {
+    const text = textOfField(value)
+    const template = expressions.parse(text)
+    const print = (resolve: Resolve, work: Work) => encoded(template.render(resolve, work))
+    return { ids: template.ids, texts: [text], print }
   }
 
-  const scan: Scanner['scan'] = (bytes, isLast) => {
-    const from = long === undefined ? 0 : passLong(bytes.toString('latin1'))
-    const cut = isLast ? bytes.length : Math.max(from, bytes.lastIndexOf('&') + 1)
-    const whole = bytes.subarray(from, cut)
-    const found = replaceFields(whole, charset, expressions).map((one) => shifted(one, from))
-    for (const { start, end } of found)
-      if (end - bytes.lastIndexOf('&', start - 1) - 1 > longest) throw fieldTooLong(longest)
-    if (long !== undefined || bytes.length - cut <= longest) return { end: cut, found }
-    long = 'name'
-    overlap = ''
-    return { end: cut + passLong(bytes.toString('latin1', cut)), found }
+  const parseLiteral = (bytes: Buffer): Parsed => {
+    const text = textOfField(bytes)
+    return { ids: [], texts: [], print: () => encoded(text) }
   }
-  return { encoding: 'latin1', mayHold: (bytes) => mayHoldPair(bytes.toString('latin1')), scan }
+
+  /** Evaluates a piece of a long value, from `at` on; `end`: of the value, if it is in the part. */
+  const evaluate = (part: Buffer, at: number, end: number | undefined, scanner: TextScanner): Scanned => {
+    for (let size = SLICE; ; size *= 2) {
+      const most = Math.min(end ?? part.length, at + size)
+      const isLast = most === end
+      const to = isLast ? most : divisibleAt(part, at, most)
+      const { bytes, positions } = decodeForm(part, at, to)
+      const { pieces, end: decided } = scanner.scan(bytes.toString('latin1'), isLast)
+      if (decided === 0 && !isLast && most < (end ?? part.length)) continue
+      const writing: Writing = {
+        encoding: 'utf8',
+        read: (expression) => expressions.parse(expression),
+        write: encoded,
+        place: () => 'a long form field',
+      }
+      const replaced = replacePieces(bytes, 0, { pieces, end: decided }, writing)
+      const literals = pieces.flatMap(({ kind, start, end }) =>
+        kind === 'literal' ? [{ start, end, parse: () => parseLiteral(bytes.subarray(start, end)) }] : [],
+      )
+      const found = [...replaced, ...literals]
+        .sort((one, other) => one.start - other.start)
+        .map(({ start, end, parse }) => ({
+          start: positions[start] as number,
+          end: positions[end] as number,
+          parse,
+        }))
+      return { end: positions[decided] as number, found }
+    }
+  }
+
+  /** Looks at what has come of a field that begins at `start`; `end`: of the field, if it is in the part. */
+  const look = (part: Buffer, start: number, end: number | undefined): Undecided => {
+    const field: Undecided =
+      open?.kind === 'undecided'
+        ? open
+        : { kind: 'undecided', looked: 0, valueAt: -1, pair: false, find: createPairFinder() }
+    const bytes = part.subarray(start, end)
+    if (field.valueAt === -1) field.valueAt = bytes.indexOf(EQUALS, field.looked) + 1 || -1
+    if (field.valueAt !== -1 && !field.pair)
+      field.pair = field.find(bytes.subarray(Math.max(field.looked, field.valueAt)))
+    field.looked = bytes.length
+    return field
+  }
+
+  /** The whole of a short field. */
+  const find = (part: Buffer, start: number, end: number): readonly Found[] => {
+    if (!holdsPair(part, start, end)) return []
+    const valueAt = start + part.subarray(start, end).indexOf(EQUALS) + 1
+    if (valueAt === start || !holdsPair(part, valueAt, end)) return []
+    if (end - start > longest) throw fieldTooLong(longest)
+    return [{ start: valueAt, end, parse: () => parseValue(decodeForm(part, valueAt, end).bytes) }]
+  }
+
+  const passOver = (part: Buffer, at: number, end: number | undefined, field: Passing): void => {
+    const bytes = part.subarray(at, end)
+    const equals = field.inValue ? -1 : bytes.indexOf(EQUALS)
+    if (!field.inValue && equals === -1) return
+    field.inValue = true
+    if (field.find(bytes.subarray(equals + 1))) throw fieldTooLong(longest)
+  }
+
+  const scan: Scanner['scan'] = (part, isLast) => {
+    const found: Found[] = []
+    for (let at = 0; ; ) {
+      // More than a slice is for another turn.
+      if (isWhole && at >= SLICE) return { end: at, found }
+      const next = part.indexOf(AMPERSAND, open?.kind === 'undecided' ? at + open.looked : at)
+      const end = next !== -1 ? next : isLast ? part.length : undefined
+      if (open?.kind === 'passing') passOver(part, at, end, open)
+      else if (open?.kind === 'evaluating') {
+        const scanned = evaluate(part, at, end, open.scanner)
+        open.length += scanned.end - at
+        if (open.length > longest) throw fieldTooLong(longest)
+        found.push(...scanned.found)
+        const isStuck = scanned.end === at
+        at = scanned.end
+        if (at !== end) {
+          if (isStuck) return { end: at, found }
+          continue
+        }
+      } else if (open === undefined && end !== undefined && end - at <= SLICE)
+        found.push(...find(part, at, end))
+      else {
+        const field = look(part, at, end)
+        if (field.pair && field.looked > longest) throw fieldTooLong(longest)
+        if (field.pair && field.looked > SLICE) {
+          open = { kind: 'evaluating', length: field.valueAt, scanner: createTextScanner() }
+          at += field.valueAt
+          continue
+        }
+        if (end === undefined) {
+          open = field
+          if (field.looked <= longest) return { end: at, found }
+          open = { kind: 'passing', inValue: field.valueAt !== -1, find: field.find }
+        } else if (field.pair) found.push(...find(part, at, end))
+      }
+      open = end === undefined ? open : undefined
+      if (next === -1) return { end: part.length, found }
+      at = next + 1
+    }
+  }
+  // A scan decides about more in slices.
+  const mayHold = (bytes: Buffer) => mayHoldPair(bytes) && (bytes.length > EXACT || holdsPair(bytes))
+  return { encoding: 'latin1', mayHold, scan }
 }

@@ -3,10 +3,10 @@ import { badExpression } from '../../expressions/errors.ts'
 import type { Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import { parameterOf } from './content.ts'
-import { mayHoldPair as inForm } from './form.ts'
+import { holdsPair as inForm } from './form-encoding.ts'
 import { mayHoldPair as inJson } from './json.ts'
 import { type Found, idsOf, type Parsed, spliced, tooLarge } from './plan.ts'
-import { inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scanner.ts'
+import { inPlace, type ScanLimits, type Scanner, scanToEnd, tooManyTogether } from './scanner.ts'
 
 /** RFC 2046 §5.1.1. */
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/
@@ -118,7 +118,7 @@ export const createMultipart = (
   /** A part is replaced as a whole: what several values and the text between them make is checked together. */
   const findIn = (content: Buffer, start: number, { scanner, place }: Current): readonly Found[] => {
     if (scanner === undefined || !scanner.mayHold(content)) return []
-    const { found } = inPlace(place, () => scanner.scan(content, true))
+    const found = inPlace(place, () => scanToEnd(scanner, content))
     if (found.length > limits.together) throw tooManyTogether(limits.together)
     if (found.length === 0) return []
     const parseAll = () => {
@@ -204,7 +204,7 @@ export const createMultipart = (
 
   return {
     encoding: 'latin1',
-    mayHold: (bytes) => inJson(bytes) || inForm(bytes.toString('latin1')),
+    mayHold: (bytes) => inJson(bytes) || inForm(bytes),
     scan(part, isLast) {
       const found: Found[] = []
       const end = scan(part, isLast, found)

@@ -70,7 +70,7 @@ export const findInSlices = async (
     const { end, found } = find(isLast ? body.subarray(from) : body.subarray(from, from + size), isLast)
     for (const one of found) all.push({ ...one, start: one.start + from, end: one.end + from })
     if (all.length > most) throw tooMany()
-    if (isLast) return all
+    if (isLast && from + end === body.length) return all
     // What is longer than a slice is looked at again once there is twice as much.
     size = end === 0 ? 2 * size : SLICE
     from += end

@@ -16,8 +16,9 @@ export interface Scanner {
   /** False: no expression is in the bytes, well formed or not. Linear. */
   mayHold(bytes: Buffer): boolean
   /**
-   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Throws `invalid_expression`,
-   * `malformed`, and `too_large` for what is too long to wait for.
+   * Continues where the last call stopped. Linear in `part`; remembers no bytes of it. Of the last part of a whole body
+   * it may leave some for another turn, which then is the last part again. Throws `invalid_expression`, `malformed`, and
+   * `too_large` for what is too long to wait for.
    */
   scan(part: Buffer, isLast: boolean): Scanned
 }
@@ -30,6 +31,17 @@ export type ScanLimits = Omit<BodyLimits, 'decodedBytes' | 'expressions'> & {
 /** What was found in a stretch that begins at `by`. */
 export const shifted = (found: Found, by: number): Found =>
   by === 0 ? found : { ...found, start: found.start + by, end: found.end + by }
+
+/** Scans the last part to its end in this turn. */
+export const scanToEnd = (scanner: Scanner, part: Buffer): readonly Found[] => {
+  const all: Found[] = []
+  for (let from = 0; ; ) {
+    const { end, found } = scanner.scan(part.subarray(from), true)
+    for (const one of found) all.push(shifted(one, from))
+    from += end
+    if (from === part.length) return all
+  }
+}
 
 /** `too_large`: more expressions in one place than are handled in one turn. */
 export const tooManyTogether = (limit: number): AppError =>
