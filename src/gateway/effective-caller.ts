@@ -3,8 +3,8 @@ import type { Caller, StoredProxy } from '../sdk/index.ts'
 import type { Identity } from './identify.ts'
 
 export interface EffectiveCallerDeps {
-  /** The caller that an application of a stored proxy is; rejects when it is gone. Absent: all are. */
-  readonly applicationCaller?: ((tenantId: string, id: string) => Promise<Caller>) | undefined
+  /** The caller that an application of a stored proxy is; rejects when it is gone. */
+  readonly applicationCaller: (tenantId: string, id: string) => Promise<Caller>
 }
 
 /** The proxy's application, else `caller`. */
@@ -13,7 +13,7 @@ const asApplication = (
   proxy: StoredProxy | undefined,
   caller: Caller,
 ): Caller | Promise<Caller> => {
-  if (proxy?.applicationId === undefined || applicationCaller === undefined) return caller
+  if (proxy?.applicationId === undefined) return caller
   return applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
     // An application that is gone leaves nobody to act as.
     if (thrown instanceof AppError && thrown.code === 'unauthenticated') return caller

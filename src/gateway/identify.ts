@@ -16,10 +16,8 @@ export interface Identity {
 
 export interface IdentifyDeps {
   readonly authenticator: Authenticator
-  /** Absent: every proxy key is unknown. */
-  readonly proxies?: Pick<ProxyDirectory, 'find'> | undefined
-  /** Rate limits; absent: none. */
-  readonly admit?: RateLimiter | undefined
+  readonly proxies: Pick<ProxyDirectory, 'find'>
+  readonly admit: RateLimiter
 }
 
 /** completions §4: `token:use` may come from a plain permission or any rule; which tokens it covers is the vault's. */
@@ -72,42 +70,52 @@ export interface CallHead {
   readonly dryRun: boolean
 }
 
-/**
- * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` is told as soon as it is known
- * who that is, also when the call is then refused. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and
- * `not_found` for a proxy key that is unknown or another tenant's.
- */
-export const identify = async (
-  { authenticator, proxies, admit }: IdentifyDeps,
-  prefixes: HeaderRules,
-  { head, proxyKey, dryRun }: CallHead,
-  seen: (identity: Identity) => void,
+/** The caller and its proxy, without a rate limit. `seen` gets them as soon as they are known. */
+const authenticate = async (
+  { authenticator, proxies }: IdentifyDeps,
+  key: string | undefined,
+  { proxyKey, dryRun }: CallHead,
+  seen?: (identity: Identity) => void,
 ): Promise<Identity> => {
-  const key = prefixed(head, prefixes, 'apiKey')
-  await admit?.({ key, address: head.get(CLIENT_ADDRESS_HEADER)?.[0] })
-  const proxy = proxyKey === undefined ? undefined : await proxies?.find(proxyKey)
+  const proxy = proxyKey === undefined ? undefined : await proxies.find(proxyKey)
   if (proxyKey !== undefined && proxy === undefined) throw unknownProxy()
   if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
     const identity = { caller: anonymous(proxy), proxy, dryRun }
-    seen(identity)
+    seen?.(identity)
     if (dryRun) requireDryRunPermission(identity)
     return identity
   }
   const caller = await authenticator.authenticate(key)
   if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
   const identity = { caller, proxy, dryRun }
-  seen(identity)
+  seen?.(identity)
   if (dryRun) requireDryRunPermission(identity)
   else checkCaller(caller)
   return identity
 }
 
-/** The same for a request that has been let in: a key that was deleted meanwhile opens nothing any more. */
+/**
+ * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` gets them as soon as they are
+ * known, also when the call is then denied. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and `not_found`
+ * for a proxy key that is unknown or another tenant's.
+ */
+export const identify = async (
+  deps: IdentifyDeps,
+  prefixes: HeaderRules,
+  request: CallHead,
+  seen: (identity: Identity) => void,
+): Promise<Identity> => {
+  const key = prefixed(request.head, prefixes, 'apiKey')
+  await deps.admit({ key, address: request.head.get(CLIENT_ADDRESS_HEADER)?.[0] })
+  return authenticate(deps, key, request, seen)
+}
+
+/** The same for an accepted request: a key that was deleted since then opens nothing any more. */
 export const identifyAgain = (
   deps: IdentifyDeps,
   prefixes: HeaderRules,
   request: CallHead,
-): Promise<Identity> => identify({ ...deps, admit: undefined }, prefixes, request, () => {})
+): Promise<Identity> => authenticate(deps, prefixed(request.head, prefixes, 'apiKey'), request)
 
 /** Milliseconds that a body may take before it is asked again who calls: in so many a change is in force everywhere. */
 const STILL_MS = 1_000

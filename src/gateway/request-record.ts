@@ -10,8 +10,8 @@ export interface RequestRecordDeps {
   readonly log: Log
   readonly metrics: Metrics
   readonly clock: Clock
-  /** Where calls, and those denied, are recorded; absent: nowhere. */
-  readonly audit?: ((records: readonly AuditRecord[]) => Promise<void>) | undefined
+  /** Where calls, and those denied, are recorded. */
+  readonly audit: (records: readonly AuditRecord[]) => Promise<void>
 }
 
 export interface RequestRecord {
@@ -58,7 +58,7 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
       const what = identity.dryRun
         ? record(identity, 'Proxy dry run', 'read')
         : record(identity, 'Proxy used')
-      await audit?.([what])
+      await audit([what])
     },
     finish(ended, error) {
       if (finished) return
@@ -86,7 +86,7 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
       // What code decides is its answer, and no denial of ours.
       if (!identity || error.status !== 403 || error.response !== undefined) return
       try {
-        await audit?.([record(identity, `Proxy call denied: ${error.toProblem().title}`)])
+        await audit([record(identity, `Proxy call denied: ${error.toProblem().title}`)])
       } catch (err) {
         log.error({ trace_id: account.traceId, err }, 'denied call not recorded')
       }

@@ -17,8 +17,8 @@ export interface RequestResolver {
   readonly destinations: Destinations
   /** Bytes of a body. */
   readonly bodyLimit: number
-  /** Resolves with the cluster's name when Envoy has it. Absent: no proxy with certificates works. */
-  readonly clusterOf?: ((tls: DestinationTls, tenantId: string) => Promise<string>) | undefined
+  /** Resolves with the cluster's name when Envoy has it. */
+  readonly clusterOf: (tls: DestinationTls, tenantId: string) => Promise<string>
 }
 
 export interface ResolvedRequest extends Identity {
@@ -63,7 +63,6 @@ const selectCluster = async (
   if (proxy?.destinationTls === undefined || dryRun) return { upstream, cluster: undefined }
   if (upstream !== 'https')
     throw new AppError('invalid_destination', 'The proxy has certificates, and its destination takes none.')
-  if (clusterOf === undefined) throw new AppError('gateway_timeout', 'No proxy with certificates works here.')
   return { upstream: 'tls', cluster: await clusterOf(proxy.destinationTls, proxy.tenantId) }
 }
 

@@ -43,19 +43,20 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
     call.reset()
   }
 
-  const reject = (reply: ExtProcReply) => {
-    if (over || busy || (phase !== 'request_body' && phase !== 'response_body')) return
-    call.send(...encodeReply(reply, phase))
+  /** Sends the reply in the place of the body that `waiting` is the phase of, unless that has come. */
+  const rejectBody = (reply: ExtProcReply, waiting: Phase) => {
+    if (over || busy || phase !== waiting) return
+    call.send(...encodeReply(reply, waiting))
     phase = 'done'
   }
 
   const decide = (message: ProcessingRequest): Promise<ExtProcReply> | undefined => {
     if (message.kind !== phase) return undefined
     if (message.kind === 'request_headers') {
-      exchange = start(reject)
+      exchange = start()
       return exchange.onRequestHeaders(message.head, message.endOfStream)
     }
-    if (message.kind === 'request_body') return exchange?.body(message.body)
+    if (message.kind === 'request_body') return exchange?.onRequestBody(message.body)
     if (message.kind === 'response_headers')
       return exchange?.onResponseHeaders(message.head, message.endOfStream)
     return message.kind === 'response_body' ? exchange?.onResponseBody(message.body) : undefined
@@ -69,6 +70,9 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
     const responded = phase
     phase = phaseAfter(response, responded)
     call.send(...encodeReply(response, responded))
+    const waiting = phase
+    if (waiting === 'request_body' || waiting === 'response_body')
+      exchange?.bodyRejected?.then((reply) => rejectBody(reply, waiting))
   }
 
   const take = async (message: ProcessingRequest): Promise<void> => {
@@ -86,8 +90,8 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
     const started = createFlow(call)
     input = started
     ended = endOfStream
-    exchange = start(reject)
-    exchange.upload(head, endOfStream, started.flow).catch((error) => {
+    exchange = start()
+    exchange.onStreamedRequest(head, endOfStream, started.flow).catch((error) => {
       log.error({ err: error }, 'exchange failed')
       fail('the exchange failed')
     })

@@ -58,14 +58,22 @@ export interface BodyStream {
   end(bytes: Buffer): Promise<void>
 }
 
-/** No step rejects: a failure is a `reply`. Each is called at most once, in this order; the last two when it watches. */
+/**
+ * One request by the phases of ext_proc. No phase rejects: an error is a `reply`. Each is called at most once, in this
+ * order; the last two when the response is watched.
+ */
 export interface Exchange {
-  /** In the place of the others, for a body that goes on in pieces: all answers are told to `flow`. */
-  upload(head: Head, endOfStream: boolean, flow: BodyStream): Promise<void>
+  /** In the place of the others, for a streamed body: `flow` gets all replies. */
+  onStreamedRequest(head: Head, endOfStream: boolean, flow: BodyStream): Promise<void>
   onRequestHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
-  body(body: Buffer): Promise<ExtProcReply>
+  onRequestBody(body: Buffer): Promise<ExtProcReply>
   onResponseHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
   onResponseBody(body: Buffer): Promise<ExtProcReply>
-  /** The caller went away: what is waited for is let go. */
+  /**
+   * Behind `hold` and `collect`: resolves with the reply in the place of the body, when that is not wanted any more.
+   * Undefined: the exchange waits as long as Envoy does.
+   */
+  readonly bodyRejected: Promise<ExtProcReply> | undefined
+  /** The caller went away: work in progress is given up. */
   cancel(): void
 }

@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { createServer } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
+import { AppError } from '../../src/common/errors.ts'
 import {
   type Gateway,
   type GatewayDeps,
@@ -165,7 +166,10 @@ t.test('what the gateway would dial by mistake, Envoy does not', async (t) => {
   t.equal(response.json?.proxy_error?.status, 403)
   t.equal(arrival, undefined)
   await gateway.close(0)
-  gateway = await startHere({}, { dial: undefined })
+  gateway = await startHere(
+    {},
+    { dial: () => Promise.reject(new AppError('gateway_timeout', 'No address.')) },
+  )
   t.equal((await send(receivers.h1, ['x'], { headers: TEXT })).status, 504)
   await gateway.close(0)
   gateway = await startHere()

@@ -37,10 +37,11 @@ const serve = (steps: Partial<Exchange>) => {
       seen.started++
       return {
         onRequestHeaders: async () => HOLD,
-        body: async () => RELEASE,
-        upload: async () => {},
+        onRequestBody: async () => RELEASE,
+        onStreamedRequest: async () => {},
         onResponseHeaders: async () => PASS,
         onResponseBody: async () => PASS,
+        bodyRejected: undefined,
         ...steps,
         cancel: () => {
           seen.abandoned = true
@@ -54,8 +55,8 @@ const serve = (steps: Partial<Exchange>) => {
 
 const settle = () => new Promise((resolve) => setImmediate(resolve))
 const stepsOf = (headers: ExtProcReply, body: ExtProcReply = RELEASE) => ({
-  headers: async () => headers,
-  body: async () => body,
+  onRequestHeaders: async () => headers,
+  onRequestBody: async () => body,
 })
 const HEADERS: ProcessingRequest = { request_headers: { end_of_stream: false } }
 const BODY: ProcessingRequest = { request_body: { body: Buffer.from('x') } }
@@ -103,7 +104,7 @@ t.test(
   'a message before the last answer breaks the stream off, and the late answer is not sent',
   async (t) => {
     const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
-    const { seen, say } = serve({ onRequestHeaders: () => promise, body: async () => RELEASE })
+    const { seen, say } = serve({ onRequestHeaders: () => promise, onRequestBody: async () => RELEASE })
     say(HEADERS)
     say(BODY)
     resolve(HOLD)
@@ -122,7 +123,10 @@ t.test('a stream that ends while an answer is owed is broken off, not ended', as
 
 t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
   const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
-  const { seen, handler, say } = serve({ onRequestHeaders: () => promise, body: async () => RELEASE })
+  const { seen, handler, say } = serve({
+    onRequestHeaders: () => promise,
+    onRequestBody: async () => RELEASE,
+  })
   say(HEADERS)
   handler.gone()
   t.ok(seen.abandoned)
@@ -134,11 +138,43 @@ t.test('a stream that Envoy lets go of lets its exchange go', async (t) => {
 t.test('an exchange that rejects breaks the stream off', async (t) => {
   const { seen, say } = serve({
     onRequestHeaders: () => Promise.reject(new Error('boom')),
-    body: async () => RELEASE,
+    onRequestBody: async () => RELEASE,
   })
   say(HEADERS)
   await settle()
   t.match(seen, { resets: 1, written: [] })
+})
+
+const TIMEOUT: ExtProcReply = {
+  kind: 'reply',
+  prefix: 'svc',
+  reply: { status: 408, headers: new Map(), body: Buffer.from('{}') },
+}
+
+t.test('a body that is rejected while Envoy collects it gets the reply in its place, once', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
+  const { seen, handler, say } = serve({ bodyRejected: promise })
+  say(HEADERS)
+  await settle()
+  resolve(TIMEOUT)
+  await settle()
+  t.match(seen.written, [{ request_headers: {} }, { immediate_response: { status: { code: 408 } } }])
+  handler.end()
+  t.match(seen, { ended: true, resets: 0 })
+  say(BODY)
+  t.equal(seen.written.length, 2)
+})
+
+t.test('a body that has come is not rejected any more', async (t) => {
+  const { promise, resolve } = Promise.withResolvers<ExtProcReply>()
+  const { seen, say } = serve({ bodyRejected: promise })
+  say(HEADERS)
+  await settle()
+  say(BODY)
+  resolve(TIMEOUT)
+  await settle()
+  t.match(seen, { resets: 0, written: { length: 2 } })
+  t.match(seen.written[1], { request_body: {} })
 })
 
 const WATCHED: ExtProcReply = { ...RELEASE, watch: 'body' }
@@ -149,7 +185,11 @@ const RESPONSE_BODY: ProcessingRequest = { response_body: { body: Buffer.from('o
 
 /** A stream whose destination's answer is waited for, these messages after one another. */
 const watching = async (steps: Partial<Exchange>, messages: readonly ProcessingRequest[]) => {
-  const served = serve({ body: async () => WATCHED, onResponseHeaders: async () => COLLECT, ...steps })
+  const served = serve({
+    onRequestBody: async () => WATCHED,
+    onResponseHeaders: async () => COLLECT,
+    ...steps,
+  })
   for (const message of messages) {
     served.say(message)
     await settle()
@@ -217,7 +257,7 @@ const TRAILERS: ProcessingRequest = { request_trailers: {} }
 
 t.test('of a body in pieces, whatever comes behind its end breaks the stream off', async (t) => {
   const applied: string[] = []
-  const upload: Exchange['upload'] = async (_head, _isWhole, flow) => {
+  const onStreamedRequest: Exchange['onStreamedRequest'] = async (_head, _isWhole, flow) => {
     for (;;) {
       const portion = await flow.read()
       if (portion === undefined) continue
@@ -226,7 +266,7 @@ t.test('of a body in pieces, whatever comes behind its end breaks the stream off
     }
   }
   const resets = async (...messages: readonly ProcessingRequest[]) => {
-    const { seen, say } = serve({ upload })
+    const { seen, say } = serve({ onStreamedRequest })
     for (const message of messages) {
       say(message)
       await settle()

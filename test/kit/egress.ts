@@ -149,6 +149,11 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
         if (found === undefined) throw new AppError('unauthenticated', 'The application is gone.')
         return found
       },
+      runIdle: () => Promise.reject(new AppError('gateway_timeout', 'No code runs in dry runs here.')),
+      clusterOf: () =>
+        Promise.reject(new AppError('gateway_timeout', 'No proxy with certificates works here.')),
+      dial: () => Promise.reject(new AppError('gateway_timeout', 'Bodies are not streamed here.')),
+      admit: async () => {},
       audit: async (more) => {
         records.push(...more)
       },

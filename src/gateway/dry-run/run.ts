@@ -28,8 +28,7 @@ import {
 export interface DryRunDeps extends EffectiveCallerDeps {
   readonly vault: Pick<Vault, 'preview'>
   readonly expressions: Expressions
-  /** Absent: no code runs in dry runs. */
-  readonly runIdle?: RunIdle | undefined
+  readonly runIdle: RunIdle
 }
 
 export interface DryRunRequest {
@@ -151,7 +150,6 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     const without = (reason: string) => ({ plan: { ran: false, reason }, after: before })
     if (rejection !== undefined) return without('The call would be refused before.')
     if (shape === undefined) return without('The content type is neither JSON nor a form.')
-    if (runIdle === undefined) return without('No code runs here. Ask the operator.')
     notes.push(NOTES.code)
     if (hidden) notes.push(NOTES.configuration)
     const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
@@ -165,7 +163,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
   const responded = async (forwards: boolean) => {
     const { runIdle } = deps
     if (proxy?.responseTransform === undefined) return {}
-    if (fixture === undefined || !forwards || runIdle === undefined)
+    if (fixture === undefined || !forwards)
       return { response_transform: { ran: false, reason: noResponse(run.prefixes.prefixes[0]) } }
     const { plan: response_transform, response: serialized } = await timed('transform', () =>
       dryRunResponse(fixture, { ...run, proxy: shownProxy(proxy) }, runIdle),

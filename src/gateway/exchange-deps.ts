@@ -1,0 +1,69 @@
+/** Dependencies and options that all requests of a gateway share. */
+import type { Shares } from '../common/shares.ts'
+import { createDestinations, type DestinationPolicy } from '../egress/parse-url.ts'
+import type { Expressions } from '../expressions/types.ts'
+import type { Code, Vault } from '../sdk/index.ts'
+import type { Admission } from './admission.ts'
+import type { BodyLimits } from './body/rewrite.ts'
+import type { DryRunDeps } from './dry-run/run.ts'
+import type { EffectiveCallerDeps } from './effective-caller.ts'
+import type { HeaderRules } from './headers.ts'
+import type { IdentifyDeps } from './identify.ts'
+import type { RecentHosts } from './recent-hosts.ts'
+import type { RequestRecordDeps } from './request-record.ts'
+import type { RequestResolver } from './resolve-request.ts'
+import type { UploadLimits } from './streaming/pipe-body.ts'
+import { createTimed, type Timed } from './timings.ts'
+
+export interface ExchangeDeps
+  extends RequestRecordDeps,
+    IdentifyDeps,
+    EffectiveCallerDeps,
+    Pick<DryRunDeps, 'runIdle'>,
+    Pick<RequestResolver, 'clusterOf'> {
+  readonly vault: Vault
+  readonly expressions: Expressions
+  readonly admission: Admission
+  /** Of streamed bodies, from their first to their last byte. */
+  readonly uploads: Admission
+  /** Of transforms; the owners are the tenant and the proxy. */
+  readonly codeRoom: Admission
+  /** Bytes of Envoy's memory that calls hold, from their headers to the end of their response. */
+  readonly held: Shares
+  readonly hosts: RecentHosts
+  /** Where a host of a streamed request is dialed, `<address>:<port>`. */
+  readonly dial: (host: string, port: number) => Promise<string>
+  /** Runs transforms. */
+  readonly code: Pick<Code, 'run'>
+}
+
+export interface ExchangeOptions {
+  readonly prefixes: HeaderRules
+  readonly destinations: DestinationPolicy
+  /** Milliseconds that one step may take before it fails with `gateway_timeout`. */
+  readonly stepMs: number
+  /** The same for a step that runs code, whose own time is bounded by the sandbox. */
+  readonly codeStepMs: number
+  /** Milliseconds from the headers of a response that a transform needs complete to its end. */
+  readonly responseMs: number
+  /** Bytes of a body. */
+  readonly bodyLimit: number
+  readonly body: BodyLimits
+  readonly upload: UploadLimits
+}
+
+export interface SharedState extends RequestResolver {
+  readonly deps: ExchangeDeps
+  readonly options: ExchangeOptions
+  readonly timed: Timed
+}
+
+export const createSharedState = (deps: ExchangeDeps, options: ExchangeOptions): SharedState => ({
+  deps,
+  options,
+  prefixes: options.prefixes,
+  bodyLimit: options.bodyLimit,
+  destinations: createDestinations(options.destinations),
+  clusterOf: deps.clusterOf,
+  timed: createTimed(deps.metrics),
+})

@@ -1,0 +1,87 @@
+import { AppError } from '../common/errors.ts'
+import type { Share, Shares } from '../common/shares.ts'
+import { CALL_BYTES } from '../control-plane/limits.ts'
+
+/**
+ * Bytes that a body of unknown length counts for at first, and ms after which it counts for twice as much, up to the
+ * limit. Most have few and come at once: counting each for the limit would reject a hundred small ones.
+ */
+const UNKNOWN_BYTES = 1024 * 1024
+const GROWS_MS = 500
+
+const SLOW_RESPONSE =
+  "The destination's response was not complete in time, and its transform needs it complete. The destination received the request."
+
+/** Envoy's memory that one call holds, and the wait for a body in it. */
+export class HeldMemory {
+  readonly #shares: Shares
+  readonly #limit: number
+  #share: Share | undefined
+  #growing: NodeJS.Timeout | undefined
+  #deadline: NodeJS.Timeout | undefined
+  #isReleased = false
+  #rejected: PromiseWithResolvers<unknown> | undefined
+
+  /** `limit`: bytes of a body. */
+  constructor(shares: Shares, limit: number) {
+    this.#shares = shares
+    this.#limit = limit
+  }
+
+  /** Resolves with the error when the body that is waited for is not wanted any more. Undefined: it is waited for as it is. */
+  get rejected(): Promise<unknown> | undefined {
+    return this.#rejected?.promise
+  }
+
+  /** `length`: bytes of the body, as announced. Throws `rate_limited` when the owner has its share. */
+  take(owner: string, length: number | undefined): void {
+    if (!this.#isReleased) this.#share = this.#shares.take(CALL_BYTES + (length ?? UNKNOWN_BYTES), owner)
+  }
+
+  /** Throws `rate_limited` when the owner has its share. */
+  resize(length: number | undefined): void {
+    this.#share?.resize(CALL_BYTES + (length ?? UNKNOWN_BYTES))
+  }
+
+  /** Waits for a body of this length, for `ms` at most. */
+  wait(length: number | undefined, ms?: number): void {
+    if (this.#isReleased || (length !== undefined && ms === undefined)) return
+    this.#rejected = Promise.withResolvers()
+    if (length === undefined) this.#grow(UNKNOWN_BYTES)
+    if (ms === undefined) return
+    const late = () => this.#reject(new AppError('destination_timeout', SLOW_RESPONSE))
+    this.#deadline = setTimeout(late, ms)
+  }
+
+  /** The body has come. */
+  stopWaiting(): void {
+    clearTimeout(this.#growing)
+    clearTimeout(this.#deadline)
+    this.#rejected = undefined
+  }
+
+  release(): void {
+    this.#isReleased = true
+    this.stopWaiting()
+    this.#share?.release()
+  }
+
+  #grow(bytes: number): void {
+    if (bytes >= this.#limit) return
+    this.#growing = setTimeout(() => {
+      const more = Math.min(2 * bytes, this.#limit)
+      try {
+        this.resize(more)
+        this.#grow(more)
+      } catch (thrown) {
+        this.#reject(thrown)
+      }
+    }, GROWS_MS)
+  }
+
+  #reject(thrown: unknown): void {
+    const waiting = this.#rejected
+    this.stopWaiting()
+    waiting?.resolve(thrown)
+  }
+}

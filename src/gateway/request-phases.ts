@@ -1,0 +1,93 @@
+/** Phases of the request: its headers, and its body when Envoy buffers it. */
+
+import type { StoredProxy } from '../sdk/index.ts'
+import { detokenize, detokenizePlain } from './detokenize.ts'
+import { effectiveCaller } from './effective-caller.ts'
+import { type Head, isFlagSet, merged, single, strippedNames } from './headers.ts'
+import { callerStill } from './identify.ts'
+import type { Accepted, RequestState } from './request-state.ts'
+import { shapeOf } from './transform/content.ts'
+import { withoutCoding } from './transform/run.ts'
+import type { ExtProcReply, Watch } from './types.ts'
+
+const NO_BODY = Buffer.alloc(0)
+
+/**
+ * Envoy stops reading a response that fills its buffer before its headers are replied to, unless it collects it from the
+ * first byte on: then it is rejected at once. Responses that may pass are never rejected for their size.
+ */
+const watchOf = (proxy: StoredProxy | undefined): Watch | undefined => {
+  if (proxy?.responseTransform === undefined) return undefined
+  return proxy.responseOtherwise === 'pass' ? 'headers' : 'body'
+}
+
+const lengthOf = (head: Head): number | undefined => {
+  const length = single(head, 'content-length')
+  return length === undefined ? undefined : Number(length)
+}
+
+export const acceptRequestHeaders = async (
+  state: RequestState,
+  head: Head,
+  endOfStream: boolean,
+): Promise<ExtProcReply> => {
+  const { deps, prefixes } = state.shared
+  if (isFlagSet(head, prefixes, 'stream')) throw new Error('a streamed body came in the buffered mode')
+  const since = deps.clock.now()
+  const resolved = await state.resolve(head, state.shared)
+  const length = endOfStream ? 0 : lengthOf(head)
+  state.takeShare(resolved, length)
+  const { proxy, contentType, dryRun } = resolved
+  const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
+  const accepted: Accepted = { resolved, since, head, stripped: strippedNames(head, prefixes), shape }
+  const edits = state.editsOf(resolved, accepted.stripped)
+  const watch = dryRun ? undefined : watchOf(proxy)
+  state.accepted = accepted
+  if (!endOfStream) {
+    state.memory.wait(length)
+    return { kind: 'hold', prefix: state.prefix, edits, watch }
+  }
+  await state.record.called(resolved)
+  if (dryRun) return state.dryRun(accepted, NO_BODY)
+  if (shape === undefined) return state.release(resolved, edits, undefined, watch)
+  const { edits: changes, body } = await state.transform(accepted, shape, NO_BODY)
+  const set = new Map(changes.set)
+  if (body.length === 0) set.delete('content-length')
+  const all = merged(edits, { set, remove: changes.remove })
+  return state.release(resolved, all, body.length === 0 ? undefined : body, watch)
+}
+
+export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
+  const { deps, options, prefixes } = state.shared
+  const accepted = state.accepted
+  if (accepted === undefined) throw new Error('a body came without accepted headers')
+  const { shape, since } = accepted
+  state.memory.stopWaiting()
+  state.memory.resize(bytes.length)
+  const caller = await callerStill(deps, prefixes, accepted.resolved, deps.clock.now() - since)
+  const resolved = { ...accepted.resolved, caller }
+  const { contentType, contentEncoding, proxy } = resolved
+  const called = state.record.called(resolved)
+  if (resolved.dryRun) {
+    await called
+    return state.dryRun({ ...accepted, resolved }, bytes)
+  }
+  const work = (shape === undefined ? detokenize : detokenizePlain)(
+    { bytes, contentType, contentEncoding },
+    { vault: deps.vault, expressions: deps.expressions, limits: options.body, timed: state.timed },
+    () => effectiveCaller(deps, resolved),
+    { traceId: state.record.traceId, now: deps.clock.now() },
+  )
+  // The call's record and those of its tokens share a write.
+  const [found] = await Promise.all([work, called])
+  state.record.tokens = found.tokens
+  const set = new Map([[state.traceHeader, state.record.traceId]])
+  if (shape !== undefined) {
+    const { edits, body } = await state.transform(accepted, shape, found.body ?? bytes)
+    const all = merged({ set, remove: [] }, withoutCoding(edits, contentEncoding))
+    return state.release(resolved, all, body, watchOf(proxy))
+  }
+  if (found.body !== undefined) set.set('content-length', `${found.body.length}`)
+  const edits = { set, remove: found.decoded ? ['content-encoding'] : [] }
+  return state.release(resolved, edits, found.body, watchOf(proxy))
+}

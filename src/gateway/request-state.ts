@@ -1,0 +1,176 @@
+/** The state of one proxied request, and the steps that its phases share. */
+import { AppError } from '../common/errors.ts'
+import type { StoredProxy } from '../sdk/index.ts'
+import { runDryRun } from './dry-run/run.ts'
+import type { SharedState } from './exchange-deps.ts'
+import { type Edits, type Head, prefixOf, traceHeaderOf, traceIdOf } from './headers.ts'
+import { HeldMemory } from './held-memory.ts'
+import { identify, ownerOf } from './identify.ts'
+import { dryRunReply, proxyError } from './replies.ts'
+import { createRequestRecord, type RequestRecord } from './request-record.ts'
+import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
+import { createStepTimeout } from './step-timeout.ts'
+import { measured, type Stage, type Timed } from './timings.ts'
+import type { Shape } from './transform/content.ts'
+import type { CollectedResponse } from './transform/response.ts'
+import { runTransform, type Transformed, type TransformRun } from './transform/run.ts'
+import type { ExtProcReply, Watch } from './types.ts'
+
+/** A request whose headers were accepted. */
+export interface Accepted {
+  readonly resolved: ResolvedRequest
+  /** When the caller was identified. */
+  readonly since: number
+  readonly head: Head
+  readonly stripped: readonly string[]
+  /** Undefined: no request transform applies. */
+  readonly shape: Shape | undefined
+}
+
+export class RequestState {
+  readonly shared: SharedState
+  readonly record: RequestRecord
+  readonly memory: HeldMemory
+  readonly stepTimeout = createStepTimeout()
+  readonly stages: Partial<Record<Stage, number>> = {}
+  timed: Timed
+  prefix: string
+  traceHeader = ''
+  accepted: Accepted | undefined
+  /** The response that a transform needs complete. */
+  response: CollectedResponse | undefined
+  destinationStatus: string | undefined
+  isResponseWanted = false
+  isCanceled = false
+
+  constructor(shared: SharedState) {
+    this.shared = shared
+    this.record = createRequestRecord(shared.deps)
+    this.memory = new HeldMemory(shared.deps.held, shared.bodyLimit)
+    this.timed = shared.timed
+    this.prefix = shared.prefixes.prefixes[0]
+  }
+
+  readPrefix(head: Head): void {
+    const { prefixes } = this.shared
+    this.prefix = prefixOf(head, prefixes)
+    this.traceHeader = traceHeaderOf(prefixes, this.prefix)
+    this.record.traceId = traceIdOf(head, this.traceHeader)
+  }
+
+  /** Bounded work for one message; an error becomes the reply. */
+  async step(ms: number, bytes: number, work: () => Promise<ExtProcReply>): Promise<ExtProcReply> {
+    const { admission } = this.shared.deps
+    try {
+      const owner = this.accepted === undefined ? [] : [ownerOf(this.accepted.resolved.caller)]
+      return await this.stepTimeout.within(ms, admission.run(bytes, work, ...owner))
+    } catch (thrown) {
+      return await this.replyTo(thrown)
+    }
+  }
+
+  resolve(head: Head, resolver: RequestResolver): Promise<ResolvedRequest> {
+    const { deps, prefixes } = this.shared
+    return resolveRequest(head, this.prefix, resolver, (request) => {
+      if (request.dryRun) this.timed = measured(this.timed, this.stages)
+      return this.timed('authenticate', () =>
+        identify(deps, prefixes, request, (identity) => {
+          this.record.identity = identity
+        }),
+      )
+    })
+  }
+
+  /** Throws `rate_limited` when the tenant has its share of calls, of bytes that they hold, or of hosts. */
+  takeShare({ caller, destination }: ResolvedRequest, length: number | undefined): void {
+    if (this.isCanceled) return
+    const { upstream, host, port } = destination
+    const owner = ownerOf(caller)
+    this.memory.take(owner, length)
+    if (upstream !== 'demo') this.shared.deps.hosts.use(owner, `${host}:${port}`)
+  }
+
+  runSettings(): Omit<TransformRun, 'code' | 'proxy'> {
+    return {
+      prefixes: this.shared.prefixes,
+      texts: this.record.identity?.caller.actorType !== 'anonymous',
+      traceId: this.record.traceId,
+      signal: this.stepTimeout.signal(),
+      limits: this.shared.options.body,
+    }
+  }
+
+  runOf(proxy: StoredProxy): TransformRun {
+    return { ...this.runSettings(), code: this.shared.deps.code, proxy }
+  }
+
+  inCodeRoom<T>(
+    body: Buffer,
+    run: () => Promise<T>,
+    caller: ResolvedRequest['caller'],
+    proxy: StoredProxy,
+  ): Promise<T> {
+    const { codeRoom } = this.shared.deps
+    return this.timed('transform', () => codeRoom.run(body.length, run, ownerOf(caller), proxy.id))
+  }
+
+  transform({ resolved, head, stripped }: Accepted, shape: Shape, body: Buffer): Promise<Transformed> {
+    const { proxy, method, suffix, caller } = resolved
+    if (proxy === undefined) throw new Error('a transform without a proxy')
+    const args = { method, path: suffix.path, query: suffix.query === undefined ? '' : `?${suffix.query}` }
+    const message = { head, stripped, shape, body, args }
+    const run = () => runTransform('request_transform', message, this.runOf(proxy))
+    return this.inCodeRoom(body, run, caller, proxy)
+  }
+
+  async dryRun({ resolved, head }: Accepted, body: Buffer): Promise<ExtProcReply> {
+    const { deps } = this.shared
+    const dryRun = {
+      accepted: resolved,
+      head,
+      body,
+      now: deps.clock.now(),
+      timed: this.timed,
+      stages: this.stages,
+      run: this.runSettings(),
+    }
+    const reply = dryRunReply(await runDryRun(dryRun, deps), this.prefix, this.record.traceId)
+    this.record.finish('dry_run')
+    return { kind: 'reply', prefix: this.prefix, reply }
+  }
+
+  /** The request with its body as it goes out; without `body` that stays as it came. */
+  release(
+    { upstream, cluster }: ResolvedRequest,
+    edits: Edits,
+    body: Buffer | undefined,
+    watch: Watch | undefined,
+  ): ExtProcReply {
+    if (body !== undefined) this.memory.resize(body.length)
+    if (watch !== undefined) this.isResponseWanted = true
+    else this.record.finish('forwarded')
+    const replaced = body === undefined ? {} : { body }
+    return { kind: 'release', prefix: this.prefix, upstream, cluster, edits, watch, ...replaced }
+  }
+
+  /** Headers that the destination gets in the place of the caller's. */
+  editsOf({ destination, path }: ResolvedRequest, remove: readonly string[]): Edits {
+    return {
+      set: new Map([
+        [':authority', destination.authority],
+        [':path', path],
+        [this.traceHeader, this.record.traceId],
+      ]),
+      remove,
+    }
+  }
+
+  async replyTo(thrown: unknown): Promise<ExtProcReply> {
+    const error = AppError.from(thrown)
+    await this.record.rejected(error)
+    const { prefixes } = this.shared
+    const { traceId } = this.record
+    const reply = proxyError(error, prefixes, this.prefix, traceId, this.destinationStatus)
+    return { kind: 'reply', prefix: this.prefix, reply }
+  }
+}

@@ -1,0 +1,38 @@
+/** Phases of a response that a transform waits for. */
+import type { Head } from './headers.ts'
+import type { RequestState } from './request-state.ts'
+import { collectible, responseStatus, transformResponse } from './transform/response.ts'
+import type { ExtProcReply } from './types.ts'
+
+export const acceptResponseHeaders = (
+  state: RequestState,
+  head: Head,
+  endOfStream: boolean,
+): ExtProcReply => {
+  const { bodyLimit, options } = state.shared
+  state.destinationStatus = responseStatus(head, state.prefix)
+  const otherwise = state.accepted?.resolved.proxy?.responseOtherwise
+  state.response = endOfStream ? undefined : collectible(head, state.destinationStatus, otherwise, bodyLimit)
+  if (state.response === undefined || state.destinationStatus === undefined) {
+    state.record.finish('forwarded')
+    return { kind: 'pass' }
+  }
+  const announced = head.get('content-length')?.[0]
+  const length = announced === undefined ? undefined : Number(announced)
+  state.memory.resize(length)
+  state.memory.wait(length, options.responseMs)
+  return { kind: 'collect', destinationStatus: state.destinationStatus }
+}
+
+export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
+  const { proxy, caller } = state.accepted?.resolved ?? {}
+  const response = state.response
+  if (proxy === undefined || caller === undefined || response === undefined)
+    throw new Error('a response came that was not asked for')
+  state.memory.stopWaiting()
+  state.memory.resize(bytes.length)
+  const run = () => transformResponse(response, bytes, state.runOf(proxy))
+  const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, caller, proxy)
+  state.record.finish('forwarded')
+  return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
+}
