@@ -4,9 +4,10 @@ import { text } from 'node:stream/consumers'
 import t from 'tap'
 import { ensureDemoCertificate } from '../../src/supervisor/demo-certificate.ts'
 import { startDemoDestination } from '../../src/supervisor/demo-destination.ts'
+import { directoryFor } from '../kit/directory.ts'
 
 t.test('the demo destination echoes small bodies, and of large ones the length only', async (t) => {
-  const directory = t.testdir()
+  const directory = directoryFor(t)
   const socketPath = join(directory, 'demo.sock')
   const demo = await startDemoDestination(
     socketPath,
