@@ -3,13 +3,8 @@
  * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
  */
 import { ERRORS, type ErrorCode, problemOf } from '../common/errors.ts'
-import {
-  METADATA,
-  PROXY_METHODS,
-  prefixHeaders,
-  TRACE_ID_LENGTH,
-  TRACE_ID_PATTERN,
-} from '../ext-proc/contract.ts'
+import { TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../common/trace-id.ts'
+import { METADATA, PROXY_METHODS, prefixHeaders } from '../ext-proc/contract.ts'
 import type { Settings } from './options.ts'
 import { ROUTES } from './route-names.ts'
 

@@ -1,6 +1,7 @@
 import type { Agent, Dispatcher } from 'undici'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
+import { isConnectionHeader } from '../common/http-headers.ts'
 import type { Kernel, OutboundRequest, OutboundResponse } from '../sdk/index.ts'
 import { createAddresses } from './addresses.ts'
 import { createAgents } from './agents.ts'
@@ -35,9 +36,6 @@ export const BODY_BYTES = 5 * 1024 * 1024
 const URL_LENGTH = 8_192
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
-/** What the connection decides, and what would let a caller speak for it. */
-const FRAMING =
-  /^(connection|content-length|expect|host|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
 
 const invalidRequest = (detail: string) => new AppError('invalid', `The request cannot be sent: ${detail}.`)
 
@@ -106,7 +104,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   }
 
   const send = async (agent: Agent, { url, method, headers, body }: Hop, signal: AbortSignal) => {
-    const sent = headers.filter(([name]) => !FRAMING.test(name))
+    const sent = headers.filter(([name]) => !isConnectionHeader(name))
     const has = (wanted: string) => sent.some(([name]) => name.toLowerCase() === wanted)
     const defaults = [
       ...(has('accept') ? [] : ['accept', '*/*']),

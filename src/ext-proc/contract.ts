@@ -61,7 +61,3 @@ export const prefixHeaders = (prefix: string) =>
     traceId: `${prefix}-trace-id`,
     destinationStatus: `${prefix}-proxy-destination-status`,
   }) as const
-
-/** A trace id of 1–200 such characters is echoed as it came; anything else is replaced (completions §1). */
-export const TRACE_ID_PATTERN = '^[!-~]([ -~]*[!-~])?$'
-export const TRACE_ID_LENGTH = 200

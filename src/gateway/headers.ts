@@ -1,16 +1,11 @@
 /** Request headers: brands, trace ids, and what is taken off before a request is forwarded (completions §1, §7). */
 
 import { AppError } from '../common/errors.ts'
-import { newId } from '../common/ids.ts'
+import { HOP_BY_HOP } from '../common/http-headers.ts'
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
+import { traceIdFor } from '../common/trace-id.ts'
 import { CONNECTION_COPY, COPIES } from '../control-plane/early-header-mutation.ts'
-import {
-  HEADER_KIB,
-  HEADER_LINES,
-  prefixHeaders,
-  TRACE_ID_LENGTH,
-  TRACE_ID_PATTERN,
-} from '../ext-proc/contract.ts'
+import { HEADER_KIB, HEADER_LINES, prefixHeaders } from '../ext-proc/contract.ts'
 
 /** Headers by lower-case name, pseudo-headers included; several lines of one name keep their order. */
 export type Head = ReadonlyMap<string, readonly string[]>
@@ -43,22 +38,7 @@ type PrefixedNames = ReturnType<typeof prefixHeaders>
 /** Headers that tell which brand a caller speaks, in this order. */
 const TELLING = ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const
 
-const TRACE_ID = new RegExp(TRACE_ID_PATTERN)
 const FORWARDED_NAME = /^[a-z0-9_-]+$/
-
-/** RFC 9110 §7.6.1, and the names of older practice. */
-export const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  'connection',
-  'keep-alive',
-  'proxy-authenticate',
-  'proxy-authorization',
-  'proxy-connection',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-  'http2-settings',
-])
 
 /** What no `connection` header may take off: the message would no longer be the caller's, or no longer be framed. */
 const RETAINED = new Set(['host', 'content-length', 'content-type', 'content-encoding'])
@@ -158,8 +138,7 @@ export const traceHeaderOf = ({ names }: HeaderRules, prefix: string): string =>
 /** The caller's trace id, from the header of its brand, when it can be echoed, else a new one. */
 export const traceIdOf = (head: Head, header: string): string => {
   const values = head.get(header)
-  const sent = values?.length === 1 ? (values[0] as string) : ''
-  return sent.length <= TRACE_ID_LENGTH && TRACE_ID.test(sent) ? sent : newId()
+  return traceIdFor(values?.length === 1 ? values[0] : undefined)
 }
 
 const NONE: ReadonlySet<string> = new Set()

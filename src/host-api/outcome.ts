@@ -1,4 +1,5 @@
 import { AppError } from '../common/errors.ts'
+import { isConnectionHeader } from '../common/http-headers.ts'
 import type { LimitName, Outcome } from '../sandbox/types.ts'
 
 /** How an invocation ended that returned nothing. */
@@ -11,8 +12,7 @@ const LIMIT_FAILURES: Readonly<Partial<Record<LimitName, (sentence: string) => A
 }
 
 /** Headers that describe the message itself, or the connection, are not for code to set. */
-const FRAMING =
-  /^(?::.*|connection|content-length|content-encoding|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade)$/i
+const isFraming = (name: string) => isConnectionHeader(name) || name.toLowerCase() === 'content-encoding'
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/
 
@@ -20,7 +20,7 @@ const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/
 const headersOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(
-      ([name, value]) => HEADER.test(name) && !FRAMING.test(name) && !UNPRINTABLE.test(value),
+      ([name, value]) => HEADER.test(name) && !isFraming(name) && !UNPRINTABLE.test(value),
     ),
   )
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http'
-import { newId } from '../../common/ids.ts'
+import { traceIdFor } from '../../common/trace-id.ts'
 
 /** Header names of one brand prefix (completions §1). */
 interface HeaderPrefix {
@@ -29,8 +29,6 @@ export interface PrefixedHeaders {
   readonly traceIdName: string
 }
 
-const PRINTABLE = /^[\x20-\x7e]{1,200}$/
-
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 
 /**
@@ -59,7 +57,7 @@ export const createHeaderPrefixes = (
     }
     return {
       key,
-      traceId: traceId !== undefined && PRINTABLE.test(traceId) ? traceId : newId(),
+      traceId: traceIdFor(traceId),
       idempotencyKey,
       traceIdName: (used ?? canonical).traceIdName,
     }

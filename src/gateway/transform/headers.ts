@@ -1,6 +1,7 @@
 /** Headers as transforms see and return them (interface, "Proxy transforms"; ../README.md, "Transforms"). */
+import { FRAMING, HOP_BY_HOP } from '../../common/http-headers.ts'
 import { isObject } from '../../common/json.ts'
-import { type Edits, type Head, type HeaderRules, HOP_BY_HOP } from '../headers.ts'
+import type { Edits, Head, HeaderRules } from '../headers.ts'
 
 /** By lower-case name; a list where lines cannot be joined (RFC 6265 §3). */
 export type CodeHeaders = Readonly<Record<string, string | readonly string[]>>
@@ -17,12 +18,12 @@ const MOST_CHARACTERS = 32_768
  * What frames the message, or says how its body is coded, is ours to say. Envoy needs an `x-forwarded-proto`, and the
  * destination gets the caller's (control-plane/early-header-mutation.ts).
  */
-const FRAMING = new Set(['host', 'content-length', 'content-encoding', 'expect', 'x-forwarded-proto'])
+const OWN = new Set([...FRAMING, 'content-encoding', 'x-forwarded-proto'])
 
 /** Headers that code neither sees nor sets: they keep what they have. */
 export const isHidden = (name: string, { own, names }: HeaderRules): boolean =>
   name.startsWith(':') ||
-  FRAMING.has(name) ||
+  OWN.has(name) ||
   HOP_BY_HOP.has(name) ||
   name.startsWith('x-envoy-') ||
   name.startsWith('x-sidevault-') ||
