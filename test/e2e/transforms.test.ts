@@ -302,7 +302,7 @@ for (const protocol of ['h1', 'h2'] as const) {
 
   t.test(`${protocol}: a response that code makes replaces the destination's, in either phase`, async (t) => {
     const own = (response: string) =>
-      `module.exports = () => { throw new AppError('code_failed', 'x', { answer: ${response} }) }`
+      `module.exports = () => { throw new AppError('code_failed', 'x', { response: ${response} }) }`
     const custom = own(
       "{ status: 418, headers: { 'x-own': '1', 'Content-Length': '0', 'svc-trace-id': 'f' }, body: { a: 1 } }",
     )
