@@ -3,11 +3,11 @@ import {
   type Call,
   defineOperation,
   isoTime,
-  type Kernel,
   listOf,
   newId,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   pageOf,
   Type,
 } from 'sidevault/sdk'
@@ -39,7 +39,7 @@ const shown = (check: Check) => ({ ...check, checked_at: isoTime(check.checked_a
 const DAY_MS = 86_400_000
 
 /** The operations on checks; a passport counts as expired `graceDays` after its date. */
-export const checkOperations = (kernel: Kernel, graceDays: number) => {
+export const checkOperations = (kernel: PluginContext, graceDays: number) => {
   const checks = kernel.records(Checks)
 
   /** Under the caller's own grants: the vault refuses, and records, as it does for the proxy. */

@@ -9,11 +9,11 @@ import {
   type Grants,
   handingOut,
   invalid,
-  type Kernel,
   listOf,
   Nothing,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   pageOf,
   texts,
 } from '#sdk'
@@ -33,7 +33,7 @@ export const changeOf = (call: Call): Change => ({
 })
 
 /** Checks that a caller may have a key of an application: that is all the application holds, unless it is the caller's own. */
-export const mayHaveKeyOf = async (kernel: Kernel, caller: Caller) => {
+export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
   const check = await handingOut(kernel, caller)
   return (application: ApplicationRecord): void => {
     if (application.id !== caller.applicationId) check(application.type, application)
@@ -51,7 +51,7 @@ const added = (current: ApplicationRecord, next: Grants): Pick<Grants, 'permissi
 }
 
 /** Calls on applications (completions §4). */
-export const applicationOperations = (kernel: Kernel, directory: Directory) => [
+export const applicationOperations = (kernel: PluginContext, directory: Directory) => [
   defineOperation({
     rpc: 'Applications.Create',
     http: 'POST /applications',

@@ -1,9 +1,9 @@
-import { AppError, type Kernel, newId, type Ports } from '#sdk'
+import { AppError, newId, type PluginContext, type Ports } from '#sdk'
 import { ApplicationKeys, Applications } from './collections.ts'
 import type { Directory } from './directory.ts'
 
 /** The port by which the kernel finds the application behind a key. */
-export const credentials = (kernel: Kernel, directory: Directory): Ports['credentials'] => {
+export const credentials = (kernel: PluginContext, directory: Directory): Ports['credentials'] => {
   const { applications, keys } = directory
 
   const installed = async (tenantId: string, keyHash: string): Promise<boolean> => {

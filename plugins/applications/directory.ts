@@ -1,11 +1,11 @@
 import {
   AppError,
   createKeyedMutex,
-  type Kernel,
   type Mutation,
   newId,
   newKey,
   notFound,
+  type PluginContext,
   type Records,
   Secret,
 } from '#sdk'
@@ -44,7 +44,7 @@ const noKey = (id: string) => notFound('key_not_found', id)
  * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so
  * that checks made on what was read (how many keys there are, that the application exists) still hold when it commits.
  */
-export const createDirectory = (kernel: Kernel) => {
+export const createDirectory = (kernel: PluginContext) => {
   // Services of the kernel may be asked for once the plugin is set up, not before.
   const applications = (): Records<ApplicationRecord> => kernel.records(Applications)
   const keys = (): Records<KeyRecord> => kernel.records(ApplicationKeys)

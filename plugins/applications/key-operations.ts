@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineOperation, type Kernel, Nothing } from '#sdk'
+import { defineOperation, Nothing, type PluginContext } from '#sdk'
 import { changeOf, mayHaveKeyOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'
@@ -12,7 +12,7 @@ const OfApplication = Type.Object({ application_id: Type.String({ field: 1 }) })
 const OneKey = Type.Object({ application_id: Type.String({ field: 1 }), id: Type.String({ field: 2 }) })
 
 /** Calls on the keys of an application: two at once is how a caller rotates without downtime (completions §4). */
-export const keyOperations = (kernel: Kernel, directory: Directory) => [
+export const keyOperations = (kernel: PluginContext, directory: Directory) => [
   defineOperation({
     rpc: 'ApplicationKeys.Create',
     http: 'POST /applications/{application_id}/keys',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineOperation, field, type Kernel } from '#sdk'
+import { defineOperation, field, type PluginContext } from '#sdk'
 import * as examples from './examples.ts'
 import { ApplicationTypes } from './schemas.ts'
 
@@ -12,7 +12,7 @@ const Permission = Type.Object(
   { title: 'Permission' },
 )
 
-export const permissionOperations = (kernel: Kernel) => [
+export const permissionOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Permissions.List',
     http: 'GET /permissions',

@@ -1,5 +1,12 @@
 import { type Static, Type } from 'typebox'
-import { defineOperation, invalid, type Kernel, type LogFilter, type PageRequest, parseIsoTime } from '#sdk'
+import {
+  defineOperation,
+  invalid,
+  type LogFilter,
+  type PageRequest,
+  type PluginContext,
+  parseIsoTime,
+} from '#sdk'
 import * as examples from './examples.ts'
 import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
 
@@ -35,7 +42,7 @@ const pageOf = (query: Query): PageRequest => {
 }
 
 /** Calls on the audit log; reading it is not recorded. */
-export const logOperations = (kernel: Kernel) => [
+export const logOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Logs.List',
     http: 'GET /logs',

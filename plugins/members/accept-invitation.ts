@@ -1,9 +1,9 @@
-import { AppError, type Kernel, newId, type Ports } from '#sdk'
+import { AppError, newId, type PluginContext, type Ports } from '#sdk'
 import { Invitations, Members } from './collections.ts'
 import { noInvitation } from './invitation-operations.ts'
 
 /** The port by which a plugin that knows people (a sign-on, say) makes a member of somebody who was invited. */
-export const joining = (kernel: Kernel): Ports['members'] => ({
+export const joining = (kernel: PluginContext): Ports['members'] => ({
   join: async (tenantId, invitationId, userId) => {
     const invitations = kernel.records(Invitations)
     const found = await invitations.read(tenantId, invitationId)

@@ -2,13 +2,13 @@ import { Type } from 'typebox'
 import {
   defineOperation,
   EntityId,
-  type Kernel,
   listOf,
   Nothing,
   newId,
   notFound,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   pageOf,
 } from '#sdk'
 import { type InvitationRecord, Invitations } from './collections.ts'
@@ -21,7 +21,7 @@ const LIFETIME = 72 * 3_600_000
 export const noInvitation = (id: string) => notFound('invitation_not_found', id)
 
 /** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
-export const invitationOperations = (kernel: Kernel) => {
+export const invitationOperations = (kernel: PluginContext) => {
   const invitations = () => kernel.records(Invitations)
 
   const notify = async (tenantId: string, { id, email, role, expires_at }: InvitationRecord) => {

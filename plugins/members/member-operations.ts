@@ -3,12 +3,12 @@ import {
   AppError,
   defineOperation,
   EntityId,
-  type Kernel,
   listOf,
   Nothing,
   notFound,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   pageOf,
   type Tenant,
 } from '#sdk'
@@ -22,7 +22,7 @@ const isOwner = (what: string) =>
   new AppError('unprocessable', `The owner of the tenant cannot be ${what}. Choose another member.`)
 
 /** Calls on the members of the calling key's tenant (completions §9a). */
-export const memberOperations = (kernel: Kernel) => {
+export const memberOperations = (kernel: PluginContext) => {
   const members = () => kernel.records(Members)
 
   const tenantOf = async (id: string): Promise<Tenant> => {

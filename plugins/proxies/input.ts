@@ -6,7 +6,7 @@ import {
   checkConfiguration,
   checkDestination,
   codeWarnings,
-  type Kernel,
+  type PluginContext,
 } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
@@ -36,7 +36,7 @@ const otherwiseOf = ({ response_transform: transform }: Static<typeof ProxyInput
 
 /** The members of a valid request in stored form, with warnings about their code. Throws `invalid`, `forbidden`. */
 export const parseProxy = async (
-  kernel: Kernel,
+  kernel: PluginContext,
   caller: Caller,
   input: Static<typeof ProxyInput>,
   { now, before }: { readonly now: number; readonly before?: ProxyRecord },

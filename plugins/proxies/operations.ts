@@ -5,7 +5,6 @@ import {
   createKeyedMutex,
   defineOperation,
   EntityId,
-  type Kernel,
   listOf,
   Nothing,
   namedPage,
@@ -13,6 +12,7 @@ import {
   newId,
   notFound,
   offsetPage,
+  type PluginContext,
   patchedInput,
   randomBase58,
   retryOnConflict,
@@ -29,7 +29,7 @@ const KEY_LENGTH = 22
 const noProxy = (id: string) => notFound('proxy_not_found', id)
 
 /** Calls on stored proxies (interface, "Pre-configured proxies"). */
-export const proxyOperations = (kernel: Kernel) => {
+export const proxyOperations = (kernel: PluginContext) => {
   const proxies = () => kernel.records(Proxies)
   const runExclusive = createKeyedMutex()
 

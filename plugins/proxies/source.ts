@@ -1,4 +1,4 @@
-import type { Kernel, ProxySource, StoredProxy } from '#sdk'
+import type { PluginContext, ProxySource, StoredProxy } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import { tlsOf } from './destination-tls.ts'
 
@@ -16,7 +16,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
 })
 
 /** The port by which the gateway finds the proxy behind a key. */
-export const proxySource = (kernel: Kernel): ProxySource => {
+export const proxySource = (kernel: PluginContext): ProxySource => {
   const records = () => kernel.records(Proxies)
   return {
     collections: Object.freeze([Proxies.name]),

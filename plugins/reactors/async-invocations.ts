@@ -1,4 +1,4 @@
-import { AppError, type Call, type Json, type Kernel, newId, type TokenState } from '#sdk'
+import { AppError, type Call, type Json, newId, type PluginContext, type TokenState } from '#sdk'
 import type { Pending, Waiting } from './callbacks.ts'
 import { Callbacks, type Outcome, type RequestRecord, Requests } from './collections.ts'
 import { noResult } from './not-found.ts'
@@ -51,7 +51,7 @@ const overloaded = () =>
  * the invocation is a failed result, wherever it is asked for.
  */
 export const createRequests = (
-  kernel: Kernel,
+  kernel: PluginContext,
   {
     react,
     deliver,

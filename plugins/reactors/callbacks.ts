@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { AppError, type Json, type Kernel } from '#sdk'
+import { AppError, type Json, type PluginContext } from '#sdk'
 import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 
 /** Milliseconds that a receiver has to answer. */
@@ -44,7 +44,7 @@ export interface Results {
  * moves its time ahead has the attempt. Each attempt is in the audit journal, with its host, before a byte leaves.
  */
 export const createCallbacks = (
-  kernel: Kernel,
+  kernel: PluginContext,
   {
     delays,
     results,

@@ -6,13 +6,13 @@ import {
   codeWarnings,
   defineOperation,
   EntityId,
-  type Kernel,
   listOf,
   Nothing,
   namedPage,
   newId,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   retryOnConflict,
   throwIfInvalid,
 } from '#sdk'
@@ -26,7 +26,7 @@ type Members = Omit<FormulaRecord, 'id' | 'created_by' | 'created_at' | 'modifie
 
 /** A valid request in stored form, with warnings about its code. Throws `invalid`. */
 const parse = async (
-  kernel: Kernel,
+  kernel: PluginContext,
   tenantId: string,
   input: Static<typeof FormulaInput>,
 ): Promise<{ readonly members: Members; readonly warnings: CodeWarning[] }> => {
@@ -49,7 +49,7 @@ const parse = async (
 }
 
 /** Calls on formulas (interface, "Reactor formulas"). */
-export const formulaOperations = (kernel: Kernel) => {
+export const formulaOperations = (kernel: PluginContext) => {
   const formulas = () => kernel.records(Formulas)
   const reactors = () => kernel.records(Reactors)
 

@@ -1,4 +1,11 @@
-import { type Call, checkDestination, defineOperation, type Json, type Kernel, type Static } from '#sdk'
+import {
+  type Call,
+  checkDestination,
+  defineOperation,
+  type Json,
+  type PluginContext,
+  type Static,
+} from '#sdk'
 import type { BackgroundRequests } from './async-invocations.ts'
 import * as examples from './examples.ts'
 import type { React } from './react.ts'
@@ -14,7 +21,7 @@ const audit = {
 type Input = Static<typeof ReactInput>
 
 /** Invoking reactors (completions §8). */
-export const reactOperations = (kernel: Kernel, react: React, requests: BackgroundRequests) => {
+export const reactOperations = (kernel: PluginContext, react: React, requests: BackgroundRequests) => {
   const prepare = ({ id, args }: Input, call: Call) => react.prepare(id, (args ?? {}) as Json, call)
 
   const begin = async (input: Input, call: Call): Promise<{ asyncReactorRequestId: string }> => {

@@ -1,4 +1,4 @@
-import { AppError, type Call, type Caller, isObject, type Json, type Kernel, type Program } from '#sdk'
+import { AppError, type Call, type Caller, isObject, type Json, type PluginContext, type Program } from '#sdk'
 import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './not-found.ts'
@@ -25,7 +25,7 @@ export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' |
 const NAME = 'reactor'
 
 /** Reactors at work (completions §8). */
-export const createReact = (kernel: Kernel) => {
+export const createReact = (kernel: PluginContext) => {
   const formulaOf = async (tenantId: string, { formula_id: id }: ReactorRecord) =>
     id === undefined ? undefined : kernel.records(Formulas).get(tenantId, id)
 

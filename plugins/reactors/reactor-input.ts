@@ -6,8 +6,8 @@ import {
   checkConfiguration,
   codeWarnings,
   invalid,
-  type Kernel,
   type Mutation,
+  type PluginContext,
   throwIfInvalid,
 } from '#sdk'
 import { Formulas, type ReactorRecord } from './collections.ts'
@@ -39,7 +39,7 @@ const issue = (value: unknown, type: ElementType): string | undefined => {
  * fails when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
  */
 export const parseReactor = async (
-  kernel: Kernel,
+  kernel: PluginContext,
   caller: Caller,
   input: Static<typeof ReactorInput>,
   before?: ReactorRecord,

@@ -6,13 +6,13 @@ import {
   defineOperation,
   EntityId,
   eachInTurn,
-  type Kernel,
   listOf,
   Nothing,
   namedPage,
   namedQuery,
   newId,
   offsetPage,
+  type PluginContext,
   patchedInput,
   randomBase58,
   retryOnConflict,
@@ -37,7 +37,7 @@ const replaced = (
 }
 
 /** Calls on reactors (completions §8). */
-export const reactorOperations = (kernel: Kernel) => {
+export const reactorOperations = (kernel: PluginContext) => {
   const reactors = () => kernel.records(Reactors)
   const runExclusive = createKeyedMutex()
 

@@ -1,4 +1,4 @@
-import { exceeds, type Kernel, type Ports } from '#sdk'
+import { exceeds, type PluginContext, type Ports } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 
 export interface SessionOptions {
@@ -11,7 +11,7 @@ export interface SessionOptions {
  * Undefined: it is over, because one of them is gone, or the authorizing application may no longer do what it granted.
  */
 export const createLifeOf =
-  (kernel: Kernel, { within }: SessionOptions) =>
+  (kernel: PluginContext, { within }: SessionOptions) =>
   async (tenantId: string, session: SessionRecord): Promise<number | undefined> => {
     const port = kernel.port('applications')
     const { application_id, authorized_by, authorized_key } = session
@@ -33,7 +33,7 @@ export const createLifeOf =
 export type LifeOf = ReturnType<typeof createLifeOf>
 
 /** The port by which the kernel finds the session behind a key. */
-export const sessionCredentials = (kernel: Kernel, lifeOf: LifeOf): Ports['sessions'] => ({
+export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports['sessions'] => ({
   // Those of the plugin "applications", behind its port.
   collections: [Sessions.name, 'applications', 'application_keys'],
 

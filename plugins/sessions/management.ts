@@ -5,10 +5,10 @@ import {
   defineOperation,
   EntityId,
   isoTime,
-  type Kernel,
   listOf,
   Nothing,
   notFound,
+  type PluginContext,
   pageOf,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
@@ -17,7 +17,7 @@ import * as examples from './examples.ts'
 import { SessionInfo } from './schemas.ts'
 
 /** Calls by which a tenant sees and ends its sessions (completions §9). */
-export const sessionManagement = (kernel: Kernel, lifeOf: LifeOf) => {
+export const sessionManagement = (kernel: PluginContext, lifeOf: LifeOf) => {
   const sessions = () => kernel.records(Sessions)
 
   const shown = async (

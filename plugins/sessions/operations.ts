@@ -7,10 +7,10 @@ import {
   exceeds,
   invalid,
   isoTime,
-  type Kernel,
   Nothing,
   newId,
   newKey,
+  type PluginContext,
   parseIsoTime,
   randomBase58,
   Secret,
@@ -41,7 +41,7 @@ const noSession = () =>
 const idOf = (_call: Call, _input: unknown, output: unknown): string => (output as { id: string }).id
 
 /** Calls that make and authorize sessions (interface, "Sessions"). */
-export const sessionOperations = (kernel: Kernel, { within }: SessionOptions) => {
+export const sessionOperations = (kernel: PluginContext, { within }: SessionOptions) => {
   const sessions = () => kernel.records(Sessions)
 
   const expiryOf = (text: string | null | undefined, now: number): { expires_at?: number } => {

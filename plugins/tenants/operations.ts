@@ -5,8 +5,8 @@ import {
   type Caller,
   defineOperation,
   isAdministrator,
-  type Kernel,
   Nothing,
+  type PluginContext,
 } from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
@@ -16,7 +16,7 @@ const gone = () => new AppError('tenant_not_found', 'The tenant of this key does
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 
 /** Throws `forbidden` unless the bound on grants is off already, or the caller could hand out anything within it. */
-const mayLoosen = async (kernel: Kernel, caller: Caller): Promise<void> => {
+const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
   if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await kernel.port('applications')?.held(caller.tenantId)
   if (isAdministrator(caller) && [...(held ?? [])].every((one) => caller.grants.permissions.includes(one)))
@@ -28,7 +28,7 @@ const mayLoosen = async (kernel: Kernel, caller: Caller): Promise<void> => {
 }
 
 /** Calls on the tenant of the calling key. */
-export const tenantOperations = (kernel: Kernel) => [
+export const tenantOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tenants.Get',
     http: 'GET /tenants/self',

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineOperation, isoTime, type Kernel } from '#sdk'
+import { defineOperation, isoTime, type PluginContext } from '#sdk'
 import * as examples from './examples.ts'
 
 const TypeMetrics = Type.Object(
@@ -26,7 +26,7 @@ const UsageReport = Type.Object(
   { title: 'UsageReport' },
 )
 
-export const usageReport = (kernel: Kernel, included: number) =>
+export const usageReport = (kernel: PluginContext, included: number) =>
   defineOperation({
     rpc: 'Tenants.GetUsage',
     http: 'GET /tenants/self/reports/usage',

@@ -1,11 +1,11 @@
 import { Type } from 'typebox'
 import {
   defineOperation,
-  type Kernel,
   listOf,
   Nothing,
   offsetPage,
   offsetQuery,
+  type PluginContext,
   pageOf,
   type TokenInput,
   texts,
@@ -21,7 +21,7 @@ const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
 const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
 
 /** Calls on parents and children (interface, "Token associations"). */
-export const associationOperations = (kernel: Kernel) => [
+export const associationOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Associate',
     http: 'POST /tokens/{parent_id}/children/{child_id}',

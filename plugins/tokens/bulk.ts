@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineOperation, type Json, type Kernel } from '#sdk'
+import { defineOperation, type Json, type PluginContext } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 
@@ -7,7 +7,7 @@ const AnyBody = Type.Object({ body: Type.Unknown({ field: 1 }) })
 const AnyResult = Type.Object({ result: Type.Unknown({ field: 1 }) })
 
 /** Calls whose body and answer are any JSON of one shape. */
-export const bulkOperations = (kernel: Kernel) => [
+export const bulkOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Tokenize',
     http: 'POST /tokenize',

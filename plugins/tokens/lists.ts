@@ -4,12 +4,12 @@ import {
   cursorPage,
   cursorQuery,
   defineOperation,
-  type Kernel,
   listOf,
   offsetPage,
   offsetQuery,
   orNull,
   PAGE_SIZE,
+  type PluginContext,
   pageOf,
   type TokenFilter,
   type TokenPermission,
@@ -38,7 +38,7 @@ const CursorSearch = Type.Object({ start: orNull(1, Type.String({ maxLength: 500
 type Nullable<T> = T | null | undefined
 
 /** The listings of a kernel's tokens as answers: pages by number, pages by cursor. */
-const listings = (kernel: Kernel) => ({
+const listings = (kernel: PluginContext) => ({
   offset: async (
     filter: TokenFilter,
     input: Parameters<typeof pageOf>[0],
@@ -78,7 +78,7 @@ const filterOf = (
   )
 
 /** Lists and searches of tokens. */
-export const listOperations = (kernel: Kernel) => {
+export const listOperations = (kernel: PluginContext) => {
   const list = listings(kernel)
   return [
     defineOperation({

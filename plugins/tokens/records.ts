@@ -1,10 +1,17 @@
-import { defineOperation, EntityId, type Kernel, Nothing, type TokenInput, type TokenPatch } from '#sdk'
+import {
+  defineOperation,
+  EntityId,
+  Nothing,
+  type PluginContext,
+  type TokenInput,
+  type TokenPatch,
+} from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenCreate, TokenOutput, TokenPatchInput } from './schemas.ts'
 
 /** Calls on one token. */
-export const recordOperations = (kernel: Kernel) => [
+export const recordOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Create',
     http: 'POST /tokens',

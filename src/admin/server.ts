@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { RateLimiter } from '../common/rate-limiter.ts'
-import type { RunningKernel } from '../kernel/types.ts'
+import type { Kernel } from '../kernel/types.ts'
 import { createApp } from './http/app.ts'
 import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
 import { documentationRoutes } from './openapi/routes.ts'
@@ -12,7 +12,7 @@ import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
 
 export interface AdminDeps {
-  readonly kernel: RunningKernel
+  readonly kernel: Kernel
   readonly metrics: Metrics
   readonly log: Log
   /** Default: the system's. */
@@ -83,7 +83,7 @@ const listen = async (app: FastifyInstance, where: AdminOptions['listen']): Prom
 }
 
 /** Without operations: health and metrics of a machine whose management is elsewhere. */
-const withoutOperations = (kernel: RunningKernel): RunningKernel => ({
+const withoutOperations = (kernel: Kernel): Kernel => ({
   ...kernel,
   registry: { ...kernel.registry, operations: [] },
 })

@@ -1,14 +1,14 @@
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createServices } from '../kernel/services/services.ts'
-import type { Kernel, Plugin } from '../sdk/index.ts'
+import type { Plugin, PluginContext } from '../sdk/index.ts'
 
 const nothing = (): never => {
   throw new Error('nothing runs while plugins are looked at')
 }
 
 /** The kernel as a plugin sees it during setup, where no start follows: services refuse to work before one. */
-export const idleServices = (plugin: Plugin, config: unknown, log: Log): Kernel =>
+export const idleServices = (plugin: Plugin, config: unknown, log: Log): PluginContext =>
   createServices(plugin, config, {
     store: {} as never,
     tenants: {} as never,

@@ -2,7 +2,7 @@ import type { Agent, Dispatcher } from 'undici'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import { isConnectionHeader } from '../common/http-headers.ts'
-import type { Kernel, OutboundRequest, OutboundResponse } from '../sdk/index.ts'
+import type { OutboundRequest, OutboundResponse, PluginContext } from '../sdk/index.ts'
 import { createAddresses } from './addresses.ts'
 import { createAgents } from './agents.ts'
 import { parseCidr } from './cidr.ts'
@@ -26,7 +26,7 @@ export interface OutboundOptions {
 }
 
 export interface Outbound {
-  readonly fetch: Kernel['fetch']
+  readonly fetch: PluginContext['fetch']
   close(): Promise<void>
 }
 

@@ -1,5 +1,5 @@
 import type { Sandbox } from '../sandbox/types.ts'
-import type { Code, Kernel } from '../sdk/index.ts'
+import type { Code, PluginContext } from '../sdk/index.ts'
 import { createCode } from './code.ts'
 import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from './host.ts'
 import { onDemand } from './lazy-sandbox.ts'
@@ -20,7 +20,7 @@ export const createCodeHost = ({
   fetch,
 }: {
   readonly startSandbox: () => Promise<Sandbox>
-  readonly fetch: Kernel['fetch']
+  readonly fetch: PluginContext['fetch']
 }): CodeHost => {
   const sandbox = onDemand(startSandbox)
   let hosts: CreateSandboxHost | undefined

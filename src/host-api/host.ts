@@ -1,8 +1,8 @@
 import { AppError } from '../common/errors.ts'
 import type { Json } from '../common/json.ts'
-import type { RunningKernel } from '../kernel/types.ts'
+import type { Kernel } from '../kernel/types.ts'
 import type { SandboxHost } from '../sandbox/types.ts'
-import type { Kernel, Operation, UsedTokens } from '../sdk/index.ts'
+import type { Operation, PluginContext, UsedTokens } from '../sdk/index.ts'
 import { requestOf, responseOf } from './fetch-call.ts'
 import { createFetched } from './response-budget.ts'
 import { sdkCall } from './sdk-calls.ts'
@@ -16,8 +16,8 @@ export const DEEPEST = 4
 
 export interface HostDeps {
   readonly operations: readonly Operation[]
-  readonly invokeAs: RunningKernel['invokeAs']
-  readonly fetch: Kernel['fetch']
+  readonly invokeAs: Kernel['invokeAs']
+  readonly fetch: PluginContext['fetch']
 }
 
 /** For whom an invocation runs. */

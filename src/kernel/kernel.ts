@@ -4,7 +4,16 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
-import type { AuditEntry, Code, Filter, Kernel, Operation, Tenants, TokenType, Vault } from '../sdk/index.ts'
+import type {
+  AuditEntry,
+  Code,
+  Filter,
+  Operation,
+  PluginContext,
+  Tenants,
+  TokenType,
+  Vault,
+} from '../sdk/index.ts'
 import type { Store } from '../store/types.ts'
 import { firstLine, PluginIssues } from './check/issues.ts'
 import { checkConfigNames, placeOf } from './check/plugin.ts'
@@ -16,7 +25,7 @@ import { createRegistry } from './registry.ts'
 import { createRejectedRecords, type RejectedRecords } from './services/rejected-records.ts'
 import { createServices } from './services/services.ts'
 import { createTenants } from './services/tenants.ts'
-import type { LoadedPlugin, Registry, RunningKernel } from './types.ts'
+import type { Kernel, LoadedPlugin, Registry } from './types.ts'
 import { withTimeout } from './with-timeout.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
@@ -30,7 +39,7 @@ interface VaultParts {
 /** What the kernel hands to the maker of the service that runs tenants' code. */
 interface CodeParts {
   readonly operations: readonly Operation[]
-  readonly invokeAs: RunningKernel['invokeAs']
+  readonly invokeAs: Kernel['invokeAs']
 }
 
 export interface KernelDeps {
@@ -49,7 +58,7 @@ export interface KernelDeps {
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
   readonly createVault: (parts: VaultParts) => Vault
   readonly createCode: (parts: CodeParts) => Code
-  readonly fetch: Kernel['fetch']
+  readonly fetch: PluginContext['fetch']
 }
 
 export type KernelOptions = LoadOptions
@@ -64,7 +73,7 @@ const STOP_TIMEOUT = 5_000
  * which case no plugin has started. Starting goes in order of requirement; when one start fails, those already started
  * are stopped and its fault is told the same way.
  */
-export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<RunningKernel> => {
+export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
   const { store, log } = deps
   let registry: Registry | undefined
   let vault: Vault | undefined
@@ -133,7 +142,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
 }
 
 interface Wired {
-  readonly services: Omit<RunningKernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'records' | 'stop'>
+  readonly services: Omit<Kernel, 'log' | 'invoke' | 'invokeAs' | 'health' | 'records' | 'stop'>
   readonly calls: Invoke
   readonly rejected: RejectedRecords
 }
@@ -142,7 +151,7 @@ const runKernel = async (
   deps: KernelDeps,
   wired: Wired,
   onProgress: LoadOptions['onProgress'],
-): Promise<RunningKernel> => {
+): Promise<Kernel> => {
   const { calls, services, rejected } = wired
   const { registry } = services
   const { log, journal } = deps

@@ -73,7 +73,7 @@ export interface ProxyDirectory {
 }
 
 /** The pipeline under both transports: authenticate → validate → authorize → run → audit → encode. */
-export interface RunningKernel {
+export interface Kernel {
   readonly registry: Registry
   readonly authenticator: Authenticator
   readonly log: Log

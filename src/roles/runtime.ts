@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { type CodeHost, createCodeHost } from '../host-api/host-api.ts'
 import { startKernel } from '../kernel/kernel.ts'
-import type { RunningKernel } from '../kernel/types.ts'
+import type { Kernel } from '../kernel/types.ts'
 import { openKeys } from '../keys/open.ts'
 import type { Keys } from '../keys/types.ts'
 import { createInProcessState } from '../shared-state/in-process.ts'
@@ -36,7 +36,7 @@ export interface Runtime {
   readonly store: Store
   readonly keys: Keys
   readonly journal: Journal
-  readonly kernel: RunningKernel
+  readonly kernel: Kernel
   readonly metrics: Metrics
   /** Tenants' code; its processes start with the first use. */
   readonly codeHost: CodeHost

@@ -3,7 +3,7 @@ import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
 import type { Caller } from './access.ts'
 import { handingOut } from './grants-within-own.ts'
-import type { Kernel } from './plugin.ts'
+import type { PluginContext } from './plugin.ts'
 
 /** Times that a change starts again because another came between. */
 const ATTEMPTS = 200
@@ -47,7 +47,7 @@ export const patchedInput = <T extends object>(
 
 /** Throws `forbidden` unless the caller may hand out what an application holds that code of theirs works as. */
 export const checkActing = async (
-  kernel: Pick<Kernel, 'port' | 'tenants'>,
+  kernel: Pick<PluginContext, 'port' | 'tenants'>,
   caller: Caller,
   id: string,
 ): Promise<void> => {
@@ -74,7 +74,7 @@ const differByName = (a: object, b: object): boolean => {
  * thing is changed from; a new name alone hands out nothing.
  */
 export const checkApplication = async (
-  kernel: Pick<Kernel, 'port' | 'tenants'>,
+  kernel: Pick<PluginContext, 'port' | 'tenants'>,
   caller: Caller,
   id: string,
   { from, to }: { readonly from?: object | undefined; readonly to: object },
@@ -89,7 +89,7 @@ export const checkApplication = async (
 
 /** Throws `invalid` naming `member` unless the gateway would go to this URL. */
 export const checkDestination = (
-  kernel: Pick<Kernel, 'checkDestination'>,
+  kernel: Pick<PluginContext, 'checkDestination'>,
   member: string,
   url: string,
 ): void => {

@@ -38,7 +38,7 @@ export interface RecordPage<T> {
   readonly next?: string
 }
 
-/** One change to one record; made by `Records`, carried out by `Kernel.commit`. Opaque to plugins. */
+/** One change to one record; made by `Records`, carried out by `PluginContext.commit`. Opaque to plugins. */
 export interface Mutation {
   readonly kind: 'insert' | 'replace' | 'delete'
   readonly collection: string

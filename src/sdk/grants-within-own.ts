@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants } from './access.ts'
-import type { Kernel } from './plugin.ts'
+import type { PluginContext } from './plugin.ts'
 
 /** Who holds all of these is an administrator: grants on tokens, which no management application holds, are theirs to give. */
 const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']
@@ -15,7 +15,10 @@ export type MayHandOut = (type: ApplicationType, grants: Pick<Grants, 'permissio
  * The rule of the tenant's setting `grants_within_own` (completions §4): nobody hands out more than they hold. Permissions
  * of management applications are given by those who hold them, all on tokens by administrators.
  */
-export const handingOut = async (kernel: Pick<Kernel, 'tenants'>, caller: Caller): Promise<MayHandOut> => {
+export const handingOut = async (
+  kernel: Pick<PluginContext, 'tenants'>,
+  caller: Caller,
+): Promise<MayHandOut> => {
   const tenant = await kernel.tenants.get(caller.tenantId)
   if (tenant?.settings.grants_within_own === 'false') return () => {}
   return (type, { permissions }) => {

@@ -1,6 +1,6 @@
 import type { Static, TSchema } from 'typebox'
 import type { Operation } from './operation.ts'
-import type { Contribution, Kernel, Plugin } from './plugin.ts'
+import type { Contribution, Plugin, PluginContext } from './plugin.ts'
 
 export { type Static, type TSchema, Type } from 'typebox'
 
@@ -41,7 +41,7 @@ export type * from './vault.ts'
 export const definePlugin = <C extends TSchema>(
   plugin: Omit<Plugin, 'config' | 'setup'> & {
     readonly config?: C
-    setup(kernel: Kernel<Static<C>>): Contribution | Promise<Contribution>
+    setup(kernel: PluginContext<Static<C>>): Contribution | Promise<Contribution>
   },
 ): Plugin => plugin as Plugin
 

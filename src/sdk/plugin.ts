@@ -159,7 +159,7 @@ export interface Ports {
 }
 
 /** What the kernel hands to a plugin. Services may be used from `start` on, not inside `setup`. */
-export interface Kernel<Config = unknown> {
+export interface PluginContext<Config = unknown> {
   /** This plugin's own configuration, valid by its schema; `{}` when it declares none. */
   readonly config: Config
   readonly log: Log
@@ -220,5 +220,5 @@ export interface Plugin {
   /** Names of plugins that must be present; they start before this one. */
   readonly requires?: readonly string[]
   readonly config?: TSchema
-  setup(kernel: Kernel): Contribution | Promise<Contribution>
+  setup(kernel: PluginContext): Contribution | Promise<Contribution>
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Test } from 'tap'
-import type { Contribution, Json, Kernel, Plugin, TokenType } from '#sdk'
+import type { Contribution, Json, Plugin, PluginContext, TokenType } from '#sdk'
 import { openApi } from '../../src/admin/openapi/document.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { type Issue, issuesAt } from '../../src/kernel/check/issues.ts'
@@ -14,8 +14,8 @@ import type { TokenTypeExamples } from './plugin-examples.ts'
 const expressions = createExpressions()
 
 /** A kernel whose services must not be used yet: reading any of them throws. */
-const closedKernel = (config: unknown): Kernel =>
-  new Proxy({ config } as unknown as Kernel, {
+const closedKernel = (config: unknown): PluginContext =>
+  new Proxy({ config } as unknown as PluginContext, {
     get: (target, name) => {
       if (name === 'config') return target.config
       throw new Error(`setup used kernel.${String(name)}`)

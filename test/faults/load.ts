@@ -6,7 +6,7 @@ import type { FaultWorld } from './world.ts'
 /** What a call may end as while something is broken: interface, "Errors"; completions §7. */
 const EXPECTED = new Set([429, 502, 503, 504])
 /** The first of two calls with one idempotency key is still at work, or was until its process was killed. */
-const IN_PROGRESS = /"status":409,"detail":"A request with this idempotency key is being answered/
+const IN_PROGRESS = /"status":409,"detail":"Another request with this idempotency key is in progress/
 /** The database was killed between a commit and its answer: the caller is told to look, and to use a new key. */
 export const NOT_KNOWN =
   /"status":409,"detail":"Whether the first request with this idempotency key was carried out is not known/

@@ -1,7 +1,7 @@
 import t from 'tap'
 import { Type } from 'typebox'
 import { PluginIssues } from '../../src/kernel/check/issues.ts'
-import type { Collection, Kernel, Plugin } from '../../src/sdk/index.ts'
+import type { Collection, Plugin, PluginContext } from '../../src/sdk/index.ts'
 import { startTestService } from '../kit/service.ts'
 import { issuesOf, operationOf, pluginOf, startOverNothing, typeOf } from './kit.ts'
 
@@ -82,7 +82,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
   ['a start that is no function', [pluginOf({ start: 1 })], /"start" is not a function/],
   [
     'a service used inside setup',
-    [pluginOf({}, { setup: (kernel: Kernel) => ({ permissions: [...kernel.permissions()] }) })],
+    [pluginOf({}, { setup: (kernel: PluginContext) => ({ permissions: [...kernel.permissions()] }) })],
     /plugin "sample" used kernel\.permissions inside setup/,
   ],
   [
@@ -91,7 +91,7 @@ const TABLE: readonly (readonly [string, readonly Plugin[], RegExp])[] = [
       pluginOf(
         {},
         {
-          setup: async (kernel: Kernel) => {
+          setup: async (kernel: PluginContext) => {
             await kernel.records(Things).get('a', 'b')
             return {}
           },
@@ -314,7 +314,7 @@ t.test('configuration reaches the plugin with its defaults', async (t) => {
     {},
     {
       config: Type.Object({ a: Type.Integer({ default: 3 }), b: Type.String() }),
-      setup: (kernel: Kernel) => {
+      setup: (kernel: PluginContext) => {
         seen = kernel.config
         return {}
       },
@@ -344,7 +344,7 @@ t.test(
       schema: Type.Object({ id: Type.String(), name: Type.String() }),
       lookups: ['name'],
     }
-    let kernel: Kernel | undefined
+    let kernel: PluginContext | undefined
     const plugin: Plugin = {
       api: 1,
       name: 'owners',

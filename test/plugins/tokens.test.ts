@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { Call, Kernel, Operation, Vault } from '#sdk'
+import type { Call, Operation, PluginContext, Vault } from '#sdk'
 import { listOperations } from '../../plugins/tokens/lists.ts'
 import { recordOperations } from '../../plugins/tokens/records.ts'
 
@@ -17,7 +17,7 @@ const asked = async (rpc: string, input: object) => {
     }
   const page = { data: [{ id: 'x' }], total: 45, next: 'cursor' }
   const vault = { list: record(page), update: record({}), create: record([{ id: 'made' }]) }
-  const kernel = { vault: vault as unknown as Vault } as Kernel
+  const kernel = { vault: vault as unknown as Vault } as PluginContext
   const operations: Operation[] = [...listOperations(kernel), ...recordOperations(kernel)]
   const operation = operations.find((candidate) => candidate.rpc === rpc)
   const output = await operation?.run(input, call)

@@ -9,7 +9,7 @@ import { AppError } from '../../common/errors.ts'
 import { restAfter } from '../../common/event-loop.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { Messages, Method } from '../../kernel/messages/model.ts'
-import type { RunningKernel } from '../../kernel/types.ts'
+import type { Kernel } from '../../kernel/types.ts'
 import { PACKAGE } from '../proto/files.ts'
 import { checkStructure, structureOf } from '../structure.ts'
 import type { CallState, Calls } from './calls.ts'
@@ -19,7 +19,7 @@ import type { WireOf, WireType } from './wire.ts'
 import { createWriter } from './write-message.ts'
 
 export interface MethodDeps {
-  readonly kernel: RunningKernel
+  readonly kernel: Kernel
   readonly calls: Calls
   readonly wireOf: WireOf
 }

@@ -5,7 +5,7 @@ import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
 import { allowStreamResets } from '../../common/stream-resets.ts'
 import { createMessages } from '../../kernel/messages/create.ts'
-import type { RunningKernel } from '../../kernel/types.ts'
+import type { Kernel } from '../../kernel/types.ts'
 import type { Check } from '../ops/health.ts'
 import { fileDescriptors } from '../proto/descriptors.ts'
 import { PACKAGE, protoFiles } from '../proto/files.ts'
@@ -17,7 +17,7 @@ import { handleUnknownMethods } from './unknown.ts'
 import { createWire } from './wire.ts'
 
 export interface GrpcDeps {
-  readonly kernel: RunningKernel
+  readonly kernel: Kernel
   readonly metrics: Metrics
   readonly log: Log
   /** Parts that must be ready for `grpc.health.v1.Health` to say SERVING, besides the kernel itself. */

@@ -5,7 +5,7 @@ import { isObject } from '../../common/json.ts'
 import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { methodOf, pathOf, returnsNothing } from '../../kernel/check/operation.ts'
-import type { RunningKernel } from '../../kernel/types.ts'
+import type { Kernel } from '../../kernel/types.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { baseUrlOf } from './base-url.ts'
 import { checkContentCoding, checkContentType, parseJson } from './body.ts'
@@ -76,7 +76,7 @@ const response = async (
 }
 
 /** One route for each operation of the registry. */
-export const addOperations = (app: FastifyInstance, kernel: RunningKernel, options: AppOptions): void => {
+export const addOperations = (app: FastifyInstance, kernel: Kernel, options: AppOptions): void => {
   const { admit } = options
   const watchBody = createSlowBodyLimiter(options.slowBodies)
   for (const operation of kernel.registry.operations) {

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
-import type { RunningKernel } from '../../kernel/types.ts'
+import type { Kernel } from '../../kernel/types.ts'
 import type { Caller } from '../../sdk/index.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import type { SlowBodyLimits } from './slow-body-limiter.ts'
@@ -36,7 +36,7 @@ export interface OwnRoute {
 
 /** What an app serves, and what it tells of it. */
 export interface AppDeps {
-  readonly kernel: RunningKernel
+  readonly kernel: Kernel
   readonly log: Log
   readonly metrics: Metrics
   readonly own: readonly OwnRoute[]

@@ -1,10 +1,10 @@
 import { AppError } from '../../common/errors.ts'
 import { createSandboxHosts } from '../../host-api/host.ts'
 import type { SandboxHost } from '../../sandbox/types.ts'
-import type { Kernel } from '../../sdk/index.ts'
+import type { PluginContext } from '../../sdk/index.ts'
 
 /** What code may ask for where there is no vault: `fetch` as ever, and of `bt` a sentence. */
-export const createLocalHost = (fetch: Kernel['fetch']): SandboxHost => {
+export const createLocalHost = (fetch: PluginContext['fetch']): SandboxHost => {
   const hosts = createSandboxHosts({
     operations: [],
     invokeAs: () => Promise.reject(new Error('no operation runs here')),

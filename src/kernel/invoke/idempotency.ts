@@ -90,7 +90,7 @@ interface StoredResponse {
 const running = () =>
   new AppError(
     'conflict',
-    'A request with this idempotency key is being answered. Repeat it when that one is done.',
+    'Another request with this idempotency key is in progress. Retry after it completes.',
     { retryAfter: 1 },
   )
 

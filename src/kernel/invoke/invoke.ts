@@ -6,7 +6,7 @@ import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { ApplicationRef, Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
-import type { Authenticator, CodeInvocation, Invocation, RunningKernel } from '../types.ts'
+import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { authorize } from './authorize.ts'
@@ -26,8 +26,8 @@ export interface InvokeDeps {
 }
 
 export interface Invoke {
-  readonly invoke: RunningKernel['invoke']
-  readonly invokeAs: RunningKernel['invokeAs']
+  readonly invoke: Kernel['invoke']
+  readonly invokeAs: Kernel['invokeAs']
   /** Resolves when the calls that run now have ended, those that nobody waits for included. */
   settled(): Promise<void>
 }

@@ -1,5 +1,5 @@
 import type { Expressions } from '../../expressions/types.ts'
-import type { Filter, Kernel, Operation, Plugin } from '../../sdk/index.ts'
+import type { Filter, Operation, Plugin, PluginContext } from '../../sdk/index.ts'
 import { checkTogether } from '../check/conflicts.ts'
 import { checkContribution, FILTER_NAME } from '../check/contribution.ts'
 import type { Issue } from '../check/issues.ts'
@@ -14,7 +14,7 @@ import { setUp } from './setup.ts'
 export interface LoadDeps {
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
   /** The kernel as one plugin sees it; `loaded` fills while plugins are set up. */
-  readonly servicesFor: (plugin: Plugin, config: unknown, loaded: readonly LoadedPlugin[]) => Kernel
+  readonly servicesFor: (plugin: Plugin, config: unknown, loaded: readonly LoadedPlugin[]) => PluginContext
 }
 
 export interface LoadOptions {

@@ -1,4 +1,4 @@
-import type { Contribution, Kernel, Plugin } from '../../sdk/index.ts'
+import type { Contribution, Plugin, PluginContext } from '../../sdk/index.ts'
 import { checkContributionShape } from '../check/contribution.ts'
 import { type Issue, issuesAt, thrownAt } from '../check/issues.ts'
 import { placeOf } from '../check/plugin.ts'
@@ -10,7 +10,7 @@ const SETUP_TIMEOUT = 10_000
 /** What a plugin's setup returns, or undefined and the fault that prevented it. `timeout` in ms. */
 export const setUp = async (
   plugin: Plugin,
-  kernel: Kernel,
+  kernel: PluginContext,
   issues: Issue[],
   timeout = SETUP_TIMEOUT,
 ): Promise<Contribution | undefined> => {

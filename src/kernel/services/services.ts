@@ -5,11 +5,11 @@ import type {
   Code,
   Collection,
   EntityType,
-  Kernel,
   Logs,
   Mutation,
   PermissionInfo,
   Plugin,
+  PluginContext,
   Ports,
   Records,
   TenantRecords,
@@ -29,7 +29,7 @@ export interface ServiceDeps {
   readonly tenants: TenantStore
   readonly logs: LogStore
   readonly usage: UsageStore
-  readonly audit: Kernel['audit']
+  readonly audit: PluginContext['audit']
   /** Resolves when everything that was recorded before the call is in the store. */
   readonly ingested: () => Promise<unknown>
   readonly checkDestination: (url: string) => void
@@ -40,8 +40,8 @@ export interface ServiceDeps {
   readonly started: () => boolean
   readonly vault: () => Vault
   readonly code: () => Code
-  readonly fetch: Kernel['fetch']
-  readonly identify: Kernel['identify']
+  readonly fetch: PluginContext['fetch']
+  readonly identify: PluginContext['identify']
   readonly tokenTypes: () => readonly TokenType[]
   readonly permissions: () => readonly PermissionInfo[]
   readonly entityTypes: () => readonly EntityType[]
@@ -96,7 +96,7 @@ const lazily = <T extends object>(methods: readonly (keyof T & string)[], target
   ) as T
 
 /** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
-export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): Kernel => {
+export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): PluginContext => {
   const { store, clock } = runtime
   const ready = <T>(name: string, value: () => T): T => {
     if (!runtime.started())
@@ -148,7 +148,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     records: ((collection: Collection) =>
       lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>
         ready('records', () => recordsOf(collection.name)),
-      )) as unknown as Kernel['records'],
+      )) as unknown as PluginContext['records'],
     commit: (mutations: readonly Mutation[]) =>
       ready('commit', async () => {
         const sealed = await Promise.all(
@@ -160,5 +160,5 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     tokenTypes: () => ready('tokenTypes', runtime.tokenTypes),
     entityTypes: () => ready('entityTypes', runtime.entityTypes),
     permissions: () => ready('permissions', runtime.permissions),
-  } satisfies Kernel)
+  } satisfies PluginContext)
 }

@@ -11,7 +11,13 @@ import t, { type Test } from 'tap'
 import { Type } from 'typebox'
 import { type GrpcOptions, startGrpc } from '../../../src/admin/grpc/server.ts'
 import { createLog } from '../../../src/common/log.ts'
-import { AppError, defineOperation, definePlugin, invalid, type Kernel } from '../../../src/sdk/index.ts'
+import {
+  AppError,
+  defineOperation,
+  definePlugin,
+  invalid,
+  type PluginContext,
+} from '../../../src/sdk/index.ts'
 import { createGrpcClient } from '../../kit/grpc.ts'
 import { startTestService } from '../../kit/service.ts'
 
@@ -23,7 +29,7 @@ const createSlow = () => {
     api: 1,
     name: 'slow',
     version: '1.0.0',
-    setup: (_kernel: Kernel) => ({
+    setup: (_kernel: PluginContext) => ({
       operations: [
         defineOperation({
           rpc: 'Slow.Wait',

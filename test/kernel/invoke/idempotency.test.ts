@@ -148,7 +148,7 @@ for (const how of ['is started again', 'stays away'])
       await when(() => wrote)
       await store.idempotency.abandonAllOf('another', clock.now())
       for (const name of ['before', 'behind', 'code'])
-        await t.rejects(repeat(name), { code: 'conflict', message: /is being answered/, retryAfter: 1 })
+        await t.rejects(repeat(name), { code: 'conflict', message: /is in progress/, retryAfter: 1 })
       if (how === 'stays away') clock.advance(60_000)
       else await store.idempotency.abandonAllOf('one', clock.now())
       t.equal(await once(operationOf(), {}, call, keyOf('before'), async () => 'done'), 'done')
@@ -162,7 +162,7 @@ t.test('an answer that the store does not take at once is kept when it does', as
   t.equal(await once(operationOf(), {}, call, 'later', async () => 'done'), 'done')
   await t.rejects(
     once(operationOf(), {}, call, 'later', async () => t.fail('it runs')),
-    { code: 'conflict', message: /is being answered/ },
+    { code: 'conflict', message: /is in progress/ },
   )
   while (finished === before) await new Promise((resolve) => setTimeout(resolve, 5))
   t.equal(await once(operationOf(), {}, call, 'later', async () => t.fail('it runs')), 'done')

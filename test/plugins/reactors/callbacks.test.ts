@@ -7,7 +7,7 @@ import { createCallbacks } from '../../../plugins/reactors/callbacks.ts'
 import { Callbacks, Reactors } from '../../../plugins/reactors/collections.ts'
 import type { Journal } from '../../../src/audit/types.ts'
 import { AppError } from '../../../src/common/errors.ts'
-import { definePlugin, type Kernel } from '../../../src/sdk/index.ts'
+import { definePlugin, type PluginContext } from '../../../src/sdk/index.ts'
 import type { Store } from '../../../src/store/types.ts'
 import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
@@ -167,7 +167,7 @@ t.test('keys and results are not readable at rest', async (t) => {
 /** The kernel as the plugin sees it, with a reactor and no code. */
 const kernelOf = async (t: Test) => {
   const clock = testClock()
-  let kernel: Kernel | undefined
+  let kernel: PluginContext | undefined
   const sample = definePlugin({
     api: 1,
     name: 'reactors',
