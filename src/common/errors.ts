@@ -79,6 +79,8 @@ export interface CodeResponse {
 interface AppErrorOptions {
   readonly response?: CodeResponse
   readonly errors?: FieldErrors
+  /** Ids of tokens that the error is about. Never sent: a body's places stand for them. */
+  readonly tokens?: readonly string[]
   /** What was asked for may have been done, or not. */
   readonly uncertain?: boolean
   readonly cause?: unknown
@@ -98,6 +100,7 @@ const INTERNAL_DETAIL =
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly errors: FieldErrors | undefined
+  readonly tokens: readonly string[] | undefined
   readonly retryAfter: number | undefined
   readonly allow: readonly string[] | undefined
   readonly response: CodeResponse | undefined
@@ -108,6 +111,7 @@ export class AppError extends Error {
     this.name = 'AppError'
     this.code = code
     this.errors = options.errors
+    this.tokens = options.tokens
     this.retryAfter = options.retryAfter
     this.allow = options.allow
     this.response = options.response

@@ -95,7 +95,11 @@ export const detokenize = async (
     const used = await timed('use', async () =>
       plan.ids.length === 0
         ? new Map<string, UsedToken>()
-        : await vault.use(plan.ids, { ...context, caller, work, hold: (held) => holdings.push(held) }),
+        : await vault
+            .use(plan.ids, { ...context, caller, work, hold: (held) => holdings.push(held) })
+            .catch(async (thrown) => {
+              throw await plan.located(thrown)
+            }),
     )
     return {
       body: await timed('apply', () => plan.apply(resolver(used), work)),

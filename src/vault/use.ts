@@ -23,11 +23,14 @@ export interface Resolved {
   whole(): Json
 }
 
-const unknownToken = (): AppError =>
-  new AppError(
+const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppError => {
+  const ids = new Set(known)
+  return new AppError(
     'invalid_expression',
     'An expression names a token that does not exist or has expired. Check its token ids.',
+    { tokens: wanted.filter((id) => !ids.has(id)) },
   )
+}
 
 /** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
 export const isBareTokenExpression = (
@@ -65,7 +68,11 @@ export const resolveTokens = async (
     return decision === 'denied' ? reject(parts, row, purpose, context) : decision
   }
   const heads = await headsOf(parts, tenantId, wanted, now)
-  if (heads.length < wanted.length) throw unknownToken()
+  if (heads.length < wanted.length)
+    throw unknownToken(
+      wanted,
+      heads.map(({ id }) => id),
+    )
   for (const head of heads) {
     const pause = yieldIfDue()
     if (pause) await pause
@@ -92,7 +99,7 @@ export const resolveTokens = async (
       whole: () => isBareTokenExpression(parts, stored, opened, data, grants),
     })
   }
-  if (resolved.size < wanted.length) throw unknownToken()
+  if (resolved.size < wanted.length) throw unknownToken(wanted, resolved.keys())
   await parts.journal.append(
     await mapInTurns([...resolved.values()], ({ row }) => doneRecord(parts, row, purpose, context, now)),
   )

@@ -13,6 +13,7 @@ import {
   type PairFinder,
   textOfField,
 } from './form-encoding.ts'
+import { fieldNames } from './places.ts'
 import { type Found, type Parsed, SLICE } from './plan.ts'
 import type { ScanLimits, Scanned, Scanner } from './scanner.ts'
 import { checked, replacePieces, type Writing } from './text.ts'
@@ -181,5 +182,5 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
   }
   // A scan decides about more in slices.
   const mayHold = (bytes: Buffer) => mayHoldPair(bytes) && (bytes.length > EXACT || holdsPair(bytes))
-  return { encoding: 'latin1', mayHold, scan }
+  return { encoding: 'latin1', findPlaces: fieldNames, mayHold, scan }
 }

@@ -3,6 +3,7 @@ import type { Expressions, Resolve } from '../../expressions/types.ts'
 import type { Work } from '../../expressions/work.ts'
 import type { Charset } from './content.ts'
 import { createJsonScanner } from './json-scan.ts'
+import { jsonPointers } from './places.ts'
 import type { Found } from './plan.ts'
 import { inPlace, lenient, type ScanLimits, type Scanner, shifted } from './scanner.ts'
 
@@ -33,6 +34,7 @@ export const createJson = (charset: Charset, expressions: Expressions, limits: S
     charset === 'utf8' ? JSON.stringify(value) : inAscii(JSON.stringify(value))
   return {
     encoding: 'utf8',
+    findPlaces: jsonPointers,
     mayHold: mayHoldPair,
     scan(part, isLast) {
       const { found, end } = scanner.scan(part, isLast)

@@ -3,6 +3,7 @@ import { mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
 import { tooMany } from '../../expressions/scan.ts'
 import type { Resolve } from '../../expressions/types.ts'
 import { bodyWork, type Work } from '../../expressions/work.ts'
+import { type FindPlaces, lines, withPlace, withTokenPlaces } from './places.ts'
 
 /**
  * What is to be done with a request body. `pass`: forward the bytes as they came. `rewrite`: look up `ids`, then send
@@ -17,6 +18,8 @@ export type Plan =
       readonly decoded: boolean
       /** The strings that hold expressions, decoded. */
       texts(): readonly string[]
+      /** An error about tokens, with the places that name them. */
+      located(thrown: unknown): Promise<unknown>
       /** Pure. `work`: what the call has left, if not all of a body's. Rejects with `invalid_expression` and `too_large`. */
       apply(resolve: Resolve, work?: Work): Promise<Buffer>
     }
@@ -115,18 +118,35 @@ export const planOf = async (
   body: Buffer,
   found: readonly Found[],
   limit: number,
-  encoding: 'utf8' | 'latin1' = 'utf8',
+  {
+    encoding,
+    findPlaces = lines,
+  }: { readonly encoding: 'utf8' | 'latin1'; readonly findPlaces?: FindPlaces },
 ): Promise<Plan> => {
   if (found.length === 0) return PASS
-  const replacements = await parseAll(found)
+  /** Of the expressions that are parsed or printed. */
+  let position = 0
+  /** Errors of `work` name the place. */
+  const placed = <T>(work: Promise<T>): Promise<T> =>
+    work.catch(async (thrown) => {
+      throw await withPlace(thrown, body, position, findPlaces)
+    })
+  const replacements = await placed(
+    mapInTurns(found, ({ start, end, parse }) => {
+      position = start
+      return { start, end, ...parse() }
+    }),
+  )
   const apply = async (resolve: Resolve, work = bodyWork()): Promise<Buffer> => {
     let length = body.length
-    const printed = await mapInTurns(replacements, (replacement) => {
+    const print = (replacement: Replacement): string => {
+      position = replacement.start
       const text = replacement.print(resolve, work)
       length += Buffer.byteLength(text, encoding) - (replacement.end - replacement.start)
       if (length > limit) throw tooLarge(limit)
       return text
-    })
+    }
+    const printed = await placed(mapInTurns(replacements, print))
     return spliced(body, replacements, printed, encoding, length)
   }
   return {
@@ -134,6 +154,7 @@ export const planOf = async (
     ids: idsOf(replacements),
     decoded: false,
     texts: () => replacements.flatMap(({ texts }) => texts),
+    located: (thrown) => withTokenPlaces(thrown, body, replacements, findPlaces),
     apply,
   }
 }

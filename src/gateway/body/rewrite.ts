@@ -27,7 +27,7 @@ const planContent = async (
   })
   if (scanner === undefined || !scanner.mayHold(body)) return PASS
   const found = await findInSlices(body, limits.expressions, scanner.scan)
-  return planOf(body, found, limits.rewrittenBytes, scanner.encoding)
+  return planOf(body, found, limits.rewrittenBytes, scanner)
 }
 
 /**

@@ -1,6 +1,7 @@
 /** What reads a body of one content type: whole, or in parts. Both ways give the same bytes. */
 import { AppError } from '../../common/errors.ts'
 import type { BodyLimits } from './limits.ts'
+import type { FindPlaces } from './places.ts'
 import type { Found } from './plan.ts'
 
 export interface Scanned {
@@ -13,6 +14,8 @@ export interface Scanned {
 export interface Scanner {
   /** The encoding that turns printed replacements into bytes. */
   readonly encoding: 'utf8' | 'latin1'
+  /** How errors name places; absent: by lines. */
+  readonly findPlaces?: FindPlaces
   /** False: no expression is in the bytes, well formed or not. Linear. */
   mayHold(bytes: Buffer): boolean
   /**
