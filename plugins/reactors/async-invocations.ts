@@ -163,7 +163,7 @@ export const createRequests = (
       return id
     },
 
-    /** Hands it out, once, its record written. `not_found` until there is one, and for everybody but the actor that asked. */
+    /** Returns the result once, with its audit record written. `result_not_found` until then, and for other actors. */
     result: async ({ caller, traceId }: Call, reactorId: string, id: string): Promise<Outcome> => {
       const { tenantId, actorId, actorType } = caller
       const { request, outcome } = (await find(tenantId, id)) ?? {}

@@ -52,7 +52,7 @@ export const createReact = (kernel: PluginContext) => {
 
     /**
      * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and gives them the types that
-     * the formula declares. `not_found`, `invalid`, `invalid_expression`, `forbidden`.
+     * the formula declares. `reactor_not_found`, `invalid`, `invalid_expression`, `forbidden`.
      */
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
       const { tenantId } = call.caller

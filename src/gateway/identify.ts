@@ -96,7 +96,7 @@ const authenticate = async (
 
 /**
  * Finds the caller of a request, and its stored proxy when it has a proxy key. `seen` gets them as soon as they are
- * known, also when the call is then denied. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and `not_found`
+ * known, also when the call is then denied. Rejects with `unauthenticated`, `forbidden`, `rate_limited`, and `proxy_not_found`
  * for a proxy key that is unknown or another tenant's.
  */
 export const identify = async (

@@ -31,7 +31,7 @@ export interface TenantKeys {
 
 export interface Keys {
   /**
-   * Loads (and caches, bounded) a tenant's ring. Unknown tenants: `not_found`. A change of keys in any process (rotated,
+   * Loads (and caches, bounded) a tenant's ring. Unknown tenants: `tenant_not_found`. A change of keys in any process (rotated,
    * destroyed with their tenant) holds for the next call: everything cached is forgotten then. `opening` are sealed
    * values that are about to be opened: when one names a key version that the cached ring lacks, the ring is read again first.
    */

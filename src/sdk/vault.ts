@@ -128,7 +128,7 @@ export interface Work {
 /**
  * The tokens of a tenant under a caller's grants (completions §4–5). Every method checks permission per container,
  * writes one audit record per token before anything is returned, and never tells another tenant's id from a free one.
- * Errors: `invalid`, `forbidden`, `not_found`, `conflict`, `gateway_timeout`.
+ * Errors: `invalid`, `forbidden`, `token_not_found`, `conflict`, `gateway_timeout`.
  */
 export interface Vault {
   /** All or nothing, in order. */
@@ -145,7 +145,7 @@ export interface Vault {
   delete(id: string, context: UseContext): Promise<void>
   /** Interface "Token associations": `token:read` on both; `conflict` when it exists, `invalid` for a token with itself. */
   associate(parentId: string, childId: string, context: UseContext): Promise<void>
-  /** `token:delete` on both; `not_found` when there is no such association. */
+  /** `token:delete` on both; `association_not_found` when there is no such association. */
   dissociate(parentId: string, childId: string, context: UseContext): Promise<void>
   /** A new token as a child: `token:create` on the child, `token:read` on the parent; both or neither are written. */
   createChild(parentId: string, input: TokenInput, context: UseContext): Promise<Token>

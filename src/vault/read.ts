@@ -29,7 +29,7 @@ export const reject = async (
   )
 }
 
-/** A live token of the caller's tenant and what `permission` discloses of it; `not_found` or `forbidden`. */
+/** A live token of the caller's tenant and what `permission` discloses of it; `token_not_found` or `forbidden`. */
 export const findToken = async (
   parts: VaultParts,
   id: string,
