@@ -7,5 +7,5 @@ export const noFormula = (id: string) => notFound('formula_not_found', id)
 export const noResult = () =>
   new AppError(
     'result_not_found',
-    'There is no result of this request: it is not ready yet, was handed out, was kept for its 15 minutes, went with a token that it used, or never was.',
+    'This request has no result: it is not complete, was read before, has expired, or never existed.',
   )
