@@ -5,7 +5,7 @@ import { newId } from '../common/ids.ts'
 import type { LogStore } from '../store/types.ts'
 import { acceptance } from './acknowledged-loss.ts'
 import type { ChainError, ChainPosition } from './chain-reader.ts'
-import { ANCHOR } from './checkpoint.ts'
+import { CHECKPOINT } from './checkpoint.ts'
 import { lockJournal } from './journal-lock.ts'
 import { type Mac, writeLine } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
@@ -29,8 +29,8 @@ export interface Loss {
   readonly last: number
   /** Files that hold something behind `place`. */
   readonly segments: readonly Segment[]
-  /** Whether the anchor does not hold either: the chain begins anew. */
-  readonly anchor: boolean
+  /** Whether the checkpoint does not hold either: the chain begins anew. */
+  readonly checkpoint: boolean
 }
 
 /** The loss of a journal; undefined when all of it holds, or ends in half a line that the next start removes. */
@@ -48,7 +48,7 @@ export const findLoss = async (
     place,
     last: Math.max(place.seq, position?.seq ?? 0),
     segments: retained.segments.filter(({ number }) => number >= place.segment),
-    anchor: retained.issue?.file === name + ANCHOR,
+    checkpoint: retained.issue?.file === name + CHECKPOINT,
   }
 }
 
@@ -82,7 +82,7 @@ export const acceptLoss = async (
   try {
     const loss = await findLoss(deps, directory, name)
     if (loss === undefined) return undefined
-    const { issue, place, last, segments, anchor } = loss
+    const { issue: fault, place, last, segments, checkpoint } = loss
     const now = deps.clock.now()
     const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
     // From the end: files must be numbered without a gap whenever this is interrupted.
@@ -97,11 +97,12 @@ export const acceptLoss = async (
     const fresh = join(directory, `${name}.accepting`)
     const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
     await writeSynced(fresh, Buffer.concat([retained, Buffer.from(text)]))
-    // An anchor counts until here: without it the files behind it would be no chain.
-    if (anchor) await rename(join(directory, name + ANCHOR), join(directory, name + ANCHOR + suffix))
+    // A checkpoint counts until here: without it the files behind it would be no chain.
+    if (checkpoint)
+      await rename(join(directory, name + CHECKPOINT), join(directory, name + CHECKPOINT + suffix))
     await rename(fresh, path)
     await syncDirectory(directory)
-    return [...segments.map(({ file }) => file), ...(anchor ? [name + ANCHOR] : [])].map(
+    return [...segments.map(({ file }) => file), ...(checkpoint ? [name + CHECKPOINT] : [])].map(
       (file) => file + suffix,
     )
   } finally {

@@ -6,7 +6,7 @@ import type { Mac } from './line.ts'
 import { syncDirectory, writeSynced } from './write-synced.ts'
 
 /** Where the kept part of a journal begins: behind what was removed because the store has it. */
-export interface Anchor {
+export interface Checkpoint {
   /** Number of the last file that was removed. */
   readonly segment: number
   /** The last record in it. */
@@ -19,48 +19,48 @@ export interface Anchor {
   readonly at: number
 }
 
-export const ANCHOR = '.anchor'
+export const CHECKPOINT = '.checkpoint'
 
 const TEXT = /^(\{.*),"mac":"([0-9a-f]{64})"\}\n$/
 
 const macOf = (mac: Mac, name: string, body: string): string =>
-  mac(`sidevault journal anchor ${name} ${body}`)
+  mac(`sidevault journal checkpoint ${name} ${body}`)
 
-/** `unsound`: a file that is not what was written here. */
-export const readAnchor = async (
+/** `corrupt`: a file that is not what was written here. */
+export const readCheckpoint = async (
   mac: Mac,
   directory: string,
   name: string,
-): Promise<Anchor | 'unsound' | undefined> => {
+): Promise<Checkpoint | 'corrupt' | undefined> => {
   let text: string
   try {
-    text = await readFile(join(directory, name + ANCHOR), 'latin1')
+    text = await readFile(join(directory, name + CHECKPOINT), 'latin1')
   } catch (thrown) {
     if (isObject(thrown) && thrown.code === 'ENOENT') return undefined
     throw thrown
   }
   const [, body = '', claimed] = TEXT.exec(text) ?? []
   // Only the owner of the key can have made these bytes, so they are in its form.
-  return macOf(mac, name, body) === claimed ? (JSON.parse(`${body}}`) as Anchor) : 'unsound'
+  return macOf(mac, name, body) === claimed ? (JSON.parse(`${body}}`) as Checkpoint) : 'corrupt'
 }
 
 /** On disk, in place of the one before, when this resolves; whenever it is interrupted, one of both is there. */
-export const writeAnchor = async (
+export const writeCheckpoint = async (
   mac: Mac,
   directory: string,
   name: string,
-  { segment, seq, hash, losses, since, at }: Anchor,
+  { segment, seq, hash, losses, since, at }: Checkpoint,
 ): Promise<void> => {
   const body = JSON.stringify({ segment, seq, hash, losses, since, at }).slice(0, -1)
-  const path = join(directory, name + ANCHOR)
+  const path = join(directory, name + CHECKPOINT)
   const fresh = `${path}.fresh`
   await writeSynced(fresh, Buffer.from(`${body},"mac":"${macOf(mac, name, body)}"}\n`))
   await rename(fresh, path)
   await syncDirectory(directory)
 }
 
-/** Where reading begins behind an anchor. */
-export const behind = ({ segment, seq, hash }: Anchor): ChainPosition => ({
+/** Where reading begins behind a checkpoint. */
+export const positionAfter = ({ segment, seq, hash }: Checkpoint): ChainPosition => ({
   segment: segment + 1,
   offset: 0,
   line: 0,

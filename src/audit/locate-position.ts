@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
 import { isAcceptance } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
-import { ANCHOR } from './checkpoint.ts'
+import { CHECKPOINT } from './checkpoint.ts'
 import { claimedHash, claimedSeq, type Mac } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { readLines, type Segment } from './segments.ts'
@@ -25,7 +25,7 @@ export const allMissing = (name: string, seq: number): ChainError => ({
 
 /** More was removed because the store had it than the store knows: it is an older state of itself. */
 export const forgotten = (name: string, known: number, removed: number): ChainError => ({
-  file: name + ANCHOR,
+  file: name + CHECKPOINT,
   line: 1,
   seq: known + 1,
   reason: `records up to ${removed} were removed once the store had them, but it knows those up to ${known} only`,
@@ -96,21 +96,21 @@ export const resume = async (
   // Before the files are listed: those that begin later may hold what another process has ingested since.
   const position = await logs.position(name)
   const known = position?.seq ?? 0
-  const { segments, anchor, start, issue } = await readRetainedChain(mac, directory, name)
+  const { segments, checkpoint, start, issue: fault } = await readRetainedChain(mac, directory, name)
   const newest = segments.at(-1)
   if (newest === undefined)
-    return position === undefined && anchor === undefined && issue === undefined
+    return position === undefined && checkpoint === undefined && fault === undefined
       ? { place: start, segments }
       : (issue ?? allMissing(name, known))
   if (issue !== undefined) return issue
   const acceptance = () => beforeAcceptance(mac, segments, start, known)
-  if (anchor !== undefined && anchor.seq > known) {
-    if (((await logs.position(name))?.seq ?? 0) >= anchor.seq) return resume(deps, directory, name)
+  if (checkpoint !== undefined && checkpoint.seq > known) {
+    if (((await logs.position(name))?.seq ?? 0) >= checkpoint.seq) return resume(deps, directory, name)
     return (await acceptance()) === undefined
-      ? forgotten(name, known, anchor.seq)
+      ? forgotten(name, known, checkpoint.seq)
       : { place: start, segments }
   }
-  if (position === undefined || position.hash === anchor?.hash) return { place: start, segments }
+  if (position === undefined || position.hash === checkpoint?.hash) return { place: start, segments }
   const place = (await placeOf(segments, position)) ?? (await acceptance())
   if (place === undefined)
     return {

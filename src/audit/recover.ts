@@ -61,11 +61,11 @@ export const recover = async (
   name: string,
   limit: number,
 ): Promise<Recovered> => {
-  const { segments, start, anchor, issue } = await readRetainedChain(mac, directory, name)
-  if (issue !== undefined) throw incomplete(name, issue)
+  const { segments, start, checkpoint, issue: fault } = await readRetainedChain(mac, directory, name)
+  if (fault !== undefined) throw incomplete(name, fault)
   const newest = segments.at(-1)
   if (newest === undefined) {
-    if (anchor !== undefined) throw incomplete(name, allMissing(name, anchor.seq))
+    if (checkpoint !== undefined) throw incomplete(name, allMissing(name, checkpoint.seq))
     const segment = segmentOf(directory, name, start.segment)
     const file = new ChainFile(segment, createSegment(segment), 0, limit)
     return { file, seq: start.seq, hash: start.hash }

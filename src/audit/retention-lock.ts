@@ -36,7 +36,7 @@ const locked = (path: string, statement: string, readonly: boolean): (() => void
 }
 
 /** Lets this process remove journal files, until the returned function is called; undefined while others read them. */
-export const lockFiles = (directory: string): (() => void) | undefined => {
+export const lockForRemoval = (directory: string): (() => void) | undefined => {
   const path = join(directory, FILE)
   return made(path) ? locked(path, 'BEGIN EXCLUSIVE', false) : undefined
 }
@@ -56,7 +56,7 @@ const lockJournalFiles = async (directory: string): Promise<() => void> => {
 }
 
 /** Runs `work` while no file of the directory's journals is removed. Any number may do so at once. */
-export const withFiles = async <T>(directory: string, work: () => Promise<T>): Promise<T> => {
+export const withRetainedFiles = async <T>(directory: string, work: () => Promise<T>): Promise<T> => {
   const release = await lockJournalFiles(directory)
   try {
     return await work()

@@ -4,11 +4,11 @@ import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { isAcceptance } from './acknowledged-loss.ts'
 import { type ChainError, nextPiece } from './chain-reader.ts'
-import { type Anchor, writeAnchor } from './checkpoint.ts'
+import { type Checkpoint, writeCheckpoint } from './checkpoint.ts'
 import type { Ingest } from './ingest.ts'
 import type { Mac } from './line.ts'
 import { type RetainedChain, readRetainedChain } from './retained-chain.ts'
-import { lockFiles } from './retention-lock.ts'
+import { lockForRemoval } from './retention-lock.ts'
 import { listSegments, type Segment } from './segments.ts'
 
 const POLL = 60_000
@@ -85,19 +85,19 @@ const due = (
   }
 }
 
-/** The anchor that takes the place of all up to `segment`, if they and the line behind them verify. */
-const anchorAt = async (
+/** The checkpoint that takes the place of all up to `segment`, if they and the line behind them verify. */
+const checkpointAt = async (
   mac: Mac,
-  { segments, start, anchor }: RetainedChain,
+  { segments, start, checkpoint }: RetainedChain,
   segment: number,
   now: number,
-): Promise<Anchor | ChainError> => {
+): Promise<Checkpoint | ChainError> => {
   let place = start
-  let losses = anchor?.losses ?? 0
+  let losses = checkpoint?.losses ?? 0
   for (;;) {
     const piece = await nextPiece(mac, segments, place, BATCH)
     if (piece.lines.length > 0 && piece.place.segment > segment)
-      return { segment, seq: place.seq, hash: place.hash, losses, since: anchor?.since ?? now, at: now }
+      return { segment, seq: place.seq, hash: place.hash, losses, since: checkpoint?.since ?? now, at: now }
     if (piece.issue !== undefined) return piece.issue
     if (piece.lines.length === 0)
       return {
@@ -113,7 +113,7 @@ const anchorAt = async (
 
 /**
  * Removes files of the journals whose records are all in the store, when they are old or take too much room. What takes
- * their place is an anchor under the chain's key, so that what is kept still verifies and no other file can be missing.
+ * their place is a checkpoint under the chain's key, so that what is kept still verifies and no other file can be missing.
  * A file is verified before it goes: one that was altered stays, as evidence. The newest file of a journal always stays.
  * One process of a directory does this, beside the ingest that tells what the store has.
  */
@@ -144,7 +144,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
     return due(journals, total, keep, clock.now())
   }
 
-  /** In this order: whenever it is interrupted, the anchor counts the file as removed, or nothing has happened. */
+  /** In this order: whenever it is interrupted, the checkpoint counts the file as removed, or nothing has happened. */
   const remove = async ({ name, number, file, path, bytes }: SizedSegment): Promise<boolean> => {
     const retained = await readRetainedChain(mac, directory, name)
     if (retained.issue !== undefined) {
@@ -152,14 +152,14 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
       return false
     }
     if (number >= retained.start.segment) {
-      const anchor = await anchorAt(mac, retained, number, clock.now())
-      if ('reason' in anchor) {
-        reject(name, anchor)
+      const checkpoint = await checkpointAt(mac, retained, number, clock.now())
+      if ('reason' in checkpoint) {
+        reject(name, checkpoint)
         return false
       }
-      await writeAnchor(mac, directory, name, anchor)
+      await writeCheckpoint(mac, directory, name, checkpoint)
       log.info(
-        { journal: name, file, bytes, upTo: anchor.seq },
+        { journal: name, file, bytes, upTo: checkpoint.seq },
         'audit records that the store has: file removed',
       )
     }
@@ -172,7 +172,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
     let count = 0
     for (const file of await planned()) {
       if (broken.has(file.name)) continue
-      const unlock = lockFiles(directory)
+      const unlock = lockForRemoval(directory)
       if (unlock === undefined) break
       try {
         if (await remove(file)) count++

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { isAcceptance } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
-import { ANCHOR } from './checkpoint.ts'
+import { CHECKPOINT } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'
 import { forgotten } from './locate-position.ts'
 import type { RetainedChain } from './retained-chain.ts'
@@ -30,7 +30,7 @@ export interface Walked {
 export const walk = async (
   mac: Mac,
   name: string,
-  { segments, anchor, start, issue: gap }: RetainedChain,
+  { segments, checkpoint, start, issue: gap }: RetainedChain,
   position: Position,
 ): Promise<Walked> => {
   let place: ChainPosition = start
@@ -48,12 +48,12 @@ export const walk = async (
     seq: place.seq + 1,
     reason,
   })
-  if (gap?.file === name + ANCHOR) return stop(gap)
+  if (gap?.file === name + CHECKPOINT) return stop(gap)
   if (segments.length === 0)
-    return position === undefined && anchor === undefined
+    return position === undefined && checkpoint === undefined
       ? stop()
       : stop({ file: end, line: 0, seq: start.seq + 1, reason: 'all files of the journal are missing' })
-  if (anchor !== undefined && position?.seq === anchor.seq && position.hash !== anchor.hash)
+  if (checkpoint !== undefined && position?.seq === checkpoint.seq && position.hash !== checkpoint.hash)
     return stop(here('the record is not the one that was ingested'))
   for (;;) {
     const from = place
@@ -80,8 +80,13 @@ export const walk = async (
     }
     if (position !== undefined && place.seq < position.seq)
       return stop(here(`the journal ends here, but record ${position.seq} was ingested from it`))
-    if (anchor !== undefined && position !== undefined && anchor.seq > position.seq && accepted.length === 0)
-      return stop(forgotten(name, position.seq, anchor.seq))
+    if (
+      checkpoint !== undefined &&
+      position !== undefined &&
+      checkpoint.seq > position.seq &&
+      accepted.length === 0
+    )
+      return stop(forgotten(name, position.seq, checkpoint.seq))
     if (piece.rest > 0) return { ...stop(here('the last line is not finished')), torn: true }
     return stop()
   }

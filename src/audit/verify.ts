@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
 import type { ChainError } from './chain-reader.ts'
-import { ANCHOR, type Anchor } from './checkpoint.ts'
+import { CHECKPOINT, type Checkpoint } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { JOURNAL_NAME, listSegments } from './segments.ts'
@@ -22,7 +22,7 @@ export interface JournalReport {
   /** Records by which operators accepted losses; absent when there are none. */
   readonly accepted?: readonly ChainLine[]
   /** What was removed, because the store has it, and when. */
-  readonly removed?: Anchor
+  readonly removed?: Checkpoint
   readonly issue?: ChainError
 }
 
@@ -31,12 +31,12 @@ export interface AuditReport {
   readonly journals: readonly JournalReport[]
 }
 
-/** Journals with files, with a lock or an anchor (so they had files once), and those the store remembers. */
+/** Journals with files, with a lock or a checkpoint (so they had files once), and those the store remembers. */
 export const journalNames = async (directory: string, deps: VerifyDeps): Promise<readonly string[]> => {
   const names = new Set((await listSegments(directory)).keys())
   const files = await readdir(directory).catch((): string[] => [])
   for (const file of files) {
-    for (const ending of ['.lock', ANCHOR]) {
+    for (const ending of ['.lock', CHECKPOINT]) {
       const name = file.endsWith(ending) ? file.slice(0, -ending.length) : ''
       if (JOURNAL_NAME.test(name)) names.add(name)
     }
@@ -62,7 +62,7 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
       name,
       records: place.seq,
       ...(accepted.length === 0 ? {} : { accepted }),
-      ...(retained.anchor === undefined ? {} : { removed: retained.anchor }),
+      ...(retained.checkpoint === undefined ? {} : { removed: retained.checkpoint }),
       ...(issue === undefined ? {} : { issue }),
     })
   }

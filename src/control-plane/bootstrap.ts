@@ -1,6 +1,6 @@
 /** The file that Envoy starts with. */
 import { DEFAULT_MEMORY_BYTES } from './limits.ts'
-import { sockets } from './load-assignment.ts'
+import { loadAssignment } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
 import { createSnapshot } from './snapshot.ts'
 import { CONTROL_PLANE, fromControlPlane } from './xds.ts'
@@ -52,7 +52,7 @@ export const renderBootstrap = (options: Common & { readonly controlSocket: stri
         name: CONTROL_PLANE,
         type: 'STATIC',
         connect_timeout: '0.5s',
-        load_assignment: sockets(CONTROL_PLANE, [options.controlSocket]),
+        load_assignment: loadAssignment(CONTROL_PLANE, [options.controlSocket]),
       },
     ],
   },

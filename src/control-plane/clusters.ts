@@ -1,7 +1,7 @@
 /** The far ends of Envoy: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
 import { UNREACHED } from './limits.ts'
-import { sockets } from './load-assignment.ts'
+import { loadAssignment } from './load-assignment.ts'
 import type { Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
@@ -30,7 +30,7 @@ const gateway = ({ gatewaySockets }: Settings) => ({
       { max_connections: 256, max_pending_requests: UNREACHED, max_requests: UNREACHED, max_retries: 8192 },
     ],
   },
-  load_assignment: sockets(CLUSTERS.gateway, gatewaySockets),
+  load_assignment: loadAssignment(CLUSTERS.gateway, gatewaySockets),
 })
 
 const api = ({ apiSocket }: Settings) => ({
@@ -40,7 +40,7 @@ const api = ({ apiSocket }: Settings) => ({
   circuit_breakers: {
     thresholds: [{ max_connections: 1024, max_pending_requests: 4096, max_requests: 8192 }],
   },
-  load_assignment: sockets(CLUSTERS.api, [apiSocket]),
+  load_assignment: loadAssignment(CLUSTERS.api, [apiSocket]),
 })
 
 const grpc = (socket: string) => ({
@@ -63,7 +63,7 @@ const grpc = (socket: string) => ({
   circuit_breakers: {
     thresholds: [{ max_connections: 64, max_pending_requests: 4096, max_requests: 8192 }],
   },
-  load_assignment: sockets(CLUSTERS.grpc, [socket]),
+  load_assignment: loadAssignment(CLUSTERS.grpc, [socket]),
 })
 
 /** No endpoints: what is routed here goes nowhere. */

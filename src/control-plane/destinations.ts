@@ -11,7 +11,7 @@ import {
   STREAM_WINDOW_BYTES,
   UNREACHED,
 } from './limits.ts'
-import { sockets } from './load-assignment.ts'
+import { loadAssignment } from './load-assignment.ts'
 import type { DestinationIdentity, Settings } from './options.ts'
 import { CLUSTERS } from './route-names.ts'
 
@@ -198,7 +198,7 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
       http_filters: [headerMutation(settings.prefixes), codec],
     },
   },
-  load_assignment: sockets(CLUSTERS.demo, [socket]),
+  load_assignment: loadAssignment(CLUSTERS.demo, [socket]),
   transport_socket: tls({ authorities: { filename: authority }, serverName: host }),
 })
 

@@ -1,5 +1,5 @@
 /** A `ClusterLoadAssignment` of unix sockets. */
-export const sockets = (name: string, paths: readonly string[]) => ({
+export const loadAssignment = (name: string, paths: readonly string[]) => ({
   cluster_name: name,
   endpoints: [
     {

@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { acceptLoss, findLoss, type LossDeps } from '../audit/acknowledge-loss.ts'
-import { withFiles } from '../audit/retention-lock.ts'
+import { withRetainedFiles } from '../audit/retention-lock.ts'
 import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
 import { type Head, verifyRows } from '../audit/verify-rows.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
@@ -34,7 +34,7 @@ const withJournals = async <T>(
     const own = await isOwnJournal(config)
     const directory = journalDirectory(config)
     const deps = { mac, logs: store.logs, own, clock: systemClock }
-    return await withFiles(directory, () => work(deps, directory))
+    return await withRetainedFiles(directory, () => work(deps, directory))
   } finally {
     await store.close()
   }

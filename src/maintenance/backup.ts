@@ -1,8 +1,8 @@
 import { existsSync } from 'node:fs'
 import { open } from 'node:fs/promises'
 import { join } from 'node:path'
-import { ANCHOR } from '../audit/checkpoint.ts'
-import { withFiles } from '../audit/retention-lock.ts'
+import { CHECKPOINT } from '../audit/checkpoint.ts'
+import { withRetainedFiles } from '../audit/retention-lock.ts'
 import { listSegments } from '../audit/segments.ts'
 import { isoTime, systemClock } from '../common/clock.ts'
 import { AppError } from '../common/errors.ts'
@@ -73,7 +73,7 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
 /** The names of all that the audit chains consist of. */
 const journalFiles = async (directory: string): Promise<readonly string[]> =>
   [...(await listSegments(directory))].flatMap(([name, segments]) => [
-    ...[name + ANCHOR].filter((file) => existsSync(join(directory, file))),
+    ...[name + CHECKPOINT].filter((file) => existsSync(join(directory, file))),
     ...segments.map(({ file }) => file),
   ])
 
@@ -127,5 +127,5 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
       throw thrown
     }
   }
-  await withVault(config, (vault) => withFiles(directory, () => copy(vault)))
+  await withVault(config, (vault) => withRetainedFiles(directory, () => copy(vault)))
 }

@@ -22,7 +22,7 @@ const sizeOf = (row: readonly unknown[]): number =>
   row.reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 8), 0)
 
 /** Names of journal files; nothing else is written from a backup. */
-const FILE = /^[a-z0-9][a-z0-9_-]{0,49}\.(\d{6,}\.jsonl|anchor)$/
+const FILE = /^[a-z0-9][a-z0-9_-]{0,49}\.(\d{6,}\.jsonl|checkpoint)$/
 
 const cells = ({ columns }: CopyTable, row: readonly unknown[]): readonly Cell[] =>
   row.map((value, at) =>

@@ -1,7 +1,7 @@
 import type { ChainError } from '../audit/chain-reader.ts'
 import { type JournalDeps, type OwnJournal, openJournal } from '../audit/journal.ts'
 import { resume } from '../audit/locate-position.ts'
-import { withFiles } from '../audit/retention-lock.ts'
+import { withRetainedFiles } from '../audit/retention-lock.ts'
 import type { Journal } from '../audit/types.ts'
 import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
@@ -11,7 +11,7 @@ import { journalDirectory, journalName } from './replica.ts'
 const COPIED =
   'If this data directory is a copy of another machine\'s, remove "replica-id" and the folder "audit" from it, and start again.'
 
-const applied = (name: string): AppError =>
+const alreadyOpen = (name: string): AppError =>
   new AppError(
     'gateway_timeout',
     `Another live process of this store writes the audit journal "${name}", so nothing is disclosed here. Stop it, or this one. ${COPIED}`,
@@ -37,14 +37,14 @@ export const acquireJournal = async (
   const name = await journalName(config, process)
   let opened: OwnJournal | undefined
   let lost: AppError | undefined
-  const onApplied = () => {
-    lost = applied(name)
+  const onLocked = () => {
+    lost = alreadyOpen(name)
     opened?.stop(lost)
   }
-  const held = await store.hold(`journal ${name}`, { onLocked: onApplied, ...options })
-  if (held === undefined) throw applied(name)
+  const lock = await store.acquireLock(`journal ${name}`, { onLocked, ...options })
+  if (lock === undefined) throw alreadyOpen(name)
   try {
-    const journal = await withFiles(directory, async () => {
+    const journal = await withRetainedFiles(directory, async () => {
       const found = await resume({ logs: store.logs, mac: deps.mac }, directory, name)
       if ('reason' in found) throw diverged(name, found)
       return openJournal(deps, { directory, name, ...options })
@@ -56,11 +56,11 @@ export const acquireJournal = async (
       health: () => journal.health(),
       close: async () => {
         await journal.close()
-        await held.release()
+        await lock.release()
       },
     }
   } catch (thrown) {
-    await held.release()
+    await lock.release()
     throw thrown
   }
 }

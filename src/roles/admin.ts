@@ -39,7 +39,7 @@ export const startAdminRole = async (
   })
   const { store, keys, kernel, metrics, maintenance } = runtime
   // Of several machines that start on one new store, one makes the first tenant.
-  const installed = await store.alone('install', () =>
+  const installed = await store.withLock('install', () =>
     bootstrapTenant(runtime, { given: config.bootstrapKey, now: systemClock.now(), log }),
   )
   await maintenance.catchUp()

@@ -22,9 +22,9 @@ export const createStore = (
     readonly writable: boolean
     readonly close: () => Promise<void>
     /** How the engine keeps other processes from work of the same name; default: nobody else does such work. */
-    readonly alone?: Store['alone']
+    readonly withLock?: Store['withLock']
     /** How the engine holds names; default: processes share a data directory, whose locks hold them. */
-    readonly hold?: Store['hold']
+    readonly acquireLock?: Store['acquireLock']
     /** By the engine's own clock; default: it has none. */
     readonly time?: Store['time']
     /** Counters that the engine knows in a way of its own. */
@@ -45,13 +45,13 @@ export const createStore = (
     logs: createLogStore(deps),
     usage: createUsageStore(deps),
     idempotency: createIdempotencyStore(deps),
-    tenantPurge: { purge: (now, limit) => deps.writer.write('leftovers.purge', { now, limit }) },
+    tenantPurge: { purge: (now, limit) => deps.writer.write('purge.deleted-tenants', { now, limit }) },
     health: async () => {
       await deps.session.all(allChanges, {})
       if (writable) await deps.writer.write('health.touch', {})
     },
-    alone: options.alone ?? ((_, work) => work()),
-    hold: options.hold ?? (async () => ({ release: async () => {} })),
+    withLock: options.withLock ?? ((_, work) => work()),
+    acquireLock: options.acquireLock ?? (async () => ({ release: async () => {} })),
     time: options.time ?? (async () => systemClock.now()),
     changed: () => watched?.changed(),
     close,

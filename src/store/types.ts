@@ -20,12 +20,12 @@ export interface TenantPurge {
   purge(now: number, limit: number): Promise<number>
 }
 
-export interface Held {
+export interface StoreLock {
   /** Others may have the name from then on. */
   release(): Promise<void>
 }
 
-export interface HoldOptions {
+export interface LockOptions {
   /** Another process has the name now: the store could not be reached for a while. Called at most once. */
   readonly onLocked: () => void
   /** ms to wait for another holder to end; one whose machine vanished is forgotten within 9 s. Default 12,000. */
@@ -46,12 +46,12 @@ export interface Store {
   /** Rejects when the store cannot read or, for `writable`, write. */
   health(): Promise<void>
   /** Runs `work` while no other process of the store runs work of this name. */
-  alone<T>(name: string, work: () => Promise<T>): Promise<T>
+  withLock<T>(name: string, work: () => Promise<T>): Promise<T>
   /**
    * Takes a name that one process of the store has at a time, until it is released or this process ends, however it ends.
    * Undefined when another live process has it.
    */
-  hold(name: string, options: HoldOptions): Promise<Held | undefined>
+  acquireLock(name: string, options: LockOptions): Promise<StoreLock | undefined>
   /** ms since the epoch by the clock of the store's server, which its machines share; without one, of this machine. */
   time(): Promise<number>
   /** Somebody says that another process has moved a change counter: they are read before they are used again. */

@@ -14,7 +14,7 @@ import { acceptLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { createRetention, type RetentionLimits } from '../../src/audit/retention.ts'
-import { withFiles } from '../../src/audit/retention-lock.ts'
+import { withRetainedFiles } from '../../src/audit/retention-lock.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
 import type { LogStore } from '../../src/store/types.ts'
 import { linesOf, mac, openLogs, record, recordingLog, type Test } from './kit.ts'
@@ -48,7 +48,7 @@ const setUp = async (t: Test) => {
     startIngest,
     file,
     files,
-    anchor: join(directory, `${NAME}.anchor`),
+    checkpoint: join(directory, `${NAME}.checkpoint`),
     retention: (keep: RetentionLimits, from = ingest) =>
       createRetention({ mac, ingest: from, clock, log }, { directory, limits: keep }),
     /** As a process does that starts, writes and ends. */
@@ -127,8 +127,8 @@ t.test('files that are read are not removed meanwhile', async (t) => {
   const { write, ingest, retention, directory, files } = await setUp(t)
   await write(20)
   await ingest.catchUp()
-  await withFiles(directory, () =>
-    withFiles(directory, async () => {
+  await withRetainedFiles(directory, () =>
+    withRetainedFiles(directory, async () => {
       t.equal(await retention(NONE).run(), 0)
       t.equal(files().length, 4)
     }),
@@ -165,19 +165,22 @@ t.test('who removes, alters or replaces files by hand is found', async (t) => {
       rmSync(file(3))
       rmSync(file(4))
     },
-    'the anchor': ({ anchor }) => rmSync(anchor),
-    'a file, with an anchor that says so': ({ file, anchor }) => {
+    'the checkpoint': ({ checkpoint }) => rmSync(checkpoint),
+    'a file, with a checkpoint that says so': ({ file, checkpoint }) => {
       rmSync(file(3))
-      const { hash } = linesOf(join(anchor, '..')).find(({ seq }) => seq === 16) ?? { hash: '' }
-      const text = readFileSync(anchor, 'utf8').replace('"segment":2', '"segment":3')
-      writeFileSync(anchor, text.replace('"seq":10', '"seq":15').replace(/"hash":"\w+"/, `"hash":"${hash}"`))
+      const { hash } = linesOf(join(checkpoint, '..')).find(({ seq }) => seq === 16) ?? { hash: '' }
+      const text = readFileSync(checkpoint, 'utf8').replace('"segment":2', '"segment":3')
+      writeFileSync(
+        checkpoint,
+        text.replace('"seq":10', '"seq":15').replace(/"hash":"\w+"/, `"hash":"${hash}"`),
+      )
     },
-    "a file, with another journal's anchor": async ({
+    "a file, with another journal's checkpoint": async ({
       write,
       ingest,
       aged,
       retention,
-      anchor,
+      checkpoint,
       file,
       directory,
     }) => {
@@ -185,14 +188,14 @@ t.test('who removes, alters or replaces files by hand is found', async (t) => {
       await ingest.catchUp()
       aged([9, 9, 9, 9], 'admin')
       await retention({ ...ALL, ageMs: 7 * DAY }).run()
-      copyFileSync(join(directory, 'admin.anchor'), anchor)
+      copyFileSync(join(directory, 'admin.checkpoint'), checkpoint)
       rmSync(file(3))
     },
-    'the anchor, put back to an older one': async ({ retention, anchor }) => {
-      const older = readFileSync(anchor)
-      utimesSync(join(anchor, '..', `${NAME}.000003.jsonl`), 1, 1)
+    'the checkpoint, put back to an older one': async ({ retention, checkpoint }) => {
+      const older = readFileSync(checkpoint)
+      utimesSync(join(checkpoint, '..', `${NAME}.000003.jsonl`), 1, 1)
       await retention({ ...ALL, ageMs: 7 * DAY }).run()
-      writeFileSync(anchor, older)
+      writeFileSync(checkpoint, older)
     },
     'a record, changed': ({ file }) =>
       writeFileSync(file(3), readFileSync(file(3), 'utf8').replace('"id-12"', '"id-0"')),
@@ -225,10 +228,10 @@ t.test('whenever a removal is interrupted, the chain holds and the next one goes
   await of.ingest.catchUp()
   const before = join(of.directory, '..', 'before')
   cpSync(of.directory, before, { recursive: true })
-  writeFileSync(`${of.anchor}.fresh`, '{"segment":')
+  writeFileSync(`${of.checkpoint}.fresh`, '{"segment":')
   t.match(await of.verify(), { ok: true, journals: [{ records: 20 }] })
   t.equal(await of.retention(NONE).run(), 3)
-  t.notOk(existsSync(`${of.anchor}.fresh`))
+  t.notOk(existsSync(`${of.checkpoint}.fresh`))
   for (const number of [1, 2, 3]) copyFileSync(join(before, `${NAME}.00000${number}.jsonl`), of.file(number))
   t.match(await of.verify(), { ok: true, journals: [{ records: 20, removed: { seq: 15 } }] })
   await of.write(1)
@@ -294,11 +297,11 @@ t.test(
   },
 )
 
-t.test('a journal whose anchor is lost or forged goes on when that is accepted', async (t) => {
+t.test('a journal whose checkpoint is lost or forged goes on when that is accepted', async (t) => {
   for (const text of [undefined, 'forged']) {
     const of = await shortened(t)
-    if (text === undefined) rmSync(of.anchor)
-    else writeFileSync(of.anchor, text)
+    if (text === undefined) rmSync(of.checkpoint)
+    else writeFileSync(of.checkpoint, text)
     await t.rejects(of.write(1), { code: 'gateway_timeout', message: /acknowledge-loss --journal gateway-1/ })
     t.ok(await of.acceptLoss())
     await of.write(1)

@@ -13,7 +13,10 @@ export const createIdempotencyStore = ({
   readonly writer: Writer
 }): IdempotencyStore => ({
   begin: async (record, now) => {
-    const started = await writer.write('answers.begin', { record: { ...record, key: own(record.key) }, now })
+    const started = await writer.write('idempotency.begin', {
+      record: { ...record, key: own(record.key) },
+      now,
+    })
     if (started.kind !== 'done') return started
     const { shown, ...done } = started
     return { ...done, sealed: buffer(done.sealed), ...(shown === undefined ? {} : { shown: buffer(shown) }) }
@@ -28,13 +31,13 @@ export const createIdempotencyStore = ({
       ...(shown === undefined ? {} : { shown: { ...shown, sealed: own(shown.sealed) } }),
     }
     const bytes = 1_000 + sealed.byteLength + (shown?.sealed.byteLength ?? 0)
-    return writer.write('answers.finish', { record: owned, now }, bytes)
+    return writer.write('idempotency.finish', { record: owned, now }, bytes)
   },
   abandon: (record, now) =>
-    writer.write('answers.abandon', { record: { ...record, key: own(record.key) }, now }),
+    writer.write('idempotency.abandon', { record: { ...record, key: own(record.key) }, now }),
   abandonAllOf: async (process, now) => {
     // Most processes that start have nothing to write.
     if (Number((await session.get(heldByProcess, { process }))?.count ?? 0) > 0)
-      await writer.write('answers.abandon-of', { process, now })
+      await writer.write('idempotency.abandon-of', { process, now })
   },
 })

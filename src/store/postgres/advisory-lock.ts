@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
 import type { Log } from '../../common/log.ts'
-import type { Held, HoldOptions } from '../types.ts'
+import type { LockOptions, StoreLock } from '../types.ts'
 import { codeOf, fromPostgres } from './errors.ts'
 import { clientConfig, USUAL } from './pool.ts'
 import { beginConnection } from './standby-check.ts'
@@ -43,11 +43,11 @@ const connect = async (address: string): Promise<Client> => {
  * keeps it. A connection that is lost is made anew for as long as it takes; when another process has taken the name by
  * then, `onTaken` is called, once.
  */
-export const holdName = async (
+export const acquireLock = async (
   { log }: { readonly log: Log },
   name: string,
-  { address, onLocked, timeout = TIMEOUT_MS }: HoldOptions & { readonly address: string },
-): Promise<Held | undefined> => {
+  { address, onLocked, timeout = TIMEOUT_MS }: LockOptions & { readonly address: string },
+): Promise<StoreLock | undefined> => {
   let holder: { readonly client: Client; readonly pid: number } | undefined
   let released = false
 

@@ -8,7 +8,7 @@ import { rejectNewer } from '../schema-version.ts'
 import { DEFAULT_LIMITS, readOnlyWriter, type WriterLimits } from '../sqlite/writer.ts'
 import { createStore } from '../store.ts'
 import type { Store } from '../types.ts'
-import { holdName } from './advisory-lock.ts'
+import { acquireLock } from './advisory-lock.ts'
 import { watchChanges } from './changes.ts'
 import { codeOf, isLost } from './errors.ts'
 import { listen } from './listener.ts'
@@ -116,7 +116,7 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
 }
 
 /** The lock goes with the connection, whatever becomes of this process. */
-const alone = async <T>(client: Client, name: string, work: () => Promise<T>): Promise<T> => {
+const underAdvisoryLock = async <T>(client: Client, name: string, work: () => Promise<T>): Promise<T> => {
   await client.query("select pg_advisory_lock(hashtextextended('sidevault alone ' || $1, 0))", [name])
   return work()
 }
@@ -154,8 +154,8 @@ export const openPostgres = async (
     {
       writable: mode === 'read-write',
       watched,
-      alone: (name, work) => withClient(address, (client) => alone(client, name, work)),
-      hold: (name, how) => holdName({ log }, name, { address, ...how }),
+      withLock: (name, work) => withClient(address, (client) => underAdvisoryLock(client, name, work)),
+      acquireLock: (name, how) => acquireLock({ log }, name, { address, ...how }),
       time: () => serverTime(session),
       close: () => (closing ??= close()),
     },

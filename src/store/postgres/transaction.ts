@@ -10,11 +10,11 @@ import { forgetScope } from './tenant-scope.ts'
 const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'leftovers.purge',
+  'purge.deleted-tenants',
   'tenants.create',
   'tenants.update',
   'tenants.delete',
-  'answers.abandon-of',
+  'idempotency.abandon-of',
 ])
 
 /** Commands that move no change counter that anybody caches by. */
@@ -26,10 +26,10 @@ const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.associate',
   'tokens.dissociate',
   'logs.ingest',
-  'answers.begin',
-  'answers.finish',
-  'answers.abandon',
-  'answers.abandon-of',
+  'idempotency.begin',
+  'idempotency.finish',
+  'idempotency.abandon',
+  'idempotency.abandon-of',
   'health.touch',
 ])
 

@@ -61,6 +61,6 @@ export const createSealedStore = ({
         ...(shown ? { shown: ownChange(shown) } : {}),
       })),
     }
-    return writer.write('sealed.replace', { change: owned }, bytes)
+    return writer.write('reencrypt.replace', { change: owned }, bytes)
   },
 })

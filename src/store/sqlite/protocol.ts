@@ -22,4 +22,4 @@ export type Result =
 
 export type FromWorker =
   | { readonly kind: 'ready' }
-  | { readonly kind: 'answers'; readonly results: readonly Result[] }
+  | { readonly kind: 'results'; readonly results: readonly Result[] }

@@ -12,8 +12,8 @@ const REST = 4
 const MAINTENANCE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
-  'leftovers.purge',
-  'sealed.replace',
+  'purge.deleted-tenants',
+  'reencrypt.replace',
 ])
 
 export interface JobQueue {

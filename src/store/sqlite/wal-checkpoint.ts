@@ -7,9 +7,9 @@ const RETRY = 200
 /** ms that the last attempt waits for readers. */
 const LAST_TIMEOUT = 1_000
 
-export interface LogEmptier {
+export interface WalCheckpointer {
   /** Folds the write-ahead log into the database and cuts it to nothing: now, or as soon as no reader needs it. */
-  empty(): void
+  truncate(): void
   /** Attempts once more what is still to be done, for longer, and gives up. */
   finish(): void
 }
@@ -18,7 +18,7 @@ export interface LogEmptier {
  * The log keeps pages as they were before they were overwritten, so that a destroyed key would lie there until enough
  * has been written after it. Emptying it leaves only the database file, where `secure_delete` has put zeros.
  */
-export const createLogEmptier = (db: Connection): LogEmptier => {
+export const createWalCheckpointer = (db: Connection): WalCheckpointer => {
   let timer: NodeJS.Timeout | undefined
 
   const attempt = (timeoutMs: number): boolean => {
@@ -35,9 +35,9 @@ export const createLogEmptier = (db: Connection): LogEmptier => {
     }
   }
 
-  const empty = (): void => {
+  const truncate = (): void => {
     clearTimeout(timer)
-    timer = attempt(TIMEOUT) ? undefined : setTimeout(empty, RETRY).unref()
+    timer = attempt(TIMEOUT) ? undefined : setTimeout(truncate, RETRY).unref()
   }
 
   const finish = (): void => {
@@ -46,5 +46,5 @@ export const createLogEmptier = (db: Connection): LogEmptier => {
     attempt(LAST_TIMEOUT)
   }
 
-  return { empty, finish }
+  return { truncate, finish }
 }

@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { connect } from './connection.ts'
 import { createGroupCommit } from './group-commit.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
-import { createLogEmptier } from './wal-checkpoint.ts'
+import { createWalCheckpointer } from './wal-checkpoint.ts'
 
 /** The writer thread: the only one of its process that writes. Started by writer.ts. */
 
@@ -11,7 +11,7 @@ if (port === null) throw new Error('worker.ts runs as a worker thread only')
 
 const db = connect((workerData as WorkerOptions).path, { readonly: false })
 const groupCommit = createGroupCommit(db)
-const emptier = createLogEmptier(db)
+const checkpointer = createWalCheckpointer(db)
 
 /** After these the log holds bytes of keys that are gone. */
 const DESTROYING: ReadonlySet<string> = new Set(['tenants.delete', 'keys.remove', 'keys.end-root-change'])
@@ -20,14 +20,14 @@ const post = (message: FromWorker): void => port.postMessage(message)
 
 const handle = async (message: ToWorker): Promise<void> => {
   if (message.kind === 'close') {
-    emptier.finish()
+    checkpointer.finish()
     db.close()
     port.close()
     return
   }
   const results = await groupCommit(message.jobs)
-  if (message.jobs.some(({ command }) => DESTROYING.has(command))) emptier.empty()
-  post({ kind: 'answers', results })
+  if (message.jobs.some(({ command }) => DESTROYING.has(command))) checkpointer.truncate()
+  post({ kind: 'results', results })
 }
 
 let last = Promise.resolve()
@@ -37,4 +37,4 @@ port.on('message', (message: ToWorker) => {
 
 post({ kind: 'ready' })
 // A process that was killed may have left the log as it was.
-emptier.empty()
+checkpointer.truncate()
