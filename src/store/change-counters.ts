@@ -2,21 +2,21 @@ import { allChanges, totalOfChanges } from './records/statements.ts'
 import type { Session } from './session.ts'
 import type { Writer } from './writer.ts'
 
-/** The change counters: how often what is kept under each name was written. */
+/** Change counters: how often the rows under each name were written. */
 export interface ChangeCounters {
-  /** The sum of some; 0 for names that were never written. */
+  /** Sum of the counters; 0 for names that were never written. */
   sum(kinds: readonly string[]): Promise<number>
 }
 
 type Counters = ReadonlyMap<string, number>
 
-/** All counters, as they are when asked. They only grow: while their total stands still, none has moved. */
+/** Reads all counters. They only grow, so an unchanged total means that none has changed. */
 const readCounters = ({ session }: { readonly session: Session }): (() => Promise<Counters>) => {
   let known: { readonly total: number; readonly counters: Counters } | undefined
   return async () => {
     const total = Number((await session.get(totalOfChanges, {}))?.total ?? 0)
     if (known?.total !== total) {
-      // What moves in between is read too, and the total then differs the next time.
+      // A change during the read is included, and the total then differs next time.
       const rows = await session.all(allChanges, {})
       known = { total, counters: new Map(rows.map(({ kind, version }) => [kind, Number(version)])) }
     }
@@ -27,16 +27,16 @@ const readCounters = ({ session }: { readonly session: Session }): (() => Promis
 const sumOf = (counters: Counters, kinds: readonly string[]): number =>
   kinds.reduce((sum, kind) => sum + (counters.get(kind) ?? 0), 0)
 
-/** Reads anew for each question. */
+/** Reads the counters for each call. */
 export const createChangeCounters = (deps: { readonly session: Session }): ChangeCounters => {
   const read = readCounters(deps)
   return { sum: async (kinds) => (kinds.length === 0 ? 0 : sumOf(await read(), kinds)) }
 }
 
 /**
- * For the process that writes: one read answers all who ask within a turn of the event loop, unless a write of the
- * process is answered in between (through the `writer` given back). So a change that a caller was told of is seen by
- * whatever comes after, and one of another process a turn later at most.
+ * For the writing process: calls within one turn of the event loop share one read, unless a write of the process (through
+ * the returned `writer`) is acknowledged in between. An acknowledged change is visible to everything after it; a change
+ * by another process at most one turn later.
  */
 export const shareChangeCounters = ({
   session,

@@ -44,18 +44,18 @@ export const beginRequest = async (
   return { kind: 'begun' }
 }
 
-/** At the end of what a holder writes, in its transaction. */
+/** Runs at the end of a holder's write, in its transaction. */
 export const requireLease = async (session: Session, lease: IdempotencyLease): Promise<void> => {
   const { tenantId: tenant_id, key, holder, expiresAt: expires_at } = lease
   if ((await session.run(markEffects, { tenant_id, key, holder, expires_at })) === 0)
     throw new AppError(
       'conflict',
-      'This request took so long that another one with its idempotency key was begun; nothing was written. Repeat it when that one is done.',
+      'Another request with this idempotency key started because this one took too long; nothing was written. Retry after it completes.',
       { retryAfter: 1 },
     )
 }
 
-/** False: one has gone already, or is not what the answer shows: whoever changed it did not know of the answer yet. */
+/** False when a token is gone or differs from the stored response: its writer did not know this response yet. */
 const areAsShown = async (
   session: Session,
   tenant_id: string,

@@ -4,7 +4,7 @@ import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
 import type { IdempotencyLease } from './types.ts'
 
-/** What callers ask for. All else is the service's own: upkeep, records of the audit, keys, and these rights themselves. */
+/** Commands of callers. Other writes (maintenance, audit records, keys, the leases themselves) run without a lease. */
 const EFFECTS: ReadonlySet<CommandName> = new Set([
   'tokens.create',
   'tokens.update',
@@ -17,14 +17,14 @@ const EFFECTS: ReadonlySet<CommandName> = new Set([
   'tenants.delete',
 ])
 
-/** What outlives the call that began it is not the call's. */
+/** Work that outlives the call that started it does not run under its lease. */
 interface Running {
   lease: IdempotencyLease | undefined
 }
 
 const running = new AsyncLocalStorage<Running>()
 
-/** `AnswerStore.during`: the right goes with the asynchronous context, so that no operation can forget to pass it on. */
+/** See `IdempotencyStore.runWithLease`. The lease follows the asynchronous context, so operations need not pass it on. */
 export const runWithLease = async <T>(lease: IdempotencyLease, work: () => Promise<T>): Promise<T> => {
   const here: Running = { lease: { ...lease, key: own(lease.key) } }
   try {
@@ -34,7 +34,7 @@ export const runWithLease = async <T>(lease: IdempotencyLease, work: () => Promi
   }
 }
 
-/** Hands the right under which a call runs to whatever it writes. */
+/** Adds the lease of the current call to each of its writes. */
 export const withLease = (writer: Writer): Writer => ({
   write: (command, args, bytes, lease) =>
     writer.write(

@@ -36,7 +36,7 @@ export const createIdempotencyStore = ({
   abandon: (record, now) =>
     writer.write('idempotency.abandon', { record: { ...record, key: own(record.key) }, now }),
   abandonAllOf: async (process, now) => {
-    // Most processes that start have nothing to write.
+    // Most processes have nothing to abandon at start.
     if (Number((await session.get(heldByProcess, { process }))?.count ?? 0) > 0)
       await writer.write('idempotency.abandon-of', { process, now })
   },

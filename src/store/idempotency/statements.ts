@@ -12,7 +12,7 @@ export const recordByKey = statement<Key, Row>(({ builder }, slot) =>
     .selectAll(),
 )
 
-/** Says a second time that it is over: whoever held it may have written meanwhile. */
+/** Checks expiry again: the previous holder may have written since. */
 export const deleteExpired = statement<Key & { now: number }>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotency_keys')
@@ -36,7 +36,7 @@ export const insertRecord = statement<Omit<Row, 'sealed' | 'shown' | 'shown_unti
   }),
 )
 
-/** Writes no row when another holder took over. */
+/** Writes no row when another holder took the lease. */
 export const markEffects = statement<Key & Pick<Row, 'holder' | 'expires_at'>>(({ builder }, slot) =>
   builder
     .updateTable('idempotency_keys')
@@ -46,7 +46,7 @@ export const markEffects = statement<Key & Pick<Row, 'holder' | 'expires_at'>>((
     .where('holder', '=', slot('holder')),
 )
 
-/** Writes no row when another holder took over. */
+/** Writes no row when another holder took the lease. */
 export const storeResponse = statement<Omit<Row, 'operation' | 'process' | 'running_until'>>(
   ({ builder }, slot) =>
     builder
@@ -62,7 +62,7 @@ export const storeResponse = statement<Omit<Row, 'operation' | 'process' | 'runn
       .where('holder', '=', slot('holder')),
 )
 
-/** Only while there is no answer. */
+/** Only while no response is stored. */
 export const deleteUnfinished = statement<Key & Pick<Row, 'holder'>>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotency_keys')
@@ -72,7 +72,7 @@ export const deleteUnfinished = statement<Key & Pick<Row, 'holder'>>(({ builder 
     .where('sealed', 'is', null),
 )
 
-/** As `dropAnswer`, while nothing was written under it. */
+/** Same, while nothing was written under the lease. */
 export const deleteUnused = statement<Key & Pick<Row, 'holder'>>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotency_keys')
@@ -100,7 +100,7 @@ export const heldByProcess = serviceStatement<{ process: string }, { count: numb
     .select((eb) => eb.fn.countAll<number>().as('count')),
 )
 
-/** As `dropUnused` for all of a process. */
+/** `dropUnused` for all leases of a process. */
 export const deleteUnusedOf = serviceStatement<{ process: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotency_keys')
@@ -109,7 +109,7 @@ export const deleteUnusedOf = serviceStatement<{ process: string }>(({ builder }
     .whereRef('expires_at', '=', 'running_until'),
 )
 
-/** As `endRunning` for all of a process. */
+/** `endRunning` for all leases of a process. */
 export const endRunningOf = serviceStatement<{ process: string; running_until: number }>(
   ({ builder }, slot) =>
     builder
@@ -127,7 +127,7 @@ export const insertRecordToken = statement<{ tenant_id: string; token_id: string
       .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Of all answers that show something of a token. */
+/** Stored responses that show data of a token. */
 export const clearShown = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
   builder
     .updateTable('idempotency_keys')

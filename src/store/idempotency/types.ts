@@ -1,24 +1,24 @@
-/** An answer that is kept for a repeated request, and the right to make it. */
+/** Idempotency record: the response stored for a repeated request, and the lease to produce it. */
 interface IdempotencyKey {
   readonly tenantId: string
-  /** A keyed hash. */
+  /** Keyed hash. */
   readonly key: Buffer
 }
 
 export type BeginResult =
   | { readonly kind: 'begun' }
-  /** Another request holds it. */
+  /** Another request holds the lease. */
   | { readonly kind: 'running' }
-  /** Its holder has died, or lost the store, after something of it had been written. */
+  /** The holder exited, or lost the store, after part of its work was written. */
   | { readonly kind: 'lost' }
   | {
       readonly kind: 'done'
       readonly sealed: Buffer
-      /** As long as all tokens in it are as they were. */
+      /** Valid while all tokens in it are unchanged. */
       readonly shown?: Buffer
     }
 
-/** A token as an answer shows it: in one of its states, which its seals are bound to. */
+/** A token as a response shows it: one state, to which its seals are bound. */
 export interface ShownToken {
   readonly id: string
   readonly created_at: number
@@ -28,11 +28,11 @@ export interface ShownToken {
 export interface FinishedRequest extends IdempotencyKey {
   readonly holder: string
   readonly expiresAt: number
-  /** The answer without what tokens keep sealed. */
+  /** The response without sealed token data. */
   readonly sealed: Buffer
   /**
-   * The whole answer, when it shows something of tokens. It goes in the transaction that changes or deletes one of them,
-   * and at `until`; it is not kept when one of them has changed since.
+   * The complete response, when it shows token data. Removed in the transaction that changes or deletes one of its tokens,
+   * and at `until`. Not stored when a token has changed since.
    */
   readonly shown?: {
     readonly sealed: Buffer
@@ -41,17 +41,18 @@ export interface FinishedRequest extends IdempotencyKey {
   }
 }
 
-/** The right to make an answer. */
+/** Lease to produce the response for an idempotency key. */
 export interface IdempotencyLease extends IdempotencyKey {
   readonly holder: string
-  /** Until when it counts that something was written under it, ms. */
+  /** End of the period in which a write under the lease counts, ms. */
   readonly expiresAt: number
 }
 
 export interface IdempotencyStore {
   /**
-   * `holder`, of a process of this name, may make the answer until `runningUntil`, unless one is there or another holder is
-   * at it. After that time others may, unless something was written under this right; `effects`: as if it were.
+   * Gives `holder`, of the process of this name, the lease until `runningUntil`, unless a response is stored or another
+   * holder is running. After that time others may take it, unless something was written under it; `effects` has the same
+   * meaning as a write.
    */
   begin(
     record: IdempotencyLease & {
@@ -63,17 +64,17 @@ export interface IdempotencyStore {
     now: number,
   ): Promise<BeginResult>
   /**
-   * Whatever `work` writes says in its own transaction that it was written under this right, and is refused with
-   * `conflict` when another holder has it.
+   * Runs `work`; each of its writes checks the lease in its own transaction and is rejected with `conflict` when another
+   * holder has it.
    */
   runWithLease<T>(lease: IdempotencyLease, work: () => Promise<T>): Promise<T>
-  /** Keeps the answer until `expiresAt`; nothing when another holder took over. May be repeated. */
+  /** Stores the response until `expiresAt`; nothing when another holder has the lease. May be repeated. */
   finish(record: FinishedRequest, now: number): Promise<void>
-  /** Gives the right back. `certain`: nothing that it did counts. Otherwise what was written under it does, from now on. */
+  /** Returns the lease. `certain`: nothing took effect. Otherwise writes under it count from now on. */
   abandon(
     record: IdempotencyKey & { readonly holder: string; readonly certain: boolean },
     now: number,
   ): Promise<void>
-  /** The same, not certain, for all rights of a process that has died; for its successor of the same name. */
+  /** `abandon`, not certain, for all leases of an exited process; called by its successor of the same name. */
   abandonAllOf(process: string, now: number): Promise<void>
 }

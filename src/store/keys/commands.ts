@@ -14,16 +14,16 @@ import { buffer } from '../tokens/token-row.ts'
 import type { KeyChange, KeyName, KeyRow, RootChangeEnd } from '../types.ts'
 import { keyLock } from './data-key-guard.ts'
 
-/** Keys are made, and root keys changed, one after the other. */
+/** Serializes key creation and root key changes. */
 const ROOT_LOCK = 'root key'
 
-/** A wrapped key begins with it; other rows hold none. */
+/** Prefix of a wrapped key; other rows hold no key. */
 const FORMAT = Buffer.of(1)
 
-/** Where a wrapped key names its root key: bytes 2 to 9. */
+/** Position of the root key id in a wrapped key: bytes 2 to 9. */
 const rootOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string => buffer(wrapped).toString('hex', 1, 9)
 
-/** A process that has not heard of the end of a change would add keys that nothing opens any more. */
+/** A process that missed the end of a rotation would add keys that no root key opens. */
 const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise<void> => {
   const wrapped = keys.filter((key) => key.tenant_id !== '' && key.wrapped.byteLength > 0)
   if (wrapped.length === 0) return
@@ -35,7 +35,7 @@ const rejectOldRoot = async (session: Session, keys: readonly KeyRow[]): Promise
   if (wrapped.some((key) => rootOf(key) !== root))
     throw new AppError(
       'gateway_timeout',
-      'The root key was changed while a key was made under the old one. Retry.',
+      'The root key was rotated while a key was created under the old one. Retry.',
     )
 }
 
@@ -51,7 +51,7 @@ export const addKeys = async (
   await session.run(bumpChange, { kind: KEY_CHANGES })
 }
 
-/** How many rows still were as they are replaced for. */
+/** Number of rows that still matched the expected value and were replaced. */
 export const rewrapKeys = async (
   session: Session,
   { changes }: { readonly changes: readonly KeyChange[] },
@@ -62,7 +62,7 @@ export const rewrapKeys = async (
   return replaced
 }
 
-/** When this has been committed nothing is sealed under these versions any more. */
+/** After the commit no value is sealed under these versions. */
 export const closeDataKeys = async (
   session: Session,
   {
@@ -86,7 +86,7 @@ export const removeKeys = async (
   await session.run(bumpChange, { kind: KEY_CHANGES })
 }
 
-/** False, and nothing is done, while a key is left that another root key wraps. */
+/** False, and no change, while another root key still wraps a key. */
 export const endRootChange = async (
   session: Session,
   { end: { root, drop } }: { readonly end: RootChangeEnd },

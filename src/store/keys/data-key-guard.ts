@@ -4,7 +4,7 @@ import { SEALED_MEMBER } from '../../common/sealed-member.ts'
 import type { Session } from '../session.ts'
 import { CLOSED, dataVersions } from '../tenants/statements.ts'
 
-/** A sealed value or MAC begins with its format and the version of its data key (keys/seal.ts); no shorter value is one. */
+/** A sealed value or MAC starts with its format and the version of its data key (keys/seal.ts). */
 const FORMAT = 1
 const SMALLEST = 37
 
@@ -13,18 +13,18 @@ const versionOf = (sealed: Uint8Array): number | undefined =>
     ? new DataView(sealed.buffer, sealed.byteOffset).getUint32(1)
     : undefined
 
-/** Who closes or destroys versions of a tenant's data key waits for those who write under them. */
+/** Lock between closing or destroying data key versions and writes under them. */
 export const keyLock = (tenantId: string): string => `data keys ${tenantId}`
 
-/** What of a record, as it is stored, is sealed. */
+/** The sealed values of a stored record. */
 export const sealedIn = (record: unknown): readonly Uint8Array[] =>
   isObject(record) && typeof record[SEALED_MEMBER] === 'string'
     ? [Buffer.from(record[SEALED_MEMBER], 'base64')]
     : []
 
 /**
- * True when all these values are sealed under versions of the tenant's data key that are in use to the end of the command.
- * Asked before the command holds anything else, in one order everywhere.
+ * True when all values are sealed under data key versions of the tenant that stay in use until the end of the command.
+ * Called before the command takes any other lock, in the same order everywhere.
  */
 export const keysHold = async (
   session: Session,
@@ -33,7 +33,7 @@ export const keysHold = async (
 ): Promise<boolean> => {
   const wanted = new Set(sealed.flatMap((value) => (value ? (versionOf(value) ?? []) : [])))
   if (wanted.size === 0) return true
-  // Sent together: the second is read when the first is held.
+  // Sent together; the second statement runs once the first holds the lock.
   const [, rows] = await Promise.all([
     session.lock(keyLock(tenant_id), 'shared'),
     session.all(dataVersions, { tenant_id }),
@@ -44,12 +44,12 @@ export const keysHold = async (
   return [...wanted].every((version) => usable.has(version))
 }
 
-/** Refuses to write what would not open any more: a process that slept may come with a key that was destroyed meanwhile. */
+/** Rejects values sealed under a destroyed key, e.g. from a process that was suspended. */
 export const requireKeys = async (...of: Parameters<typeof keysHold>): Promise<void> => {
   if (!(await keysHold(...of)))
     throw new AppError(
       'overloaded',
-      'The key under which this was sealed has been replaced meanwhile, or its tenant deleted; nothing was written. Retry.',
+      'The data key of this write was rotated, or its tenant deleted; nothing was written. Retry.',
       { retryAfter: 1 },
     )
 }

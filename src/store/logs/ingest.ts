@@ -4,9 +4,9 @@ import { writeActiveTokens } from '../usage/active.ts'
 import { insertLog, movePosition, presentLogs } from './statements.ts'
 
 interface Sorted {
-  /** The records of one journal that are not in the store yet, each once. */
+  /** Records of one journal that the store does not have yet, each once. */
   readonly fresh: readonly LogRow[]
-  /** The first in whose place the store has another record. */
+  /** The first record with another content in the store. */
   readonly fork: LogRow | undefined
 }
 
@@ -23,12 +23,12 @@ const sorted = async (session: Session, rows: readonly LogRow[]): Promise<Sorted
   }
 }
 
-/** Rows, the tokens that they show as active, and the positions of their journals, together; or a fork, and nothing written. */
+/** Writes rows, activity and journal positions in one transaction; a fork writes nothing. */
 export const ingestLogs = async (
   session: Session,
   { rows }: { readonly rows: readonly LogRow[] },
 ): Promise<Forked | undefined> => {
-  // What is present is decided and acted upon by one ingest at a time.
+  // One ingest at a time decides what is present and acts on it.
   await session.lock('logs.ingest')
   const journals = Map.groupBy(rows, (row) => row.journal)
   const fresh: LogRow[] = []

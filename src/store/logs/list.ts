@@ -15,14 +15,14 @@ const COLUMNS = [
   'created_at',
 ] as const satisfies readonly (keyof LogListRow)[]
 
-/** Past every time that a record can have. */
+/** Later than any record. */
 const END = 8_640_000_000_000_000
 
 const matching = ({ dialect }: Session, { tenantId, entityType, entityId, from, to }: LogFilter) => {
   let logs = dialect.builder.selectFrom('logs').where('tenant_id', '=', tenantId)
   if (entityId !== undefined) {
     logs = logs.where('entity_id', '=', entityId)
-    // The entity leads to fewer rows than its type.
+    // The entity selects fewer rows than its type.
     if (entityType !== undefined)
       logs = logs.where(sql<SqlBool>`${dialect.unindexed('entity_type')} = ${entityType}`)
   } else if (entityType !== undefined) logs = logs.where('entity_type', '=', entityType)
@@ -37,7 +37,7 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
   const page =
     after === undefined
       ? matching(session, query)
-      : // One upper bound only: with two, SQLite takes the index of all logs of a tenant for that of one entity's.
+      : // One upper bound only: with two, SQLite uses the index of all logs of the tenant.
         matching(session, after.created_at < to ? unended : query).where(
           sql<SqlBool>`(created_at, seq) < (${after.created_at}, ${after.seq})`,
         )
@@ -49,7 +49,7 @@ export const listLogs = async (session: Session, query: LogListQuery): Promise<r
   return session.search(offset ? rows.offset(offset) : rows, query.tenantId)
 }
 
-/** How many logs a list has in all, by the entries of an index. */
+/** Number of logs in a list, counted by index entries. */
 export const countLogs = async (session: Session, filter: LogFilter): Promise<number> => {
   const [row] = await session.search(
     matching(session, filter).select(sql<number>`count(*)`.as('total')),

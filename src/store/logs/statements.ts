@@ -18,7 +18,7 @@ const LOG_COLUMNS = [
   'token_seq',
 ] as const satisfies readonly (keyof LogRow)[]
 
-/** A row without its own number. */
+/** A row without its sequence number. */
 export type StoredLog = Omit<Schema['logs'], 'seq'>
 
 export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot) =>
@@ -44,7 +44,7 @@ export const insertLog = statement<StoredLog>(({ builder, valuesOf: rows }, slot
     ),
 )
 
-/** Which of a journal's records are present, of those that lie between two. */
+/** Sequence numbers of a journal that are present in a range. */
 export const presentLogs = serviceStatement<
   { journal: string; first: number; last: number },
   Pick<LogRow, 'journal_seq' | 'hash'>
@@ -57,7 +57,7 @@ export const presentLogs = serviceStatement<
     .select(['journal_seq', 'hash']),
 )
 
-/** Only forward. */
+/** Moves forward only. */
 export const movePosition = openStatement<Schema['journal_positions']>(({ builder }, slot) =>
   builder
     .insertInto('journal_positions')
@@ -86,7 +86,7 @@ export const rowsOfJournal = serviceStatement<{ journal: string; after: number; 
       .select(LOG_COLUMNS),
 )
 
-/** The first name behind another: for a look-up each, where `distinct` would walk all rows. */
+/** The next name: one index lookup for each, where `distinct` would scan all rows. */
 export const nextRowJournal = serviceStatement<{ after: string }, { journal: string | null }>(
   ({ builder }, slot) =>
     builder

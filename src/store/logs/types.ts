@@ -9,15 +9,15 @@ export interface LogRow {
   readonly message: string
   readonly trace_id: string
   readonly created_at: number
-  /** Name of the journal it came from, its sequence number there, and its chain hash (hex). */
+  /** Name of the source journal, sequence number in it, and chain hash (hex). */
   readonly journal: string
   readonly journal_seq: number
   readonly hash: string
-  /** `seq` of the token that was created, read or used: what monthly activity counts. No list shows it. */
+  /** `seq` of the token that was created, read or used, for monthly activity. No list shows it. */
   readonly token_seq?: number
 }
 
-/** A log as a list answers it. */
+/** A log entry as lists return it. */
 export type LogListRow = Omit<LogRow, 'journal' | 'journal_seq' | 'hash' | 'token_seq'> & {
   readonly seq: number
 }
@@ -33,28 +33,28 @@ export interface LogFilter {
 
 export interface LogListQuery extends LogFilter {
   readonly size: number
-  /** Rows to pass over. */
+  /** Rows to skip. */
   readonly offset?: number
-  /** Rows behind this one only. */
+  /** Only rows after this one. */
   readonly after?: Pick<LogListRow, 'created_at' | 'seq'>
 }
 
-/** A record in whose place the store has another one: its journal has been written twice. */
+/** The store has another record at this position: the journal was written twice. */
 export type Forked = Pick<LogRow, 'journal' | 'journal_seq'>
 
 export interface LogStore {
   /**
-   * Rows already present (same journal, sequence number and hash) are passed over. One transaction. Where the store has
-   * another record under the number of one of them, nothing is written, and the first such row is answered.
+   * Skips rows already present (same journal, sequence number and hash). One transaction. When the store has another
+   * record under one of the numbers, writes nothing and returns the first such row.
    */
   ingest(rows: readonly LogRow[]): Promise<Forked | undefined>
   /** The last ingested record of a journal. */
   position(journal: string): Promise<{ readonly seq: number; readonly hash: string } | undefined>
   /** Rows of one journal with a number above `after`, in the order of their numbers, at most `limit`. Of all tenants. */
   rows(journal: string, after: number, limit: number): Promise<readonly LogRow[]>
-  /** Names of the journals that have rows. */
+  /** Names of journals that have rows. */
   rowJournals(): Promise<readonly string[]>
-  /** Names of the journals that anything was ingested from; verification finds deleted journals by them. */
+  /** Names of journals with ingested records; verification finds deleted journals by them. */
   journals(): Promise<readonly string[]>
   /** Newest first: by `created_at`, then `seq`. */
   list(query: LogListQuery): Promise<readonly LogListRow[]>

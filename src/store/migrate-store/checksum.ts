@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 
 export type Row = Readonly<Record<string, unknown>>
 
-/** How many rows there were, and a hash over all their values in order; the same on both engines for the same rows. */
+/** Row count and a hash over all values in order; equal on both engines for equal rows. */
 export interface Sum {
   readonly rows: number
   readonly hash: string

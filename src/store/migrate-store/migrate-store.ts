@@ -9,7 +9,7 @@ import { createChecksum, type Row, type Sum } from './checksum.ts'
 import { raiseFence, rejectMigrated } from './read-only-triggers.ts'
 import { insertInto, selectAll, type Table, tablesOf } from './tables.ts'
 
-/** Rows of one statement, and about how many bytes they may hold. */
+/** Rows of one statement, and an estimate of their bytes. */
 const BATCH = 1_000
 const BATCH_BYTES = 8 * 1024 * 1024
 
@@ -18,7 +18,7 @@ export interface MoveOptions {
   readonly from: string
   /** Address of an empty database. */
   readonly to: string
-  /** Called when a table has been copied and compared. */
+  /** Called after a table was copied and compared. */
   readonly onTable?: (name: string, rows: number) => void
   /** Called while a table is copied. */
   readonly onRows?: (name: string, rows: number) => void
@@ -59,7 +59,7 @@ const copyTable = async (
   return checksum.sum()
 }
 
-/** What the database now holds, in the same order, as it would be read by anybody. */
+/** Rows in the database, in the order of the source. */
 const sumOf = async (client: Client, table: Table): Promise<Sum> => {
   const checksum = createChecksum(table.columns)
   await client.query(`declare copied no scroll cursor for ${selectAll(table)}`)
@@ -72,7 +72,7 @@ const sumOf = async (client: Client, table: Table): Promise<Sum> => {
   return checksum.sum()
 }
 
-/** Numbers that were given once are not given again. */
+/** Used sequence numbers are never issued again. */
 const goOnNumbering = async (db: Connection, client: Client): Promise<void> => {
   const last = db.prepare('select name, seq from sqlite_sequence').all() as { name: string; seq: number }[]
   for (const { name, seq } of last)
@@ -84,7 +84,7 @@ const rejectFull = async (client: Client, tables: readonly Table[]): Promise<voi
     if ((await client.query(`select 1 from "${name}" limit 1`)).rows.length > 0)
       throw new AppError(
         'invalid',
-        'The database to move to holds a vault already. Name an empty one; nothing was changed.',
+        'The target database already holds a vault. Name an empty one; nothing was changed.',
       )
 }
 
@@ -104,7 +104,7 @@ const copyAll = async (db: Connection, client: Client, options: MoveOptions): Pr
     if (read.rows !== written.rows || read.hash !== written.hash)
       throw new AppError(
         'internal',
-        `The table "${name}" came out different in PostgreSQL (${written.rows} of ${read.rows} rows). Nothing was kept; the vault in the file is as it was.`,
+        `Table "${name}" differs in PostgreSQL (${written.rows} of ${read.rows} rows). Nothing was stored; the vault in the file is unchanged.`,
       )
     rows += read.rows
     options.onTable?.(name, read.rows)
@@ -112,25 +112,24 @@ const copyAll = async (db: Connection, client: Client, options: MoveOptions): Pr
   await goOnNumbering(db, client)
   await client.query("select set_config('synchronous_commit', 'on', true)")
   const { command } = await client.query('commit')
-  if (command !== 'COMMIT') throw new Error('PostgreSQL rolled the copy back')
+  if (command !== 'COMMIT') throw new Error('PostgreSQL rolled back the copy')
   return rows
 }
 
-/** `invalid` for a file of another version, or one that was moved already. */
+/** `invalid` for a file with another schema version, or one that was migrated already. */
 const rejectUnfit = (db: Connection): void => {
   rejectMigrated(db)
   if (schemaVersion(db) !== SCHEMA_VERSION)
     throw new AppError(
       'invalid',
-      'The file is not of the schema of this version. Start the service of this version on it once, then move it.',
+      'The file does not have the schema of this version. Start this version once on it, then migrate.',
     )
 }
 
 /**
- * Moves a vault from a SQLite file into an empty PostgreSQL database: every row, compared table by table by count and
- * hash before the one commit. A service may run on the file: it goes on reading, its writes are refused while the copy
- * lasts and from then on, so that what it has acknowledged is in the copy. Whatever fails before the commit leaves both
- * as they were. Answers how many rows there are.
+ * Copies a vault from a SQLite file into an empty PostgreSQL database: every row, compared by count and hash before the
+ * one commit. A service may run on the file: it continues to read; its writes are rejected during the copy and after it,
+ * so the copy holds everything it acknowledged. A failure before the commit leaves both unchanged. Returns the row count.
  */
 export const moveStore = async (options: MoveOptions): Promise<number> => {
   const { from, to } = options
@@ -138,18 +137,18 @@ export const moveStore = async (options: MoveOptions): Promise<number> => {
   try {
     rejectUnfit(db)
     await prepare(to, true)
-    // Writers wait for 5 s each, then are told that the store is busy; readers do not notice.
+    // Writers wait 5 s, then fail with "busy"; readers are not affected.
     db.exec('begin immediate')
-    // Triggers wait for nobody: when they cannot be made, nothing has been copied yet.
+    // Creating triggers does not wait: a failure here comes before any copying.
     raiseFence(db)
     const rows = await withClient(to, (client) => copyAll(db, client, options))
     db.exec('commit')
     return rows
   } catch (thrown) {
     if (db.inTransaction) db.exec('rollback')
-    // Its own words may quote a row.
+    // The original message may quote a row.
     throw thrown instanceof DatabaseError
-      ? new AppError('internal', `PostgreSQL refused the copy (${thrown.code}); the file is as it was.`)
+      ? new AppError('internal', `PostgreSQL rejected the copy (${thrown.code}); the file is unchanged.`)
       : thrown
   } finally {
     db.close()

@@ -2,8 +2,8 @@ import { AppError } from '../../common/errors.ts'
 import type { Connection } from '../sqlite/connection.ts'
 
 /**
- * From its commit on nothing is written to the file any more, whoever has it open: what was answered as kept would be
- * missing in the store that the vault was moved to.
+ * Rejects writes to the file after its commit, from every connection: they would be missing in the store that the vault
+ * was migrated to.
  */
 export const raiseFence = (db: Connection): void => {
   const tables = db
@@ -18,7 +18,7 @@ export const raiseFence = (db: Connection): void => {
       )
 }
 
-/** Throws `invalid` for a vault that lives elsewhere now. */
+/** Throws `invalid` for a vault that was migrated to another store. */
 export const rejectMigrated = (db: Connection): void => {
   const moved = db.prepare(
     "select 1 from sqlite_schema where type = 'trigger' and name = 'moved_tokens_insert'",
@@ -26,6 +26,6 @@ export const rejectMigrated = (db: Connection): void => {
   if (moved.get() !== undefined)
     throw new AppError(
       'invalid',
-      'This vault was moved to PostgreSQL by "sidevault migrate-store". Set SIDEVAULT_STORE to the database that it was moved to.',
+      'This vault was migrated to PostgreSQL by "sidevault migrate-store". Set SIDEVAULT_STORE to that database.',
     )
 }

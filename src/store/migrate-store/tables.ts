@@ -3,14 +3,14 @@ import type { Connection } from '../sqlite/connection.ts'
 
 interface Column {
   readonly name: string
-  /** As PostgreSQL has it: text, bigint or bytea. */
+  /** PostgreSQL type: text, bigint or bytea. */
   readonly type: string
 }
 
 export interface Table {
   readonly name: string
   readonly columns: readonly Column[]
-  /** Names of the primary key's columns, in order. */
+  /** Primary key columns, in order. */
   readonly key: readonly string[]
 }
 
@@ -23,10 +23,10 @@ export const insertInto = ({ name, columns }: Table): string =>
   `insert into "${name}" (${quoted(columns.map((column) => column.name))})
     select * from unnest(${columns.map(({ type }, at) => `$${at + 1}::${type}[]`).join(', ')})`
 
-/** What the steps of the schema have written by themselves. */
+/** Tables written by migrations themselves. */
 const BOOKKEEPING = 'schema_migrations'
 
-/** Every table that holds a vault, parents before those that refer to them, as the file has them. */
+/** All tables of a vault in the file, parents before tables that refer to them. */
 export const tablesOf = async (db: Connection, client: ClientBase): Promise<readonly Table[]> => {
   const names = (
     db

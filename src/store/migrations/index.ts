@@ -5,7 +5,7 @@ import { tenants } from './first/tenants.ts'
 import { tokens } from './first/tokens.ts'
 import type { Migration } from './migration.ts'
 
-/** All steps, in order. */
+/** All migrations, in order. */
 export const migrations: readonly Migration[] = [
   {
     version: 1,
@@ -14,5 +14,5 @@ export const migrations: readonly Migration[] = [
   },
 ]
 
-/** The version of the schema that this program reads and writes. */
+/** Schema version that this program reads and writes. */
 export const SCHEMA_VERSION = migrations.length

@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { ClientConfig } from 'pg'
 
-/** What they held when they were last found good; an address names three of them at most. */
+/** Last valid content of each file; an address names at most three. */
 const known = new Map<string, string>()
 
 /**
- * The PEM file as it is now, since certificates are renewed; one that is gone or half written counts as it was. Throws
- * when it never held anything.
+ * Reads the PEM file for each connection, since certificates are renewed. A missing or incomplete file keeps its last
+ * valid content. Throws when there was none.
  */
 const pemOf = (path: string): string => {
   try {
@@ -18,12 +18,12 @@ const pemOf = (path: string): string => {
   return known.get(path) as string
 }
 
-/** Members of `pg`'s own, by the parameter of an address that names their file. */
+/** Options of `pg` by the address parameter that names their file. */
 const FILES = { sslrootcert: 'ca', sslcert: 'cert', sslkey: 'key' } as const
 
 /**
- * Where an address leads, for `pg`. What it says of files is read for each connection: by itself, `pg` throws where nobody
- * listens when one of them is gone. Throws when a file cannot be read at first.
+ * Parses an address for `pg`. Files are read here for each connection: when one is missing, `pg` would throw where no
+ * handler listens. Throws when a file cannot be read at first.
  */
 export const connectionOf = (address: string): Pick<ClientConfig, 'connectionString' | 'ssl'> => {
   const files = Object.entries(FILES).flatMap(([parameter, member]) => {

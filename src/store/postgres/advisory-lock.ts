@@ -6,11 +6,11 @@ import { codeOf, fromPostgres } from './errors.ts'
 import { clientConfig, USUAL } from './pool.ts'
 import { beginConnection } from './standby-check.ts'
 
-/** ms between two tries. */
+/** ms between two attempts. */
 const RETRY_MS = 100
-/** ms between two looks whether the connection still stands, and what each may take. */
+/** ms between two connection checks, and the timeout of each. */
 const LOOK_MS = 5_000
-/** Seconds of silence after which the server asks a machine whether it is there, and how often it asks. */
+/** Seconds of silence before the server sends TCP keepalives, their interval and count. */
 const KEEPALIVES = { idle: 3, interval: 2, count: 3 } as const
 const TIMEOUT_MS = 12_000
 
@@ -18,7 +18,7 @@ const KEY = "hashtextextended('sidevault held ' || $1, 0)"
 
 const TAKE = `select pg_try_advisory_lock(${KEY}) as locked, pg_backend_pid() as pid`
 
-/** The connection that has the name. */
+/** Backend that holds the lock. */
 const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' and granted and objsubid = 1
   and database = (select oid from pg_catalog.pg_database where datname = current_database())
   and (classid::bigint << 32 | objid::bigint) = ${KEY}`
@@ -39,9 +39,9 @@ const connect = async (address: string): Promise<Client> => {
 }
 
 /**
- * Holds a name by an advisory lock, which the server drops with its connection. Undefined when another process has it and
- * keeps it. A connection that is lost is made anew for as long as it takes; when another process has taken the name by
- * then, `onTaken` is called, once.
+ * Acquires a session-level advisory lock; the server releases it with the connection. Undefined when another process
+ * holds it past the timeout. A lost connection is reopened until it succeeds; when another process has the lock by then,
+ * `onLocked` is called once.
  */
 export const acquireLock = async (
   { log }: { readonly log: Log },
@@ -51,7 +51,7 @@ export const acquireLock = async (
   let holder: { readonly client: Client; readonly pid: number } | undefined
   let released = false
 
-  /** `again`: it is being given up, or is our own lost connection's, of whose end the server has not heard. */
+  /** `again`: the holder is releasing it, or is this process's lost connection, whose end the server has not seen. */
   const take = async (): Promise<'held' | 'taken' | 'again'> => {
     const client = await connect(address)
     try {
@@ -83,7 +83,7 @@ export const acquireLock = async (
   const retake = async (): Promise<void> => {
     while (!released) {
       const found = await take().catch((thrown: unknown) => {
-        log.debug({ code: codeOf(thrown), name }, 'a name of the store cannot be held for now')
+        log.debug({ code: codeOf(thrown), name }, 'store lock unavailable; retrying')
         return 'again' as const
       })
       if (found === 'taken') return onLocked()

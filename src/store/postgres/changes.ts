@@ -5,11 +5,11 @@ import type { Session } from '../session.ts'
 import type { Writer } from '../writer.ts'
 import { movesCounters } from './transaction.ts'
 
-/** ms between two looks at the counters. */
+/** ms between two reads of the counters. */
 const POLL_MS = 200
-/** ms that what a look found may be used for, from its beginning: with them a change is in force everywhere within a second. */
+/** ms for which a read is valid, from its start: a change takes effect everywhere within a second. */
 export const MAX_AGE_MS = 800
-/** Looks of one question: each may take too long to be of use. */
+/** Reads for one call: each may take too long to be of use. */
 const LOOKS = 2
 
 interface Look {
@@ -20,22 +20,22 @@ interface Look {
 
 export interface WatchedChanges {
   readonly changes: ChangeCounters
-  /** The same writer; what it has written counts at once. */
+  /** The same writer; its own writes count at once. */
   readonly writer: Writer
-  /** Another process has changed something: nothing known so far is used any more. */
+  /** Another process has changed a counter: discard everything read so far. */
   changed(): void
   close(): void
 }
 
 const stale = () =>
-  new AppError('overloaded', 'The store answers too slowly to know what is in force. Retry shortly.', {
+  new AppError('overloaded', 'The store responds too slowly to read its change counters. Retry shortly.', {
     retryAfter: 1,
   })
 
 /**
- * The counters, known ahead of the question: read every 200 ms, and as soon as somebody says that they have moved. What
- * is older than 800 ms is read anew, and where that cannot be done the question fails. `now`: ms of any clock that only
- * goes forward. `onMoved`: called after a write of this process has moved a counter.
+ * Change counters read in advance: every 200 ms, and as soon as a change is announced. Values older than 800 ms are read
+ * again; when that fails, the call fails. `now`: ms of a monotonic clock. `onMoved`: called after a write of this process
+ * changed a counter.
  */
 export const watchChanges = (
   {
@@ -48,7 +48,7 @@ export const watchChanges = (
   let known: { readonly began: number; readonly versions: ReadonlyMap<string, number> } | undefined
   let newest: Look | undefined
   let looks = 0
-  /** Looks up to this one began before something moved, and may have missed it. */
+  /** Reads up to this one started before a change and may have missed it. */
   let outdated = 0
 
   const look = (): Look => {
@@ -76,7 +76,7 @@ export const watchChanges = (
     outdated = looks
   }
 
-  /** One on its way that began after all that is known to have moved, and not long ago. */
+  /** A running read that started after every known change, and recently. */
   const joinable = (): Look | undefined =>
     newest !== undefined && newest.number > outdated && now() - newest.began <= POLL_MS ? newest : undefined
 
@@ -85,7 +85,7 @@ export const watchChanges = (
       if (known !== undefined && now() - known.began <= MAX_AGE_MS) return known.versions
       const { began, versions } = joinable() ?? look()
       const found = await versions
-      // What moved meanwhile was not in force when the question was asked.
+      // A change during the read was not in effect when the call started.
       if (now() - began <= MAX_AGE_MS) return found
     }
     throw stale()
@@ -93,7 +93,7 @@ export const watchChanges = (
 
   const changed = (): void => {
     forget()
-    // Under many changes the next question looks by itself.
+    // Under many changes the next call reads by itself.
     if (newest === undefined) look()
   }
 

@@ -10,7 +10,7 @@ import type { Work } from './transaction.ts'
 
 type Create = Commands['tokens.create']['args']
 
-/** One of them needs the command of its own: an id is taken, or a key is over. Nothing of the batch may stay. */
+/** A call needs its own command: an id is in use, or a key is closed. The batch must be rolled back. */
 class BatchRejected extends Error {}
 
 const COLUMNS = {
@@ -38,7 +38,7 @@ const INSERT = {
     on conflict (tenant_id, id) do nothing returning id, seq`,
 }
 
-/** In one order everywhere. The names are those that `findDuplicate` locks. */
+/** Locked in one order everywhere, with the names that `findDuplicate` uses. */
 const LOCK = {
   name: 'lock fingerprints',
   text: `select pg_advisory_xact_lock(hash) from (select distinct hashtextextended('sidevault ' || name, 0) as hash
@@ -72,8 +72,8 @@ const printOf = ({ tenant_id, fingerprint, container }: NewToken): string =>
 const deduplicates = ({ deduplicate, fingerprint }: NewToken): boolean => deduplicate && fingerprint !== null
 
 /**
- * Takes from the front of `waiting` what can be written together: calls of one tenant, with neither parents nor ids or
- * deduplicated fingerprints that meet. Empty when the first call needs its own command.
+ * Takes calls from the front of `waiting` that can be written together: calls of one tenant, without parents and without
+ * ids or deduplicated fingerprints in common. Empty when the first call needs its own command.
  */
 export const takeBatch = <T extends { readonly args: Create }>(
   waiting: readonly T[],
@@ -102,7 +102,7 @@ export const takeBatch = <T extends { readonly args: Create }>(
   return batch
 }
 
-/** Tokens of which each may be found as a duplicate, of 1 MiB, at once. */
+/** Most tokens at once of which each may match an existing one of 1 MiB. */
 const MOST_DEDUPLICATED = 100
 
 interface Wanted {
@@ -116,8 +116,8 @@ const findDuplicates = async (
 ): Promise<ReadonlyMap<NewToken, TokenRow>> => {
   const wanted = all.filter(({ token }) => deduplicates(token))
   if (wanted.length === 0) return new Map()
-  // One by one they are summed.
-  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRejected('there may be many large duplicates')
+  // Single calls sum the sizes.
+  if (wanted.length > MOST_DEDUPLICATED) throw new BatchRejected('too many possible large duplicates')
   const [, { rows }] = await Promise.all([
     client.query({ ...LOCK, values: [wanted.map(({ token }) => printOf(token))] }),
     client.query<TokenRecord & { at: number }>({
@@ -151,7 +151,7 @@ const insertAll = async (
     ...INSERT,
     values: names.map((name) => rows.map((row) => row[name])),
   })
-  if (inserted.rows.length < tokens.length) throw new BatchRejected('an id is taken')
+  if (inserted.rows.length < tokens.length) throw new BatchRejected('an id is in use')
   return new Map(inserted.rows.map(({ id, seq }) => [id, seq]))
 }
 
@@ -180,9 +180,9 @@ const insertSearchRows = (
 }
 
 /**
- * What `tokens.create` does for each of these calls, with as many statements as for one of them, in two round trips with
- * begin and commit. `session` and `client` are of one transaction. Throws `BatchRefused`, or whatever a statement failed
- * with: then none is answered.
+ * Runs `tokens.create` for all calls with as many statements as one call needs, in two round trips including begin and
+ * commit. `session` and `client` belong to one transaction. Throws `BatchRejected`, or the error of the failed statement;
+ * then no call has succeeded.
  */
 export const createBatch = async (
   client: ClientBase,
@@ -191,16 +191,16 @@ export const createBatch = async (
 ): Promise<Work<readonly (readonly Created[])[]>> => {
   const all = calls.flatMap(({ tokens, now }) => tokens.map((token) => ({ token, now })))
   const tenantId = all[0]?.token.tenant_id ?? ''
-  // Where it fails, what follows fails by it.
+  // A failure of it fails all statements after it.
   enterScope(client, scopeOf(tenantId))?.catch(() => {})
   const sealed = all.flatMap(({ token }) => [token.sealed, token.ephemeral])
-  // Its answer comes with that of what is written next.
+  // Its result arrives with that of the next write.
   const held = keysHold(session, tenantId, sealed)
   held.catch(() => {})
   const duplicates = await findDuplicates(client, all)
   const fresh = all.map(({ token }) => token).filter((token) => !duplicates.has(token))
   const seqs = fresh.length === 0 ? new Map<string, number>() : await insertAll(client, fresh)
-  if (!(await held)) throw new BatchRejected('a data key is not in use any more')
+  if (!(await held)) throw new BatchRejected('a data key is closed')
   const counts = createCounts()
   for (const token of fresh) counts.created(token)
   const last = Promise.all([insertSearchRows(client, tenantId, fresh, seqs), counts.write(session)])

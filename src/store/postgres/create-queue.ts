@@ -13,19 +13,19 @@ interface Waiting {
   readonly reject: (thrown: unknown) => void
 }
 
-/** The store cannot be asked, or its answer is lost: another try would not be the first. */
+/** The store is unreachable, or its result is lost: a retry could write twice. */
 const isAway = (thrown: unknown): boolean =>
   thrown instanceof AppError && (thrown.code === 'overloaded' || thrown.code === 'gateway_timeout')
 
-/** Batches at work at a time: one writes while another waits for the disk. */
+/** Concurrent batches: one writes while another waits for the disk. */
 const LANES = 2
 /** Tokens in one transaction: the first call of a batch waits for the last. */
 const MAX_TOKENS = 1_000
 
 /**
- * Writes new tokens of many callers together: what comes while all lanes are at work makes up the next batch. So the
- * busier the callers, the fewer round trips and syncs a token costs. `alone` runs one call by its own command; a batch
- * that fails for any reason that leaves nothing behind is run so, call by call.
+ * Group commit of new tokens: calls that arrive while all lanes are busy form the next batch, so round trips and syncs for
+ * each token drop under load. `alone` runs one call by its own command; a batch that failed without effect is repeated
+ * call by call.
  */
 export const createTokenQueue = (
   {
@@ -76,7 +76,7 @@ export const createTokenQueue = (
     }
   }
 
-  /** The check phase comes after all I/O callbacks of a turn: what they write travels together. */
+  /** The check phase follows all I/O callbacks of a turn: their writes are sent together. */
   const schedule = (): void => {
     if (scheduled) return
     scheduled = true

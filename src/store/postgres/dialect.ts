@@ -29,21 +29,21 @@ export const postgresDialect: Dialect = {
   builder,
   memberOf: (column, parameter) => sql`${sql.ref(column)} = any(${parameter})`,
   list: (values) => values.map(rejectNul),
-  // The planner decides by its statistics.
+  // The planner uses its statistics.
   unindexed: (column) => sql.ref(column),
-  // Of a new table, or a tenant that is new in a large one, it expects one row, and then compares all with all.
+  // For a new table, or a new tenant in a large one, the planner expects one row and would compare all with all.
   byRowNumber: (condition) => sql`case when ${condition} then true else false end`,
   numbered: (insert) => insert.returning('seq'),
   columnsOf: each,
   valuesOf: (slot, types) => sql`select ${sql.join(each(slot, types))}`,
-  // It sorts a union of whatever has a condition: so of no more rows than are needed.
+  // The planner sorts a union of streams with conditions: limit the rows of each.
   stream: (query, limit) => {
     const stream = query.orderBy('tokens.seq', 'desc').limit(limit).as('stream')
     return builder.selectFrom(stream).selectAll() as unknown as typeof query
   },
   forShare: (query) => query.forShare(),
   forUpdate: (query) => query.forUpdate(),
-  // It would hash all that the subquery finds, or go through all of it for each row.
+  // The planner would hash the entire subquery result, or scan it for each row.
   rowByRow: sql`offset 0`,
   unknownIsFalse: (condition) => sql`coalesce(${condition}, false)`,
 }

@@ -4,12 +4,12 @@ import { codeOf } from './errors.ts'
 import { clientConfig, UNLIMITED } from './pool.ts'
 import { CHANNEL } from './transaction.ts'
 
-/** ms between two tries to connect. */
+/** ms between two connection attempts. */
 const RETRY_MS = 1_000
 
 /**
- * Tells of every change that any process announces, as long as its connection holds, and once more whenever it is there
- * again. A hint only: those who need to know look by themselves (changes.ts).
+ * Reports every change announced by any process while its connection lasts, and once after each reconnect. A hint only:
+ * changes.ts reads the counters regardless.
  */
 export const listen = (
   { log }: { readonly log: Log },
@@ -29,7 +29,7 @@ export const listen = (
       over = true
       fresh.end().catch(() => {})
       if (closed) return
-      log.debug({ code: codeOf(thrown) }, 'the store tells of no changes for now')
+      log.debug({ code: codeOf(thrown) }, 'store change notifications unavailable; retrying')
       timer = setTimeout(() => void connect(), RETRY_MS).unref()
     }
     fresh.on('error', again)

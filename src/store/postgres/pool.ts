@@ -8,34 +8,34 @@ import { forgetScope } from './tenant-scope.ts'
 
 export interface PoolOptions {
   readonly address: string
-  /** Connections, at most. */
+  /** Maximum number of connections. */
   readonly size: number
-  /** Callers that may wait for one. */
+  /** Maximum number of waiting callers. */
   readonly maxWaiting: number
   readonly limits: PostgresLimits
 }
 
-/** How long PostgreSQL is waited for, in ms. */
+/** Time limits for PostgreSQL, ms. */
 export interface PostgresLimits {
-  /** The server works on one statement before it gives up. */
+  /** For one statement. */
   readonly statementMs: number
-  /** A statement waits for another transaction's lock. */
+  /** For the lock of another transaction. */
   readonly lockMs: number
-  /** To get a connection, be it a free one or a new one. */
+  /** For a free or new connection. */
   readonly connectMs: number
 }
 
 export const USUAL: PostgresLimits = { statementMs: 10_000, lockMs: 5_000, connectMs: 5_000 }
-/** For the steps of the schema, copies, and what waits for something to happen. */
+/** For migrations, copies, and connections that wait for events. */
 export const UNLIMITED = { ...USUAL, statementMs: 0, lockMs: 0 }
 
-/** ms on top of the server's own limit until a connection that says nothing is given up. */
+/** ms beyond the server's own limit after which a silent connection is closed. */
 const SILENCE_MS = 5_000
 
 const INT8 = 20
 const NUMERIC = 1700
 
-/** Every number of the schema fits: times in ms, counters, sums of them. */
+/** Numbers of the schema are safe integers: times in ms, counters and their sums. */
 const toNumber = (text: string): number => {
   const value = Number(text)
   if (!Number.isSafeInteger(value)) throw new RangeError('a number of the database is beyond 2^53')
@@ -64,13 +64,13 @@ export const clientConfig = (
 })
 
 export interface Connections {
-  /** Lends a connection to `work`. A connection that failed is not lent again. */
+  /** Lends a connection to `work`. A failed connection is not reused. */
   use<T>(work: (client: ClientBase) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 const overloaded = () =>
-  new AppError('overloaded', 'Too many calls wait for the store. Retry shortly.', { retryAfter: 1 })
+  new AppError('overloaded', 'Too many calls are waiting for the store. Retry shortly.', { retryAfter: 1 })
 
 export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): Connections => {
   const { address, size, maxWaiting, limits } = options
@@ -80,13 +80,13 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
     idleTimeoutMillis: 60_000,
     allowExitOnIdle: true,
     onConnect: async (client) => {
-      // While it is lent nobody else listens; what was asked of it fails, which is enough.
+      // A lent connection has no other listener; its queries fail, which is enough.
       client.on('error', () => {})
       await beginConnection(client)
     },
   })
   pool.on('error', (thrown) =>
-    log.warn({ code: (thrown as { code?: unknown }).code }, 'an idle connection to the store was lost'),
+    log.warn({ code: (thrown as { code?: unknown }).code }, 'idle store connection lost'),
   )
   let closing: Promise<void> | undefined
   return {
@@ -99,7 +99,7 @@ export const openPool = ({ log }: { readonly log: Log }, options: PoolOptions): 
       try {
         return await work(client)
       } catch (thrown) {
-        // It may be read-only for its life, while a new one is not.
+        // This connection may stay read-only while a new one is not.
         lost = isLost(thrown) || isReadOnly(thrown) || (thrown instanceof AppError && thrown.uncertain)
         if (lost) forgetScope(client)
         throw thrown

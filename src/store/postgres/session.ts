@@ -11,7 +11,7 @@ import type { Connections } from './pool.ts'
 import { enterScope, SERVICE, scopeOf } from './tenant-scope.ts'
 
 interface Named extends CompiledStatement {
-  /** Prepared under this name once on each connection. */
+  /** Name of the prepared statement on each connection. */
   readonly name: string
 }
 
@@ -26,7 +26,7 @@ const nameOf = <P, R>(statement: Statement<P, R>): Named => {
   return fresh
 }
 
-/** Undefined: it stays as it is. */
+/** Undefined: the scope stays unchanged. */
 const scopeFor = ({ scope }: Statement<never, unknown>, values: object): string | undefined => {
   if (scope === 'open') return undefined
   if (scope === 'service') return SERVICE
@@ -34,7 +34,7 @@ const scopeFor = ({ scope }: Statement<never, unknown>, values: object): string 
   return typeof tenantId === 'string' ? scopeOf(tenantId) : undefined
 }
 
-/** The statement's own failure first: one on a lost connection fails like those before it. */
+/** Prefers the statement's own error: on a lost connection it fails like those before it. */
 const inScope = async <T>(
   client: ClientBase,
   scope: string | undefined,
@@ -84,7 +84,7 @@ const sessionOver = (
   }
 }
 
-// The name's hash: two names of one hash wait for each other, which does no harm.
+// Locks the hash of the name: names with equal hashes wait for each other, which is harmless.
 const LOCK = {
   name: 'lock',
   text: "select pg_advisory_xact_lock(hashtextextended('sidevault ' || $1, 0))",
@@ -96,7 +96,7 @@ const SHARE = {
 }
 
 /**
- * Inside a transaction. `serviceWide`: every statement meets rows of all tenants. Errors are those of the engine.
+ * Inside a transaction. `serviceWide`: every statement sees rows of all tenants. Errors are those of the engine.
  */
 export const transactionSession = (
   client: ClientBase,
@@ -113,8 +113,8 @@ export const transactionSession = (
   )
 
 /**
- * For reads, each on any free one of `size` connections; one whose connection is lost is asked once more on another.
- * Searches, which may take 10 s, leave some to reads by id: those of one tenant take a quarter at most, all together three.
+ * For reads, each on any free one of `size` connections; a read whose connection is lost is retried once. Searches, which
+ * may take 10 s, leave connections for reads by id: one tenant uses at most a quarter, all tenants three quarters.
  */
 export const readSession = (connections: Connections, size: number): Session => {
   const ofTenant = createKeyedSemaphore(Math.ceil(size / 4))
@@ -131,7 +131,7 @@ export const readSession = (connections: Connections, size: number): Session => 
     }
   }
   const lock = async () => {
-    throw new AppError('internal', 'Only commands hold locks.')
+    throw new AppError('internal', 'Locks require a command.')
   }
   const session = sessionOver({ ask, lock })
   return {

@@ -3,7 +3,7 @@ import type { ClientBase } from 'pg'
 import type { Session } from '../session.ts'
 import { openStatement } from '../statement.ts'
 
-/** The server of a connection is a standby: it takes no writes, and may not know yet what is in force. */
+/** The server is a standby: it rejects writes and may be out of date. */
 export class StandbyError extends Error {
   readonly code = 'standby'
 
@@ -12,15 +12,15 @@ export class StandbyError extends Error {
   }
 }
 
-/** An acknowledged write is on disk (docs/security-model.md, "Durability"), whatever the database's default is; stronger ones stay. */
+/** An acknowledged write is on disk (docs/security-model.md, "Durability"), whatever the database default; stronger settings stay. */
 const BEGIN = `select pg_is_in_recovery() as standby,
   case when current_setting('synchronous_commit') = 'off' then set_config('synchronous_commit', 'on', false) end`
 
 const unreplicated = new WeakSet<ClientBase>()
 
 /**
- * To be called once for each connection, before anything else. Throws `StandbyError`; a primary does not become a standby
- * under a connection, since it has to start anew for that.
+ * Called once for each connection, before anything else. Throws `StandbyError`. A primary does not become a standby
+ * during a connection, since that requires a restart.
  */
 export const beginConnection = async (client: ClientBase): Promise<void> => {
   client.on('notice', ({ routine }) => {
@@ -31,8 +31,8 @@ export const beginConnection = async (client: ClientBase): Promise<void> => {
 }
 
 /**
- * True when the commit that this connection has just answered did not wait for the synchronous standby, because somebody
- * cancelled it: it holds on this server, and is lost when the standby takes its place.
+ * True when the last commit on this connection did not wait for the synchronous standby because the wait was cancelled:
+ * the write exists on this server, and is lost when the standby replaces it.
  * https://www.postgresql.org/docs/current/warm-standby.html#SYNCHRONOUS-REPLICATION
  */
 export const isUnreplicated = (client: ClientBase): boolean => unreplicated.delete(client)

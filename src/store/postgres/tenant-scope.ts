@@ -1,21 +1,21 @@
 import type { ClientBase } from 'pg'
 
-/** All tenants; no tenant's id holds a star. */
+/** All tenants; a tenant id never contains a star. */
 export const SERVICE = '*'
 
-/** The scope of a tenant's statements. The service's own keys lie under the id ''. */
+/** Scope of a tenant's statements. The service's own keys have the id ''. */
 export const scopeOf = (tenantId: string): string => (tenantId === '' ? SERVICE : tenantId)
 
 const scopes = new WeakMap<ClientBase, string>()
 
-/** After a rollback, or a failure, nobody knows what holds. */
+/** After a rollback or a failure the scope is unknown. */
 export const forgetScope = (client: ClientBase): void => {
   scopes.delete(client)
 }
 
 /**
- * From now on the connection meets rows of this scope only. Written ahead of the next statement, so that it costs no
- * round trip; undefined when it is so already.
+ * Restricts the connection to rows of this scope. Sent ahead of the next statement, without a round trip of its own;
+ * undefined when the scope is already set.
  */
 export const enterScope = (client: ClientBase, scope: string): Promise<unknown> | undefined => {
   if (scopes.get(client) === scope) return undefined
@@ -33,12 +33,12 @@ export const enterScope = (client: ClientBase, scope: string): Promise<unknown> 
 }
 
 /**
- * The second tenant wall: with it, a statement that forgot to name the tenant meets no row of another one. It binds the
- * owner too. Where nothing was entered, nothing is met.
+ * Row-level security, behind the conditions of each statement: a statement without its tenant sees no rows of another
+ * one. It binds the table owner too. Without a scope no row is visible.
  */
 export const wallOf = (table: string, column: string): readonly string[] => {
   const scope = "(select current_setting('sidevault.tenant', true))"
-  // Half of the rows, guesses the planner of a `case`; of an `or` hardly any, and then it sorts all instead of walking an index.
+  // The planner expects half of the rows for a `case`, but few for an `or`: it would sort instead of walking an index.
   const inside = `(case when ${scope} = '${SERVICE}' then true else ${column} = ${scope} end)`
   return [
     `alter table ${table} enable row level security`,

@@ -17,7 +17,7 @@ const SERVICE_WIDE: ReadonlySet<CommandName> = new Set([
   'idempotency.abandon-of',
 ])
 
-/** Commands that move no change counter that anybody caches by. */
+/** Commands that change no change counter used for caching. */
 const SILENT: ReadonlySet<CommandName> = new Set([
   'tokens.create',
   'tokens.update',
@@ -35,23 +35,22 @@ const SILENT: ReadonlySet<CommandName> = new Set([
 
 export const movesCounters = (command: CommandName): boolean => !SILENT.has(command)
 
-/** What replicas listen for: a change counter has moved. */
+/** Channel that replicas listen on: a change counter changed. */
 export const CHANNEL = 'sidevault_changes'
 
-/** What a transaction answers, and its last statements, which the commit follows in one packet. */
+/** Result of a transaction, and its last statements, which are sent in one packet with the commit. */
 export interface Work<T> {
   readonly result: T
   readonly last?: Promise<unknown>
 }
 
 /**
- * Runs `work` in a transaction and answers after its commit, which is on disk then. What is thrown before the commit was
- * sent left nothing behind, nor did a last statement that the server refused; a commit whose answer is lost is thrown as
- * `gateway_timeout`.
+ * Runs `work` in a transaction and resolves once its commit is on disk. An error thrown before the commit was sent has no
+ * effect, nor has one of a last statement that the server rejected; a commit with unknown result throws `gateway_timeout`.
  */
 export const inTransaction = async <T>(client: ClientBase, work: () => Promise<Work<T>>): Promise<T> => {
-  // Whatever the database's default is: commands take locks and read then what others committed before.
-  // Sent ahead of the first statement, in one piece with it.
+  // Whatever the database default: commands take locks, then read what others committed before.
+  // Sent ahead of the first statement, in one packet with it.
   const started = client.query('begin isolation level read committed')
   started.catch(() => {})
   let done: Work<T>
@@ -60,7 +59,7 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
     done.last?.catch(() => {})
     await started
   } catch (thrown) {
-    // What was set inside is taken back too.
+    // The rollback reverts the scope set inside too.
     forgetScope(client)
     await client.query('rollback').catch(() => {})
     throw thrown
@@ -71,18 +70,18 @@ export const inTransaction = async <T>(client: ClientBase, work: () => Promise<W
     return done.result
   }
   forgetScope(client)
-  // By the server's own word; it answers in order, and so never came to the commit.
+  // The server reported the error; it processes in order, so it never reached the commit.
   if (last.status === 'rejected' && last.reason instanceof DatabaseError) throw last.reason
   if (committed.status === 'rejected') throw commitFailure(committed.reason)
-  // The answer to the commit of a transaction that had failed.
+  // Result of the commit of a failed transaction.
   throw new Error('the transaction was rolled back')
 }
 
 const commitFailure = (thrown: unknown): unknown =>
-  // The server's own word says that nothing was kept.
+  // The server reported that nothing was written.
   thrown instanceof DatabaseError && thrown.severity === 'ERROR' ? thrown : unknownOutcome(thrown)
 
-/** One command in a transaction of its own. */
+/** One command in its own transaction. */
 export const runInTransaction = (
   client: ClientBase,
   command: CommandName,

@@ -9,13 +9,13 @@ import { fromPostgres, isContended, isLost } from './errors.ts'
 import type { Connections } from './pool.ts'
 import { runInTransaction } from './transaction.ts'
 
-/** Tries of a transaction that others got in the way of, or whose connection was lost before its commit. */
+/** Attempts of a transaction that met a conflict, or lost its connection before the commit. */
 const TRIES = 5
-/** ms before the second try; each further one waits twice as long, give or take half. */
+/** ms before the second attempt; each further one waits twice as long, ± 50 %. */
 const BACKOFF = 5
 
 const overloaded = () =>
-  new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
+  new AppError('overloaded', 'Too many writes are waiting for the store. Retry shortly.', { retryAfter: 1 })
 
 const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
 
@@ -30,7 +30,7 @@ const retried = async <T>(work: () => Promise<T>): Promise<T> => {
     }
 }
 
-/** Runs each command in a transaction of its own, on any free connection, but for new tokens. What may wait is bounded. */
+/** Runs each command except creates in its own transaction, on any free connection. The queue is bounded. */
 export const createPostgresWriter = (connections: Connections, limits: WriterLimits): Writer => {
   let waiting = 0
   let bytesWaiting = 0

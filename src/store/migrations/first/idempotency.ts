@@ -1,7 +1,7 @@
 import { sql } from 'kysely'
 import type { Statements } from '../migration.ts'
 
-/** What a kept response shows of tokens lies apart, so that it can go with any of them. */
+/** Token data of a stored response is separate, so that it can be removed with any of its tokens. */
 export const idempotency: Statements = ({ schema }, { text, integer, bytes, clustered }) => [
   schema
     .createTable('idempotency_keys')

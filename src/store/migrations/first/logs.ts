@@ -1,6 +1,6 @@
 import type { Statements } from '../migration.ts'
 
-/** Rows of logs hold all that their hash covers, so that the chain can be verified from the rows alone. */
+/** Log rows hold everything that their hash covers: the chain can be verified from the rows alone. */
 export const logs: Statements = ({ schema }, { text, integer, sequence, table, clustered }) => [
   schema
     .createTable('logs')
@@ -20,7 +20,7 @@ export const logs: Statements = ({ schema }, { text, integer, sequence, table, c
     .addColumn('token_seq', integer)
     .addUniqueConstraint('logs_journal', ['journal', 'journal_seq'])
     .modifyEnd(table),
-  // Lists are counted, and passed over, without a look at the rows.
+  // Counting and skipping list entries reads the index only.
   schema.createIndex('logs_newest').on('logs').columns(['tenant_id', 'created_at', 'seq']),
   schema.createIndex('logs_type').on('logs').columns(['tenant_id', 'entity_type', 'created_at', 'seq']),
   schema

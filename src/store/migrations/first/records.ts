@@ -20,7 +20,7 @@ export const records: Statements = ({ schema }, { text, integer, bytes, sequence
     .createTable('record_macs')
     .addColumn('seq', integer, (c) => c.primaryKey().notNull().references('records.seq').onDelete('cascade'))
     .addColumn('tenant_id', text, (c) => c.notNull())
-    // NULL cannot stand for "none": a row without a MAC is refused.
+    // NULL cannot mean "no MAC": a row without one is rejected.
     .addColumn('mac', bytes, (c) => c.notNull())
     .modifyEnd(clustered),
 

@@ -1,6 +1,6 @@
 import type { Statements } from '../migration.ts'
 
-/** MACs lie in tables of their own: a row that is put back as it was once does not match its MAC then. */
+/** MACs are in tables of their own: restoring an old row does not restore its MAC. */
 export const tenants: Statements = ({ schema }, { text, integer, bytes, clustered }) => [
   schema
     .createTable('tenants')

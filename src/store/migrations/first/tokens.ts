@@ -22,12 +22,12 @@ export const tokens: Statements = ({ schema }, { text, integer, bytes, sequence,
     .addUniqueConstraint('tokens_id', ['tenant_id', 'id'])
     .modifyEnd(table),
   schema.createIndex('tokens_newest').on('tokens').columns(['tenant_id', 'seq']),
-  // One stream of newest first for each (container, type); lists merge the streams of the groups that they show.
+  // One stream, newest first, for each (container, type); lists merge the streams of their groups.
   schema.createIndex('tokens_groups').on('tokens').columns(['tenant_id', 'container', 'type', 'seq']),
   schema
     .createIndex('tokens_fingerprint')
     .on('tokens')
-    // The oldest token of a fingerprint is its first entry: PostgreSQL orders equal ones by where rows lie.
+    // The oldest token of a fingerprint is its first entry; PostgreSQL orders equal entries by row position.
     .columns(['tenant_id', 'fingerprint', 'container', 'seq'])
     .where('fingerprint', 'is not', null),
   schema
