@@ -55,16 +55,11 @@ const main = async () => {
   if (envoy) process.env.ENVOY_BIN = envoy
   if (command === 'test' && !asksForHelp)
     return (await import('./test.js')).test(root, args.slice(args.indexOf('test') + 1))
-  await import('./resolve-hook.js')
   const { enableCompileCache } = await import('node:module') // Node 20 has none
   process.env.NODE_COMPILE_CACHE = join(root, '.cache', 'compiled') // for the processes below this one
   enableCompileCache(process.env.NODE_COMPILE_CACHE)
-  const source = (/** @type {string} */ path) => import(new URL(`../src/${path}`, import.meta.url).href)
-  const all = command === 'start' && !asksForHelp && !args.some((arg) => arg.startsWith('--role'))
-  const early = all ? (await source('supervisor/prefork.ts')).prefork(process.env) : undefined
-  const { main } = await source('main.ts')
-  await main(process.argv, early)
-  early?.close()
+  const { main } = await import(new URL('../src/main.ts', import.meta.url).href)
+  await main(process.argv)
 }
 
 main().catch((error) => {

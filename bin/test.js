@@ -58,9 +58,6 @@ const OWN = [
   'test/shared-state/',
 ]
 
-/** Before a test file is loaded: what makes loading it cheaper. */
-const QUICK = ['--import', new URL('./resolve-hook.js', import.meta.url).href]
-
 /** @param {readonly string[]} parts */
 const startsWith =
   (parts) =>
@@ -168,7 +165,7 @@ const subtests = (tap) =>
  * @returns {Job}
  */
 const testing = (root, files) => async () => {
-  const { ok, stdout, stderr } = await run(root, process.execPath, [...QUICK, 'test/kit/run-files.ts'], {
+  const { ok, stdout, stderr } = await run(root, process.execPath, ['test/kit/run-files.ts'], {
     input: files.map((file) => JSON.stringify(file)).join('\n'),
     timeout: files.reduce((sum, { timeout }) => sum + timeout, 20_000),
   })

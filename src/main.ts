@@ -14,13 +14,12 @@ import { programVersion } from './common/version.ts'
 import { printConfig } from './config/print.ts'
 import { ConfigError, describeSettings, loadConfig } from './config.ts'
 import { ROLES, type Role } from './supervisor/messages.ts'
-import type { Early } from './supervisor/prefork.ts'
 import { StartError } from './supervisor/start-error.ts'
 
 /** Signals that come within this time are one: npm passes on a Ctrl-C that the terminal has sent to all. */
 const SAME_SIGNAL_MS = 300
 
-const start = async (options: { role: Role; config?: string }, early?: Early): Promise<void> => {
+const start = async (options: { role: Role; config?: string }): Promise<void> => {
   process.title = 'sidevault: supervisor'
   const config = loadConfig(process.env, { file: options.config })
   const { resolve } = await import('node:path')
@@ -33,7 +32,6 @@ const start = async (options: { role: Role; config?: string }, early?: Early): P
     role: options.role,
     configFile: file ? resolve(config.baseDir, file) : undefined,
     envoyBinary,
-    early,
     env: process.env,
     print: (text) => process.stdout.write(text),
     terminal: process.stdout.isTTY === true,
@@ -90,8 +88,8 @@ const settingsHelp = (): string => {
   return `\nSettings (environment, or members of the file named by SIDEVAULT_CONFIG):\n${lines.join('\n')}`
 }
 
-/** All commands. `early`: for `start`, processes that load already. */
-export const createProgram = (early?: Early): Command => {
+/** All commands. */
+export const createProgram = (): Command => {
   const root = new Command('sidevault')
     .description('Self-hosted tokenization vault and detokenizing egress gateway.')
     .version(programVersion(), '--version', 'print the version')
@@ -103,7 +101,7 @@ export const createProgram = (early?: Early): Command => {
     .addOption(new Option('--role <role>', 'roles of this process').choices([...ROLES]).default('all'))
     .addOption(configOption())
     .addHelpText('after', settingsHelp())
-    .action((options: { role: Role; config?: string }) => start(options, early))
+    .action(start)
   addAuditCommand(root)
   addBackupCommands(root)
   addKeysCommand(root)
@@ -145,17 +143,14 @@ export const createProgram = (early?: Early): Command => {
   return root
 }
 
-/**
- * The command line. Sets the exit code; faults of usage, configuration and start are sentences, not stacks. `early`: for
- * `start`, processes that load already; those that it did not take are its caller's.
- */
-export const main = async (argv: readonly string[], early?: Early): Promise<void> => {
-  // Whoever reads may have seen enough (`| head`): what was asked for is still done.
+/** Command line. Sets the exit code; errors of usage, configuration and start print a sentence, no stack. */
+export const main = async (argv: readonly string[]): Promise<void> => {
+  // A closed reader (`| head`) does not stop the command.
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error
   })
   try {
-    await createProgram(early).parseAsync(argv)
+    await createProgram().parseAsync(argv)
   } catch (error) {
     if (error instanceof CommanderError) {
       process.exitCode = error.exitCode === 0 ? 0 : USAGE

@@ -1,7 +1,4 @@
-/**
- * Entry of the processes below the supervisor: `node process.ts [admin|gateway]`. What it is to be comes as an order;
- * the argument only says which modules are worth loading until then.
- */
+/** Entry of the processes below the supervisor: `node process.ts [standby]`. A `start` message names the role. */
 import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
@@ -81,5 +78,7 @@ watchSupervisor({
   },
   stop: async () => (await role)?.close(),
 })
-await preload(process.argv[2])
-if (role === undefined) process.title = 'sidevault: spare'
+if (process.argv[2] === 'standby') {
+  await preload()
+  if (role === undefined) process.title = 'sidevault: standby'
+}

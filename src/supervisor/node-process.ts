@@ -1,7 +1,6 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { killQuietly } from '../common/kill.ts'
-import { RESOLVE_HOOK } from '../common/resolve-hook.ts'
 import type { ProcessKind } from './managed-process.ts'
 import type { AcceptedSettings, ChildMessage, ParentMessage, ProcessStart } from './messages.ts'
 import { StartError } from './start-error.ts'
@@ -17,18 +16,18 @@ const YOUNG = '--min-semi-space-size=16'
  */
 const MALLOC = { MALLOC_ARENA_MAX: '2' }
 
-/** A process of ours that waits for its `start` order, having loaded what `kind` needs; without one: what any needs. */
+/** A process that waits for its `start` message. Without `kind`: a standby, which loads the modules of both kinds first. */
 export const forkProcess = (
   { SIDEVAULT_BOOTSTRAP_KEY: key, ...env }: NodeJS.ProcessEnv,
   kind?: ProcessStart['kind'],
 ): ChildProcess =>
-  fork(ENTRY, kind === undefined ? [] : [kind], {
+  fork(ENTRY, kind === undefined ? ['standby'] : [], {
     env: {
       ...MALLOC,
       ...(kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env),
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [YOUNG, '--import', RESOLVE_HOOK],
+    execArgv: [YOUNG],
     detached: true, // Ctrl-C is for the supervisor, which ends its children in order
   })
 

@@ -17,7 +17,6 @@ import { type Managed, manage } from './managed-process.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
-import type { Early } from './prefork.ts'
 import { probe } from './probe.ts'
 import { createStandby } from './standby-process.ts'
 import { StartError } from './start-error.ts'
@@ -34,8 +33,6 @@ export interface SupervisorOptions {
   readonly role: Role
   readonly configFile: string | undefined
   readonly envoyBinary: string
-  /** Processes that load already. */
-  readonly early?: Early | undefined
   readonly env: NodeJS.ProcessEnv
   /** Shows text to the person who started the service. */
   readonly print: (text: string) => void
@@ -131,7 +128,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const startService = (name: string, start: Omit<ProcessStart, 'settings'>, live: LiveSettings): Managed => {
     const kind = nodeKind(name, {
       start: () => ({ ...start, settings: live.accepted }),
-      spawn: () => options.early?.take(start.kind) ?? standby.take() ?? forkProcess(options.env, start.kind),
+      spawn: () => standby.take() ?? forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
         if (report.key !== undefined) first.key ??= handOver(report.key, config.dataDir, options.terminal)

@@ -49,7 +49,7 @@ t.test('what is killed is back in half the time of a start', async (t) => {
     ['admin', /^sidevault: admin/],
   ] as const) {
     const back = await rounds(async () => {
-      await until('a spare is ready', () => pidOf(/^sidevault: spare/) !== undefined)
+      await until('a standby process is ready', () => pidOf(/^sidevault: standby/) !== undefined)
       const pid = pidOf(part) ?? 0
       const before = performance.now()
       process.kill(pid, 'SIGKILL')

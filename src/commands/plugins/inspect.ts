@@ -1,5 +1,4 @@
 import { Worker } from 'node:worker_threads'
-import { RESOLVE_HOOK } from '../../common/resolve-hook.ts'
 import type { Issue } from '../../kernel/check/issues.ts'
 import type { PluginSummary } from './summary.ts'
 
@@ -32,7 +31,7 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
   new Promise((resolve) => {
     const worker = new Worker(new URL('./inspect-worker.ts', import.meta.url), {
       workerData: request,
-      execArgv: ['--import', RESOLVE_HOOK],
+      execArgv: [],
     })
     let place = 'plugins'
     let limit: NodeJS.Timeout | undefined

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { AppError } from '../../common/errors.ts'
 import { createKeyedSemaphore } from '../../common/keyed-mutex.ts'
-import { THREAD_OPTIONS } from '../../common/resolve-hook.ts'
+import { WORKER_ENV } from '../../common/worker-env.ts'
 import { tooSlow } from '../too-slow.ts'
 import { fromWire, type WireError } from './errors.ts'
 
@@ -59,7 +59,8 @@ export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Re
 
   const start = (): Helper => {
     const child = fork(ENTRY, [path], {
-      ...THREAD_OPTIONS,
+      env: WORKER_ENV,
+      execArgv: [],
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
       serialization: 'advanced',
     })

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { THREAD_OPTIONS } from '../../common/resolve-hook.ts'
+import { WORKER_ENV } from '../../common/worker-env.ts'
 import type { IdempotencyLease } from '../types.ts'
 import type { CommandName } from '../write-commands.ts'
 import type { Writer } from '../writer.ts'
@@ -81,7 +81,7 @@ export const startWriter = async (
   }
 
   const receive = (message: FromWorker): void => {
-    if (message.kind !== 'answers') return
+    if (message.kind !== 'results') return
     sent -= message.results.length
     if (sent === 0) queue.settled()
     company = message.results.length + queue.calls
@@ -99,7 +99,8 @@ export const startWriter = async (
     const thread = new Worker(new URL('./worker.ts', import.meta.url), {
       workerData,
       name: 'sidevault-store-writer',
-      ...THREAD_OPTIONS,
+      env: WORKER_ENV,
+      execArgv: [],
     })
     let failure: unknown
     thread.on('message', receive)
