@@ -126,20 +126,6 @@ export const createProgram = (): Command => {
     .command('version')
     .description('print the version')
     .action(() => print(programVersion()))
-  // run by bin/sidevault.js; here for its help
-  root
-    .command('test')
-    .description('run lint, types and all tests of this project')
-    .argument('[part...]', 'parts of file names: only these test files, no lint and no types')
-    .option('--unit', 'only test files that start no other process, no lint and no types')
-    .option('--long', 'only what judges clocks or takes long (*.long.test.ts)')
-  root
-    .command('bench')
-    .description('measure this machine (test/bench/README.md)')
-    .option('--quick', 'one short round, in about two minutes')
-    .action(async () => {
-      await import(new URL('../test/bench/run.ts', import.meta.url).href)
-    })
   return root
 }
 

@@ -225,8 +225,6 @@ t.test('the command line exits with its documented codes', async (t) => {
   t.match(cli(['start', '--help']), { status: 0, stdout: /SIDEVAULT_LISTEN/ })
   t.match(cli(['--help']), { status: 0, stdout: /audit/ })
   t.match(cli(['--version']), { status: 0, stdout: `${manifest.version}\n` })
-  t.match(cli(['test', '--help']), { status: 0, stdout: /parts of file names/ }, 'no test is run')
-  t.match(cli(['bench', '--help']), { status: 0, stdout: /--quick/ }, 'nothing is installed or measured')
   t.match(cli(['no-such-command']), { status: 2, stderr: /unknown command/ })
   t.match(cli(['start', '--role', 'king']), { status: 2, stderr: /gateway/ })
   t.match(cli(['config', 'print'], { SIDEVAULT_WORKERS: 'x', SIDEVAULT_LISTEN: 'y' }), {

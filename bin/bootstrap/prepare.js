@@ -1,0 +1,60 @@
+import { spawn } from 'node:child_process'
+import { constants } from 'node:os'
+import { ensureDependencies } from './dependencies.js'
+import { ensureEnvoy } from './envoy.js'
+import { ensureNode } from './node.js'
+import { BootstrapError } from './run.js'
+
+/**
+ * Runs this program under another Node. This process stays as its proxy: it forwards signals and the exit code, and the
+ * IPC channel reports to the other process when this one is killed.
+ * @param {string} node
+ */
+const continueWith = (node) => {
+  const child = spawn(node, process.argv.slice(1), { stdio: ['inherit', 'inherit', 'inherit', 'ipc'] })
+  for (const signal of /** @type {const} */ (['SIGINT', 'SIGTERM', 'SIGHUP']))
+    process.on(signal, () => child.kill(signal))
+  // A killed npm sends no signal.
+  const parent = process.ppid
+  const watch = setInterval(() => {
+    if (process.env.npm_lifecycle_event === undefined || process.ppid === parent) return
+    clearInterval(watch)
+    child.kill('SIGTERM')
+  }, 500)
+  child.on('exit', (code, signal) => {
+    clearInterval(watch)
+    process.exitCode = code ?? 128 + (signal ? constants.signals[signal] : 1)
+    process.removeAllListeners()
+  })
+}
+
+/**
+ * Makes sure that Node, packages and, with `envoy`, Envoy are there. False when another Node continues the program.
+ * @param {string} root the project
+ * @param {{ packages: 'production' | 'all', envoy: boolean }} needs
+ * @returns {Promise<boolean>}
+ */
+export const prepare = async (root, needs) => {
+  const node = await ensureNode(root)
+  if (node !== process.execPath) {
+    continueWith(node)
+    return false
+  }
+  const [envoy] = await Promise.all([
+    needs.envoy ? ensureEnvoy(root) : process.env.ENVOY_BIN,
+    ensureDependencies(root, needs.packages),
+  ])
+  if (envoy) process.env.ENVOY_BIN = envoy
+  return true
+}
+
+/**
+ * Runs a program; a failure to prepare it prints a sentence.
+ * @param {() => Promise<void>} main
+ */
+export const run = (main) =>
+  main().catch((error) => {
+    if (!(error instanceof BootstrapError)) throw error
+    process.stderr.write(`sidevault: ${error.message}\n`)
+    process.exitCode = 1
+  })

@@ -1,0 +1,17 @@
+#!/usr/bin/env node
+/** Development tasks (`npm test`, `npm run bench`, `npm run docs`): `node bin/dev.js test|bench|docs [arguments]`. */
+import { dirname } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { keepMemoryOutOfCores } from './bootstrap/memory.js'
+import { prepare, run } from './bootstrap/prepare.js'
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const [task, ...args] = process.argv.slice(2)
+
+run(async () => {
+  keepMemoryOutOfCores()
+  if (!(await prepare(root, { packages: 'all', envoy: task !== 'docs' }))) return
+  if (task === 'test') await (await import('./test.js')).test(root, args)
+  else if (task === 'bench') await import('../test/bench/run.ts')
+  else await import('../test/docs/write.ts')
+})
