@@ -82,7 +82,7 @@ export const acceptLoss = async (
   try {
     const loss = await findLoss(deps, directory, name)
     if (loss === undefined) return undefined
-    const { issue: fault, place, last, segments, checkpoint } = loss
+    const { issue, place, last, segments, checkpoint } = loss
     const now = deps.clock.now()
     const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
     // From the end: files must be numbered without a gap whenever this is interrupted.

@@ -96,10 +96,10 @@ export const resume = async (
   // Before the files are listed: those that begin later may hold what another process has ingested since.
   const position = await logs.position(name)
   const known = position?.seq ?? 0
-  const { segments, checkpoint, start, issue: fault } = await readRetainedChain(mac, directory, name)
+  const { segments, checkpoint, start, issue } = await readRetainedChain(mac, directory, name)
   const newest = segments.at(-1)
   if (newest === undefined)
-    return position === undefined && checkpoint === undefined && fault === undefined
+    return position === undefined && checkpoint === undefined && issue === undefined
       ? { place: start, segments }
       : (issue ?? allMissing(name, known))
   if (issue !== undefined) return issue

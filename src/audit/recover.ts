@@ -61,8 +61,8 @@ export const recover = async (
   name: string,
   limit: number,
 ): Promise<Recovered> => {
-  const { segments, start, checkpoint, issue: fault } = await readRetainedChain(mac, directory, name)
-  if (fault !== undefined) throw incomplete(name, fault)
+  const { segments, start, checkpoint, issue } = await readRetainedChain(mac, directory, name)
+  if (issue !== undefined) throw incomplete(name, issue)
   const newest = segments.at(-1)
   if (newest === undefined) {
     if (checkpoint !== undefined) throw incomplete(name, allMissing(name, checkpoint.seq))

@@ -19,12 +19,12 @@ export interface Walked {
   /** Records by which operators accepted losses. */
   readonly accepted: readonly ChainLine[]
   readonly issue?: ChainError
-  /** The fault is an unfinished line at the very end: the next start of its writer removes it. */
+  /** The issue is an unfinished line at the very end: the next start of its writer removes it. */
   readonly torn?: true
 }
 
 /**
- * Walks what is kept of a chain to its end, or to its first fault. `position` was read before, so a journal at work may
+ * Walks what is kept of a chain to its end, or to its first issue. `position` was read before, so a journal at work may
  * only be further.
  */
 export const walk = async (

@@ -49,7 +49,7 @@ export const journalNames = async (directory: string, deps: VerifyDeps): Promise
  * Verifies every journal of a directory (docs/security-model.md, "Audit before disclosure"): each line's hash over the one before, sequence numbers, files
  * without a gap, and that what the store ingested is still there. Finds any edit, insertion, deletion and reordering;
  * a cut at the end as far as the store has the records (ingest lags by at most a fifth of a second). Journals may be
- * written meanwhile. Faults are reported with the first place of each journal, losses that an operator has accepted
+ * written meanwhile. Issues are reported with the first place of each journal, losses that an operator has accepted
  * are told; only failures to read reject.
  */
 export const verifyJournals = async (deps: VerifyDeps, directory: string): Promise<AuditReport> => {

@@ -49,7 +49,7 @@ export const sentence = ({ keyword, params, message }: ErrorObject): string => {
   }
 }
 
-/** Faults of alternatives are told as one sentence: "must be a string or null", "must be one of …". */
+/** Issues of alternatives are told as one sentence: "must be a string or null", "must be one of …". */
 export const joined = (sentences: ReadonlySet<string>): readonly string[] => {
   const kinds = [...sentences].filter((text) => /^must be (an? \w+|null|".*"|one of .*)$/.test(text))
   if (kinds.length < 2) return [...sentences]
@@ -57,6 +57,6 @@ export const joined = (sentences: ReadonlySet<string>): readonly string[] => {
   return [`must be ${kinds.map((text) => text.slice('must be '.length)).join(' or ')}`, ...rest]
 }
 
-/** A fault that only says that none of several others may be. */
+/** An issue that only says that none of several others may be. */
 export const isAlternative = ({ keyword }: ErrorObject): boolean =>
   keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if'

@@ -152,7 +152,7 @@ export const invalid = (
 /** What is wrong at a property path; undefined: nothing. */
 export type FieldIssue = readonly [path: string, sentence: string | undefined]
 
-/** Throws `invalid` with all faults, unless there are none. */
+/** Throws `invalid` with all issues, unless there are none. */
 export const throwIfInvalid = (issues: readonly FieldIssue[]): void => {
   const errors: Record<string, string[]> = {}
   for (const [path, sentence] of issues)

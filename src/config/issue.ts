@@ -6,7 +6,7 @@ export interface ConfigIssue {
   readonly fix: string
 }
 
-/** Every fault of a configuration at once, and the warnings, of which one may tell why; the message lists them one a line. */
+/** Every issue of a configuration at once, and the warnings, of which one may tell why; the message lists them one a line. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[]
 

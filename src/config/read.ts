@@ -90,7 +90,7 @@ const fromFile = (value: unknown, name: SettingName): unknown => {
 
 /**
  * Merges the file named by SIDEVAULT_CONFIG (members as in the schema), or what one held, with the environment, which
- * wins, and checks both against the schema. An empty variable counts as unset. Settings with a fault are left out.
+ * wins, and checks both against the schema. An empty variable counts as unset. Settings with an issue are left out.
  */
 export const readSettings = (
   env: NodeJS.ProcessEnv,

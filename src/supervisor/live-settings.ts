@@ -27,7 +27,7 @@ export interface LiveSettings {
   readonly accepted: AcceptedSettings
   /**
    * Reads the configuration file, and the files that it names, anew. Resolves when Envoy and all processes go by what
-   * they hold. Rejects with ConfigError (every fault), or with what Envoy refused: then all is as it was.
+   * they hold. Rejects with ConfigError (every issue), or with what Envoy refused: then all is as it was.
    */
   reload(): Promise<Reloaded>
   close(): void

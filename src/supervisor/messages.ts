@@ -50,7 +50,7 @@ export type ChildMessage =
   | { readonly kind: 'sandbox'; readonly pid: number; readonly alive: boolean }
   /** It goes on with the settings that it was told last. */
   | { readonly kind: 'settings' }
-  /** It cannot start; the message is for people. `configuration`: what the operator asked for is at fault. */
+  /** It cannot start; the message is for people. `configuration`: what the operator asked for is wrong. */
   | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
 
 /** Where the sockets of a supervisor are, relative to the data directory. */

@@ -17,7 +17,7 @@ const printIssues = (issues: readonly Issue[], print: Print) => {
   )
 }
 
-/** Prints every plugin of the configuration with what it brings, then the faults. True when there is one. */
+/** Prints every plugin of the configuration with what it brings, then the issues. True when there is one. */
 export const listPlugins = async (
   env: NodeJS.ProcessEnv,
   file: string | undefined,
@@ -43,7 +43,7 @@ const shippedFolder = (source: string, bases: readonly string[]): string | undef
   return !here && /^[a-z0-9-]+$/.test(source) && existsSync(folder) ? folder : undefined
 }
 
-/** Checks some plugins together with those that come with the service; prints as above. True when one has a fault. */
+/** Checks some plugins together with those that come with the service; prints as above. True when one has an issue. */
 export const checkPlugins = async (
   env: NodeJS.ProcessEnv,
   file: string | undefined,

@@ -7,7 +7,7 @@ export interface InspectRequest {
   readonly pluginsDir: string
   readonly bases: readonly string[]
   readonly configs: Readonly<Record<string, unknown>>
-  /** Whether configuration of plugins that are not loaded is a fault. */
+  /** Whether configuration of plugins that are not loaded is an issue. */
   readonly strict: boolean
 }
 

@@ -126,7 +126,7 @@ const liftReferences = async (client: ClientBase): Promise<readonly string[]> =>
   )
 }
 
-/** Class 22: a value that does not fit; 23: one that breaks a rule. Anything else is not the copy's fault. */
+/** Class 22: a value that does not fit; 23: one that breaks a rule. Anything else is not caused by the copy. */
 const copyIssue = (thrown: unknown, what: string): unknown =>
   thrown instanceof DatabaseError && /^2[23]/.test(thrown.code ?? '')
     ? corruptSnapshot(what)
