@@ -20,20 +20,20 @@ export interface LossDeps {
   readonly clock: Clock
 }
 
-/** What of a journal does not hold, from its first issue to its end. */
+/** The part of a journal from its first issue to its end. */
 export interface Loss {
   readonly issue: ChainError
-  /** Behind the last record that holds. */
+  /** After the last valid record. */
   readonly place: ChainPosition
-  /** The last record that was ever known: the chain goes on behind it. */
+  /** The last record ever known: the chain continues after it. */
   readonly last: number
-  /** Files that hold something behind `place`. */
+  /** Files with content after `place`. */
   readonly segments: readonly Segment[]
-  /** Whether the checkpoint does not hold either: the chain begins anew. */
+  /** Whether the checkpoint is invalid too: the chain starts anew. */
   readonly checkpoint: boolean
 }
 
-/** The loss of a journal; undefined when all of it holds, or ends in half a line that the next start removes. */
+/** The lost part of a journal; undefined when it is valid, or ends in half a line that the next start removes. */
 export const findLoss = async (
   { mac, logs }: LossDeps,
   directory: string,
@@ -68,10 +68,10 @@ const firstBytes = async (path: string, length: number): Promise<Buffer> => {
 }
 
 /**
- * Accepts the loss of a journal: files with anything behind the last record that holds are kept under names that end
- * in `.damaged-<time>`, and the chain goes on with a record that tells of it. At any moment the journal is either as it
- * was or has that record. Answers the names of the files set aside; undefined when there was no loss. Rejects with
- * `gateway_timeout` while a process writes the journal.
+ * Acknowledges the loss of a journal: files with content after the last valid record are renamed to `.damaged-<time>`,
+ * and the chain continues with a record of the loss. At any moment the journal is either unchanged or has that record.
+ * Returns the names of the files set aside; undefined when there was no loss. Rejects with `gateway_timeout` while a
+ * process writes the journal.
  */
 export const acceptLoss = async (
   deps: LossDeps,
@@ -85,7 +85,7 @@ export const acceptLoss = async (
     const { issue, place, last, segments, checkpoint } = loss
     const now = deps.clock.now()
     const suffix = `.damaged-${new Date(now).toISOString().replaceAll(/[-:.]/g, '')}`
-    // From the end: files must be numbered without a gap whenever this is interrupted.
+    // From the end: file numbers must have no gap whenever this is interrupted.
     for (const { number, path } of segments.toReversed())
       if (number > place.segment) await rename(path, path + suffix)
     const { path } = segmentOf(directory, name, place.segment)
@@ -97,7 +97,7 @@ export const acceptLoss = async (
     const fresh = join(directory, `${name}.accepting`)
     const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
     await writeSynced(fresh, Buffer.concat([retained, Buffer.from(text)]))
-    // A checkpoint counts until here: without it the files behind it would be no chain.
+    // The checkpoint is valid until here: without it the files after it would be no chain.
     if (checkpoint)
       await rename(join(directory, name + CHECKPOINT), join(directory, name + CHECKPOINT + suffix))
     await rename(fresh, path)

@@ -1,10 +1,10 @@
 import type { ChainLine } from './line.ts'
 import type { AuditRecord } from './types.ts'
 
-/** What its message says first: the number of the first record that is lost. */
+/** First word of its message: the number of the first lost record. */
 const FIRST_LOST = /^Records from (\d+) on are lost/
 
-/** The record by which an operator accepts that records of a journal are lost. No tenant's log shows it. */
+/** The record by which an operator acknowledges lost records of a journal. No tenant's log shows it. */
 export const acceptance = (
   journal: string,
   said: Pick<AuditRecord, 'message' | 'trace_id' | 'created_at'>,
@@ -23,12 +23,12 @@ const accepts = (record: AuditRecord): boolean =>
 
 export const isAcceptance = ({ record }: ChainLine): boolean => accepts(record)
 
-/** Of a record that accepts a loss: the number of the record that the chain goes on behind; 0: it begins anew. */
+/** For a record that acknowledges a loss: the number of the record that the chain continues after; 0: it starts anew. */
 export const acceptedBehind = (record: AuditRecord): number | undefined => {
   const first = accepts(record) ? FIRST_LOST.exec(record.message)?.[1] : undefined
   return first === undefined ? undefined : Number(first) - 1
 }
 
-/** Sequence numbers run on without a gap; behind accepted losses they go on where the lost ones ended. */
+/** Sequence numbers have no gap; after an acknowledged loss they continue where the lost ones ended. */
 export const follows = (line: ChainLine, seq: number): boolean =>
   line.seq === seq + 1 || (line.seq > seq && isAcceptance(line))

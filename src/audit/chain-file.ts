@@ -17,7 +17,7 @@ const PROBE = Buffer.alloc(512, ' ')
 
 const { O_APPEND, O_CREAT, O_EXCL, O_WRONLY } = constants
 
-/** Makes a segment; its name is on disk when this returns. */
+/** Creates a segment; its name is on disk when this returns. */
 export const createSegment = (segment: Segment): number => {
   const fd = openSync(segment.path, O_WRONLY | O_APPEND | O_CREAT | O_EXCL, 0o600)
   const directory = openSync(dirname(segment.path), 'r')
@@ -34,21 +34,21 @@ export const createSegment = (segment: Segment): number => {
 
 export const openSegment = (segment: Segment): number => openSync(segment.path, O_WRONLY | O_APPEND)
 
-/** Ends the writing of a segment, by whichever process: it finds no permission before its next write. */
+/** Seals a segment against its writer, in any process: its next write fails for lack of permission. */
 export const sealSegment = ({ path }: Segment): void => chmodSync(path, 0o400)
 
-/** What a write did: bytes of whole lines that are now in the journal, and why it is not all of them. */
+/** Result of a write: bytes of complete lines in the journal, and the error when not all were written. */
 export interface Written {
   readonly bytes: number
   readonly error?: unknown
 }
 
 /**
- * The segment being written. Whole lines, once written, are never taken back, since a reader may have them already;
- * half a line is cut off again.
+ * The segment being written. Complete lines are never removed once written, since a reader may have them; half a line is
+ * truncated.
  *
- * Writes are synchronous: a write of some hundred bytes into the page cache takes 2–3 µs, while one through the thread
- * pool answers after about 90 µs (Node 24, ext4), which every disclosure would wait for.
+ * Writes are synchronous: a write of some hundred bytes into the page cache takes 2–3 µs, while the thread pool takes
+ * about 90 µs (Node 24, ext4), which every disclosure would wait for.
  */
 export class ChainFile {
   readonly #limit: number
@@ -72,12 +72,12 @@ export class ChainFile {
     return this.#fd
   }
 
-  /** True once something else changed, sealed or removed the file: only a restart, which reads it again, helps. */
+  /** True once another process changed, sealed or removed the file: only a restart, which reads it again, helps. */
   get foreign(): boolean {
     return this.#foreign
   }
 
-  /** Descriptors of earlier segments, now the caller's to sync and close. */
+  /** Descriptors of earlier segments, to be synced and closed by the caller. */
   takeRetired(): readonly number[] {
     return this.#retired.splice(0)
   }
@@ -98,7 +98,7 @@ export class ChainFile {
       try {
         this.#mend()
       } catch {
-        // Tried again before the next write.
+        // Retried before the next write.
       }
       return { bytes: whole, error }
     }
@@ -106,7 +106,7 @@ export class ChainFile {
     return { bytes: written }
   }
 
-  /** Throws when the journal cannot grow. Leaves no trace in it. */
+  /** Throws when the journal cannot grow. Writes nothing. */
   probe(): void {
     this.#prepare(PROBE.length)
     this.#torn = true
@@ -118,7 +118,7 @@ export class ChainFile {
     }
   }
 
-  /** Throws when the file is not as this process left it. */
+  /** Throws when the file differs from what this process wrote. */
   check(): void {
     const { size, nlink, mode } = fstatSync(this.#fd)
     const sealed = (mode & constants.S_IWUSR) === 0
@@ -128,8 +128,8 @@ export class ChainFile {
     throw new AppError(
       'gateway_timeout',
       sealed
-        ? `${file} was sealed, so nothing is disclosed here: the store knows other records by its numbers. Another machine may use a copy of this data directory. Run "sidevault audit verify", then restart.`
-        : `${file} was changed or removed by something else. Run "sidevault audit verify", then restart.`,
+        ? `${file} was sealed, so nothing is disclosed: the store has other records under its numbers. Another machine may use a copy of this data directory. Run "sidevault audit verify", then restart.`
+        : `${file} was changed or removed. Run "sidevault audit verify", then restart.`,
     )
   }
 

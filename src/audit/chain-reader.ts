@@ -4,7 +4,7 @@ import { type ChainLine, type Mac, readLine } from './line.ts'
 import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { readLines, type Segment } from './segments.ts'
 
-/** Where a chain is not as it was written. `line` counts from 1 in the file; `seq` is the record expected there. */
+/** Where a chain differs from what was written. `line` counts from 1 in the file; `seq` is the expected record. */
 export interface ChainError {
   readonly file: string
   readonly line: number
@@ -12,7 +12,7 @@ export interface ChainError {
   readonly reason: string
 }
 
-/** A place in a chain: behind `seq`, whose hash is `hash`, at a byte of a segment. */
+/** A position in a chain: after `seq`, whose hash is `hash`, at a byte of a segment. */
 export interface ChainPosition {
   readonly segment: number
   readonly offset: number
@@ -27,7 +27,7 @@ export interface ChainPiece {
   readonly issue?: ChainError
   /** Bytes of an unfinished line at the end of the chain. */
   readonly rest: number
-  /** False when the chain had nothing behind these lines as they were read. */
+  /** False when nothing followed these lines in the chain at the time of the read. */
   readonly more: boolean
 }
 
@@ -38,7 +38,7 @@ const errorAt = (place: ChainPosition, file: string, reason: string): ChainError
   reason,
 })
 
-/** Segment numbers must run on from `place` without a gap; the issue names the first file that is missing. */
+/** Segment numbers continue from `place` without a gap; the issue names the first missing file. */
 export const gapIn = (segments: readonly Segment[], place: ChainPosition): ChainError | undefined => {
   for (const [index, { number, file }] of segments.entries()) {
     const expected = place.segment + index
@@ -48,7 +48,7 @@ export const gapIn = (segments: readonly Segment[], place: ChainPosition): Chain
   return undefined
 }
 
-/** Follows `lines` from `place`; stops at the first line that is not the next of the chain. */
+/** Verifies `lines` from `place`; stops at the first line that does not continue the chain. */
 const follow = (
   mac: Mac,
   file: string,
@@ -62,8 +62,7 @@ const follow = (
   for (const bytes of lines) {
     if (read.length >= limit) break
     const line = own?.read(place.hash, bytes) ?? readLine(mac, place.hash, bytes)
-    if (line === undefined)
-      return { read, place, issue: errorAt(place, file, 'the line is not what was written here') }
+    if (line === undefined) return { read, place, issue: errorAt(place, file, 'the line was altered') }
     if (!follows(line, place.seq))
       return { read, place, issue: errorAt(place, file, 'the sequence number does not follow') }
     read.push(line)
@@ -79,9 +78,8 @@ const follow = (
 }
 
 /**
- * The next verified lines behind `place`, at most `limit` and at most a chunk of one file; none at the end of the
- * chain. `settle` is called with the open file before its lines are answered (to sync it). Lines of `own` need no
- * verification.
+ * The next verified lines after `place`, at most `limit` and at most a chunk of one file; none at the end of the chain.
+ * `settle` is called with the open file before its lines are returned (to sync it). Lines of `own` need no verification.
  */
 export const nextPiece = async (
   mac: Mac,
@@ -124,18 +122,18 @@ export const nextPiece = async (
               place,
               rest: 0,
               more: false,
-              issue: errorAt(place, segment.file, 'the file was cut'),
+              issue: errorAt(place, segment.file, 'the file was truncated'),
             }
           : { lines: [], place, rest, more: false }
       }
-      // A later file exists, so this one had its last line before the list was made.
+      // A later file exists, so this one had its last line before the listing.
       if (rest > 0)
         return {
           lines: [],
           place,
           rest,
           more: false,
-          issue: errorAt(place, segment.file, 'the line is not finished'),
+          issue: errorAt(place, segment.file, 'the last line is incomplete'),
         }
     } finally {
       await file.close()

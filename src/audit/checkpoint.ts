@@ -5,14 +5,14 @@ import type { ChainPosition } from './chain-reader.ts'
 import type { Mac } from './line.ts'
 import { syncDirectory, writeSynced } from './write-synced.ts'
 
-/** Where the kept part of a journal begins: behind what was removed because the store has it. */
+/** Start of the retained part of a journal: after the files removed because the store has their records. */
 export interface Checkpoint {
-  /** Number of the last file that was removed. */
+  /** Number of the last removed file. */
   readonly segment: number
   /** The last record in it. */
   readonly seq: number
   readonly hash: string
-  /** How many of the removed records accepted a loss. */
+  /** Number of removed records that acknowledged a loss. */
   readonly losses: number
   /** ms: the first and the last removal. */
   readonly since: number
@@ -26,7 +26,7 @@ const TEXT = /^(\{.*),"mac":"([0-9a-f]{64})"\}\n$/
 const macOf = (mac: Mac, name: string, body: string): string =>
   mac(`sidevault journal checkpoint ${name} ${body}`)
 
-/** `corrupt`: a file that is not what was written here. */
+/** `corrupt`: the MAC of the file does not match. */
 export const readCheckpoint = async (
   mac: Mac,
   directory: string,
@@ -40,11 +40,11 @@ export const readCheckpoint = async (
     throw thrown
   }
   const [, body = '', claimed] = TEXT.exec(text) ?? []
-  // Only the owner of the key can have made these bytes, so they are in its form.
+  // Only the owner of the key can have written these bytes, so their form is valid.
   return macOf(mac, name, body) === claimed ? (JSON.parse(`${body}}`) as Checkpoint) : 'corrupt'
 }
 
-/** On disk, in place of the one before, when this resolves; whenever it is interrupted, one of both is there. */
+/** Replaces the previous checkpoint; on disk when this resolves. After a crash one of both is present. */
 export const writeCheckpoint = async (
   mac: Mac,
   directory: string,
@@ -59,7 +59,7 @@ export const writeCheckpoint = async (
   await syncDirectory(directory)
 }
 
-/** Where reading begins behind a checkpoint. */
+/** Start of reading after a checkpoint. */
 export const positionAfter = ({ segment, seq, hash }: Checkpoint): ChainPosition => ({
   segment: segment + 1,
   offset: 0,

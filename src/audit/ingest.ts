@@ -11,7 +11,7 @@ import { allMissing, resume } from './locate-position.ts'
 import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { listSegments, type Segment } from './segments.ts'
 
-/** Records of one write: callers' writes may wait for it. */
+/** Records of one write: writes of callers may wait for it. */
 const BATCH = 250
 const POLL = 200
 
@@ -19,7 +19,7 @@ export interface IngestDeps {
   readonly logs: LogStore
   readonly mac: Mac
   readonly log: Log
-  /** What this process wrote into its own journal. */
+  /** Lines that this process wrote into its own journal. */
   readonly own?: RecentLinesCache
   /** Default: the system's. */
   readonly clock?: Clock
@@ -27,22 +27,22 @@ export interface IngestDeps {
 
 export interface IngestOptions {
   readonly directory: string
-  /** Called when a journal is found broken. */
+  /** Called when a journal is found corrupt. */
   readonly onBroken?: (journal: string, issue: ChainError) => void
 }
 
 export interface Ingest {
-  /** Brings everything that was in the journals before the call into the store; how many records that were. */
+  /** Ingests everything written to the journals before the call; returns the number of records. */
   catchUp(): Promise<number>
-  /** Catches up every 200 ms until stopped; failures are logged, not each of many, and tried again. Keeps no process alive. */
+  /** Ingests every 200 ms until stopped; failures are logged (throttled) and retried. Does not keep the process alive. */
   start(): void
-  /** Waits for the round at work. */
+  /** Waits for the current round. */
   stop(): Promise<void>
-  /** Journals found broken since the start. Each is logged, and ingested no further until a restart. */
+  /** Journals found corrupt since the start. Each is logged, and not ingested further until a restart. */
   readonly issues: number
-  /** The number of the file of a journal that this process has read to: the store has all before it. */
+  /** Number of the file of a journal that this process has read to: the store has all records before it. */
   reached(journal: string): number | undefined
-  /** ms since when records wait, at most: since the journal that is behind the furthest was last read to its end. */
+  /** ms for which records have waited, at most: since the furthest behind journal was last read to its end. */
   behind(): number
 }
 
@@ -53,33 +53,33 @@ const rowOf = (journal: string, { seq, record, hash }: ChainLine): LogRow => ({
   hash,
 })
 
-/** Where in its file a record is whose number the store knows another record by. */
+/** Position of a record whose number the store has another record under. */
 const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork: Forked): ChainError => ({
   file: segments.find(({ number }) => number === place.segment)!.file,
   line: place.line - lines.filter(({ seq }) => seq > fork.journal_seq).length,
   seq: fork.journal_seq,
   reason:
-    'the store has another record of this number; a copy of this data directory may be in use elsewhere',
+    'the store has another record under this number; a copy of this data directory may be in use elsewhere',
 })
 
-/** True when a journal ends where it was read to: the usual answer of a poll, for one system call. */
+/** True when a journal ends at the last position: the usual result of a poll, for one system call. */
 const idle = async (segments: readonly Segment[], place: ChainPosition): Promise<boolean> => {
   const newest = segments.at(-1)
   return newest?.number === place.segment && (await stat(newest.path)).size === place.offset
 }
 
 /**
- * Brings the journals of all processes into the logs table (docs/security-model.md, "Audit before disclosure"), verifying their chains on the way: what does
- * not verify is logged and never ingested. Idempotent by journal and sequence number, so any number of processes may
- * do it and any may die in between. A piece of a journal is synced to disk before it is ingested, so that after a power
- * loss the store never knows records that the journal has lost.
+ * Ingests the journals of all processes into the logs table (docs/security-model.md, "Audit before disclosure") and
+ * verifies their chains: lines that do not verify are logged and never ingested. Idempotent by journal and sequence
+ * number: any number of processes may ingest, and any may crash. Each part of a journal is synced before it is ingested,
+ * so that after a power loss the store has no records that the journal lost.
  */
 export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest => {
   const { logs, mac, log, own, clock = systemClock } = deps
   const places = new Map<string, ChainPosition>()
   const broken = new Map<string, ChainError>()
   const forked = new Set<string>()
-  /** ms: when each journal was last known to be in the store to its end. */
+  /** ms: when the store last had each journal up to its end. */
   const whole = new Map<string, number>()
 
   const reject = (journal: string, issue: ChainError): void => {
@@ -92,7 +92,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     options.onBroken?.(journal, issue)
   }
 
-  /** No other process knows, so whoever writes it is stopped by the file, in each round: it may have begun another. */
+  /** Stops the writer, which cannot notice by itself, through the file; repeated in each round, since it may have started a new one. */
   const stopWriter = (name: string, newest: Segment): void => {
     sealSegment(newest)
     forked.add(name)
@@ -101,7 +101,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
   const ingestJournal = async (name: string, listed: readonly Segment[]): Promise<number> => {
     let segments = listed
     let place = places.get(name)
-    // Files before the one that a process has read to are removed by another one that has read further.
+    // Another process that has read further removes earlier files.
     if (place === undefined || place.segment < segments[0]!.number) {
       const resumed = await resume(deps, options.directory, name)
       if ('reason' in resumed) {
@@ -125,7 +125,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       place = piece.place
       places.set(name, place)
       if (piece.issue !== undefined) reject(name, piece.issue)
-      // What is written meanwhile is the next round's: a busy journal would be followed record by record.
+      // Lines written during the round belong to the next one: otherwise a busy journal would be followed record by record.
       if (piece.issue !== undefined || !piece.more) return count
     }
   }
@@ -143,7 +143,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
         count += await ingestJournal(name, segments)
         if (!broken.has(name)) whole.set(name, began)
       } catch (thrown) {
-        // One journal that cannot be read must not hold up the others.
+        // An unreadable journal must not block the others.
         failures.push(thrown)
       }
     }
@@ -157,7 +157,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
 
   let running: Promise<unknown> = Promise.resolve()
   let queued: Promise<number> | undefined
-  /** A round begun before a call may have passed what the caller waits for; one that is yet to begin serves all callers. */
+  /** A running round may have passed the caller's records; the next one serves all waiting callers. */
   const catchUp = (): Promise<number> => {
     if (queued === undefined) {
       const begin = () => {
@@ -180,7 +180,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
         if (suppressed !== undefined)
           log.error(
             { err, ...(suppressed > 0 ? { unsaid: suppressed } : {}) },
-            'audit journals could not be ingested; trying again',
+            'audit ingest failed; retrying',
           )
       })
       await delay(POLL, undefined, { ref: false, signal }).catch(() => {})

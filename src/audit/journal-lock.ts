@@ -6,19 +6,19 @@ import { AppError } from '../common/errors.ts'
 const rejection = (name: string, cause: unknown): AppError =>
   new AppError(
     'gateway_timeout',
-    `Another live process writes the audit journal "${name}". Stop it, or start this one under another name or data directory.`,
+    `Another live process writes the audit journal "${name}". Stop it, or use another name or data directory.`,
     { cause },
   )
 
 /**
- * Makes this process the only writer of a journal until the returned function is called or the process dies, however
- * it dies. The lock is SQLite's exclusive lock on an empty database: Node has no flock, and a file with a process id
- * in it outlives `kill -9`, lies when ids are used again, and cannot be taken over without a race.
+ * Makes this process the only writer of a journal until the returned function is called or the process exits. The lock is
+ * SQLite's exclusive lock on an empty database: Node has no flock, and a PID file outlives `kill -9`, is ambiguous when
+ * PIDs are reused, and cannot be taken over without a race.
  */
 export const lockJournal = (directory: string, name: string): (() => void) => {
   const path = join(directory, `${name}.lock`)
   try {
-    // Only for the mode. An existing file is left alone: closing a descriptor of it would drop a lock held on it.
+    // Only for the mode. An existing file stays open elsewhere: closing a descriptor of it would release its lock.
     closeSync(openSync(path, 'wx', 0o600))
   } catch (thrown) {
     if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown

@@ -12,7 +12,7 @@ import type { AuditRecord, Journal } from './types.ts'
 
 const SEGMENT_BYTES = 64 * 2 ** 20
 
-/** Records that one turn of the event loop encodes and writes: a few milliseconds. */
+/** Records encoded and written in one turn of the event loop: a few milliseconds. */
 const AT_ONCE = 500
 
 const sync = promisify(fdatasync)
@@ -21,7 +21,7 @@ export interface JournalDeps {
   /** Keyed digest of the chain: `keys.mac('audit', …)`. */
   readonly mac: Mac
   readonly log: Log
-  /** Gets every line that may be in the journal now, for the ingest of this process. */
+  /** Receives every line that may be in the journal, for the ingest of this process. */
   readonly own?: RecentLinesCache
 }
 
@@ -29,13 +29,13 @@ export interface JournalOptions {
   readonly directory: string
   /** Name of the process; one live writer each. `[a-z0-9_-]`, at most 50 characters. */
   readonly name: string
-  /** Acknowledge when the disk has the records (survives power loss), not when the kernel has them. Default false. */
+  /** Acknowledge once the records are on disk (survive power loss), not once the kernel has them. Default false. */
   readonly sync?: boolean
-  /** A file is continued by the next one when it would grow past this. Default 64 MiB. */
+  /** A new file is started when the current one would exceed this size. Default 64 MiB. */
   readonly segmentBytes?: number
 }
 
-/** One `append` on its way. */
+/** One pending `append`. */
 interface Call {
   readonly records: readonly AuditRecord[]
   resolve(): void
@@ -51,9 +51,9 @@ const cannotWrite = (name: string, cause: unknown): AppError =>
         { cause },
       )
 
-/** The journal of this process. */
+/** Journal of this process. */
 export interface OwnJournal extends Journal {
-  /** From now on nothing is written, and so nothing disclosed: only a restart helps. */
+  /** Stops all writes, and so all disclosures: only a restart helps. */
   stop(why: AppError): void
 }
 
@@ -65,14 +65,14 @@ class ChainedJournal implements OwnJournal {
   #seq: number
   #hash: string
   #pending: Call[] = []
-  /** Written, waiting for a sync that began after their write. */
+  /** Written, waiting for a sync that started after the write. */
   #unsynced: Call[] = []
   #syncing: Promise<void> | undefined
   #failure: AppError | undefined
-  /** A failure that only a restart mends. */
+  /** A failure that requires a restart. */
   #broken: AppError | undefined
   #closed = false
-  /** Found writable in this turn of the event loop. */
+  /** Known to be writable in this turn of the event loop. */
   #healthy = false
 
   constructor(deps: JournalDeps, options: JournalOptions, recovered: Recovered, unlock: () => void) {
@@ -96,13 +96,13 @@ class ChainedJournal implements OwnJournal {
 
   #append(records: readonly AuditRecord[]): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The check phase comes after all I/O callbacks of a turn: their records share one write.
+      // The check phase follows all I/O callbacks of a turn: their records share one write.
       if (this.#pending.length === 0) setImmediate(() => this.#flush())
       this.#pending.push({ records, resolve, reject })
     })
   }
 
-  /** Calls to write now; others go before the rest. */
+  /** Writes the queued records; one turn at a time. */
   #due(): Call[] {
     let records = 0
     const end = this.#pending.findIndex((call) => {
@@ -120,9 +120,9 @@ class ChainedJournal implements OwnJournal {
     if (this.#broken !== undefined) throw this.#broken
     if (this.#healthy) return
     try {
-      // Asked before each write of a token; the thread pool takes twenty times as long.
+      // Called before each token write; the thread pool takes twenty times as long.
       accessSync(this.#options.directory, constants.W_OK)
-      // Without traffic nothing else would notice that the disk has room again.
+      // Without traffic nothing else detects that the disk has space again.
       if (this.#failure !== undefined) this.#file.probe()
       else this.#file.check()
       this.#failure = undefined
@@ -180,7 +180,7 @@ class ChainedJournal implements OwnJournal {
           const { text, ...line } = writeLine(this.#deps.mac, at.hash, at.seq + 1, record)
           const bytes = Buffer.byteLength(text)
           if (bytes > LONGEST_LINE)
-            throw new AppError('internal', 'An audit record is longer than any may be.')
+            throw new AppError('internal', 'An audit record exceeds the maximum line length.')
           this.#deps.own?.wrote(at.hash, text, line)
           at = { end: at.end + bytes, seq: line.seq, hash: line.hash }
           texts.push(text)
@@ -188,7 +188,7 @@ class ChainedJournal implements OwnJournal {
         }
         encoded.push({ call, end: at.end })
       } catch (thrown) {
-        // A record that cannot be encoded fails its own call only; the chain goes on without it.
+        // A record that cannot be encoded fails its own call only; the chain continues without it.
         at = start.at
         texts.length = start.lines
         ends.length = start.lines
@@ -211,7 +211,7 @@ class ChainedJournal implements OwnJournal {
     this.#settle(written)
   }
 
-  /** Acknowledges written calls, at once or after a sync of theirs. */
+  /** Acknowledges written calls, at once or after a sync. */
   #settle(calls: readonly Call[]): void {
     if (this.#options.sync === true) {
       this.#unsynced.push(...calls)
@@ -222,7 +222,7 @@ class ChainedJournal implements OwnJournal {
     for (const call of calls) call.resolve()
   }
 
-  /** One sync at a time serves all that was written before it began. */
+  /** One sync at a time covers all writes before its start. */
   async #syncAll(): Promise<void> {
     while (this.#unsynced.length > 0) {
       const calls = this.#unsynced
@@ -233,7 +233,7 @@ class ChainedJournal implements OwnJournal {
         this.#failure = undefined
         for (const call of calls) call.resolve()
       } catch (thrown) {
-        // What a failed sync leaves on disk is unknown, and the next one may wrongly succeed.
+        // After a failed sync the content on disk is unknown, and the next sync may wrongly succeed.
         this.#broken = this.#fail(thrown)
         for (const call of calls) call.reject(this.#broken)
       } finally {
@@ -245,14 +245,15 @@ class ChainedJournal implements OwnJournal {
 }
 
 /**
- * Opens the journal of a process, or makes it: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one
- * record a line, each line's hash over the one before (docs/security-model.md, "Audit before disclosure"). Continues where the last run ended. Rejects with
- * `gateway_timeout` when another live process writes it, when its last record was altered, or when it cannot be written.
+ * Opens or creates the journal of a process: `<directory>/<name>.<number>.jsonl`, directory 0700, files 0600, one record
+ * a line, each line's hash over the previous one (docs/security-model.md, "Audit before disclosure"). Continues after the
+ * last run. Rejects with `gateway_timeout` when another live process writes it, when its last record was altered, or when
+ * it cannot be written.
  */
 export const openJournal = async (deps: JournalDeps, options: JournalOptions): Promise<OwnJournal> => {
   const { directory, name } = options
   if (!JOURNAL_NAME.test(name))
-    throw new AppError('invalid', `"${name}" cannot name an audit journal: use a-z, 0-9, "_" and "-".`)
+    throw new AppError('invalid', `"${name}" is not a valid journal name: use a-z, 0-9, "_" and "-".`)
   try {
     await mkdir(directory, { recursive: true, mode: 0o700 })
     const unlock = lockJournal(directory, name)

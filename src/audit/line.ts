@@ -3,7 +3,7 @@ import type { AuditRecord } from './types.ts'
 /** A keyed digest in hex; the service's `audit` key (see Keys.mac). */
 export type Mac = (data: string | Buffer) => string
 
-/** A line never grows past this; what is longer was not written by a journal. */
+/** Maximum length of a line; no journal writes a longer one. */
 export const LONGEST_LINE = 16_384
 
 const LONGEST_MESSAGE = 250
@@ -11,23 +11,23 @@ const HASH = 64
 /** `,"hash":"…"}` */
 const TAIL = 9 + HASH + 2
 
-/** The hash before the first record: it names the journal, so one journal's file does not pass for another's. */
+/** Hash before the first record. It names the journal, so that files of two journals cannot be exchanged. */
 export const genesis = (mac: Mac, name: string): string => mac(`sidevault journal ${name}`)
 
-/** At most 250 characters, no half of a surrogate pair at the cut. */
+/** At most 250 characters, without half a surrogate pair at the end. */
 const shorten = (message: string): string =>
   message.length <= LONGEST_MESSAGE
     ? message
     : message.slice(0, LONGEST_MESSAGE).replace(/[\ud800-\udbff]$/, '')
 
-/** What every engine stores as it is: no U+0000 (PostgreSQL refuses it), no half of a surrogate pair. */
+/** Text that every engine stores unchanged: no U+0000 (PostgreSQL rejects it), no half of a surrogate pair. */
 const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWellFormed()
 
 const orNull = (text: string | null): string | null => (text === null ? null : storable(text))
 
 /**
- * What a line holds of a record: its values in this order, which is for good; new ones go to the end. Names would be a
- * quarter of each line. Member by member: nothing else that an object carries may reach the journal.
+ * Values of a record in a line, in this fixed order; new ones are appended. Member names would take a quarter of each
+ * line. Listed one by one: no other member of an object may reach the journal.
  */
 const valuesOf = (record: AuditRecord) =>
   [
@@ -45,7 +45,7 @@ const valuesOf = (record: AuditRecord) =>
 
 type Values = ReturnType<typeof valuesOf>
 
-/** The record of a line. */
+/** Record of a line. */
 export const recordOf = (held: Values): AuditRecord => {
   const [tenant_id, entity_type, entity_id, operation, actor_id, ...others] = held
   const [actor_type, message, trace_id, created_at, token_seq] = others
@@ -71,7 +71,7 @@ export interface ChainLine {
 
 const bodyOf = (seq: number, values: Values): string => `{"seq":${seq},"record":${JSON.stringify(values)}`
 
-/** The hash that a record has as number `seq` of a chain, behind a record with the hash `previous`. */
+/** Hash of a record with number `seq` after a record with the hash `previous`. */
 export const hashOf = (mac: Mac, previous: string, seq: number, record: AuditRecord): string =>
   mac(previous + bodyOf(seq, valuesOf(record)))
 
@@ -88,23 +88,23 @@ export const writeLine = (
   return { seq, record: recordOf(values), hash, text: `${body},"hash":"${hash}"}\n` }
 }
 
-/** The hash a line claims, or undefined when it is not in the form. */
+/** The hash that a line states, or undefined when its form is invalid. */
 export const claimedHash = (line: Buffer): string | undefined =>
   /^,"hash":"([0-9a-f]{64})"\}$/.exec(line.subarray(Math.max(0, line.length - TAIL)).toString('latin1'))?.[1]
 
-/** The sequence number a line claims, or undefined when it is not in the form. */
+/** The sequence number that a line states, or undefined when its form is invalid. */
 export const claimedSeq = (line: Buffer): number | undefined => {
   const match = /^\{"seq":([1-9]\d{0,15}),/.exec(line.subarray(0, 40).toString('latin1'))
   return match === null ? undefined : Number(match[1])
 }
 
-/** A line (without its newline) that follows `previous` in the chain; undefined when any byte is not as written. */
+/** Parses a line (without its newline) that follows `previous`; undefined when any byte was altered. */
 export const readLine = (mac: Mac, previous: string, line: Buffer): ChainLine | undefined => {
   const hash = claimedHash(line)
   if (hash === undefined) return undefined
   const body = line.subarray(0, line.length - TAIL)
   if (mac(Buffer.concat([Buffer.from(previous), body])) !== hash) return undefined
-  // Only a journal can have made these bytes, so they are in its form.
+  // Only a journal can have written these bytes, so their form is valid.
   const { seq, record } = JSON.parse(`${body.toString('utf8')}}`)
   return { seq, record: recordOf(record), hash }
 }

@@ -9,13 +9,13 @@ import { readLines, type Segment } from './segments.ts'
 
 const BATCH = 250
 
-/** A place in the files of a journal, and these files. */
+/** A position in the files of a journal, and these files. */
 export interface Resumed {
   readonly place: ChainPosition
   readonly segments: readonly Segment[]
 }
 
-/** `seq`: the last record that is known. */
+/** `seq`: the last known record. */
 export const allMissing = (name: string, seq: number): ChainError => ({
   file: `${name}.*.jsonl`,
   line: 0,
@@ -23,7 +23,7 @@ export const allMissing = (name: string, seq: number): ChainError => ({
   reason: 'all files of the journal are missing',
 })
 
-/** More was removed because the store had it than the store knows: it is an older state of itself. */
+/** The checkpoint is newer than the store: the store was restored from an older state. */
 export const forgotten = (name: string, known: number, removed: number): ChainError => ({
   file: name + CHECKPOINT,
   line: 1,
@@ -31,7 +31,7 @@ export const forgotten = (name: string, known: number, removed: number): ChainEr
   reason: `records up to ${removed} were removed once the store had them, but it knows those up to ${known} only`,
 })
 
-/** A place not far before the record by which the loss of record `seq` was accepted, if it was. */
+/** A position shortly before the record that acknowledges the loss of record `seq`, if there is one. */
 const beforeAcceptance = async (
   mac: Mac,
   segments: readonly Segment[],
@@ -47,7 +47,7 @@ const beforeAcceptance = async (
   }
 }
 
-/** Behind the line that claims to be record `seq`: from the end, where it usually is. Undefined when there is none. */
+/** After the line that states record `seq`, searched from the end. Undefined when there is none. */
 const placeOf = async (
   segments: readonly Segment[],
   { seq, hash }: { readonly seq: number; readonly hash: string },
@@ -84,8 +84,8 @@ const placeOf = async (
 }
 
 /**
- * The place in the files of what the store has last, or why there is none. Lines before it are not verified again. The
- * journal may be written, ingested and shortened meanwhile.
+ * Position after the store's last record, or the reason why there is none. Earlier lines are not verified again. The
+ * journal may be written, ingested and shortened concurrently.
  */
 export const resume = async (
   deps: { readonly logs: Pick<LogStore, 'position'>; readonly mac: Mac },
@@ -93,7 +93,7 @@ export const resume = async (
   name: string,
 ): Promise<Resumed | ChainError> => {
   const { logs, mac } = deps
-  // Before the files are listed: those that begin later may hold what another process has ingested since.
+  // Read before the files are listed: another process may ingest later files concurrently.
   const position = await logs.position(name)
   const known = position?.seq ?? 0
   const { segments, checkpoint, start, issue } = await readRetainedChain(mac, directory, name)

@@ -1,16 +1,16 @@
 import type { ChainLine } from './line.ts'
 
-/** Some seconds of a busy process. Beyond them all are forgotten, and verified like those of others. */
+/** Some seconds of a busy process. When exceeded, all are dropped and verified like lines of other processes. */
 const MOST = 4_096
 
 /**
- * The lines that this process has written and not read back yet. One that is in the file byte for byte is what was
- * written here: to make its digest and its record anew is most of what reading it costs.
+ * Lines written by this process and not read back yet. A line that is equal byte for byte needs no new digest and record,
+ * which is most of the cost of reading it.
  */
 export interface RecentLinesCache {
-  /** `text`: with its newline, behind the line whose hash is `previous`. */
+  /** `text`: with its newline, after the line whose hash is `previous`. */
   wrote(previous: string, text: string, line: ChainLine): void
-  /** The line behind `previous`, once; undefined when these bytes (without a newline) are not known to be it. */
+  /** The line after `previous`, once; undefined when these bytes (without a newline) differ. */
   read(previous: string, bytes: Buffer): ChainLine | undefined
 }
 

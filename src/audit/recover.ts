@@ -9,7 +9,7 @@ import { allMissing } from './locate-position.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { readTail, type Segment, segmentOf } from './segments.ts'
 
-/** A journal that can be continued. `seq` and `hash` are those of its last record, or those that it begins behind. */
+/** A journal that can be continued. `seq` and `hash` are those of its last record, or of its start. */
 export interface Recovered {
   readonly file: ChainFile
   readonly seq: number
@@ -19,16 +19,16 @@ export interface Recovered {
 const incomplete = (name: string, { file, reason }: ChainError): AppError =>
   new AppError(
     'gateway_timeout',
-    `The audit journal "${name}" is not whole (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit acknowledge-loss --journal ${name}" keeps what is left as evidence and lets the service start.`,
+    `The audit journal "${name}" is incomplete (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that is impossible, "sidevault audit acknowledge-loss --journal ${name}" retains the rest as evidence and lets the service start.`,
   )
 
 const brokenEnd = (segment: Segment): AppError =>
   new AppError(
     'gateway_timeout',
-    `The last record of the audit journal's file "${segment.file}" is not as it was written. Run "sidevault audit verify", and restore the file; if that cannot be done, "sidevault audit acknowledge-loss --journal ${segment.name}" keeps the damaged part as evidence and lets the service start.`,
+    `The last record of the audit journal's file "${segment.file}" was altered. Run "sidevault audit verify", and restore the file; if that is impossible, "sidevault audit acknowledge-loss --journal ${segment.name}" retains the damaged part as evidence and lets the service start.`,
   )
 
-/** The end of the chain, its record verified; segments without a line, which a crash may leave, are passed over. */
+/** End of the chain with its record verified; skips segments without a line, which a crash may leave. */
 const lastRecord = async (
   mac: Mac,
   segments: readonly Segment[],
@@ -52,8 +52,8 @@ const lastRecord = async (
 }
 
 /**
- * Finds the end of a journal, cuts off what a torn write left behind the last newline, verifies the last record, and
- * opens the file for more. Rejects with `gateway_timeout` when the last record does not verify.
+ * Finds the end of a journal, truncates a torn write after the last newline, verifies the last record, and opens the file
+ * for appending. Rejects with `gateway_timeout` when the last record does not verify.
  */
 export const recover = async (
   { mac, log }: { readonly mac: Mac; readonly log: Log },
@@ -77,7 +77,7 @@ export const recover = async (
     if (end < size) {
       log.warn(
         { journal: name, file: newest.file, bytes: size - end },
-        'audit journal ended in half a line, from a write that was cut short: removed',
+        'audit journal ended in an incomplete line; truncated',
       )
       ftruncateSync(fd, end)
     }

@@ -3,20 +3,20 @@ import { CHECKPOINT, type Checkpoint, positionAfter, readCheckpoint } from './ch
 import { genesis, type Mac } from './line.ts'
 import { listSegments, type Segment } from './segments.ts'
 
-/** What is kept of a journal's chain. */
+/** Retained part of a journal's chain. */
 export interface RetainedChain {
-  /** In order; those that the checkpoint counts as removed are left out, whether they are there or not. */
+  /** In order; without those that the checkpoint counts as removed, whether they exist or not. */
   readonly segments: readonly Segment[]
   readonly checkpoint: Checkpoint | undefined
-  /** Where it begins: behind the checkpoint, or at the first record. */
+  /** Start: after the checkpoint, or at the first record. */
   readonly start: ChainPosition
-  /** A file is missing, or the checkpoint is not what was written here. */
+  /** A file is missing, or the checkpoint is corrupt. */
   readonly issue?: ChainError
 }
 
 /**
- * Files are listed before the checkpoint is read: what was removed while the list was made is known to the checkpoint, which is
- * written first.
+ * Lists files before it reads the checkpoint: the checkpoint is written first, so it covers files removed during the
+ * listing.
  */
 export const readRetainedChain = async (
   mac: Mac,
@@ -27,7 +27,7 @@ export const readRetainedChain = async (
   const checkpoint = await readCheckpoint(mac, directory, name)
   const first: ChainPosition = { segment: 1, offset: 0, line: 0, seq: 0, hash: genesis(mac, name) }
   if (checkpoint === 'corrupt') {
-    const reason = 'it is not what was written here'
+    const reason = 'the checkpoint was altered'
     return {
       segments: listed,
       checkpoint: undefined,

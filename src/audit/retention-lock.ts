@@ -5,14 +5,14 @@ import Database from 'better-sqlite3'
 import { AppError } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 
-/** Not `.lock`: it is no journal's. */
+/** Not `.lock`: those belong to journals. */
 const FILE = 'retention.hold'
 /** A removal takes a second at most (ms, times). */
 const TIMEOUT = { wait: 20, times: 1_000 } as const
 
 const codeOf = (thrown: unknown): unknown => (isObject(thrown) ? thrown.code : undefined)
 
-/** False where the file is not and cannot be made: nothing can be removed there either. */
+/** False when the file does not exist and cannot be created: then nothing can be removed either. */
 const made = (path: string): boolean => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -22,7 +22,7 @@ const made = (path: string): boolean => {
   }
 }
 
-/** SQLite's locks on an empty database: the kernel drops them with the process, however it ends (see `lock.ts`). */
+/** SQLite's locks on an empty database: the kernel releases them with the process (see `journal-lock.ts`). */
 const locked = (path: string, statement: string, readonly: boolean): (() => void) | undefined => {
   const database = new Database(path, { timeout: 0, readonly })
   try {
@@ -35,7 +35,7 @@ const locked = (path: string, statement: string, readonly: boolean): (() => void
   }
 }
 
-/** Lets this process remove journal files, until the returned function is called; undefined while others read them. */
+/** Locks journal files for removal until the returned function is called; undefined while others read them. */
 export const lockForRemoval = (directory: string): (() => void) | undefined => {
   const path = join(directory, FILE)
   return made(path) ? locked(path, 'BEGIN EXCLUSIVE', false) : undefined
@@ -51,11 +51,11 @@ const lockJournalFiles = async (directory: string): Promise<() => void> => {
   }
   throw new AppError(
     'gateway_timeout',
-    `Files of the audit journals in "${directory}" are being removed, and that does not end. Try again.`,
+    `Removal of audit journal files in "${directory}" has not finished in time. Try again.`,
   )
 }
 
-/** Runs `work` while no file of the directory's journals is removed. Any number may do so at once. */
+/** Runs `work` while no journal file of the directory is removed. Concurrent calls share the lock. */
 export const withRetainedFiles = async <T>(directory: string, work: () => Promise<T>): Promise<T> => {
   const release = await lockJournalFiles(directory)
   try {

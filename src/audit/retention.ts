@@ -12,16 +12,16 @@ import { lockForRemoval } from './retention-lock.ts'
 import { listSegments, type Segment } from './segments.ts'
 
 const POLL = 60_000
-/** Lines that are verified without letting others work. */
+/** Lines verified before other work gets a turn. */
 const BATCH = 250
-/** ms between removals, for those who wait to read. */
+/** ms between removals, so that readers get the lock. */
 const PAUSE = 50
 
-/** What of the ingested records stays in files, at least as long as both allow. `Infinity`: without end. */
+/** Minimum retention of ingested records in files: both limits must be exceeded. `Infinity`: no removal. */
 export interface RetentionLimits {
   /** ms since the last record of a file. */
   readonly ageMs: number
-  /** Of all files together. */
+  /** Bytes of all files together. */
   readonly bytes: number
 }
 
@@ -35,20 +35,20 @@ export interface RetentionDeps {
 export interface RetentionOptions {
   readonly directory: string
   readonly limits: RetentionLimits
-  /** Called when a file that was to be removed does not verify. */
+  /** Called when a file due for removal does not verify. */
   readonly onBroken?: (journal: string, issue: ChainError) => void
 }
 
 export interface Retention {
-  /** Removes what may go by now; how many files that were. None while others read them. */
+  /** Removes due files; returns their number. Removes none while others read them. */
   run(): Promise<number>
-  /** Runs each minute until stopped; failures are logged. Keeps no process alive. */
+  /** Runs each minute until stopped; failures are logged. Does not keep the process alive. */
   start(): void
-  /** Waits for the removal at work. */
+  /** Waits for the current removal. */
   stop(): Promise<void>
-  /** Counts from the next file on. */
+  /** Effective from the next file. */
   take(limits: RetentionLimits): void
-  /** Journals of which a file does not verify. Each is logged, and nothing of it removed until a restart. */
+  /** Journals with a file that does not verify. Each is logged and excluded from removal until a restart. */
   readonly issues: number
 }
 
@@ -63,7 +63,7 @@ const sized = async (segment: Segment): Promise<SizedSegment> => {
   return { ...segment, bytes: size, writtenAt: mtimeMs }
 }
 
-/** Those of `journals` that may go, oldest first, each behind those before it in its journal. */
+/** Files due for removal, oldest first, in the order of each journal. */
 const due = (
   journals: readonly (readonly SizedSegment[])[],
   total: number,
@@ -85,7 +85,7 @@ const due = (
   }
 }
 
-/** The checkpoint that takes the place of all up to `segment`, if they and the line behind them verify. */
+/** Checkpoint that replaces all files up to `segment`, if they and the following line verify. */
 const checkpointAt = async (
   mac: Mac,
   { segments, start, checkpoint }: RetainedChain,
@@ -112,10 +112,10 @@ const checkpointAt = async (
 }
 
 /**
- * Removes files of the journals whose records are all in the store, when they are old or take too much room. What takes
- * their place is a checkpoint under the chain's key, so that what is kept still verifies and no other file can be missing.
- * A file is verified before it goes: one that was altered stays, as evidence. The newest file of a journal always stays.
- * One process of a directory does this, beside the ingest that tells what the store has.
+ * Removes journal files whose records are all in the store, when they are old or take too much space. A checkpoint under
+ * the chain's key replaces them, so that the rest still verifies and no other file can be missing. A file is verified
+ * before its removal: an altered one stays as evidence. The newest file of a journal always stays. One process of a
+ * directory does this, beside its ingest.
  */
 export const createRetention = (deps: RetentionDeps, options: RetentionOptions): Retention => {
   const { mac, ingest, clock, log } = deps
@@ -127,7 +127,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
     broken.add(journal)
     log.error(
       { journal, ...issue },
-      'audit journal is broken: removing nothing of it; run "sidevault audit verify"',
+      'audit journal is corrupt: removing no files of it; run "sidevault audit verify"',
     )
     options.onBroken?.(journal, issue)
   }
@@ -144,7 +144,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
     return due(journals, total, keep, clock.now())
   }
 
-  /** In this order: whenever it is interrupted, the checkpoint counts the file as removed, or nothing has happened. */
+  /** In this order: after a crash the checkpoint counts the file as removed, or nothing has changed. */
   const remove = async ({ name, number, file, path, bytes }: SizedSegment): Promise<boolean> => {
     const retained = await readRetainedChain(mac, directory, name)
     if (retained.issue !== undefined) {
@@ -160,7 +160,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
       await writeCheckpoint(mac, directory, name, checkpoint)
       log.info(
         { journal: name, file, bytes, upTo: checkpoint.seq },
-        'audit records that the store has: file removed',
+        'audit journal file removed; the store has its records',
       )
     }
     await unlink(path)
@@ -188,9 +188,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
   let loop: Promise<void> = Promise.resolve()
   const runAlways = async (signal: AbortSignal): Promise<void> => {
     while (!signal.aborted) {
-      await run().catch((err: unknown) =>
-        log.error({ err }, 'files of audit journals could not be removed; trying again'),
-      )
+      await run().catch((err: unknown) => log.error({ err }, 'audit journal retention failed; retrying'))
       await delay(POLL, undefined, { ref: false, signal }).catch(() => {})
     }
   }

@@ -6,19 +6,19 @@ import { type RowsDeps, verifyRows } from './verify-rows.ts'
 
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
-/** After a start, when others have less to do. */
+/** After a start, when load is lower. */
 const FIRST_MS = 5 * 60_000
-/** Between two batches: the verification takes a quarter of the process' time at most. */
+/** Between two batches: verification takes at most a quarter of the process's time. */
 const PAUSE_MS = 10
 
-/** Verifies the rows of the audit records once a day, and prints the head of each chain to the log once an hour. */
+/** Verifies audit rows once a day, and logs the head of each chain once an hour. */
 export interface RowMonitor {
-  /** Both run until stopped. Keeps no process alive. */
+  /** Both run until stopped. Does not keep the process alive. */
   start(): void
   stop(): Promise<void>
   /** Verifies all rows now; logs each journal that does not verify. */
   verify(): Promise<void>
-  /** One log line for each journal: a copy outside, by which `audit verify --rows --head` finds a cut. */
+  /** One log line for each journal: an external copy with which `audit verify --rows --head` finds truncation. */
   printHeads(): Promise<void>
   /** Journals whose rows failed the last verification. */
   readonly broken: number
@@ -49,10 +49,7 @@ export const createRowMonitor = ({
     const reports = await verifyRows({ mac, logs }, { pauseMs: PAUSE_MS, signal })
     const issues = reports.filter(({ issue }) => issue !== undefined)
     for (const { name, issue } of issues)
-      log.error(
-        { journal: name, ...issue },
-        'rows of audit records do not verify: run "sidevault audit verify --rows"',
-      )
+      log.error({ journal: name, ...issue }, 'audit rows do not verify; run "sidevault audit verify --rows"')
     broken = issues.length
     failed.set(broken)
     verified.set(clock.now() / 1000)
@@ -69,7 +66,7 @@ export const createRowMonitor = ({
     const wait = (ms: number) => delay(ms, true, { ref: false, signal }).catch(() => false)
     for (let going = await wait(firstMs); going; going = await wait(everyMs))
       await work().catch((err: unknown) => {
-        if (!signal.aborted) log.error({ err }, 'rows of audit records could not be read; trying again')
+        if (!signal.aborted) log.error({ err }, 'audit rows could not be read; retrying')
       })
   }
 

@@ -21,7 +21,7 @@ export const segmentOf = (directory: string, name: string, number: number): Segm
   return { name, number, file, path: join(directory, file) }
 }
 
-/** The segments of every journal in a directory, in order; an absent directory has none. Other files are passed over. */
+/** Segments of every journal in a directory, in order; none for an absent directory. Skips other files. */
 export const listSegments = async (directory: string): Promise<ReadonlyMap<string, readonly Segment[]>> => {
   let files: string[]
   try {
@@ -43,20 +43,20 @@ export const listSegments = async (directory: string): Promise<ReadonlyMap<strin
   return journals
 }
 
-/** Whole lines of a piece of a file, without their newlines. */
+/** Complete lines of a part of a file, without their newlines. */
 export interface Lines {
   readonly lines: readonly Buffer[]
-  /** Where the next piece begins: behind the last newline. */
+  /** Start of the next part: after the last newline. */
   readonly next: number
-  /** Bytes behind `next` that no newline ends; only meaningful at the end of the file. */
+  /** Bytes after `next` without a newline; only meaningful at the end of the file. */
   readonly rest: number
   /** False when the piece ended where the file did. */
   readonly more: boolean
 }
 
 /**
- * The lines that begin at `offset`, as many as fit into one chunk; none at the end of the file, nor where what follows
- * is longer than any line that a journal writes (a chunk holds several of the longest).
+ * Lines from `offset`, as many as fit into one chunk; none at the end of the file, or when the next line is longer than
+ * any that a journal writes (a chunk holds several of the longest).
  */
 export const readLines = async (file: FileHandle, offset: number): Promise<Lines> => {
   const chunk = Buffer.allocUnsafe(CHUNK)
@@ -72,7 +72,7 @@ export const readLines = async (file: FileHandle, offset: number): Promise<Lines
   return { lines, next: offset + start, rest: bytesRead - start, more: bytesRead === CHUNK }
 }
 
-/** The end of a segment: its last two whole lines, where they end, and the file's size; bytes between are a torn write. */
+/** End of a segment: its last two complete lines, their end, and the file size; bytes between are a torn write. */
 export interface Tail {
   readonly last: Buffer | undefined
   readonly before: Buffer | undefined
@@ -93,7 +93,7 @@ const tailOf = (bytes: Buffer, from: number, size: number): Tail | undefined => 
   return { last, before: bytes.subarray(earlier + 1, start), end: from + end + 1, size }
 }
 
-/** Reads backwards as far as it must: a power loss may leave a long run of zeros behind the last line. */
+/** Reads backwards as far as needed: a power loss may leave a long run of zeros after the last line. */
 export const readTail = async (segment: Segment): Promise<Tail> => {
   const file = await open(segment.path, 'r')
   try {

@@ -1,9 +1,9 @@
 import type { LogRow } from '../store/types.ts'
 
-/** One thing that happened to one entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
+/** One event of one entity. Never holds data, keys, bodies or query strings (completions §10, §12). */
 export type AuditRecord = Omit<LogRow, 'journal' | 'journal_seq' | 'hash'>
 
-/** A process's hash-chained journal. */
+/** Hash-chained journal of a process. */
 export interface Journal {
   /**
    * Resolves when the records survive `kill -9` of this process (with `sync`: power loss too). Calls of one turn of the

@@ -7,16 +7,16 @@ import { forgotten } from './locate-position.ts'
 import type { RetainedChain } from './retained-chain.ts'
 
 const BATCH = 1000
-/** A line being written right now has this long to be finished (ms, times). */
+/** Time for a line being written to become complete (ms, times). */
 const TIMEOUT = { wait: 20, times: 10 } as const
 
-/** The last record of a journal that the store has ingested. */
+/** Last record of a journal that the store has ingested. */
 export type Position = { readonly seq: number; readonly hash: string } | undefined
 
 export interface Walked {
-  /** Behind the last line that verifies and was not replaced. */
+  /** After the last line that verifies and was not replaced. */
   readonly place: ChainPosition
-  /** Records by which operators accepted losses. */
+  /** Records that acknowledge losses. */
   readonly accepted: readonly ChainLine[]
   readonly issue?: ChainError
   /** The issue is an unfinished line at the very end: the next start of its writer removes it. */
@@ -24,8 +24,8 @@ export interface Walked {
 }
 
 /**
- * Walks what is kept of a chain to its end, or to its first issue. `position` was read before, so a journal at work may
- * only be further.
+ * Verifies a retained chain to its end, or to its first issue. `position` was read before, so an active journal may only
+ * be ahead of it.
  */
 export const walk = async (
   mac: Mac,
@@ -87,7 +87,7 @@ export const walk = async (
       accepted.length === 0
     )
       return stop(forgotten(name, position.seq, checkpoint.seq))
-    if (piece.rest > 0) return { ...stop(here('the last line is not finished')), torn: true }
+    if (piece.rest > 0) return { ...stop(here('the last line is incomplete')), torn: true }
     return stop()
   }
 }

@@ -3,7 +3,7 @@ import type { LogRow, LogStore } from '../store/types.ts'
 import { acceptedBehind } from './acknowledged-loss.ts'
 import { genesis, hashOf, type Mac } from './line.ts'
 
-/** Rows that are verified without letting others work: some 3 ms. */
+/** Rows verified before other work gets a turn: some 3 ms. */
 const BATCH = 250
 
 export interface RowsDeps {
@@ -11,7 +11,7 @@ export interface RowsDeps {
   readonly logs: Pick<LogStore, 'rows' | 'rowJournals' | 'journals' | 'position'>
 }
 
-/** A record of a journal as a copy outside has it. */
+/** A record of a journal from an external copy. */
 export interface Head {
   readonly journal: string
   readonly seq: number
@@ -19,9 +19,9 @@ export interface Head {
 }
 
 export interface RowsOptions {
-  /** What the rows must agree with: heads of the chain that were printed before. */
+  /** Chain heads logged earlier, which the rows must match. */
   readonly heads?: readonly Head[]
-  /** ms between two batches, for those who share the store. */
+  /** ms between two batches, for other users of the store. */
   readonly pauseMs?: number
   readonly signal?: AbortSignal
 }
@@ -33,7 +33,7 @@ export interface RowReport {
   readonly issue?: { readonly seq: number; readonly reason: string }
 }
 
-/** Whether a row is number `seq` of the chain behind `previous`, or the record of a loss behind an earlier one. */
+/** Whether a row is number `seq` of the chain after `previous`, or acknowledges a loss after an earlier one. */
 const continues = async (
   { mac, logs }: RowsDeps,
   previous: string,
@@ -48,7 +48,7 @@ const continues = async (
 
 const verifyJournal = async (deps: RowsDeps, name: string, options: RowsOptions): Promise<RowReport> => {
   const { logs } = deps
-  // Before the rows are read: a journal at work may only be further.
+  // Read before the rows: an active journal may only be ahead of it.
   const position = await logs.position(name)
   const known = new Map(
     [...(position ? [position] : []), ...(options.heads ?? []).filter(({ journal }) => journal === name)].map(
@@ -63,9 +63,9 @@ const verifyJournal = async (deps: RowsDeps, name: string, options: RowsOptions)
     const rows = await logs.rows(name, seq, BATCH)
     for (const row of rows) {
       if (row.journal_seq !== seq + 1) return report('the row is missing')
-      if (!(await continues(deps, hash, row))) return report('the row is not what was recorded')
+      if (!(await continues(deps, hash, row))) return report('the row was altered')
       if ((known.get(row.journal_seq) ?? row.hash) !== row.hash)
-        return report('the row is not the one that was known as the last')
+        return report('the row is not the known last record')
       hash = row.hash
       seq = row.journal_seq
     }
@@ -74,14 +74,14 @@ const verifyJournal = async (deps: RowsDeps, name: string, options: RowsOptions)
   }
   if (seq < last) return report(`the rows end here, but record ${last} is known`)
   if (seq > 0 && position === undefined && (await logs.position(name)) === undefined)
-    return report('the store does not know the journal that the rows are of')
+    return report('the store has rows of the journal, but no position of it')
   return { name, rows: seq }
 }
 
 /**
- * Recomputes the hash chain of every journal from the rows of `logs` alone (README.md, "Rows").
- * Finds each edit, gap, insertion and cut, also where the files are gone; rows and position cut together only by a
- * head that was printed before. Reports the first issue of each journal; rejects only when the store cannot be read.
+ * Recomputes the hash chain of every journal from the rows of `logs` alone (README.md, "Rows"). Finds each edit, gap,
+ * insertion and truncation, also without the files; rows and position truncated together only by a head logged earlier.
+ * Reports the first issue of each journal; rejects only when the store cannot be read.
  */
 export const verifyRows = async (
   deps: RowsDeps,

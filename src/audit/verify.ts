@@ -9,9 +9,9 @@ import { walk } from './verify-chain.ts'
 
 export interface VerifyDeps {
   readonly mac: Mac
-  /** The store's memory of the journals: without it a cut at the end of a journal cannot be seen. */
+  /** Positions of the journals in the store: without them truncation of a journal cannot be detected. */
   readonly logs?: LogStore
-  /** Which of the journals that the store remembers belong to the directory. Default: all. */
+  /** Which journals of the store belong to the directory. Default: all. */
   readonly own?: (name: string) => boolean
 }
 
@@ -19,9 +19,9 @@ export interface JournalReport {
   readonly name: string
   /** Sequence number of the last record that verifies, up to the first issue. */
   readonly records: number
-  /** Records by which operators accepted losses; absent when there are none. */
+  /** Records that acknowledge losses; absent when there are none. */
   readonly accepted?: readonly ChainLine[]
-  /** What was removed, because the store has it, and when. */
+  /** What was removed by retention, and when. */
   readonly removed?: Checkpoint
   readonly issue?: ChainError
 }
@@ -31,7 +31,7 @@ export interface AuditReport {
   readonly journals: readonly JournalReport[]
 }
 
-/** Journals with files, with a lock or a checkpoint (so they had files once), and those the store remembers. */
+/** Journals with files, a lock or a checkpoint, and those with a position in the store. */
 export const journalNames = async (directory: string, deps: VerifyDeps): Promise<readonly string[]> => {
   const names = new Set((await listSegments(directory)).keys())
   const files = await readdir(directory).catch((): string[] => [])
@@ -46,11 +46,11 @@ export const journalNames = async (directory: string, deps: VerifyDeps): Promise
 }
 
 /**
- * Verifies every journal of a directory (docs/security-model.md, "Audit before disclosure"): each line's hash over the one before, sequence numbers, files
- * without a gap, and that what the store ingested is still there. Finds any edit, insertion, deletion and reordering;
- * a cut at the end as far as the store has the records (ingest lags by at most a fifth of a second). Journals may be
- * written meanwhile. Issues are reported with the first place of each journal, losses that an operator has accepted
- * are told; only failures to read reject.
+ * Verifies every journal of a directory (docs/security-model.md, "Audit before disclosure"): the hash of each line over
+ * the previous one, sequence numbers, files without a gap, and presence of all ingested records. Finds any edit,
+ * insertion, deletion and reordering; truncation as far as the store has the records (ingest lags by at most 0.2 s).
+ * Journals may be written concurrently. Reports the first issue of each journal, and acknowledged losses; rejects only
+ * when files cannot be read.
  */
 export const verifyJournals = async (deps: VerifyDeps, directory: string): Promise<AuditReport> => {
   const journals: JournalReport[] = []

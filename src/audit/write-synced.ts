@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 
-/** A file of this content only, mode 0600, on disk. */
+/** Writes a file with this content, mode 0600; on disk when this resolves. */
 export const writeSynced = async (path: string, content: Buffer): Promise<void> => {
   const file = await open(path, 'w', 0o600)
   try {
@@ -11,7 +11,7 @@ export const writeSynced = async (path: string, content: Buffer): Promise<void> 
   }
 }
 
-/** What was renamed in a directory is so on disk. */
+/** Syncs a directory, so that renames in it are on disk. */
 export const syncDirectory = async (path: string): Promise<void> => {
   const directory = await open(path, 'r')
   try {

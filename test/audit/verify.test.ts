@@ -78,7 +78,7 @@ t.test('every edit of one byte is found, in its line', async (t) => {
       bytes[bytes.length - 1]! ^= flip
       writeFileSync(join(copy, files[2]!), bytes)
     }, false)
-    t.match(report, { ok: false, journals: [{ issue: { reason: 'the last line is not finished' } }] })
+    t.match(report, { ok: false, journals: [{ issue: { reason: 'the last line is incomplete' } }] })
   }
 })
 
