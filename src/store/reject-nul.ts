@@ -1,8 +1,8 @@
 import { AppError } from '../common/errors.ts'
 
 /**
- * The value, unless it is a text with U+0000, which PostgreSQL cannot keep: then throws `invalid`. Asked of all that is
- * bound, so that both engines take the same.
+ * Throws `invalid` for a text with U+0000, which PostgreSQL cannot store. Applied to every bound value, so that both
+ * engines accept the same input.
  */
 export const rejectNul = <T>(value: T): T => {
   if (typeof value === 'string' && value.includes('\0'))

@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import { SCHEMA_VERSION } from './migrations/index.ts'
 
-/** Throws `invalid` for a schema newer than this program knows: writing to it could lose what a newer one keeps. */
+/** Throws `invalid` for a schema newer than this program's: writing to it could lose data. */
 export const rejectNewer = (version: number): void => {
   if (version > SCHEMA_VERSION)
     throw new AppError(

@@ -1,6 +1,6 @@
 import type { Generated } from 'kysely'
 
-/** Tables as both engines hold them: times in ms since the epoch, JSON as text, bytes as blobs (bytea). */
+/** Tables of both engines: times in ms since the epoch, JSON as text, bytes as blobs (bytea). */
 export interface Schema {
   tenants: TenantsTable
   tenant_keys: TenantKeysTable
@@ -63,7 +63,7 @@ export interface TokensTable {
   modified_at: number | null
 }
 
-/** One row for each container and type of a tenant: how many token rows there are, expired but unpurged ones included. */
+/** Token rows for each container and type of a tenant, expired but unpurged ones included. */
 export interface TokenCountsTable {
   tenant_id: string
   container: string
@@ -82,13 +82,13 @@ export interface RecordsTable {
   name: string | null
   body: string
   created_at: number
-  /** When the purge removes it; null: never. */
+  /** Time of its purge; null: never. */
   expires_at: number | null
 }
 
 /**
- * `sealed` is null while `holder` is at work. `shown` is the answer with what it shows of tokens, null once one of them
- * has changed or gone; not to be read from `shown_until` on.
+ * `sealed` is null while `holder` is running. `shown` is the response with its token data, null once one of the tokens was
+ * changed or deleted; not to be read from `shown_until` on.
  */
 export interface IdempotencyKeysTable {
   tenant_id: string
@@ -98,9 +98,9 @@ export interface IdempotencyKeysTable {
   sealed: Uint8Array | null
   /** Of the holder. */
   process: string
-  /** Until when its holder is at it. */
+  /** End of the holder's lease. */
   running_until: number
-  /** The same while nothing was written under it. */
+  /** Same while nothing was written under it. */
   expires_at: number
   shown: Uint8Array | null
   shown_until: number | null

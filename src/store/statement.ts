@@ -2,7 +2,7 @@ import type { Compilable } from 'kysely'
 import type { Dialect, Slots } from './dialect.ts'
 import { rejectNul } from './reject-nul.ts'
 
-/** Stands for a named value in a query that is compiled once and run often. */
+/** Placeholder of a named value in a query that is compiled once. */
 class Parameter {
   readonly parameter: string
 
@@ -12,8 +12,8 @@ class Parameter {
 }
 
 /**
- * A query of fixed text. `P`: its named parameters, `R`: the rows it answers. Compiled at most once per engine and
- * prepared at most once per connection, so that a hot path never builds SQL.
+ * A query of fixed text. `P`: its named parameters, `R`: its rows. Compiled at most once for each engine and prepared at
+ * most once for each connection, so that a hot path builds no SQL.
  */
 export interface Statement<P, R> {
   readonly build: (dialect: Dialect, slots: Slots<P>) => Compilable<R>
@@ -21,8 +21,8 @@ export interface Statement<P, R> {
 }
 
 /**
- * Whose rows a statement may meet, where the engine has a wall of its own (PostgreSQL). `tenant`: those of the tenant that
- * its parameter `tenant_id` names or, inside a command, of the last one named.
+ * Rows that a statement may see under row-level security (PostgreSQL). `tenant`: those of the tenant that its parameter
+ * `tenant_id` names or, inside a command, of the last one named.
  */
 type Scope = 'tenant' | 'service' | 'open'
 
@@ -33,13 +33,13 @@ export const statement = <P extends object, R = unknown>(build: Build<P, R>): St
   scope: 'tenant',
 })
 
-/** One that meets rows of all tenants: work of the service itself, before or without a caller. */
+/** Sees rows of all tenants: work of the service itself, before or without a caller. */
 export const serviceStatement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
   build,
   scope: 'service',
 })
 
-/** One on tables that hold nothing of tenants. */
+/** For tables without tenant data. */
 export const openStatement = <P extends object, R = unknown>(build: Build<P, R>): Statement<P, R> => ({
   build,
   scope: 'open',
@@ -47,7 +47,7 @@ export const openStatement = <P extends object, R = unknown>(build: Build<P, R>)
 
 export interface CompiledStatement {
   readonly sql: string
-  /** The values to bind, in the order of the text. */
+  /** Values to bind, in the order of the text. */
   readonly bind: (values: object) => unknown[]
   /** For each parameter the list of its values in these rows. */
   readonly bindAll: (rows: readonly object[]) => unknown[][]

@@ -21,13 +21,13 @@ export const createStore = (
   options: {
     readonly writable: boolean
     readonly close: () => Promise<void>
-    /** How the engine keeps other processes from work of the same name; default: nobody else does such work. */
+    /** Serializes work of the same name across processes; default: only one process does such work. */
     readonly withLock?: Store['withLock']
-    /** How the engine holds names; default: processes share a data directory, whose locks hold them. */
+    /** Acquires store locks; default: processes share a data directory, whose locks apply. */
     readonly acquireLock?: Store['acquireLock']
-    /** By the engine's own clock; default: it has none. */
+    /** The engine's clock; default: this machine's. */
     readonly time?: Store['time']
-    /** Counters that the engine knows in a way of its own. */
+    /** Change counters of the engine's own. */
     readonly watched?: { readonly changes: ChangeCounters; readonly writer: Writer; changed(): void }
   },
 ): Store => {

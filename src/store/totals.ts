@@ -3,21 +3,21 @@ import { LRUCache } from 'lru-cache'
 
 /** Totals up to this are exact at any time. */
 const EXACT = 10_000
-/** ms that a larger one may be old. */
+/** Maximum age of a larger total, ms. */
 const MAX_AGE_MS = 10_000
 const MAX_STORED = 1_000
 
 interface Known {
   readonly total: number
-  /** When counting it began. */
+  /** Start of the count. */
   readonly at: number
 }
 
 export type Totals = ReturnType<typeof createTotals>
 
 /**
- * Totals that took long to count: a walk over pages counts once, and so do callers that ask for the same at once
- * (completions §3). `now`: ms of any clock that only goes forward.
+ * Cache of totals that took long to count: a walk over pages counts once, and concurrent callers share a count
+ * (completions §3). `now`: ms of a monotonic clock.
  */
 export const createTotals = (now: () => number = () => performance.now()) => {
   const stored = new LRUCache<string, Known>({ max: MAX_STORED })
@@ -38,7 +38,7 @@ export const createTotals = (now: () => number = () => performance.now()) => {
   }
 
   return {
-    /** `query`: what is counted, as plain data that says all that the total depends on. */
+    /** `query`: what is counted, as plain data that determines the total. */
     of: async (query: object, count: () => Promise<number>): Promise<number> => {
       const key = createHash('sha256').update(JSON.stringify(query)).digest('base64')
       const known = stored.get(key)

@@ -14,21 +14,21 @@ export type * from './tenants/types.ts'
 export type * from './tokens/types.ts'
 export type * from './usage/types.ts'
 
-/** What nothing asks for any more: past records and answers, past months' activity, rows of deleted tenants. */
+/** Removes expired records and idempotency records, past months' activity, and rows of deleted tenants. */
 export interface TenantPurge {
   /** At most `limit` of each kind; how many were removed. */
   purge(now: number, limit: number): Promise<number>
 }
 
 export interface StoreLock {
-  /** Others may have the name from then on. */
+  /** Releases the lock. */
   release(): Promise<void>
 }
 
 export interface LockOptions {
-  /** Another process has the name now: the store could not be reached for a while. Called at most once. */
+  /** Another process has acquired the lock while the store was unreachable. Called at most once. */
   readonly onLocked: () => void
-  /** ms to wait for another holder to end; one whose machine vanished is forgotten within 9 s. Default 12,000. */
+  /** ms to wait for another holder to exit; one whose machine vanished is dropped within 9 s. Default 12,000. */
   readonly timeout?: number
 }
 
@@ -48,13 +48,13 @@ export interface Store {
   /** Runs `work` while no other process of the store runs work of this name. */
   withLock<T>(name: string, work: () => Promise<T>): Promise<T>
   /**
-   * Takes a name that one process of the store has at a time, until it is released or this process ends, however it ends.
-   * Undefined when another live process has it.
+   * Acquires a lock that one process of the store holds at a time, until it is released or this process exits. Undefined
+   * when another live process holds it.
    */
   acquireLock(name: string, options: LockOptions): Promise<StoreLock | undefined>
-  /** ms since the epoch by the clock of the store's server, which its machines share; without one, of this machine. */
+  /** ms since the epoch by the clock of the database server, which its machines share; without one, of this machine. */
   time(): Promise<number>
-  /** Somebody says that another process has moved a change counter: they are read before they are used again. */
+  /** Another process has changed a change counter: they are read before their next use. */
   changed(): void
   /** Waits for acknowledged writes. */
   close(): Promise<void>

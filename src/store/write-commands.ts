@@ -19,8 +19,8 @@ import type { IdempotencyLease } from './types.ts'
 import { touchHealth } from './write-probe.ts'
 
 /**
- * Every write of the store, by name. A command runs inside a transaction of its own; arguments and answer are plain
- * data, so that it can run on another thread. When it throws, nothing of it stays.
+ * Every write of the store, by name. A command runs in its own transaction; arguments and result are plain data, so that
+ * it can run on another thread. A command that throws has no effect.
  */
 const commands = {
   'tokens.create': createTokens,
@@ -57,7 +57,7 @@ export type Commands = {
   }
 }
 
-/** Runs one command by its name; with a `right`, under it (`AnswerStore.during`). */
+/** Runs one command by its name; with a `lease`, under it (`IdempotencyStore.runWithLease`). */
 export const runCommand = async (
   session: Session,
   name: CommandName,

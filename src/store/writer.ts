@@ -1,11 +1,11 @@
 import type { IdempotencyLease } from './types.ts'
 import type { CommandName, Commands } from './write-commands.ts'
 
-/** Runs commands in transactions. A command's answer arrives after its commit is on disk. */
+/** Runs commands in transactions. A result arrives after its commit is on disk. */
 export interface Writer {
   /**
-   * `bytes`: about how much the arguments hold, for the bound on what may wait. `right`: under which the command runs
-   * (`AnswerStore.during`). Rejects with AppError only.
+   * `bytes`: estimated size of the arguments, for the bound on the queue. `lease`: under which the command runs
+   * (`IdempotencyStore.runWithLease`). Rejects with AppError only.
    */
   write<N extends CommandName>(
     command: N,
@@ -13,6 +13,6 @@ export interface Writer {
     bytes?: number,
     lease?: IdempotencyLease,
   ): Promise<Commands[N]['result']>
-  /** Waits for what was accepted. */
+  /** Waits for accepted writes. */
   close(): Promise<void>
 }

@@ -11,7 +11,7 @@ import {
   purgeShown,
 } from './statements.ts'
 
-/** Calls that began before their tenant was deleted, and journals, may still bring rows of it for a while (ms). */
+/** ms for which calls that started before their tenant was deleted, and journals, may still write rows of it. */
 const STRAGGLERS = 60 * 60_000
 
 const emptyTenant = async (session: Session, tenant_id: string, limit: number): Promise<number> => {
@@ -22,7 +22,7 @@ const emptyTenant = async (session: Session, tenant_id: string, limit: number): 
   return removed
 }
 
-/** How many rows were removed, at most about `limit` of each kind. */
+/** Returns the number of removed rows, at most about `limit` of each kind. */
 export const purgeDeletedTenants = async (
   session: Session,
   { now, limit }: { readonly now: number; readonly limit: number },
@@ -32,7 +32,7 @@ export const purgeDeletedTenants = async (
   removed += await session.run(purgeRecords, { now, limit })
   removed += await session.run(purgeIdempotencyKeys, { now, limit })
   removed += await session.run(purgeShown, { now, limit })
-  // Records of last month may still be on their way into the logs.
+  // Records of last month may not be ingested yet.
   removed += await session.run(purgeActive, { month: monthOf(now) - 1, limit })
   for (const { id, deleted_at } of await session.all(fullTenants, {})) {
     const rows = await emptyTenant(session, id, limit)

@@ -6,7 +6,7 @@ interface Due {
   readonly limit: number
 }
 
-// The purges say what is due a second time: a row that was waited for may have changed since the list was made.
+// The purges check expiry again: a row may have changed while its lock was awaited.
 
 interface OfTenant {
   readonly tenant_id: string
@@ -37,7 +37,7 @@ export const purgeIdempotencyKeys = serviceStatement<Due>(({ builder }, slot) =>
     .where('expires_at', '<=', slot('now')),
 )
 
-/** What answers show of tokens that have expired, or of members that have. */
+/** Token data of stored responses whose tokens, or members of them, have expired. */
 export const purgeShown = serviceStatement<Due>(({ builder }, slot) =>
   builder
     .updateTable('idempotency_keys')
@@ -58,7 +58,7 @@ export const purgeActive = serviceStatement<{ readonly month: number; readonly l
     ),
 )
 
-/** Deleted tenants of which rows may be left. */
+/** Deleted tenants that may have rows left. */
 export const fullTenants = openStatement<object, { id: string; deleted_at: number }>(({ builder }) =>
   builder
     .selectFrom('deleted_tenants')
@@ -96,7 +96,7 @@ const idempotencyKeysOf = statement<OfTenant>(({ builder }, slot) =>
 )
 
 /**
- * What is removed of a deleted tenant besides its records and keys, which went at once. Its logs stay: they are the
- * evidence of what was disclosed, and of the deletion, and the chain is verified over the rows of all tenants.
+ * Removes rows of a deleted tenant; its records and keys were removed at once. Its logs stay: they are the evidence of
+ * disclosures and of the deletion, and the chain is verified over the rows of all tenants.
  */
 export const OF_TENANT = [tokensOf, tokenCountsOf, activeCountsOf, idempotencyKeysOf]

@@ -24,7 +24,7 @@ const locked = () =>
   new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
 
 const notCurrent = () =>
-  new AppError('conflict', 'The record was changed or deleted in the meantime. Read it again and retry.')
+  new AppError('conflict', 'The record was changed or deleted since it was read. Read it again and retry.')
 
 const writeMembers = async (session: Session, seq: number, mutation: StoredMutation): Promise<void> => {
   const { collection, tenantId, record, shape, mac } = mutation
@@ -41,7 +41,7 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   }
 }
 
-/** Binds a record to the tokens that it goes with, new ones when it is replaced; one that is gone already refuses it. */
+/** Binds a record to its tokens; replaces the bindings of an earlier version. Rejects when a token is deleted. */
 const writeTokens = async (
   session: Session,
   seq: number,
@@ -54,7 +54,7 @@ const writeTokens = async (
   for (const id of new Set(ids.map(String))) {
     if (bound.has(id)) continue
     if ((await session.get(tokenByIdForShare, { tenant_id, id, now })) === undefined)
-      throw new AppError('conflict', 'A token was deleted while it was used. Repeat the call.')
+      throw new AppError('conflict', 'A token was deleted during the call. Retry.')
     await session.run(insertIndex, tokenEntry({ tenant_id, token_id: id }, seq))
   }
 }
@@ -110,7 +110,7 @@ export const commitRecords = async (
       own.flatMap(({ record, mac }) => [...sealedIn(record), mac]),
     )
   for (const mutation of mutations) await apply(session, mutation, now)
-  // In one order everywhere, so that two transactions never wait for each other.
+  // One order everywhere, so that two transactions never deadlock.
   for (const kind of [...new Set(mutations.map(({ collection }) => collection))].sort())
     await session.run(bumpChange, { kind })
 }

@@ -4,12 +4,12 @@ import { RECORD_COLUMNS, type StoredRecord } from './statements.ts'
 import type { RecordListQuery } from './types.ts'
 import { likePattern } from './wildcard.ts'
 
-/** An offset beyond any table; larger ones are no integers of the engines. */
+/** Larger than any table; larger offsets are out of the integer range of the engines. */
 const FARTHEST = 2 ** 50
 
 /**
- * Records of one tenant, newest first. An empty array matches nothing, as "any of" says; `where` on a member that is
- * not indexed matches nothing either. Without `page` a list goes on from `beforeSeq`; without `size` it is whole.
+ * Records of one tenant, newest first. An empty array matches nothing ("any of"), nor does `where` on a member without an
+ * index. Without `page` a list continues from `beforeSeq`; without `size` it is unlimited.
  */
 export const findRecords = async (
   session: Session,

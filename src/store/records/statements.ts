@@ -19,7 +19,7 @@ export interface StoredRecord {
   readonly mac: Uint8Array | null
 }
 
-/** What a record is opened from. Its MAC is a subquery: SQLite would prepare a join anew for other values. */
+/** Columns that opening a record needs. Its MAC is a subquery: SQLite would prepare a join again for other values. */
 export const RECORD_COLUMNS = [
   'records.seq',
   'records.tenant_id',
@@ -40,7 +40,7 @@ export const recordById = statement<RecordKey, StoredRecord>(({ builder }, slot)
     .select(RECORD_COLUMNS),
 )
 
-/** As it stays to the end of the command that asks: whoever changes it meanwhile has done so before, or waits. */
+/** Locked until the end of the command: a concurrent change happens before or waits. */
 export const recordByIdForUpdate = statement<RecordKey, Pick<StoredRecord, 'seq' | 'version'>>(
   (dialect, slot) =>
     dialect.forUpdate(
@@ -60,7 +60,7 @@ export const recordByLookup = serviceStatement<
 >(({ builder }, slot) =>
   builder
     .selectFrom('records')
-    // Not a join: SQLite would prepare that one anew each time other values are bound.
+    // Not a join: SQLite would prepare it again each time other values are bound.
     .where('records.seq', '=', (eb) =>
       eb
         .selectFrom('record_lookups')
@@ -83,7 +83,7 @@ export const newestRecords = serviceStatement<{ collection: string; limit: numbe
       .select(RECORD_COLUMNS),
 )
 
-/** Writes no row when the id is taken. */
+/** Writes no row when the id is in use. */
 export const insertRecord = statement<
   RecordKey & { name: string | null; body: string; created_at: number; expires_at: number | null },
   { seq: number }
@@ -125,7 +125,7 @@ export const replaceRecord = statement<{
     .where('version', '=', slot('version')),
 )
 
-/** Its indexes and lookups go with it, by their foreign keys. */
+/** Its indexes and lookups are deleted by their foreign keys. */
 export const deleteRecord = statement<{ seq: number; version: number }>(({ builder }, slot) =>
   builder.deleteFrom('records').where('seq', '=', slot('seq')).where('version', '=', slot('version')),
 )
@@ -154,10 +154,10 @@ export const deleteIndexes = statement<{ seq: number; collection: string }>(({ b
     .where('collection', '=', slot('collection')),
 )
 
-/** In the place of a collection: what leads from a token to the records, of any collection, that go with it. */
+/** Index entries from a token to the records, of any collection, that are deleted with it. */
 const TOKENS = '$tokens'
 
-/** The index entry of a record that goes with a token. */
+/** Index entry of a record that is deleted with a token. */
 export const tokenEntry = (
   token: { readonly tenant_id: string; readonly token_id: string },
   seq: number,
@@ -169,7 +169,7 @@ export const tokenEntry = (
   seq,
 })
 
-/** The tokens that a record goes with already. */
+/** Tokens that a record is bound to. */
 export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ builder }, slot) =>
   builder
     .selectFrom('record_indexes')
@@ -178,7 +178,7 @@ export const tokensOfRecord = statement<{ seq: number }, { value: string }>(({ b
     .select('value'),
 )
 
-/** Of all collections: their change counters stand still, so nothing that may be cached goes with a token. */
+/** Of all collections. Their change counters do not change, so no cacheable collection is bound to tokens. */
 export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('records')
@@ -194,7 +194,7 @@ export const deleteRecordsOfToken = statement<{ tenant_id: string; token_id: str
     ),
 )
 
-/** Writes no row when the value is taken. */
+/** Writes no row when the value is in use. */
 export const insertLookup = openStatement<Schema['record_lookups']>(({ builder }, slot) =>
   builder
     .insertInto('record_lookups')

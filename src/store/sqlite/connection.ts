@@ -5,16 +5,15 @@ export type Connection = Database.Database
 
 const BUSY_TIMEOUT = 5_000
 /**
- * KiB of pages that a connection may keep. Whenever SQLite puts pages of an index in order it looks at all that are kept
- * when it commits (it gives a page a number behind the file's end for a moment), so a writer does with few: with 32 MiB
- * a create cost a quarter more.
+ * KiB of page cache of a connection. SQLite scans all cached pages at a commit that reorders pages of an index, so a
+ * writer uses a small cache: with 32 MiB a create cost a quarter more.
  */
 const CACHE_KIB = { reading: 32_768, writing: 4_096 } as const
 
-/** Bytes of the file that are read in place, as many as SQLite allows: copying pages out of it is most of a large index's cost. */
+/** Bytes of the file read in place, the maximum of SQLite: copying pages is most of the cost of a large index. */
 const MAPPED = 2_147_418_112
 
-/** Makes the file, readable by its owner only, when there is none: SQLite would follow the umask. Its WAL inherits the mode. */
+/** Creates a missing file with mode 0600: SQLite would follow the umask. Its WAL inherits the mode. */
 export const makePrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, 'wx', 0o600))

@@ -30,18 +30,18 @@ export const sqliteDialect: Dialect = {
   list: (values) => JSON.stringify(values.map(rejectNul)),
   // A unary plus makes an expression of the column: https://sqlite.org/optoverview.html#disqualifying_where_clause_terms
   unindexed: (column) => sql`+${sql.ref(column)}`,
-  // It takes the tables of a cross join in their order.
+  // SQLite joins the tables of a cross join in their order.
   byRowNumber: (condition) => condition,
-  // A connection knows its last row's number; RETURNING would make a temporary table each time, a fifth of an insert's cost.
+  // A connection knows the last row id; RETURNING creates a temporary table each time, a fifth of an insert's cost.
   numbered: (insert) => insert as unknown as Compilable<{ seq: number }>,
   columnsOf: each,
   valuesOf: (slot, types) => sql`values (${sql.join(each(slot, types))})`,
-  // It merges what comes in order by itself.
+  // SQLite merges ordered streams by itself.
   stream: (query) => query,
-  // Writers are one after the other.
+  // Writers run one after the other.
   forShare: (query) => query,
   forUpdate: (query) => query,
-  // It does so anyway.
+  // SQLite does so by itself.
   rowByRow: sql``,
   unknownIsFalse: (condition) => sql`coalesce(${condition}, false)`,
 }

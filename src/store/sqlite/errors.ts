@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3'
 import { AppError, type ErrorCode, type FieldErrors } from '../../common/errors.ts'
 
-/** What is kept of an engine's error: its code. Its text may quote SQL. */
+/** Code of an engine error only. Its text may quote SQL. */
 const stripped = (code: string): Error => Object.assign(new Error(`SQLite failed (${code})`), { code })
 
-/** Any thrown thing as an AppError; the engine's own text never reaches a caller. */
+/** Any error as an AppError; the engine's own text never reaches a caller. */
 export const fromSqlite = (thrown: unknown): AppError => {
   if (thrown instanceof AppError) return thrown
   if (!(thrown instanceof Database.SqliteError)) return AppError.from(thrown)
@@ -24,7 +24,7 @@ export const fromSqlite = (thrown: unknown): AppError => {
         retryAfter: 30,
       },
     )
-  // In the log, but perhaps not on the disk: a crash before the next write would bring it back.
+  // In the WAL, but perhaps not on disk: a crash before the next write may revive it.
   if (/^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code))
     return new AppError(
       'gateway_timeout',
@@ -48,7 +48,7 @@ export const fromSqlite = (thrown: unknown): AppError => {
   return AppError.from(cause)
 }
 
-/** An AppError as data that crosses threads. */
+/** An AppError as data for another thread. */
 export interface WireError {
   readonly code: ErrorCode
   readonly detail: string
@@ -72,7 +72,7 @@ export const toWire = (thrown: unknown): WireError => {
           cause: {
             name: cause.name,
             ...('code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {}),
-            // Frames only: a message may quote a value.
+            // Stack frames only: a message may quote a value.
             stack: (cause.stack ?? '')
               .split('\n')
               .filter((line) => line.startsWith('    at '))

@@ -5,10 +5,10 @@ import { toWire } from './errors.ts'
 import type { Job, Result } from './protocol.ts'
 import { createSqliteSession } from './session.ts'
 
-/** One that may be run with others: what is done under a right asks for that right at its own end. */
+/** A create that may be batched; one under a lease checks that lease at its own end. */
 const isPlainCreate = ({ command, lease }: Job): boolean => command === 'tokens.create' && lease === undefined
 
-/** Plain creates that follow each other, as long as they do; every other job by itself. */
+/** Groups consecutive plain creates; every other job stays alone. */
 const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
   const runs: Job[][] = []
   let last: Job | undefined
@@ -21,8 +21,8 @@ const runsOf = (jobs: readonly Job[]): readonly (readonly Job[])[] => {
 }
 
 /**
- * Runs jobs in one transaction with one commit, so that they share its wait for the disk. A job that fails takes only
- * its own writes back; when the commit fails, all of them have failed. Never throws. A second call must wait for the first.
+ * Runs jobs in one transaction with one commit, so that they share its disk sync. A failed job rolls back only its own
+ * writes; when the commit fails, all jobs fail. Never throws. A second call must wait for the first.
  */
 export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Promise<readonly Result[]>) => {
   const session = createSqliteSession(db)
@@ -39,7 +39,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     value: await runCommand(session, command, args, lease),
   })
 
-  /** What is counted of creates is written once for all of them: that costs as much as a token's own row. */
+  /** Writes the counters of all creates once: they cost as much as a token's own row. */
   const runTogether = async (jobs: readonly Job[]): Promise<readonly Result[]> => {
     const [first, second] = jobs
     if (first === undefined) return []
@@ -51,7 +51,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     return jobs.map(({ number }, at) => ({ number, ok: true, value: values[at] }))
   }
 
-  /** Some failures (disk full, I/O) end the whole transaction: then no job of it may be answered as done. */
+  /** Some failures (disk full, I/O) end the entire transaction: then no job of it has succeeded. */
   const rethrowIfEnded = (thrown: unknown): void => {
     if (!db.inTransaction) throw thrown
   }
@@ -70,7 +70,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
     }
   }
 
-  /** Undefined, and nothing written, when one of them fails. */
+  /** Undefined, and nothing written, when a job fails. */
   const runAll = async (jobs: readonly Job[]): Promise<readonly Result[] | undefined> => {
     const results: Result[] = []
     try {
@@ -93,7 +93,7 @@ export const createGroupCommit = (db: Connection): ((jobs: readonly Job[]) => Pr
   return async (jobs) => {
     try {
       begin.run()
-      // Savepoints copy each page that changes under them, a third of an insert's cost; few jobs fail.
+      // Savepoints copy each changed page, a third of an insert's cost; few jobs fail.
       const results = (await runAll(jobs)) ?? (await runEach(jobs))
       commit.run()
       return results

@@ -10,7 +10,7 @@ const columns: Columns = {
   text: sql`text`,
   integer: sql`integer`,
   bytes: sql`blob`,
-  // Without AUTOINCREMENT the number of the newest deleted row would be given out again.
+  // Without AUTOINCREMENT the number of the newest deleted row would be reused.
   sequence: sql`integer primary key autoincrement`,
   table: sql`strict`,
   clustered: sql`strict, without rowid`,
@@ -23,7 +23,7 @@ export const schemaVersion = (db: Connection): number => {
   return db.prepare('select coalesce(max(version), 0) from schema_migrations').pluck().get() as number
 }
 
-/** A database that holds tables, but never was ours, is left alone. */
+/** Rejects a database with tables of another program. */
 const rejectForeign = (db: Connection): void => {
   if (db.prepare("select 1 from sqlite_schema where type = 'table' limit 1").get() !== undefined)
     throw new AppError(
@@ -33,8 +33,8 @@ const rejectForeign = (db: Connection): void => {
 }
 
 /**
- * Brings the schema to the version of this program (or to `target`, for tests of upgrades); what is missing is applied in one transaction. Of several
- * starters one does it and the others wait for its commit.
+ * Migrates the schema to the version of this program (or to `target`, for upgrade tests), in one transaction. With
+ * several concurrent starts one migrates and the others wait for its commit.
  */
 export const migrate = (db: Connection, now: number, target: number = SCHEMA_VERSION): void => {
   db.exec('begin immediate')

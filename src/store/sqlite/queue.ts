@@ -1,14 +1,14 @@
 import type { CommandName } from '../write-commands.ts'
 import type { Job } from './protocol.ts'
 
-/** Jobs that share a commit, at most: the first of them waits for the last. */
+/** Maximum jobs of one commit: the first of them waits for the last. */
 const MAX_GROUP = 512
-/** ms that what nobody waits for gives way to what somebody does: a bound, so that it goes on under any load. */
+/** ms that maintenance yields to calls: a bound, so that it continues under any load. */
 const TIMEOUT = 25
-/** While calls wait, upkeep rests this many times as long as the last group with some of it took. */
+/** While calls wait, maintenance pauses this many times as long as the last group with maintenance took. */
 const REST = 4
 
-/** Upkeep: large, and nobody waits for it. */
+/** Maintenance commands: large, and no caller waits for them. */
 const MAINTENANCE: ReadonlySet<CommandName> = new Set([
   'logs.ingest',
   'tokens.purge',
@@ -18,18 +18,18 @@ const MAINTENANCE: ReadonlySet<CommandName> = new Set([
 
 export interface JobQueue {
   push(job: Job): void
-  /** The jobs of the next commit, taken out: callers' in order, and one of upkeep when none waits or it is due. */
+  /** Removes the jobs of the next commit: calls in order, and one maintenance job when no call waits or it is due. */
   take(): readonly Job[]
-  /** The group that was taken last is done. */
+  /** Reports that the last group is done. */
   settled(): void
-  /** Calls that wait. */
+  /** Waiting calls. */
   readonly calls: number
-  /** Jobs that wait, upkeep included. */
+  /** Waiting jobs, maintenance included. */
   readonly size: number
   clear(): void
 }
 
-/** What waits for the writer thread. `now`: ms of any clock that only goes forward. */
+/** Queue of the writer thread. `now`: ms of a monotonic clock. */
 export const createJobQueue = (now: () => number): JobQueue => {
   let calls: Job[] = []
   let maintenance: { readonly job: Job; readonly since: number }[] = []

@@ -1,4 +1,4 @@
-/** A process that runs one query at a time, so that it can be ended in the middle of one. Started by reader.ts. */
+/** A process that runs one query at a time, so that the query can be killed. Started by reader.ts. */
 import { Worker } from 'node:worker_threads'
 import { connect } from './connection.ts'
 import { toWire } from './errors.ts'
@@ -17,7 +17,7 @@ process.on('message', ({ sql, values }: ToReader) => {
   }
 })
 process.on('disconnect', () => process.exit())
-// A query may run when the parent is killed, and nothing is read meanwhile.
+// A query may run when the parent is killed; the process reads no messages during it.
 const watch = `const { ppid } = process
 setInterval(() => process.ppid === ppid || process.kill(process.pid, 'SIGKILL'), 1000)`
 new Worker(watch, { eval: true, env: {}, execArgv: [] }).unref()

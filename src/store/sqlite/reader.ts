@@ -13,23 +13,23 @@ export interface ToReader {
 
 export type FromReader = { readonly rows: readonly unknown[] } | { readonly error: WireError }
 
-/** Queries that may take long, run where they can be interrupted. */
+/** Runs slow queries where they can be interrupted. */
 export interface Reader {
-  /** Rejects with `invalid` when it takes longer than it may. Those of one owner run one after the other. */
+  /** Rejects with `invalid` on timeout. Queries of one owner run one after the other. */
   query(sql: string, values: readonly unknown[], owner: string): Promise<readonly unknown[]>
   close(): void
 }
 
 export interface ReaderOptions {
   readonly path: string
-  /** Milliseconds of one query. */
+  /** Time limit of one query, ms. */
   readonly ms?: number
-  /** Processes, and so owners whose queries run at once. */
+  /** Maximum processes, and so concurrent owners. */
   readonly most?: number
 }
 
 const ENTRY = fileURLToPath(new URL('./reader-process.ts', import.meta.url))
-/** Milliseconds that a process without work is kept. */
+/** ms until an idle process is ended. */
 const IDLE = 30_000
 
 const gone = () => new AppError('gateway_timeout', 'A process that reads the store ended. Retry.')
@@ -40,8 +40,8 @@ interface Helper {
 }
 
 /**
- * SQLite runs a query in its caller's thread, and better-sqlite3 has no way to interrupt one: so those that may take long run
- * in processes of their own, which are killed after `ms` and started again by the next query.
+ * SQLite runs a query in its caller's thread, and better-sqlite3 cannot interrupt one. Slow queries run in child
+ * processes, which are killed after `ms`; the next query starts a new one.
  */
 export const createReader = ({ path, ms = 10_000, most = 2 }: ReaderOptions): Reader => {
   const free: Helper[] = []

@@ -9,8 +9,8 @@ import { fromSqlite } from './errors.ts'
 import type { Reader } from './reader.ts'
 
 /**
- * Queries put together from what a caller asks for are prepared once for each text. What SQLite keeps for one lies outside
- * V8's heap, which sees no reason to collect it.
+ * Maximum cached statements of dynamic queries. SQLite's memory for them is outside V8's heap, so garbage collection does
+ * not account for it.
  */
 const MAX_QUERIES = 200
 
@@ -19,7 +19,7 @@ interface Prepared {
   readonly run: ReturnType<Connection['prepare']>
 }
 
-/** Statements run on the calling thread, at once, but for searches that a reader runs. */
+/** Runs statements synchronously on the calling thread; searches run in the reader. */
 export const createSqliteSession = (db: Connection, reader?: Reader): Session => {
   const prepared = new Map<object, Prepared>()
   const queries = new LRUCache<string, Prepared['run']>({

@@ -1,6 +1,6 @@
 import type { Connection } from './connection.ts'
 
-/** ms that an attempt waits for readers; the writer stands still meanwhile. */
+/** ms that an attempt waits for readers; the writer is blocked during that time. */
 const TIMEOUT = 20
 /** ms until the next attempt. */
 const RETRY = 200
@@ -8,15 +8,15 @@ const RETRY = 200
 const LAST_TIMEOUT = 1_000
 
 export interface WalCheckpointer {
-  /** Folds the write-ahead log into the database and cuts it to nothing: now, or as soon as no reader needs it. */
+  /** Checkpoints and truncates the WAL: now, or as soon as no reader needs it. */
   truncate(): void
-  /** Attempts once more what is still to be done, for longer, and gives up. */
+  /** Runs a pending attempt once more, with a longer timeout. */
   finish(): void
 }
 
 /**
- * The log keeps pages as they were before they were overwritten, so that a destroyed key would lie there until enough
- * has been written after it. Emptying it leaves only the database file, where `secure_delete` has put zeros.
+ * The WAL holds earlier versions of pages, so a destroyed key would stay there until enough is written after it. After
+ * `wal_checkpoint(TRUNCATE)` only the database file is left, which `secure_delete` has zeroed.
  */
 export const createWalCheckpointer = (db: Connection): WalCheckpointer => {
   let timer: NodeJS.Timeout | undefined
@@ -28,7 +28,7 @@ export const createWalCheckpointer = (db: Connection): WalCheckpointer => {
     try {
       return db.pragma('wal_checkpoint(TRUNCATE)', { simple: true }) === 0
     } catch {
-      // Another process writes or checkpoints, or the disk is full: the log stays, and with it the need.
+      // Another process writes or checkpoints, or the disk is full: retry.
       return false
     } finally {
       db.pragma(`busy_timeout = ${timeout}`)

@@ -4,7 +4,7 @@ import { createGroupCommit } from './group-commit.ts'
 import type { FromWorker, ToWorker, WorkerOptions } from './protocol.ts'
 import { createWalCheckpointer } from './wal-checkpoint.ts'
 
-/** The writer thread: the only one of its process that writes. Started by writer.ts. */
+/** Writer thread: the only writer of its process. Started by writer.ts. */
 
 const port = parentPort
 if (port === null) throw new Error('worker.ts runs as a worker thread only')
@@ -13,7 +13,7 @@ const db = connect((workerData as WorkerOptions).path, { readonly: false })
 const groupCommit = createGroupCommit(db)
 const checkpointer = createWalCheckpointer(db)
 
-/** After these the log holds bytes of keys that are gone. */
+/** After these commands the WAL holds bytes of destroyed keys. */
 const DESTROYING: ReadonlySet<string> = new Set(['tenants.delete', 'keys.remove', 'keys.end-root-change'])
 
 const post = (message: FromWorker): void => port.postMessage(message)
@@ -36,5 +36,5 @@ port.on('message', (message: ToWorker) => {
 })
 
 post({ kind: 'ready' })
-// A process that was killed may have left the log as it was.
+// A killed process may have left the WAL untruncated.
 checkpointer.truncate()

@@ -10,9 +10,9 @@ import type { FromWorker, Job, ToWorker, WorkerOptions } from './protocol.ts'
 import { createJobQueue } from './queue.ts'
 
 export interface WriterLimits {
-  /** Writes that may wait for their commit. */
+  /** Maximum queued writes. */
   readonly maxQueued: number
-  /** Bytes that they may hold. */
+  /** Maximum bytes of queued writes. */
   readonly maxBytes: number
 }
 
@@ -25,9 +25,9 @@ interface Pending {
 }
 
 /**
- * ms after the answers of a group that the next one waits at most for as many calls as there were then. A group costs
- * several times what one more write in it does, and those that were just answered usually write again: through Envoy
- * within some milliseconds. Writes that come alone, or later, wait for nobody.
+ * Maximum ms after a group that the next one waits for as many calls as the group had. A group costs several times as
+ * much as one more write in it, and callers usually write again: through Envoy within some milliseconds. Single or later
+ * writes do not wait.
  */
 const GATHER = 4
 
@@ -44,9 +44,9 @@ const died = (cause: unknown) =>
   )
 
 /**
- * Hands commands to the writer thread, one group at a time: what waits when the last group is answered makes up the
- * next, and is committed in one go. So the busier the callers, the fewer syncs, and messages between threads, a write
- * costs. A thread that dies fails what it had not answered and is started again by the next write.
+ * Sends commands to the writer thread, one group at a time: jobs that queue up during a group form the next one and share
+ * its commit, so syncs and messages for each write drop under load. A thread that exits fails its pending jobs and is
+ * started again by the next write.
  */
 export const startWriter = async (
   { log }: { readonly log: Log },
@@ -55,10 +55,10 @@ export const startWriter = async (
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const pending = new Map<number, Pending>()
   const queue = createJobQueue(() => performance.now())
-  /** Jobs that the thread has. */
+  /** Jobs sent to the thread. */
   let sent = 0
   let scheduled = false
-  /** Calls that were on their way when the last group was answered. */
+  /** Calls in progress when the last group completed. */
   let company = 0
   let settledAt = 0
   let gathering = false

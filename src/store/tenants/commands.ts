@@ -19,7 +19,7 @@ import {
   updateTenant as updateTenantRow,
 } from './statements.ts'
 
-/** All or nothing: a tenant never exists without its keys. */
+/** Atomic: a tenant never exists without its keys. */
 export const createTenant = async (
   session: Session,
   {
@@ -36,7 +36,7 @@ export const createTenant = async (
   if (mac !== undefined) await session.run(insertTenantMac, { tenant_id, mac })
 }
 
-/** False when it is not as it was read any more. */
+/** False when it has changed since it was read. */
 export const updateTenant = async (
   session: Session,
   { tenant, mac }: { readonly tenant: TenantRow; readonly mac: Replacement },
@@ -48,7 +48,7 @@ export const updateTenant = async (
   return true
 }
 
-/** Keys and records go at once, so that nothing opens and nobody gets in; the purge takes the rest. */
+/** Deletes keys and records at once, so that nothing can be opened and no caller is authorized; the purge removes the rest. */
 export const deleteTenant = async (
   session: Session,
   { id, now }: { readonly id: string; readonly now: number },

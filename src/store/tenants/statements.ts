@@ -32,7 +32,7 @@ export const allTenants = serviceStatement<object, Schema['tenants']>(({ builder
   builder.selectFrom('tenants').orderBy('created_at').orderBy('id').select(TENANT_COLUMNS),
 )
 
-/** One that is there or was. */
+/** A live or deleted tenant. */
 export const anyTenant = serviceStatement<object, { id: string }>(({ builder }) =>
   builder
     .selectFrom('tenants')
@@ -41,7 +41,7 @@ export const anyTenant = serviceStatement<object, { id: string }>(({ builder }) 
     .limit(sql.lit(1)),
 )
 
-/** Writes no row when the id is taken. */
+/** Writes no row when the id is in use. */
 export const insertTenant = serviceStatement<Schema['tenants']>(({ builder }, slot) =>
   builder
     .insertInto('tenants')
@@ -122,7 +122,7 @@ export const keysOfTenant = statement<{ tenant_id: string }, Schema['tenant_keys
     .select(KEY_COLUMNS),
 )
 
-/** Up to the version of such a row a tenant's data keys open values, and seal none any more; it holds no key. */
+/** Rows up to this version open values and seal none; such a row holds no key. */
 export const CLOSED = 'data-closed'
 
 export const dataVersions = statement<
@@ -139,7 +139,7 @@ export const dataVersions = statement<
 /** Counts every change of keys. No collection can have this name. */
 export const KEY_CHANGES = '#keys'
 
-/** Counts every change of a tenant that was there before. */
+/** Counts every change of an existing tenant. */
 export const TENANT_CHANGES = '#tenants'
 
 /** Writes no row when that purpose and version exist. */
@@ -156,7 +156,7 @@ export const insertKey = statement<Schema['tenant_keys']>(({ builder }, slot) =>
     .onConflict((conflict) => conflict.doNothing()),
 )
 
-/** Of all owners, by owner, purpose and version, behind a row. */
+/** Of all owners, by owner, purpose and version, after a row. */
 export const keysAfter = serviceStatement<
   Pick<Schema['tenant_keys'], 'tenant_id' | 'purpose' | 'version'> & { limit: number },
   Schema['tenant_keys']

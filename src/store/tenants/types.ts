@@ -21,7 +21,7 @@ export interface KeyRow {
   readonly created_at: number
 }
 
-/** Which key a row holds. */
+/** Key of a row. */
 export type KeyName = Pick<KeyRow, 'tenant_id' | 'purpose' | 'version'>
 
 export interface KeyChange extends KeyName {
@@ -30,9 +30,9 @@ export interface KeyChange extends KeyName {
 }
 
 export interface RootChangeEnd {
-  /** Id of the root key that is left, 8 bytes. */
+  /** Id of the previous root key, 8 bytes. */
   readonly root: Buffer
-  /** Purposes of the service's keys that go. */
+  /** Purposes of service keys to remove. */
   readonly drop: readonly string[]
 }
 
@@ -50,12 +50,12 @@ export interface TenantStore {
   isNew(): Promise<boolean>
   /** Tenant and keys, all or nothing. Its keys may be there already. */
   create(tenant: TenantRow & { readonly mac?: Buffer }, keys: readonly KeyRow[]): Promise<void>
-  /** Over the tenant that was read with this MAC; false when it is gone or was changed meanwhile. */
+  /** Writes over the tenant that was read with this MAC; false when it was deleted or changed since. */
   update(tenant: TenantRow, mac: Replacement): Promise<boolean>
   /**
-   * Removes the tenant, its keys and its records in one transaction, so that nothing of it opens any more; all other rows
-   * go with the purge of leftovers. The bytes of the keys leave the store's files too: before the answer, or as soon as
-   * no reader needs them. False when there was none.
+   * Deletes the tenant, its keys and its records in one transaction, so that nothing of it can be opened; the purge removes
+   * all other rows. The bytes of the keys leave the store's files too: before this resolves, or as soon as no reader needs
+   * them. False when there was none.
    */
   delete(id: string, now: number): Promise<boolean>
 }
@@ -66,17 +66,17 @@ export interface KeyStore {
   changes(): Promise<number>
   /**
    * False when that purpose and version exist already (another process was first): read again. `gateway_timeout` when they
-   * are wrapped by a root key that is not the store's any more.
+   * are wrapped by a former root key.
    */
   add(keys: readonly KeyRow[]): Promise<boolean>
-  /** Of all owners, the service included, by owner, purpose and version, behind `after`. */
+  /** Of all owners, the service included, by owner, purpose and version, after `after`. */
   page(after: KeyName, limit: number): Promise<readonly KeyRow[]>
-  /** Other bytes for the same keys; how many rows still were as they were read. */
+  /** Replaces the bytes of keys; returns how many rows were unchanged since they were read. */
   rewrap(changes: readonly KeyChange[]): Promise<number>
-  /** A tenant's data keys up to this version open values from now on, and seal none: such a write is refused. */
+  /** From now on a tenant's data keys up to this version open values and seal none: such a write is rejected. */
   close(tenantId: string, version: number, now: number): Promise<void>
   /** Their bytes leave the store's files as those of a deleted tenant do. */
   remove(keys: readonly KeyName[]): Promise<void>
-  /** Removes what was needed while the root key changed, once `root` wraps all keys; false, and nothing done, before. */
+  /** Removes the rows of a root key change once `root` wraps all keys; before that returns false without effect. */
   endRootChange(end: RootChangeEnd): Promise<boolean>
 }

@@ -8,7 +8,7 @@ const rowOf = ({ tenantId, parentSeq, childSeq }: Association) => ({
   child_seq: childSeq,
 })
 
-/** Both tokens must be live in the transaction that writes it; a deleted token takes its associations along. */
+/** Both tokens must be live in the transaction; deleting a token deletes its associations. */
 export const associateTokens = async (
   session: Session,
   { association, now }: { readonly association: Association; readonly now: number },

@@ -24,7 +24,7 @@ export const updateOneToken = async (
   const { tenant_id, id, seq } = row
   const current = await session.get(tokenById, { tenant_id, id, now })
   if (!current) return { kind: 'gone' }
-  // Another seq is another token: the one that was read is gone and its id was given to a new one.
+  // Another seq is another token: the one that was read was deleted and its id reused.
   if (current.version !== version || current.seq !== seq) return { kind: 'stale' }
   await requireKeys(session, tenant_id, [row.sealed, row.ephemeral])
   if (deduplicate) {
@@ -60,7 +60,7 @@ export const deleteOneToken = async (
   return removed.expires_at === null || removed.expires_at > now
 }
 
-/** How many tokens and ephemerals were removed, at most `limit` of each. */
+/** Returns the number of removed tokens and ephemerals, at most `limit` of each. */
 export const purgeDue = async (
   session: Session,
   { now, limit }: { readonly now: number; readonly limit: number },

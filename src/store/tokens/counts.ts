@@ -32,7 +32,7 @@ const addCount = statement<Schema['token_counts']>(({ builder, valuesOf: rows },
 /** What of a token is counted. */
 type Group = Pick<TokenRow, 'tenant_id' | 'container' | 'type'>
 
-/** Collects what a command does to the counters of tokens, and writes each once, at its end. */
+/** Collects the counter changes of a command and writes each counter once, at its end. */
 export const createCounts = () => {
   const groups = new Map<string, Schema['token_counts']>()
 
@@ -48,10 +48,10 @@ export const createCounts = () => {
 
   return {
     created: (token: Group & Pick<TokenRow, 'created_at'>): void => move(token, 1, token.created_at),
-    /** An update brought a token here; it is not newer for that. */
+    /** A token moved here by an update; its creation time is unchanged. */
     arrived: (token: Group): void => move(token, 1, 0),
     removed: (token: Group): void => move(token, -1, 0),
-    /** In one order everywhere, so that two transactions never wait for each other. */
+    /** One order everywhere, so that two transactions never deadlock. */
     write: (session: Session): Promise<unknown> =>
       session.runAll(
         addCount,

@@ -14,7 +14,7 @@ import {
 } from './statements.ts'
 import { toTokenRow } from './token-row.ts'
 
-/** Bytes of the tokens that one call finds instead of making new ones: one may be found very many times. */
+/** Maximum bytes of existing tokens that one call returns as duplicates: one may occur very often. */
 const DUPLICATES = 32 * 1024 * 1024
 
 /** Blind terms and metadata of a token, as rows of their own. */
@@ -31,7 +31,7 @@ export const writeSearchRows = async (
     await session.run(insertMetadata, { tenant_id, key, value, seq })
 }
 
-/** The live token that a deduplicating write of `token` would double. `seq`: the writer's own, 0 when new. */
+/** The live token that a deduplicating write of `token` would duplicate. `seq`: the writer's own, 0 when new. */
 export const findDuplicate = async (
   session: Session,
   token: Pick<TokenRow, 'tenant_id' | 'fingerprint' | 'container'>,
@@ -45,7 +45,7 @@ export const findDuplicate = async (
   return found && toTokenRow(found, now)
 }
 
-/** The new row's number; undefined when a live token has the id. An expired one makes way. */
+/** The new row's number; undefined when a live token has the id. An expired one is replaced. */
 const insert = async (
   session: Session,
   token: NewToken,
@@ -67,7 +67,7 @@ const insert = async (
   return session.insert(insertToken, values)
 }
 
-/** With the parent that a child was asked for; a token that duplicates its own parent stays alone. */
+/** Associates the requested parent with a child; a token that duplicates its own parent gets none. */
 const associate = async (session: Session, token: NewToken, seq: number): Promise<void> => {
   const { parentSeq: parent_seq, tenant_id } = token
   if (parent_seq === undefined || parent_seq === seq) return
@@ -98,7 +98,7 @@ const createOne = async (
     counts.created(token)
     return { kind: 'created', id, seq }
   }
-  // The id stays unnamed: an alias may show digits of the data.
+  // The error does not name the id: an alias may contain digits of the data.
   throw new AppError(
     'conflict',
     'The id asked for is that of another token. Choose another one, or leave "id" out to have one made.',
@@ -110,7 +110,7 @@ export interface Create {
   readonly now: number
 }
 
-/** All or nothing, in order; duplicates among them are found too. The tokens of one call are of one tenant. */
+/** Atomic, in order; finds duplicates among the new tokens too. The tokens of one call belong to one tenant. */
 export const createTogether = async (
   session: Session,
   calls: readonly Create[],

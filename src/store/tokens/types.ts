@@ -23,24 +23,24 @@ export interface TokenRow {
   readonly modified_at: number | null
 }
 
-/** What of a token is known before it is read. */
+/** Columns known before a token is read. */
 export interface TokenHead extends Pick<TokenRow, 'seq' | 'id' | 'type' | 'container'> {
-  /** Bytes that reading it takes: seals and metadata. */
+  /** Bytes to read: seals and metadata. */
   readonly bytes: number
 }
 
 export interface NewToken extends Omit<TokenRow, 'seq' | 'version' | 'modified_by' | 'modified_at'> {
   /** Blind index terms (keyed hashes of search index values). */
   readonly terms: readonly Buffer[]
-  /** When set and a live token of this tenant has `fingerprint` in `container`: that one is answered instead. */
+  /** When set and a live token of this tenant has `fingerprint` in `container`, that token is returned instead. */
   readonly deduplicate: boolean
-  /** Ids to try when `id` is taken, in order (alias expressions). Empty: a taken id is a conflict. */
+  /** Ids to try when `id` is in use, in order (alias expressions). Empty: an id in use is a conflict. */
   readonly fallbackIds: readonly string[]
   /** `seq` of a live token of the tenant that the new one (or the one it duplicates) becomes a child of. */
   readonly parentSeq?: number
 }
 
-/** What became of one NewToken. */
+/** Result of one NewToken. */
 export type Created =
   | { readonly kind: 'created'; readonly id: string; readonly seq: number }
   | { readonly kind: 'duplicate'; readonly token: TokenRow }
@@ -66,7 +66,7 @@ export type Updated =
   | { readonly kind: 'gone' }
   | { readonly kind: 'duplicate'; readonly token: TokenRow }
 
-/** What a caller may see: any alternative; within one, all conditions. `'all'`: every token of the tenant. */
+/** Visibility of a caller: any alternative; within one, all conditions. `'all'`: every token of the tenant. */
 export type Visibility = 'all' | readonly (readonly Condition[])[]
 
 /** A parsed search (completions §5), values of `data` already hashed to terms. */
@@ -104,29 +104,29 @@ export interface TokenListQuery {
   readonly visibility: Visibility
   readonly where?: SearchNode
   readonly size: number
-  /** Rows to pass over (offset lists). */
+  /** Rows to skip (offset lists). */
   readonly offset?: number
   /** Rows with a smaller seq only (cursor lists). */
   readonly beforeSeq?: number
 }
 
-/** Tokens of tenants. Every method is bound to one tenant; expired tokens are as if absent. */
+/** Tokens of tenants. Every method is bound to one tenant; expired tokens count as absent. */
 export interface TokenStore {
-  /** One transaction; `conflict` (AppError) when an id is taken and no fallback is left. */
+  /** One transaction; `conflict` (AppError) when an id is in use and no fallback is left. */
   create(tokens: readonly NewToken[], now: number): Promise<readonly Created[]>
-  /** One batched read; absent ids are absent from the answer. */
+  /** One batched read; the result omits absent ids. */
   read(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenRow[]>
-  /** The same tokens, without what is sealed. */
+  /** Same, without sealed columns. */
   heads(tenantId: string, ids: readonly string[], now: number): Promise<readonly TokenHead[]>
   list(query: TokenListQuery): Promise<readonly TokenHead[]>
   /** Exact; above 10,000 it may be ten seconds old. */
   count(query: Omit<TokenListQuery, 'size' | 'offset' | 'beforeSeq'>): Promise<number>
   update(update: TokenUpdate, now: number): Promise<Updated>
   delete(tenantId: string, id: string, now: number): Promise<boolean>
-  /** Between live tokens of one tenant; `gone` when one of them is not there any more. */
+  /** Between live tokens of one tenant; `gone` when one of them is absent. */
   associate(association: Association, now: number): Promise<'associated' | 'exists' | 'gone'>
   /** False when there was none. */
   dissociate(association: Association): Promise<boolean>
-  /** Removes expired tokens and due ephemerals, at most `limit` of each; how many were removed. */
+  /** Removes expired tokens and due ephemerals, at most `limit` of each; returns their number. */
   purge(now: number, limit: number): Promise<number>
 }
