@@ -152,7 +152,7 @@ t.test('a file that was altered after it was ingested stays, and is told of once
       t.equal(await one.run(), 0)
       t.equal(files().length, 3)
       t.equal(one.issues, 1)
-      t.equal(lines.filter(({ text }) => /removing nothing/.test(text)).length, 1)
+      t.equal(lines.filter(({ text }) => /removing no files/.test(text)).length, 1)
     })
   }
 })

@@ -25,7 +25,7 @@ t.test(
     const folder = folderOf(t, [...BAD_PLUGINS, GOOD_PLUGIN])
     const { code, text, left } = await start(folder, [...BAD_PLUGINS, GOOD_PLUGIN])
     t.equal(code, 2, text)
-    for (const { reported: told } of BAD_PLUGINS) t.match(text, told)
+    for (const { reported } of BAD_PLUGINS) t.match(text, reported)
     t.match(text, new RegExp(`${BAD_PLUGINS.length} issues in the plugins; nothing was started`))
     t.equal(text.split('it threw: no disk').length, 2, 'told once')
     t.notOk(existsSync(join(folder, 'good', 'started')), 'the start of a good plugin was not called')
