@@ -53,14 +53,14 @@ t.test('a test that fails makes the command fail', async (t) => {
 
 t.test('nothing is written over, and bad names are told', async (t) => {
   const folder = t.testdir({ existing: { 'index.ts': 'mine' } })
-  t.match(await sidevault(folder, ['plugins', 'new', 'taken']), { code: 2, text: /exists and is not empty/ })
-  t.equal(readFileSync(join(folder, 'taken/index.ts'), 'utf8'), 'mine')
+  t.match(await sidevault(folder, ['plugins', 'new', 'existing']), { code: 2, text: /exists and is not empty/ })
+  t.equal(readFileSync(join(folder, 'existing/index.ts'), 'utf8'), 'mine')
   t.match(await sidevault(folder, ['plugins', 'new', 'Gym_Card']), {
     code: 2,
     text: /"Gym_Card" cannot be the name of a plugin\. Use lower-case letters/,
   })
   t.match(await sidevault(folder, ['plugins', 'new', 'a', '--json', '--npm']), { code: 2 })
-  t.same(readdirSync(folder), ['taken'])
+  t.same(readdirSync(folder), ['existing'])
 })
 
 t.test(
