@@ -296,10 +296,7 @@ t.test('a file cut, extended or removed by something else ends disclosure until 
     const journal = await open(directory)
     await journal.append([record('one'), record('two')])
     damage(join(directory, FILE))
-    t.match(
-      await problemOf(journal.append([record('three')])),
-      /^gateway_timeout: .*changed or removed/,
-    )
+    t.match(await problemOf(journal.append([record('three')])), /^gateway_timeout: .*changed or removed/)
     t.match(await problemOf(journal.health()), /^gateway_timeout/)
     t.match(await problemOf(journal.append([record('four')])), /^gateway_timeout/)
     await journal.close()

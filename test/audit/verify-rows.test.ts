@@ -98,10 +98,7 @@ t.test('rows that are removed, swapped or added are found', async (t) => {
   restore()
   t.match(await alter('delete from logs'), issue(1, /end here/))
   restore()
-  t.match(
-    await alter("update journal_positions set hash = 'x'"),
-    issue(RECORDS, /not the known last record/),
-  )
+  t.match(await alter("update journal_positions set hash = 'x'"), issue(RECORDS, /not the known last record/))
   restore()
   t.match(await alter('delete from journal_positions'), [{ issue: { reason: /no position/ } }])
   restore()

@@ -53,7 +53,10 @@ t.test('a test that fails makes the command fail', async (t) => {
 
 t.test('nothing is written over, and bad names are told', async (t) => {
   const folder = t.testdir({ existing: { 'index.ts': 'mine' } })
-  t.match(await sidevault(folder, ['plugins', 'new', 'existing']), { code: 2, text: /exists and is not empty/ })
+  t.match(await sidevault(folder, ['plugins', 'new', 'existing']), {
+    code: 2,
+    text: /exists and is not empty/,
+  })
   t.equal(readFileSync(join(folder, 'existing/index.ts'), 'utf8'), 'mine')
   t.match(await sidevault(folder, ['plugins', 'new', 'Gym_Card']), {
     code: 2,
