@@ -44,6 +44,7 @@ const LARGER = [
   'test/shared-state/',
   'test/spec/',
   'test/store/migrate-store/',
+  'test/store/open.test.ts',
   'test/store/postgres/',
   'test/store/sqlite/durability.test.ts',
   'test/store/sqlite/open.test.ts',
