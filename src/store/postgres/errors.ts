@@ -91,7 +91,7 @@ export const fromPostgres = (thrown: unknown): AppError => {
   if (code === '22003' || code === '22P02')
     return new AppError('invalid', 'A number is out of the range that the store can compare.', { cause })
   if (isReadOnly(thrown))
-    return new AppError('overloaded', 'The store is read-only; nothing was written. Retry shortly.', {
+    return new AppError('overloaded', 'The store is read-only at the moment; nothing was written.', {
       cause,
       retryAfter: 5,
     })
