@@ -11,7 +11,7 @@ import { join, relative, sep } from 'node:path'
 const TIMEOUT = 600_000
 
 /** Test files per process: a process loads the product once, in three seconds of CPU. Programs take longer than that. */
-const FILES = { programs: 4, others: 30 }
+const FILES = { programs: 4, others: 12 }
 
 /** Test files that start whole programs. They run first, so that none runs alone at the end. */
 const PROGRAMS = [
