@@ -171,7 +171,7 @@ t.test('a tenant renamed 31 times keeps the settings that one request gave it', 
       { body: { name: `n${index}`, ...(index === COUNT / 2 ? { settings } : {}) } },
     ])
     t.strictSame(statuses(responses), { 200: COUNT })
-    t.strictSame((await call('GET', '/tenants/self')).json.settings, settings)
+    t.match((await call('GET', '/tenants/self')).json.settings, settings)
   }
   await call('PUT', '/tenants/self', { body: { name: 'after', settings: {} } })
 })
