@@ -230,7 +230,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
     for (const [name, write] of Object.entries(late))
       await t.rejects(
         write(),
-        { code: 'overloaded', message: /has been replaced meanwhile/ },
+        { code: 'overloaded', message: /data key of this write was rotated/ },
         `${name} ${when}`,
       )
   }

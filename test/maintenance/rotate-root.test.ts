@@ -189,7 +189,7 @@ t.test(
     t.ok(await (await opened(store, next)).tenant('early'))
     await t.rejects(addTenant(store, 'late', late), {
       code: 'gateway_timeout',
-      message: /root key was changed.*Retry/,
+      message: /root key was rotated.*Retry/,
     })
     t.equal(await store.tenants.get('late'), undefined)
   },
