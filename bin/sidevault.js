@@ -11,7 +11,6 @@ const starts = args.find((arg) => !arg.startsWith('-')) === 'start'
 const asksForHelp = args.includes('--help') || args.includes('-h')
 
 run(async () => {
-  if (args[0] === 'test') return void (await import('./dev.js'))
   keepMemoryOutOfCores()
   if (starts) closeInherited()
   if (!(await prepare(root, { packages: 'production', envoy: starts && !asksForHelp }))) return
