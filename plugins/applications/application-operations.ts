@@ -25,14 +25,14 @@ import { checkGrants } from './grants.ts'
 import { ApplicationCreate, ApplicationOutput, ApplicationUpdate } from './schemas.ts'
 import { serializeApplication } from './serialize.ts'
 
-/** Who makes a change, and when. */
+/** The author and the time of a change. */
 export const changeOf = (call: Call): Change => ({
   tenantId: call.caller.tenantId,
   actorId: call.caller.actorId,
   now: call.now,
 })
 
-/** Checks that a caller may have a key of an application: that is all the application holds, unless it is the caller's own. */
+/** Throws unless the caller may get a key of an application: it may hand out all that the application holds, or it is its own. */
 export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
   const check = await handingOut(kernel, caller)
   return (application: ApplicationRecord): void => {
@@ -43,7 +43,7 @@ export const mayHaveKeyOf = async (kernel: PluginContext, caller: Caller) => {
 const same = (a: Grants, b: Grants): boolean =>
   JSON.stringify([a.permissions, a.rules]) === JSON.stringify([b.permissions, b.rules])
 
-/** What an update gives an application that it did not hold; undefined: nothing. */
+/** The grants that an update adds to an application; undefined: none. */
 const added = (current: ApplicationRecord, next: Grants): Pick<Grants, 'permissions'> | undefined => {
   if (same(current, next)) return undefined
   if (current.type !== 'management') return exceeds(current, next).length === 0 ? undefined : next

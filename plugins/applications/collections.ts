@@ -19,7 +19,7 @@ export const Applications = {
   indexes: ['type'],
 } as const
 
-/** A key of an application. Of the key itself only the keyed hash is kept. */
+/** A key of an application, stored as a keyed hash. */
 export const ApplicationKeys = {
   name: 'application_keys',
   schema: Type.Object({

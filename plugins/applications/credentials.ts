@@ -2,7 +2,7 @@ import { AppError, newId, type PluginContext, type Ports } from '#sdk'
 import { ApplicationKeys, Applications } from './collections.ts'
 import type { Directory } from './directory.ts'
 
-/** The port by which the kernel finds the application behind a key. */
+/** The port with which the kernel finds the application of a key. */
 export const credentials = (kernel: PluginContext, directory: Directory): Ports['credentials'] => {
   const { applications, keys } = directory
 
@@ -63,7 +63,7 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
           }),
         ])
       } catch (error) {
-        // Another process may have installed the same key meanwhile.
+        // Another process may have installed the same key concurrently.
         if (!(await installed(tenantId, keyHash))) throw error
       }
     },

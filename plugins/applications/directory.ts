@@ -14,17 +14,17 @@ import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord }
 /** Keys at a time: enough to rotate without downtime (completions §4). */
 const MAX_KEYS = 3
 
-/** Each lost attempt means that another change of the same application was made meanwhile. */
+/** Attempts to commit. An attempt fails when another change of the application was committed concurrently. */
 const ATTEMPTS = 200
 
-/** Who changes something, and when. */
+/** The author and the time of a change. */
 export interface Change {
   readonly tenantId: string
   readonly actorId: string
   readonly now: number
 }
 
-/** A key just made: the only moment at which its text exists. */
+/** A new key, with its text, which is never stored. */
 export interface IssuedKey {
   readonly record: KeyRecord
   readonly key: string
@@ -41,11 +41,11 @@ const noApplication = (id: string) => notFound('application_not_found', id)
 const noKey = (id: string) => notFound('key_not_found', id)
 
 /**
- * Applications and their keys as one thing: every change of keys also replaces the application at the version read, so
+ * Applications with their keys. Every change of keys also replaces the application at the version read, so
  * that checks made on what was read (how many keys there are, that the application exists) still hold when it commits.
  */
 export const createDirectory = (kernel: PluginContext) => {
-  // Services of the kernel may be asked for once the plugin is set up, not before.
+  // The kernel's services are available after `setup` only.
   const applications = (): Records<ApplicationRecord> => kernel.records(Applications)
   const keys = (): Records<KeyRecord> => kernel.records(ApplicationKeys)
 
@@ -67,7 +67,7 @@ export const createDirectory = (kernel: PluginContext) => {
     return { record, key }
   }
 
-  /** Carries out what `plan` makes of an application and its keys, anew when either changed meanwhile. */
+  /** Commits the changes that `plan` returns for an application and its keys; retries when either changed concurrently. */
   const alter = <T>(
     tenantId: string,
     id: string,
@@ -193,7 +193,7 @@ export const createDirectory = (kernel: PluginContext) => {
         return { mutations: [keys().deleting(tenantId, id)], response: undefined }
       }),
 
-    /** One new key in place of the one there is. */
+    /** Replaces the only key by a new one. */
     regenerate: (
       id: string,
       change: Change,

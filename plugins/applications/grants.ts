@@ -15,7 +15,7 @@ interface GrantsInput {
   readonly rules?: readonly Static<typeof RuleInput>[] | null
 }
 
-/** What is wrong with granting `permission` to an application of `type`, or undefined. */
+/** The issue with granting `permission` to an application of `type`, or undefined. */
 const rejection = (permission: string, type: ApplicationType, known: readonly PermissionInfo[]) => {
   const info = known.find((candidate) => candidate.type === permission)
   if (info === undefined) return unknownPermission(permission)
@@ -48,7 +48,7 @@ const stored = (rule: Static<typeof RuleInput>): Rule => ({
 
 /**
  * The permissions and rules that an application of `type` is to hold, in stored form (containers in lower case, no
- * permission twice). `invalid` with all faults when one is not allowed for the type, or when both are empty (completions §4).
+ * permission twice). Throws `invalid` with all issues when one is not allowed for the type, or when both are empty (completions §4).
  */
 export const checkGrants = (
   input: GrantsInput,

@@ -7,7 +7,7 @@ import { keyOperations } from './key-operations.ts'
 import { permissionOperations } from './permission-operations.ts'
 import { permissions } from './permissions.ts'
 
-/** Applications, their keys and what they may do (completions §4); finds the application behind each key. */
+/** Applications, their keys and permissions (completions §4); finds the application of a key. */
 export const plugin = definePlugin({
   api: 1,
   name: 'applications',

@@ -20,7 +20,7 @@ export const RuleInput = Type.Object(
   { title: 'AccessRuleInput' },
 )
 
-/** An access rule as it is stored and answered. */
+/** An access rule as it is stored and returned. */
 export const StoredRule = Type.Object(
   {
     description: Type.String({ field: 1 }),
@@ -62,9 +62,7 @@ export const ApplicationOutput = Type.Object(
     type: field(4, ApplicationTypes),
     permissions: Type.Array(Type.String(), { field: 5 }),
     rules: Type.Array(StoredRule, { field: 6 }),
-    key: Type.Optional(
-      Type.String({ field: 7, description: 'The new key; shown by this one answer and never again.' }),
-    ),
+    key: Type.Optional(Type.String({ field: 7, description: 'The new key. It is shown once.' })),
     expires_at: Type.Optional(Type.String({ format: 'date-time', field: 8 })),
     created_by: Type.String({ field: 9 }),
     created_at: Type.String({ format: 'date-time', field: 10 }),
@@ -90,7 +88,7 @@ export const NewKeyOutput = Type.Object(
       Type.String({
         field: 2,
         description:
-          'The key; shown by this one answer and, with an idempotency key, by repetitions for ten minutes.',
+          'The key. It is shown once and, with an idempotency key, in repetitions for ten minutes.',
       }),
     ),
     application_id: Type.String({ field: 6 }),

@@ -19,7 +19,7 @@ export const plugin = definePlugin({
         container: '/bank/high/',
         mask: {
           routing_number: '{{ data.routing_number }}',
-          // `reveal` masks an account number of four digits or fewer as a whole, `reveal_last` would show it.
+          // `reveal` masks all of an account number of up to four digits; `reveal_last` would show it.
           account_number: '{{ data.account_number | reveal: 0, 4 }}',
         },
         fingerprint: '{{ data.account_number }}|{{ data.routing_number }}',

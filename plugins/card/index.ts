@@ -3,7 +3,7 @@ import { definePlugin } from '#sdk'
 import { card } from './card.ts'
 
 const Config = Type.Object({
-  /** How long a card's cvc is kept (completions §5: 1 h). */
+  /** Retention of a card's cvc (completions §5: 1 h). */
   cvc_seconds: Type.Optional(Type.Integer({ minimum: 1, maximum: 86_400, default: 3600 })),
 })
 

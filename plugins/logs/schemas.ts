@@ -6,7 +6,7 @@ export const PAGE_SIZE = { default: 20, maximum: 1_000 } as const
 
 const time = (field: number, description: string) => Type.Optional(Type.String({ field, description }))
 
-/** Walked by `page`, or by `start`, which every answer's `next` is for; with both, by `start`. */
+/** Paged by `page`, or by `start`, the `next` of the page before; with both, by `start`. */
 export const LogQuery = Type.Object({
   page: offsetQuery.page,
   size: Type.Optional(

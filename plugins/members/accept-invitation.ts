@@ -2,7 +2,7 @@ import { AppError, newId, type PluginContext, type Ports } from '#sdk'
 import { Invitations, Members } from './collections.ts'
 import { noInvitation } from './invitation-operations.ts'
 
-/** The port by which a plugin that knows people (a sign-on, say) makes a member of somebody who was invited. */
+/** The port with which a plugin (for example single sign-on) makes an invited person a member. */
 export const joining = (kernel: PluginContext): Ports['members'] => ({
   join: async (tenantId, invitationId, userId) => {
     const invitations = kernel.records(Invitations)
@@ -14,7 +14,7 @@ export const joining = (kernel: PluginContext): Ports['members'] => ({
       throw new AppError('unprocessable', 'The invitation has expired. Have it sent again.')
     const id = newId()
     const { email, role } = record
-    // Replaced at the version read: of two who accept at once, one does.
+    // Replaced at the version read: of two concurrent calls, one succeeds.
     await kernel.commit([
       invitations.replacing(tenantId, record, version),
       invitations.deleting(tenantId, invitationId),

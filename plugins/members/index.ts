@@ -10,7 +10,7 @@ const permission = (type: string, description: string): PermissionInfo => ({
   application_types: ['management'],
 })
 
-/** The people of a tenant and those invited to it: records only (completions §9a). */
+/** Members of a tenant and invitations to it: records only (completions §9a). */
 export const plugin = definePlugin({
   api: 1,
   name: 'members',

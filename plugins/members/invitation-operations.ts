@@ -15,12 +15,12 @@ import { type InvitationRecord, Invitations } from './collections.ts'
 import * as examples from './examples.ts'
 import { InvitationInput, InvitationOutput, invitationOutput } from './schemas.ts'
 
-/** How long an invitation is open (completions §9a), ms. */
+/** Lifetime of an invitation (completions §9a), ms. */
 const LIFETIME = 72 * 3_600_000
 
 export const noInvitation = (id: string) => notFound('invitation_not_found', id)
 
-/** Calls on invitations to the calling key's tenant. No mail is sent: that is for a plugin with the port `invitations`. */
+/** Operations on invitations to the calling key's tenant. Mail is sent by a plugin with the port `invitations`. */
 export const invitationOperations = (kernel: PluginContext) => {
   const invitations = () => kernel.records(Invitations)
 

@@ -48,7 +48,7 @@ export const memberOperations = (kernel: PluginContext) => {
         const tenant = await tenantOf(tenantId)
         const found = await members().find(tenantId, asked)
         const shown = found.items.map((member) => memberOutput(tenantId, member))
-        // The owner was there first, and so comes last.
+        // Newest first: the owner is the last.
         const place = found.total - (asked.page - 1) * asked.size
         if (place >= 0 && place < asked.size) shown.push(ownerOutput(tenant))
         return offsetPage(shown, found.total + 1, asked)

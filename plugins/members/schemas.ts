@@ -2,7 +2,7 @@ import { type Static, Type } from 'typebox'
 import { isoTime, orNull, type Tenant } from '#sdk'
 import type { InvitationRecord, MemberRecord } from './collections.ts'
 
-/** What nobody can be made: a tenant has one owner. */
+/** The role that cannot be assigned: a tenant has one owner. */
 const OWNER = 'OWNER'
 
 const role = Type.String({ pattern: '^(?!OWNER$)[A-Z][A-Z_]{0,49}$', description: 'E.g. ADMIN.' })
@@ -57,7 +57,7 @@ const changesOf = (record: MemberRecord | InvitationRecord) => ({
   ...(record.modified_at === undefined ? {} : { modified_at: isoTime(record.modified_at) }),
 })
 
-/** The owner, who is a member from the tenant's beginning to its end. */
+/** The owner as a member, from the tenant's creation to its deletion. */
 export const ownerOutput = (tenant: Tenant): Static<typeof MemberOutput> => ({
   id: tenant.owner_id,
   tenant_id: tenant.id,

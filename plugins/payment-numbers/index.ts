@@ -15,7 +15,7 @@ const digits = (
   data: Type.String({ pattern }),
   ...(check === undefined ? {} : { checks: [{ check, at: '' }] }),
   container,
-  // `reveal` masks a number of four digits or fewer as a whole, `reveal_last` would show it.
+  // `reveal` masks all of a number of up to four digits; `reveal_last` would show it.
   mask: '{{ data | reveal: 0, 4 }}',
   fingerprint: '{{ data }}',
   examples: [example],

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import type { TokenType } from '#sdk'
 
-/** Nine digits, kept as written: with or without dashes is one fingerprint, and both spellings are found. */
+/** Nine digits, stored as written. Both spellings, with and without dashes, have one fingerprint and are found. */
 export const identityNumber = (name: string, title: string, pattern: string, example: string): TokenType => ({
   name,
   title,

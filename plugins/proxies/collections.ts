@@ -9,7 +9,7 @@ const ResponseTransform = Type.Object({
 })
 
 /**
- * A proxy as it is stored; times in ms since the epoch. What its owner may have put a secret in is sealed; the key is
+ * A proxy as it is stored; times in ms since the epoch. Members that may hold a secret are sealed; the key is
  * found by its keyed hash.
  */
 export const Proxies = {

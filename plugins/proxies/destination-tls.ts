@@ -17,15 +17,18 @@ import {
 
 const pem = (description: string, maxLength: number) => Type.String({ minLength: 1, maxLength, description })
 
-/** Write-only: what a destination is shown, and whom its certificate must come from. */
+/** Write-only: the client certificate for a destination, and the authorities for the destination's certificate. */
 export const DestinationTlsInput = Type.Object(
   {
     client_certificate: orNull(
       1,
-      pem('PEM chain, its own certificate first; shown to the destination.', 32_768),
+      pem('PEM chain, the leaf certificate first; sent to the destination.', 32_768),
     ),
     client_key: orNull(2, pem('PEM key of the certificate, without a passphrase; never returned.', 16_384)),
-    ca: orNull(3, pem("PEM authorities of the destination, in the place of the service's.", 65_536)),
+    ca: orNull(
+      3,
+      pem("PEM authorities for the destination's certificate, in place of the service's.", 65_536),
+    ),
   },
   {
     title: 'ProxyDestinationTlsInput',
@@ -42,7 +45,7 @@ const Info = Type.Object(
   { title: 'ProxyCertificate' },
 )
 
-/** What is told of them. */
+/** The readable description of stored certificates. */
 export const DestinationTlsOutput = Type.Object(
   {
     client_certificate: Type.Optional(field(1, Info)),
@@ -51,7 +54,7 @@ export const DestinationTlsOutput = Type.Object(
   { title: 'ProxyDestinationTls' },
 )
 
-/** As it is stored; `id` is another one with each change. */
+/** As it is stored; `id` changes with each change of the certificates. */
 export const StoredTls = Type.Object({
   id: Type.String(),
   client_certificate: Type.Optional(Type.String()),
@@ -78,7 +81,7 @@ const isSame = (one: Omit<StoredTls, 'id'>, other: Omit<StoredTls, 'id'>): boole
   one.client_key === other.client_key &&
   one.ca === other.ca
 
-/** The stored form; `before` when nothing changed. Throws `invalid` with each member's fault. */
+/** The stored form; `before` when nothing changed. Throws `invalid` with the issues of each member. */
 export const parseDestinationTls = (
   input: Static<typeof DestinationTlsInput>,
   {
@@ -94,13 +97,13 @@ export const parseDestinationTls = (
     ...(client_key ? { client_key } : {}),
     ...(ca ? { ca } : {}),
   }
-  // Certificates that have ended meanwhile stop no other change.
+  // Expired certificates do not prevent other changes.
   if (before !== undefined && isSame(before, next)) return before
   const issues = Object.entries(issuesOf(input, now)).flatMap(([member, issue]) =>
     issue === undefined ? [] : [[`destination_tls.${member}`, [issue]] as const],
   )
   if (issues.length > 0) throw invalid(Object.fromEntries(issues))
-  // What stands around them in the text is for nobody: Envoy tells its log of text that it cannot read.
+  // Text around the certificates is dropped: Envoy logs text that it cannot parse.
   return {
     id: newId(),
     ...(client_certificate ? { client_certificate: plainCertificates(client_certificate) } : {}),
@@ -115,7 +118,7 @@ const reported = ({ subject, fingerprint, expires }: CertificateInfo): Static<ty
   expires_at: isoTime(expires),
 })
 
-/** What the API tells of stored certificates: nothing that would open a door. */
+/** The API's description of stored certificates, without secrets. */
 export const showDestinationTls = ({
   client_certificate,
   ca,
@@ -127,7 +130,7 @@ export const showDestinationTls = ({
   }
 }
 
-/** The same for the gateway. */
+/** The stored certificates for the gateway. */
 export const tlsOf = ({ id, client_certificate, client_key, ca }: StoredTls): DestinationTls => ({
   id,
   ...(client_certificate === undefined || client_key === undefined

@@ -12,7 +12,7 @@ import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
 import type { ProxyInput } from './schemas.ts'
 
-/** What a caller decides about a proxy, in stored form. */
+/** The members of a proxy that callers set, in stored form. */
 export type ProxyMembers = Pick<
   ProxyRecord,
   | 'name'
@@ -73,7 +73,7 @@ export const parseProxy = async (
 
 const withoutId = ({ id: _, ...members }: StoredTls) => members
 
-/** A stored proxy as the request that would make it: what a patch merges into. */
+/** A stored proxy as the request that creates it: the target of a merge patch. */
 export const inputOf = (proxy: ProxyRecord): Static<typeof ProxyInput> => ({
   name: proxy.name,
   destination_url: proxy.destination_url,

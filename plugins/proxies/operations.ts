@@ -33,7 +33,7 @@ export const proxyOperations = (kernel: PluginContext) => {
   const proxies = () => kernel.records(Proxies)
   const runExclusive = createKeyedMutex()
 
-  /** Replaces what a caller decides by what `next` says, anew when another change came between. */
+  /** Replaces the members that callers set by the result of `next`; retries when the proxy changed concurrently. */
   const change = (
     id: string,
     { caller, now }: Call,

@@ -99,7 +99,7 @@ export const ProxyOutput = Type.Object(
   { title: 'Proxy' },
 )
 
-/** A proxy as the API shows it. */
+/** A proxy as the API returns it. */
 export const proxyOutput = (
   tenantId: string,
   { key_hash: _, destination_tls, created_at, modified_at, ...proxy }: ProxyRecord,

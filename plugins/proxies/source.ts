@@ -15,7 +15,7 @@ const stored = (tenantId: string, proxy: ProxyRecord): StoredProxy => ({
   ...(proxy.destination_tls === undefined ? {} : { destinationTls: tlsOf(proxy.destination_tls) }),
 })
 
-/** The port by which the gateway finds the proxy behind a key. */
+/** The port with which the gateway finds the proxy of a key. */
 export const proxySource = (kernel: PluginContext): ProxySource => {
   const records = () => kernel.records(Proxies)
   return {

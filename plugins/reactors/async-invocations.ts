@@ -4,23 +4,23 @@ import { Callbacks, type Outcome, type RequestRecord, Requests } from './collect
 import { noResult } from './not-found.ts'
 import type { Prepared, React } from './react.ts'
 
-/** How long a result is kept (completions §8), ms. */
+/** Retention of a result (completions §8), ms. */
 const RETAINED = 15 * 60_000
-/** Invocations that nobody waits for, in this process and of one tenant. */
+/** Most background invocations, in this process and of one tenant. */
 const MOST = 1_000
 const MOST_OF_TENANT = 100
 
 const INTERRUPTED = new AppError(
   'gateway_timeout',
-  'The service stopped while the reactor ran: it may or may not have done its work. Look, then ask again.',
+  'The service stopped while the reactor ran. Check what it changed before you invoke it again.',
 )
 
 const TOO_MANY = new AppError(
   'too_large',
-  'The reactor was given more tokens than its result can go with. Have it use fewer, or ask for the result at once.',
+  'The reactor used too many tokens for a background result. Use fewer, or invoke it synchronously.',
 )
 
-/** What a result goes with: these tokens, and the first end of one, `latest` at last. */
+/** The tokens that a result depends on, and its expiry: the first expiry of a token, at most `latest`. */
 const madeOf = (states: readonly TokenState[], latest: number) => ({
   tokens: states.map(({ id }) => id),
   expires_at: states.reduce((end, { until }) => Math.min(end, until ?? end), latest),
@@ -31,7 +31,7 @@ const failed = (thrown: unknown): Outcome => {
   return { error }
 }
 
-/** Of an invocation that has not ended: where its records are, and whether they are still to be renewed. */
+/** A running invocation: its records, and whether their lease is still renewed. */
 interface Running {
   readonly tenantId: string
   readonly id: string
@@ -39,16 +39,16 @@ interface Running {
   over: boolean
 }
 
-/** An outcome as callers and receivers of callbacks see it. */
+/** An outcome as it is returned to callers and sent to callback receivers. */
 const shown = (id: string, outcome: Outcome): Json => ({ asyncReactorRequestId: id, ...outcome }) as Json
 
 const overloaded = () =>
   new AppError('overloaded', 'Too many reactors run in the background. Try again shortly.', { retryAfter: 5 })
 
 /**
- * Invocations that are answered later (completions §8). Arguments are held in memory only; results lie in the store,
- * sealed, until they are handed out, for 15 minutes at most, and go with a token that they were made of. The process that runs one says so again and again; when it has not for `leaseMs`, because it is gone,
- * the invocation is a failed result, wherever it is asked for.
+ * Background invocations (completions §8). Arguments are in memory only. Results are sealed in the store until they are
+ * read, for 15 minutes at most, and are deleted with a token that they depend on. The running process renews a lease. When it
+ * has not for `leaseMs`, the invocation has failed.
  */
 export const createRequests = (
   kernel: PluginContext,
@@ -60,7 +60,7 @@ export const createRequests = (
   }: {
     readonly react: React
     readonly leaseMs: number
-    /** Told when a result is ready that somebody waits for. */
+    /** Called when the result of an invocation with a callback is ready. */
     readonly deliver: (waiting: Waiting, due: number) => void
     readonly signal: AbortSignal
   },
@@ -69,7 +69,7 @@ export const createRequests = (
   const callbacks = () => kernel.records(Callbacks)
   const running = new Map<Promise<void>, Running>()
 
-  /** Whoever writes the outcome decides when it is due: what is over is left as it is. */
+  /** Renews the lease of running invocations only. */
   const renew = async (one: Running): Promise<void> => {
     const due = kernel.clock.now() + leaseMs
     const later = <R extends { readonly due: number }>(record: R): R =>
@@ -107,7 +107,7 @@ export const createRequests = (
       }))
       .catch(async (thrown: unknown) => {
         if (!(thrown instanceof AppError) || thrown.code !== 'conflict') throw thrown
-        // A token that the code used is gone, and the result with it.
+        // A token that the code used was deleted, and the result with it.
         await requests().delete(tenantId, id)
       })
     const due = kernel.clock.now()
@@ -115,7 +115,7 @@ export const createRequests = (
     if (waits !== undefined) deliver({ tenantId, id }, due)
   }
 
-  /** A request that is kept still, and what became of it: undefined while it runs. */
+  /** A stored request and its outcome; undefined while it runs. */
   const find = async (
     tenantId: string,
     id: string,
@@ -127,7 +127,7 @@ export const createRequests = (
   }
 
   return {
-    /** Runs it in the background; the id under which its result will be found. `overloaded`. */
+    /** Starts it in the background and returns the id of its result. Throws `overloaded`. */
     begin: async (
       prepared: Prepared,
       call: Call,
@@ -180,12 +180,12 @@ export const createRequests = (
         trace_id: traceId,
         created_at: kernel.clock.now(),
       })
-      // Of several who ask at once, one gets it.
+      // Of several concurrent calls, one gets it.
       if (!(await requests().delete(tenantId, id))) throw noResult()
       return outcome
     },
 
-    /** What a callback is to carry. */
+    /** The outcome for a callback. */
     pending: async ({ tenantId, id }: Waiting): Promise<Pending | undefined> => {
       const { request, outcome } = (await find(tenantId, id)) ?? {}
       if (request === undefined || outcome === undefined) return undefined

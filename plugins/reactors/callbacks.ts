@@ -3,26 +3,26 @@ import { setTimeout } from 'node:timers/promises'
 import { AppError, type Json, type PluginContext } from '#sdk'
 import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 
-/** Milliseconds that a receiver has to answer. */
+/** Timeout of a receiver, ms. */
 const TIMEOUT = 15_000
-/** Milliseconds within which whoever began an attempt has written down how it went. */
+/** ms within which the outcome of an attempt must be stored. */
 const CLAIM = 30_000
 /** Characters of a record's message (completions §10). */
 const MESSAGE_LENGTH = 250
-/** Deliveries that are taken up again when a process starts. */
+/** Most deliveries that a starting process resumes. */
 const RESUMED = 1_000
 
-/** Hexadecimal HMAC-SHA256, by the reactor's key, of the time (seconds), a dot and the body. */
+/** Hexadecimal HMAC-SHA256 under the reactor's key, of the time (seconds), a dot and the body. */
 const signature = (key: string, seconds: number, body: string): string =>
   createHmac('sha256', key).update(`${seconds}.${body}`).digest('hex')
 
-/** Callbacks that wait, by the id of their request. */
+/** Pending callbacks, by the id of their request. */
 export interface Waiting {
   readonly tenantId: string
   readonly id: string
 }
 
-/** What a receiver is to get, and on whose behalf. */
+/** The outcome for a receiver, and its caller. */
 export interface Pending {
   readonly body: Json
   readonly actor_id: string
@@ -30,18 +30,18 @@ export interface Pending {
   readonly trace_id: string
 }
 
-/** Results of requests, as callbacks need them. */
+/** Access to results, for callbacks. */
 export interface Results {
-  /** Undefined when there is nothing any more. */
+  /** Undefined when the result is gone. */
   of(waiting: Waiting): Promise<Pending | undefined>
-  /** A receiver has it. */
+  /** A receiver has got it. */
   drop(waiting: Waiting): Promise<unknown>
 }
 
 /**
- * Posts results to where callers asked for them, at least once, until a receiver answers 2xx or `delays` (milliseconds
- * before each attempt) are used up. What waits lies in the store: another process, or a later one, takes it up; whoever
- * moves its time ahead has the attempt. Each attempt is in the audit journal, with its host, before a byte leaves.
+ * Posts results to the callers' callback URLs, at least once, until a receiver responds with 2xx or `delays` (ms
+ * before each attempt) are used up. Pending callbacks are in the store, where any process resumes them. The process that
+ * advances a callback's due time makes the attempt. The audit journal has each attempt, with its host, before it is sent.
  */
 export const createCallbacks = (
   kernel: PluginContext,
@@ -97,7 +97,7 @@ export const createCallbacks = (
     }
   }
 
-  /** One attempt, if it is still to be made and nobody else makes it: the record as it is then; undefined: it is over. */
+  /** Claims one attempt and returns the record; undefined: it is done, or another process has claimed it. */
   const attempt = async ({ tenantId, id }: Waiting): Promise<CallbackRecord | undefined> => {
     const current = await callbacks().read(tenantId, id)
     if (current === undefined) return undefined
@@ -145,7 +145,7 @@ export const createCallbacks = (
 
   return {
     begin,
-    /** Takes up what was left by processes that are gone. */
+    /** Resumes callbacks of processes that have exited. */
     resume: async (): Promise<void> => {
       for (const { tenantId, record } of await callbacks().newest(RESUMED))
         begin({ tenantId, id: record.id }, record.due)

@@ -3,7 +3,7 @@ import type { Elements, ElementType, Parameters } from './parameters.ts'
 
 type Members = Record<string, unknown>
 
-/** A value as the type says, or undefined when that is impossible (completions §8: `"123"` → 123). */
+/** Converts a value to a type, or undefined when that is impossible (completions §8: `"123"` → 123). */
 const cast = (value: unknown, type: ElementType): string | number | boolean | undefined => {
   if (typeof value === type) return value as string | number | boolean
   if (type === 'string')
@@ -14,7 +14,7 @@ const cast = (value: unknown, type: ElementType): string | number | boolean | un
   return text !== '' && Number.isFinite(Number(text)) ? Number(text) : undefined
 }
 
-/** A formula's configuration with the types of its elements, where a value can have them (completions §8). */
+/** Converts a formula's configuration to the types of its elements where possible (completions §8). */
 export const castConfiguration = (
   elements: Static<typeof Elements>,
   configuration: Readonly<Members>,
@@ -25,7 +25,7 @@ export const castConfiguration = (
   return result
 }
 
-/** The object in which `[...parents, last]` lies; copies on the way, so that what was given stays as it is. */
+/** The object that holds `[...parents, last]`. Copies objects on the path, so that the input does not change. */
 const parentOf = (args: Members, parents: readonly string[]): Members | undefined => {
   let current = args
   for (const name of parents) {
@@ -41,8 +41,8 @@ const parentOf = (args: Members, parents: readonly string[]): Members | undefine
 const kindOf = (type: ElementType) => (type === 'boolean' ? 'true or false' : `a ${type}`)
 
 /**
- * The arguments of an invocation with the types that `parameters` declare; a dotted name is a member of an object, sent
- * as such or as one member of that name. What is not declared passes. Throws `invalid` naming each parameter at fault.
+ * Converts the arguments of an invocation to the types in `parameters`. A dotted name is a member of an object, sent
+ * as such or as one member of that name. Undeclared arguments pass. Throws `invalid` with each invalid parameter.
  */
 export const castArguments = (parameters: Static<typeof Parameters>, args: Json): Json => {
   if (parameters.length === 0) return args

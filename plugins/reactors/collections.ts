@@ -20,7 +20,7 @@ export const Formulas = {
   sealed: ['code'],
 } as const
 
-/** A reactor as it is stored: of a formula, or with code of its own. */
+/** A reactor as it is stored: with a formula, or with code of its own. */
 export const Reactors = {
   name: 'reactors',
   schema: Type.Object({
@@ -30,7 +30,7 @@ export const Reactors = {
     code: Type.Optional(Type.String()),
     application_id: Type.Optional(Type.String()),
     configuration: Type.Record(Type.String(), Type.Unknown()),
-    /** Key that its callbacks are signed with. */
+    /** Key that signs its callbacks. */
     callback_key: Type.String(),
     ...changeMembers,
   }),
@@ -38,19 +38,19 @@ export const Reactors = {
   sealed: ['code', 'configuration', 'callback_key'],
 } as const
 
-/** An invocation that is answered later; times in ms since the epoch. */
+/** A background invocation; times in ms since the epoch. */
 export const Requests = {
   name: 'reactor_requests',
   schema: Type.Object({
     id: Type.String(),
     reactor_id: Type.String(),
-    /** Who asked, and who alone is answered. */
+    /** The caller; only it may read the result. */
     actor_id: Type.String(),
     actor_type: Type.String(),
     trace_id: Type.String(),
-    /** What its arguments, and then its outcome, were made of. */
+    /** The tokens that its arguments, and then its outcome, depend on. */
     tokens: Type.Array(Type.String()),
-    /** Absent while it runs, as its process says by moving `due`. One that is absent past `due` will not come. */
+    /** Absent while it runs and its process renews `due`. Absent after `due`: it failed. */
     outcome: Type.Optional(
       Type.Object({
         tokens: Type.Optional(Type.Unknown()),
@@ -74,16 +74,16 @@ export const Requests = {
   expires: 'expires_at',
 } as const
 
-/** A result that somebody waits for, under the id of its request. */
+/** A pending callback, under the id of its request. */
 export const Callbacks = {
   name: 'reactor_callbacks',
   schema: Type.Object({
     id: Type.String(),
     reactor_id: Type.String(),
     url: Type.String(),
-    /** Attempts begun. */
+    /** Started attempts. */
     attempts: Type.Integer(),
-    /** When the next attempt is to be made. */
+    /** Time of the next attempt. */
     due: Type.Integer(),
     expires_at: Type.Integer(),
   }),

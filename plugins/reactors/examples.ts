@@ -20,7 +20,7 @@ const pageOf = (items: readonly object[]) => ({
 
 const sent = {
   name: 'Charge a card',
-  description: 'Charges a card and keeps the receipt as a token',
+  description: 'Charges a card and stores the receipt as a token',
   type: 'private',
   icon: 'data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==',
   code: `module.exports = async ({ args, configuration }) => ({

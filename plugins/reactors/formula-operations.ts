@@ -48,7 +48,7 @@ const parse = async (
   }
 }
 
-/** Calls on formulas (interface, "Reactor formulas"). */
+/** Operations on formulas (interface, "Reactor formulas"). */
 export const formulaOperations = (kernel: PluginContext) => {
   const formulas = () => kernel.records(Formulas)
   const reactors = () => kernel.records(Reactors)
@@ -122,7 +122,7 @@ export const formulaOperations = (kernel: PluginContext) => {
         const formula = await retryOnConflict(async () => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw noFormula(id)
-          // Its code is that of its reactors; one made meanwhile has moved the version.
+          // Reactors run its code. A reactor that was created concurrently has changed the version.
           const { items } = await reactors().find(tenantId, { where: { formula_id: id } })
           for (const acting of new Set(items.flatMap(({ application_id: as }) => (as ? [as] : []))))
             await checkActing(kernel, caller, acting)
@@ -158,9 +158,9 @@ export const formulaOperations = (kernel: PluginContext) => {
           const current = await formulas().read(tenantId, id)
           if (current === undefined) throw noFormula(id)
           const { total } = await reactors().find(tenantId, { where: { formula_id: id }, page: 1, size: 1 })
-          // Told apart from a lost race: this one does not go away by trying again.
+          // Not a conflict that a retry would resolve.
           if (total > 0) return total
-          // Replaced at the version read: a reactor made meanwhile has moved it, and is then seen.
+          // Replaced at the version read: it fails when a reactor was created concurrently.
           await kernel.commit([
             formulas().replacing(tenantId, current.record, current.version),
             formulas().deleting(tenantId, id),

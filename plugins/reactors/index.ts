@@ -36,7 +36,8 @@ export const plugin = definePlugin({
       minimum: 1,
       maximum: 600,
       default: 15,
-      description: 'Seconds after which an invocation in the background failed whose process says no more.',
+      description:
+        'Seconds after which a background invocation has failed when its process no longer renews its lease.',
     }),
   }),
   setup: (kernel) => {

@@ -36,7 +36,7 @@ const Parameter = Type.Object(
   { title: 'RequestParameterElement' },
 )
 
-/** As stored and answered. */
+/** As stored and returned. */
 export const Elements = Type.Array(Element)
 export const Parameters = Type.Array(Parameter)
 
@@ -50,7 +50,7 @@ const twice = (path: string, elements: readonly { readonly name: string }[]): Fi
       : undefined,
   ])
 
-/** What a schema cannot say of configuration elements. */
+/** Issues of configuration elements that a schema cannot express. */
 export const elementIssues = (elements: readonly Static<typeof ElementInput>[]): readonly FieldIssue[] => [
   ...twice('configuration', elements),
   ...elements.map(
@@ -61,7 +61,7 @@ export const elementIssues = (elements: readonly Static<typeof ElementInput>[]):
   ),
 ]
 
-/** What a schema cannot say of request parameters. */
+/** Issues of request parameters that a schema cannot express. */
 export const parameterIssues = (
   parameters: readonly Static<typeof ParameterInput>[],
 ): readonly FieldIssue[] => [
@@ -76,7 +76,7 @@ export const parameterIssues = (
   ),
 ]
 
-/** Elements as they are stored: what was null is left out. */
+/** Elements as they are stored, without null members. */
 export const storedElements = (elements: readonly Static<typeof ElementInput>[]): Static<typeof Elements> =>
   elements.map(({ name, description, type }) => ({
     name,

@@ -6,19 +6,19 @@ export const ReactInput = Type.Object({
   args: Type.Optional(Type.Unknown({ field: 2, description: 'Any JSON; its expressions are detokenized.' })),
   callback_url: orNull(
     3,
-    Type.String({ minLength: 1, maxLength: 400, description: 'Where the result is posted to.' }),
+    Type.String({ minLength: 1, maxLength: 400, description: 'URL that the result is posted to.' }),
   ),
   timeout_ms: orNull(4, Type.Integer({ minimum: 1, maximum: 600_000, description: 'At most 30,000 count.' })),
 })
 
 const result = {
   tokens: Type.Optional(
-    Type.Unknown({ field: 1, description: 'What the code asked to tokenize, tokenized.' }),
+    Type.Unknown({ field: 1, description: 'The tokens of the value that the code returned as `tokenize`.' }),
   ),
   raw: Type.Optional(Type.Unknown({ field: 2 })),
 }
 
-/** `asyncReactorRequestId`: the result is not here yet. */
+/** `asyncReactorRequestId`: the result is pending. */
 export const ReactOutput = Type.Object(
   { ...result, asyncReactorRequestId: Type.Optional(Type.String({ field: 3 })) },
   { title: 'ReactorResult' },

@@ -3,28 +3,28 @@ import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './not-found.ts'
 
-/** What an invocation gives. */
+/** Result of an invocation. */
 export interface Result {
   readonly tokens?: Json
   readonly raw?: Json
 }
 
-/** Arguments and configuration are ready; what is left is to run the code. */
+/** An invocation whose arguments and configuration are ready for the code. */
 export interface Prepared {
   readonly reactor: ReactorRecord
   readonly code: string
   readonly argument: { readonly args: Json; readonly configuration: Readonly<Record<string, unknown>> }
 }
 
-/** Who runs it, and for how long at most. */
+/** The caller of a run, and its timeout. */
 export interface RunOptions extends Pick<Call, 'caller' | 'traceId' | 'signal' | 'depth' | 'used'> {
   readonly wallMs: number | undefined
 }
 
-/** How the author of a reactor knows its code. */
+/** Name of a reactor's code in error messages. */
 const NAME = 'reactor'
 
-/** Reactors at work (completions §8). */
+/** Runs reactors (completions §8). */
 export const createReact = (kernel: PluginContext) => {
   const formulaOf = async (tenantId: string, { formula_id: id }: ReactorRecord) =>
     id === undefined ? undefined : kernel.records(Formulas).get(tenantId, id)
@@ -38,7 +38,7 @@ export const createReact = (kernel: PluginContext) => {
   }
 
   return {
-    /** The code of the last reactors made, of all tenants. */
+    /** The code of the newest reactors of all tenants. */
     programs: async (limit: number): Promise<readonly Program[]> => {
       const newest = await kernel.records(Reactors).newest(limit)
       const programs = await Promise.all(
@@ -51,7 +51,7 @@ export const createReact = (kernel: PluginContext) => {
     },
 
     /**
-     * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and gives them the types that
+     * Reads reactor and formula, detokenizes the arguments with the caller's `token:use` and converts them to the types that
      * the formula declares. `reactor_not_found`, `invalid`, `invalid_expression`, `forbidden`.
      */
     prepare: async (id: string, args: Json, call: Call): Promise<Prepared> => {
@@ -72,7 +72,7 @@ export const createReact = (kernel: PluginContext) => {
       }
     },
 
-    /** Runs the code and tokenizes what it asks to. `code_failed` and the other failures of code (completions §7). */
+    /** Runs the code and tokenizes its `tokenize`. Throws `code_failed` and the other errors of code (completions §7). */
     run: async ({ reactor, code, argument }: Prepared, options: RunOptions): Promise<Result> => {
       const { caller, traceId, signal, depth, used, wallMs } = options
       const returned = await kernel.code.run({

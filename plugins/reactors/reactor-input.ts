@@ -19,7 +19,7 @@ export type ReactorMembers = Pick<
   'name' | 'formula_id' | 'code' | 'application_id' | 'configuration'
 >
 
-/** What is wrong with a value for an element; values may be given as text, numbers as any text (completions §8). */
+/** The issue of a value for an element. Values may be text, numbers any text (completions §8). */
 const issue = (value: unknown, type: ElementType): string | undefined => {
   if (value === undefined || value === null) return 'is required by the formula'
   switch (type) {
@@ -35,7 +35,7 @@ const issue = (value: unknown, type: ElementType): string | undefined => {
 }
 
 /**
- * A valid request in stored form, with warnings about its code. `holding` goes into the same commit as the reactor: it
+ * A valid request in stored form, with warnings about its code. `holding` is committed together with the reactor: it
  * fails when the formula was changed or deleted since. Throws `invalid`, `forbidden`.
  */
 export const parseReactor = async (
@@ -82,7 +82,7 @@ export const parseReactor = async (
   }
 }
 
-/** A stored reactor as the request that would make it: what a patch merges into. */
+/** A stored reactor as the request that creates it: the target of a merge patch. */
 export const inputOf = (reactor: ReactorRecord): Static<typeof ReactorInput> => ({
   name: reactor.name,
   ...(reactor.formula_id ? { formula: { id: reactor.formula_id } } : {}),

@@ -23,10 +23,10 @@ import { noReactor } from './not-found.ts'
 import { inputOf, parseReactor } from './reactor-input.ts'
 import { ReactorInput, ReactorOutput, ReactorPatch, ReactorUpdate, reactorOutput } from './schemas.ts'
 
-/** Characters of the key that callbacks are signed with. */
+/** Characters of the key that signs callbacks. */
 const KEY_LENGTH = 43
 
-/** What replaces a reactor; without formula and code it keeps what it runs: clients send only what may change. */
+/** Body of a replacement. Without formula and code the reactor's own stay. */
 const replaced = (
   current: Static<typeof ReactorInput>,
   input: Static<typeof ReactorInput>,
@@ -36,7 +36,7 @@ const replaced = (
   return { ...input, formula, code }
 }
 
-/** Calls on reactors (completions §8). */
+/** Operations on reactors (completions §8). */
 export const reactorOperations = (kernel: PluginContext) => {
   const reactors = () => kernel.records(Reactors)
   const runExclusive = createKeyedMutex()

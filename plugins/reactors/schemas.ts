@@ -79,7 +79,7 @@ export const ReactorUpdate = Type.Object({ id, ...ReactorInput.properties })
 /** A JSON merge patch (RFC 7386) of a reactor. */
 export const ReactorPatch = Type.Object({ id, name: orNull(1, name), ...optional })
 
-/** The application that a reactor works with, as far as it concerns the reactor. */
+/** The application that a reactor acts as. */
 const Application = Type.Object(
   {
     id: Type.String({ field: 1 }),
@@ -112,7 +112,7 @@ export const ReactorOutput = Type.Object(
     warnings: warningsOf(12),
     callback_key: Type.String({
       field: 13,
-      description: 'Key that callbacks of this reactor are signed with.',
+      description: 'Key that signs callbacks of this reactor.',
     }),
   },
   { title: 'Reactor' },

@@ -1,7 +1,7 @@
 import { type Static, Type } from 'typebox'
 import { StoredRule } from './schemas.ts'
 
-/** A session as it is stored; times in ms since the epoch. Of key and nonce only keyed hashes are kept. */
+/** A session as it is stored; times in ms since the epoch. Key and nonce are stored as keyed hashes. */
 export const Sessions = {
   name: 'sessions',
   schema: Type.Object({

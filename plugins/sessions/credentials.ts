@@ -7,8 +7,8 @@ export interface SessionOptions {
 }
 
 /**
- * Until when a session lives, ms: at most as long as its application, and the application and the key that authorized it.
- * Undefined: it is over, because one of them is gone, or the authorizing application may no longer do what it granted.
+ * End of a session, ms since the epoch: at most that of its application, and of the application and the key that authorized it.
+ * Undefined: it has ended, because one of them was deleted, or the authorizing application no longer holds what it granted.
  */
 export const createLifeOf =
   (kernel: PluginContext, { within }: SessionOptions) =>
@@ -32,9 +32,9 @@ export const createLifeOf =
 
 export type LifeOf = ReturnType<typeof createLifeOf>
 
-/** The port by which the kernel finds the session behind a key. */
+/** The port with which the kernel finds the session of a key. */
 export const sessionCredentials = (kernel: PluginContext, lifeOf: LifeOf): Ports['sessions'] => ({
-  // Those of the plugin "applications", behind its port.
+  // Collections of the plugin "applications", through its port.
   collections: [Sessions.name, 'applications', 'application_keys'],
 
   authenticate: async (keyHash) => {

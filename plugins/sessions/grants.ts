@@ -42,7 +42,7 @@ const stored = ({ description, priority, container, conditions, transform, permi
   permissions: [...new Set(permissions)],
 })
 
-/** What a session is to be granted, in stored form. `invalid` with all faults, and when it is nothing at all. */
+/** The grants of a session in stored form. Throws `invalid` with all issues, and for an empty grant. */
 export const parseGrants = (
   input: Pick<Static<typeof AuthorizeInput>, 'permissions' | 'rules'>,
   known: readonly PermissionInfo[],

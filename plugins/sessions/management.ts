@@ -16,7 +16,7 @@ import type { LifeOf } from './credentials.ts'
 import * as examples from './examples.ts'
 import { SessionInfo } from './schemas.ts'
 
-/** Calls by which a tenant sees and ends its sessions (completions §9). */
+/** Operations that list and end sessions (completions §9). */
 export const sessionManagement = (kernel: PluginContext, lifeOf: LifeOf) => {
   const sessions = () => kernel.records(Sessions)
 

@@ -21,9 +21,9 @@ import * as examples from './examples.ts'
 import { parseGrants } from './grants.ts'
 import { AuthorizeInput, SessionOutput } from './schemas.ts'
 
-/** How long a session lives unless its authorization says otherwise (interface, "Limits"), ms. */
+/** Default lifetime of a session (interface, "Limits"), ms. */
 const LIFETIME = 3 * 60_000
-/** How long it lives at most from its authorization on (completions §9), hours. */
+/** Longest lifetime from its authorization on (completions §9), hours. */
 const LONGEST = 24
 /** Characters of a nonce: 187 bits. */
 const NONCE_LENGTH = 32
@@ -37,10 +37,10 @@ const noSession = () =>
     'There is no session to authorize with this nonce: it is unknown, or the session has expired. Create a session.',
   )
 
-/** The session that an operation made or changed: for its record, not for its answer. */
+/** The id of the changed session: for the audit record, not in the response. */
 const idOf = (_call: Call, _input: unknown, output: unknown): string => (output as { id: string }).id
 
-/** Calls that make and authorize sessions (interface, "Sessions"). */
+/** Operations that create and authorize sessions (interface, "Sessions"). */
 export const sessionOperations = (kernel: PluginContext, { within }: SessionOptions) => {
   const sessions = () => kernel.records(Sessions)
 

@@ -51,14 +51,14 @@ export const SessionOutput = Type.Object(
       }),
     ),
     nonce: Type.Optional(
-      Type.String({ field: 2, description: 'What a private application authorizes the session with.' }),
+      Type.String({ field: 2, description: 'With it a private application authorizes the session.' }),
     ),
     expires_at: Type.String({ format: 'date-time', field: 3 }),
   },
   { title: 'Session' },
 )
 
-/** A session as the tenant that owns it sees it: never its key. */
+/** A session in lists, without its key. */
 export const SessionInfo = Type.Object(
   {
     id: Type.String({ field: 1 }),

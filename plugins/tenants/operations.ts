@@ -15,7 +15,7 @@ const gone = () => new AppError('tenant_not_found', 'The tenant of this key does
 
 const ofCaller = ({ caller }: Call): string => caller.tenantId
 
-/** Throws `forbidden` unless the bound on grants is off already, or the caller could hand out anything within it. */
+/** Throws `forbidden` unless the bound on grants is off already, or the caller holds all management permissions. */
 const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
   if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await kernel.port('applications')?.held(caller.tenantId)
@@ -23,11 +23,11 @@ const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> =
     return
   throw new AppError(
     'forbidden',
-    'The setting "grants_within_own" is turned off by those only who hold every permission that a management application of the tenant holds. Use the key of such an application.',
+    'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds. Use the key of such an application.',
   )
 }
 
-/** Calls on the tenant of the calling key. */
+/** Operations on the tenant of the calling key. */
 export const tenantOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tenants.Get',

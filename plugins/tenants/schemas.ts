@@ -8,11 +8,11 @@ const flag = (number: number, description: string) =>
 const TenantSettings = Type.Object(
   {
     fingerprint_tokens: flag(1, "Fingerprint all tokens by their type's default expression: true or false."),
-    deduplicate_tokens: flag(2, 'Answer an equal token instead of making another: true or false.'),
-    strict_code: flag(3, 'Refuse code that does not parse, instead of warning: true or false.'),
+    deduplicate_tokens: flag(2, 'Return an equal token instead of creating another: true or false.'),
+    strict_code: flag(3, 'Reject code that does not parse, instead of a warning: true or false.'),
     grants_within_own: flag(
       4,
-      'Nobody hands out more than they hold: true or false; default true. Turned off by those only who hold all that any management application holds.',
+      'A caller grants only what it holds: true or false; default true. To turn it off, a caller must hold all that any management application holds.',
     ),
   },
   { title: 'TenantSettings' },

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { definePlugin } from '#sdk'
 
-/** Plain data: any JSON value (completions §5, "Types"). What a token is when its request names no type. */
+/** Plain data: any JSON value (completions §5, "Types"). The default type of a token. */
 export const plugin = definePlugin({
   api: 1,
   name: 'token',

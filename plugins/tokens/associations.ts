@@ -17,7 +17,7 @@ import { TokenCreate, TokenOutput } from './schemas.ts'
 const parent_id = Type.String({ field: 100 })
 const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
 
-/** What the record of an association names: its parent. */
+/** The entity of an association's audit record: the parent. */
 const parentOf = (_call: unknown, input: unknown): string => (input as { parent_id: string }).parent_id
 
 /** Calls on parents and children (interface, "Token associations"). */

@@ -6,7 +6,7 @@ import * as examples from './examples.ts'
 const AnyBody = Type.Object({ body: Type.Unknown({ field: 1 }) })
 const AnyResult = Type.Object({ result: Type.Unknown({ field: 1 }) })
 
-/** Calls whose body and answer are any JSON of one shape. */
+/** Operations whose request and response are any JSON of one shape. */
 export const bulkOperations = (kernel: PluginContext) => [
   defineOperation({
     rpc: 'Tokens.Tokenize',

@@ -1,6 +1,6 @@
 import type { Call, UseContext } from '#sdk'
 
-/** On whose behalf the vault acts. */
+/** The vault's context of a call. */
 export const contextOf = (call: Call): UseContext => ({
   caller: call.caller,
   traceId: call.traceId,

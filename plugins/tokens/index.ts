@@ -5,7 +5,7 @@ import { listOperations } from './lists.ts'
 import { permissions } from './permissions.ts'
 import { recordOperations } from './records.ts'
 
-/** The vault's calls as operations (completions §5): thin, since the vault checks, discloses and writes the records. */
+/** The vault's methods as operations (completions §5). The vault authorizes, discloses and writes the audit records. */
 export const plugin = definePlugin({
   api: 1,
   name: 'tokens',

@@ -37,7 +37,7 @@ const CursorSearch = Type.Object({ start: orNull(1, Type.String({ maxLength: 500
 
 type Nullable<T> = T | null | undefined
 
-/** The listings of a kernel's tokens as answers: pages by number, pages by cursor. */
+/** Lists of tokens as responses: pages by number, pages by cursor. */
 const listings = (kernel: PluginContext) => ({
   offset: async (
     filter: TokenFilter,
@@ -72,7 +72,7 @@ const filterOf = (
   Object.fromEntries(
     Object.entries(filter).filter(
       ([, value]) =>
-        // The keys of a text are its characters, of which there may be a million.
+        // The keys of a string are its characters, up to a million.
         value !== undefined && (typeof value === 'string' ? value !== '' : Object.keys(value).length > 0),
     ),
   )

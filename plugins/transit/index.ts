@@ -1,4 +1,4 @@
 import { definePlugin } from '#sdk'
 
-/** Its root keys are in `key-provider.ts`, which is needed before plugins are; there is nothing else to declare. */
+/** Declares nothing: its root keys are in `key-provider.ts`, which is loaded before plugins. */
 export const plugin = definePlugin({ api: 1, name: 'transit', version: '1.0.0', setup: () => ({}) })

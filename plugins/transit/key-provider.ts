@@ -4,9 +4,9 @@ import { request as https } from 'node:https'
 import type { KeyPlace, KeyProvider } from '#sdk'
 import { AppError, isObject } from '#sdk'
 
-/** Bytes of an answer, at most. */
+/** Most bytes of a response. */
 const LARGEST = 65_536
-/** A ciphertext made for anything else does not unwrap here. */
+/** Associated data: a ciphertext that was made for another purpose does not unwrap. */
 const ASSOCIATED = Buffer.from('sidevault root key').toString('base64')
 const FORM =
   'Write transit:https://<server>:8200/<mount>/<key>, for example transit:https://bao.internal:8200/transit/sidevault.'
@@ -39,7 +39,7 @@ const targetOf = (address: string): Target => {
   return { origin: url.origin, mount: parts.join('/'), key }
 }
 
-/** As both servers' own tools name it; OpenBao's first. */
+/** Environment variables of both servers' own tools, OpenBao's first. */
 const setting = (env: KeyPlace['env'], name: string): string | undefined =>
   env[`BAO_${name}`] || env[`VAULT_${name}`] || undefined
 
@@ -57,12 +57,12 @@ const tokenOf = async (env: KeyPlace['env']): Promise<string> => {
   if (token === undefined || !/^[!-~]+$/.test(token))
     throw new AppError(
       'invalid',
-      'There is no token for the transit server. Set BAO_TOKEN (or VAULT_TOKEN), or BAO_TOKEN_FILE to a file that holds it.',
+      'The transit server needs a token. Set BAO_TOKEN (or VAULT_TOKEN), or BAO_TOKEN_FILE to a file that holds it.',
     )
   return token
 }
 
-/** The server's own words, which name paths and keys, never what was sent. */
+/** The server's error texts. They name paths and keys, never the request's content. */
 const wordsOf = (body: unknown): string => {
   const errors = isObject(body) && Array.isArray(body.errors) ? body.errors : []
   const text = errors
@@ -107,7 +107,7 @@ const call = async (
       response.setEncoding('utf8')
       response.on('data', (chunk) => {
         text += chunk
-        if (text.length > LARGEST) response.destroy(new Error('the answer is too large'))
+        if (text.length > LARGEST) response.destroy(new Error('the response is too large'))
       })
       response.on('end', () => done({ status: response.statusCode ?? 0, text }))
       response.on('error', fail)
@@ -118,7 +118,7 @@ const call = async (
     const code = isObject(cause) && typeof cause.code === 'string' ? ` (${cause.code})` : ''
     throw new AppError(
       'gateway_timeout',
-      `The transit server ${origin} does not answer${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
+      `The transit server ${origin} does not respond${code}. Check that it runs, its address, and its certificate (BAO_CACERT).`,
       { cause },
     )
   })
@@ -126,12 +126,12 @@ const call = async (
   try {
     response = JSON.parse(text)
   } catch {
-    // Said below: no data.
+    // Reported below as a response without data.
   }
   if (status === 200 && isObject(response) && isObject(response.data)) return response.data
   throw new AppError(
     status >= 500 || status === 429 ? 'gateway_timeout' : 'invalid',
-    `The transit server refused to ${what} the root key: ${status}${wordsOf(response)}. ${FIXES[status] ?? 'Look at its log, then start again.'}`,
+    `The transit server did not ${what} the root key: ${status}${wordsOf(response)}. ${FIXES[status] ?? 'Look at its log, then start again.'}`,
   )
 }
 
@@ -145,7 +145,7 @@ export const keyProvider: KeyProvider = {
     if (typeof ciphertext !== 'string' || !/^vault:v\d+:[\w+/=]{1,1000}$/.test(ciphertext))
       throw new AppError(
         'invalid',
-        'The transit server answered no ciphertext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
+        'The transit server returned no ciphertext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
       )
     return ciphertext
   },
@@ -155,7 +155,7 @@ export const keyProvider: KeyProvider = {
     if (typeof plaintext !== 'string')
       throw new AppError(
         'invalid',
-        'The transit server answered no plaintext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
+        'The transit server returned no plaintext. Check that SIDEVAULT_ROOT_KEY names a transit key.',
       )
     return Buffer.from(plaintext, 'base64')
   },

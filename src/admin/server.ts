@@ -17,7 +17,7 @@ export interface AdminDeps {
   readonly log: Log
   /** Default: the system's. */
   readonly clock?: Clock
-  /** Parts that `/readyz` asks, besides the kernel itself. */
+  /** Components that `/readyz` checks, besides the kernel. */
   readonly checks?: Readonly<Record<string, Check>>
   /** Other processes whose metrics `/metrics` adds. */
   readonly sources?: readonly MetricSource[]
@@ -26,7 +26,7 @@ export interface AdminDeps {
 export interface AdminOptions {
   /** Where to listen: a unix socket (mode 0600, a stale one is replaced), a port of loopback, or nowhere (`inject`). */
   readonly listen: { readonly socketPath: string } | { readonly port: number } | 'nowhere'
-  /** Header brands, first canonical. Default: SVC. */
+  /** Header prefixes, the canonical one first. Default: SVC. */
   readonly prefixes?: readonly string[]
   /** Where clients see the service, for `Location`; default: host and scheme of each request. */
   readonly baseUrl?: string
@@ -38,21 +38,21 @@ export interface AdminOptions {
   readonly bodyLimit?: number
   /** Bytes of path and headers; default 64 KiB. */
   readonly headerLimit?: number
-  /** ms for a whole request to arrive; default 30,000. */
+  /** ms for a complete request to arrive; default 30,000. */
   readonly requestTimeout?: number
   /** ms for the head of a request to arrive; default 10,000. */
   readonly headersTimeout?: number
-  /** ms after which a call is answered with 504; default 45,000: a reactor may take 30,000. */
+  /** ms after which a call fails with 504; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
-  /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
+  /** Most slow bodies of one tenant; default: 64 that take more than a second. */
   readonly slowBodies?: SlowBodyLimits
-  /** ms between two looks for requests that are too slow; default 1,000. */
+  /** ms between two checks for slow requests; default 1,000. */
   readonly checkInterval?: number
   /** ms that `close` waits for requests in flight; default 10,000. */
   readonly drainTimeout?: number
-  /** ms that a part has to answer `/readyz` or `/metrics`; default 2,000. */
+  /** ms for a component's health check, and for a process's metrics; default 2,000. */
   readonly partTimeout?: number
-  /** Whether management calls are answered, and documented; default true. Health and metrics always are. */
+  /** Whether the management API is served and documented; default true. Health and metrics always are. */
   readonly management?: boolean
   /** This process's name in `sidevault_process_up`; default `admin`. */
   readonly processName?: string
@@ -82,13 +82,13 @@ const listen = async (app: FastifyInstance, where: AdminOptions['listen']): Prom
   return where.socketPath
 }
 
-/** Without operations: health and metrics of a machine whose management is elsewhere. */
+/** A registry without operations, for health and metrics on nodes without the admin role. */
 const withoutOperations = (kernel: Kernel): Kernel => ({
   ...kernel,
   registry: { ...kernel.registry, operations: [] },
 })
 
-/** The admin role's HTTP side. */
+/** The HTTP transport of the admin role. */
 export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promise<Admin> => {
   const { metrics, log } = deps
   const management = options.management ?? true

@@ -1,9 +1,9 @@
 import { AppError } from '../common/errors.ts'
 
-/** Arrays and objects within one another (completions §11). */
+/** Most levels of nested arrays and objects (completions §11). */
 export const MAX_DEPTH = 64
 
-/** Of a body: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
+/** Limits of a body's structure. More takes too much CPU time, even within 1 MiB. */
 export const MOST = { containers: 120_000, members: 60_000, names: 2_000 } as const
 
 interface Structure {
@@ -11,7 +11,7 @@ interface Structure {
   /** Arrays and objects. */
   readonly containers: number
   readonly members: number
-  /** Different names of members, which cost many times what repeated ones do; counted as far as matters. */
+  /** Distinct member names, which cost many times what repeated ones do; counted up to the limit. */
   readonly names: number
 }
 
@@ -38,7 +38,7 @@ export const checkNames = (names: number): void => {
 
 const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
 
-/** The structure of JSON text, before it is built. */
+/** Counts the structure of JSON text before it is parsed. */
 export const structureOfText = (body: Buffer): Structure => {
   let depth = 0
   let deepest = 0
@@ -67,7 +67,7 @@ export const structureOfText = (body: Buffer): Structure => {
   return { depth: deepest, containers, members, names: names.size }
 }
 
-/** The structure of a value that was built from a message, whose own depth is limited. */
+/** Counts the structure of a value that was decoded from a message, whose depth is limited. */
 export const structureOf = (value: unknown): Structure => {
   let deepest = 0
   let containers = 0

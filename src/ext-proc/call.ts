@@ -20,49 +20,49 @@ import {
   RESPONSE_HEADERS,
 } from './grpc.ts'
 
-/** Bytes that wait for the peer before `send` says so. */
+/** Queued bytes from which on `send` returns false. */
 const MOST_QUEUED = 65_536
 
-/** The near side of a call. Each method does nothing once the call is over. */
+/** Our side of a call. Methods do nothing after the call has ended. */
 export interface Call {
   /**
-   * One message, in pieces that must not change any more. False: as much waits for the peer to read it as may; `drained`
+   * Sends one message, in pieces that must not change any more. False: the queue is full; `drained`
    * follows.
    */
   send(...pieces: readonly Buffer[]): boolean
-  /** The peer may send no more than the rest of its window, until `resume`. */
+  /** Stops window updates, so that the peer sends at most the rest of its window, until `resume`. */
   pause(): void
   resume(): void
-  /** Ends it with status OK, behind what was sent. */
+  /** Ends the call with status OK, after all queued messages. */
   end(): void
-  /** Breaks it off: the peer sees an error, never a clean end. */
+  /** Resets the call: the peer sees an error, never a clean end. */
   reset(): void
 }
 
-/** What the far side of a call does. Nothing comes after `gone`, nor after the near side ended the call. */
+/** Events of the peer. None comes after `gone`, nor after our side ended the call. */
 export interface CallHandler {
   message(message: Buffer): void
-  /** What was too much to send has gone. */
+  /** The queue has room again. */
   drained?(): void
-  /** No more messages come. */
+  /** The peer has half-closed the call. */
   end(): void
-  /** The peer has let go of the call, or is gone itself. */
+  /** The peer reset the call, or the connection is lost. */
   gone(): void
 }
 
-/** What a call needs of its connection. */
+/** The part of a connection that a call uses. */
 export interface Carrier {
   /** Bytes that the connection may still send. */
   window: number
   write(bytes: Buffer): void
-  /** The call is over. */
+  /** The call has ended. */
   forget(id: number): void
 }
 
 export interface CallOptions {
   /** Bytes of one message from the peer. */
   readonly messageBytes: number
-  /** Bytes that may be sent before the peer allows more. */
+  /** Initial send window, bytes. */
   readonly window: number
 }
 
@@ -71,9 +71,9 @@ export class HttpCall implements Call {
   readonly #carrier: Carrier
   readonly #handler: CallHandler
   readonly #reader: MessageReader
-  /** Bytes received since the peer was last allowed more. */
+  /** Bytes received since the last window update. */
   #received = 0
-  /** Bytes that may be sent; below zero when the peer has taken some back. */
+  /** Send window in bytes; below zero after the peer reduced it. */
   #window: number
   #queue: Buffer[] = []
   #queued = 0
@@ -128,7 +128,7 @@ export class HttpCall implements Call {
     this.#finish()
   }
 
-  /** `size`: of the frame that brought it, which flow control counts. */
+  /** `size`: bytes of the frame, which flow control counts. */
   receive(data: Buffer, size: number, isLast: boolean): void {
     if (this.#over) return
     this.#received += size
@@ -149,14 +149,14 @@ export class HttpCall implements Call {
     this.#handler.gone()
   }
 
-  /** The peer allows more bytes, or fewer. */
+  /** The peer changed the send window. */
   allow(bytes: number): void {
     this.#window += bytes
     if (this.#window > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
     this.sendQueued()
   }
 
-  /** Sends what the windows allow. */
+  /** Sends as much as both windows allow. */
   sendQueued(): void {
     if (this.#over) return
     while (this.#queued > 0 && this.#carrier.window > 0 && this.#window > 0)

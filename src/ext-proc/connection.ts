@@ -2,8 +2,8 @@
  * The server's side of an HTTP/2 connection (RFC 9113) on which every stream is a call of one gRPC method.
  *
  * Written for one peer, Envoy, on a private socket, because the general libraries cost more than the gateway's own work
- * (docs/adr/0022-the-gateway-has-its-own-http-2-and-protobuf-code.md). What makes it small: header blocks are skipped, not decoded. No name in them matters where there
- * is one method, and the state of their compression is used by nothing else.
+ * (docs/adr/0022-the-gateway-has-its-own-http-2-and-protobuf-code.md). Header blocks are skipped, not decoded: there
+ * is one method, so that no header matters, and HPACK state is not used otherwise.
  */
 import type { Duplex } from 'node:stream'
 import { type Call, type CallHandler, type Carrier, HttpCall } from './call.ts'
@@ -29,25 +29,25 @@ import { createOutput, type Output } from './output.ts'
 export interface ConnectionLimits {
   /** Bytes of one message from the peer. */
   readonly messageBytes: number
-  /** Calls at once; more are refused. */
+  /** Most concurrent calls; more are reset with REFUSED_STREAM. */
   readonly calls: number
 }
 
 export interface Connection {
-  /** Takes no new calls once the peer knows, and closes when those in hand are over. */
+  /** Sends GOAWAY, accepts no new calls, and closes when open calls have ended. */
   drain(): void
-  /** Calls in hand are lost. */
+  /** Closes at once; open calls are lost. */
   destroy(): void
 }
 
-/** A peer that sends and never reads is cut off at so many unread bytes. */
+/** Unread output bytes at which the connection is closed. */
 const UNREAD = 67_108_864
 const HEADER_BLOCK = 65_536
 const NOTHING = Buffer.alloc(0)
 const PING = Buffer.alloc(8)
 
 class Http2Connection implements Connection, Carrier {
-  /** Bytes that may be sent on the connection as a whole. */
+  /** Send window of the connection, bytes. */
   window = FIRST_WINDOW
   readonly #socket: Duplex
   readonly #accept: (call: Call) => CallHandler
@@ -55,13 +55,13 @@ class Http2Connection implements Connection, Carrier {
   readonly #output: Output
   readonly #calls = new Map<number, HttpCall>()
   #callWindow = FIRST_WINDOW
-  /** Bytes received since the peer was last allowed more. */
+  /** Bytes received since the last window update. */
   #received = 0
   #greeted = false
   #lastId = 0
   /**
-   * Calls whose last message has come. Told when all that came with it is read: a peer that ends a call and resets it
-   * at once, as Envoy does, would count trailers for it as a fault of ours.
+   * Calls that the peer half-closed. They are notified after the complete chunk is read: a peer that ends a call and resets
+   * it at once, as Envoy does, would count trailers for it as a protocol error.
    */
   readonly #ended: HttpCall[] = []
   /** The header block being received. */
@@ -107,7 +107,7 @@ class Http2Connection implements Connection, Carrier {
   drain(): void {
     if (this.#destroyed || this.#draining !== 'no') return
     this.#draining = 'announced'
-    // Calls already on their way are still taken; the answer to the ping says that no more will be (RFC 9113 §6.8).
+    // Calls that are in flight are still accepted; after the PING ACK none follows (RFC 9113 §6.8).
     this.write(goAwayFrame(LARGEST_WINDOW, CODE.none))
     this.write(frame(FRAME.ping, 0, 0, PING))
   }
@@ -145,7 +145,7 @@ class Http2Connection implements Connection, Carrier {
     else if (type === FRAME.ping) this.#ping(flags, id, payload)
     else if (type === FRAME.windowUpdate) this.#windowUpdate(id, payload)
     else if (type === FRAME.pushPromise) throw new ConnectionError(CODE.protocol, 'a client cannot push')
-    // GOAWAY: the peer will close. Priorities and unknown frames say nothing to us.
+    // GOAWAY: the peer will close. PRIORITY and unknown frames are ignored.
   }
 
   #headers(flags: number, id: number, payload: Buffer): void {
@@ -161,7 +161,7 @@ class Http2Connection implements Connection, Carrier {
     if (block.bytes > HEADER_BLOCK) throw new ConnectionError(CODE.enhanceYourCalm, 'headers are too large')
     if ((flags & FLAG.endHeaders) === 0) return
     this.#block = undefined
-    // An id that is not new: trailers, or a call that was reset meanwhile.
+    // An id that is not new: trailers, or a call that was reset concurrently.
     if (block.id > this.#lastId) this.#begin(block.id)
     if (block.isLast) this.#end(block.id)
   }
@@ -217,7 +217,7 @@ class Http2Connection implements Connection, Carrier {
     this.write(frame(FRAME.settings, FLAG.ack, 0, NOTHING))
   }
 
-  /** The window of each call, those in hand too (RFC 9113 §6.9.2). */
+  /** Changes the window of all calls, open ones included (RFC 9113 §6.9.2). */
   #resize(size: number): void {
     if (size > LARGEST_WINDOW) throw new ConnectionError(CODE.flowControl, 'a window is too large')
     const change = size - this.#callWindow
@@ -262,7 +262,7 @@ const withoutPadding = (payload: Buffer): Buffer => {
   return payload.subarray(1, payload.length - padding)
 }
 
-/** Serves a connection until it closes. `accept` is called for each call that begins. */
+/** Serves a connection until it closes. Calls `accept` for each new call. */
 export const serveConnection = (
   socket: Duplex,
   accept: (call: Call) => CallHandler,

@@ -1,4 +1,4 @@
-/** HTTP/2 frames (RFC 9113 §4, §6) as bytes; what they mean is connection.ts's. */
+/** HTTP/2 frames (RFC 9113 §4, §6) as bytes; connection.ts interprets them. */
 
 export const FRAME = {
   data: 0,
@@ -31,16 +31,16 @@ export const CODE = {
 export const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 
 const HEADER_BYTES = 9
-/** What both sides may send unless told otherwise; we never tell otherwise. */
+/** Default SETTINGS_MAX_FRAME_SIZE, which we never change. */
 export const MAX_PAYLOAD = 16_384
 export const LARGEST_WINDOW = 0x7fff_ffff
-/** Flow-control window of a connection, and of a stream until SETTINGS say otherwise. */
+/** Initial flow-control window of a connection, and of a stream without SETTINGS. */
 export const FIRST_WINDOW = 65_535
-/** What we let a peer send before we say that it may send more: large bodies need not wait for us. */
+/** Our receive window: large bodies need not wait for window updates. */
 export const STREAM_WINDOW = 1_048_576
 export const CONNECTION_WINDOW = 16_777_216
 
-/** What ends a whole connection. `code` goes into GOAWAY. */
+/** An error that ends the connection. `code` is sent in GOAWAY. */
 export class ConnectionError extends Error {
   readonly code: number
 
@@ -58,7 +58,7 @@ const writeHeader = (bytes: Buffer, length: number, type: number, flags: number,
   bytes.writeUInt32BE(stream, 5)
 }
 
-/** What stands before a payload of so many bytes. */
+/** The header of a frame. */
 export const frameHeader = (length: number, type: number, flags: number, stream: number): Buffer => {
   const bytes = Buffer.allocUnsafe(HEADER_BYTES)
   writeHeader(bytes, length, type, flags, stream)
@@ -96,18 +96,18 @@ export const resetStreamFrame = (stream: number, code: number): Buffer =>
 export const goAwayFrame = (lastStream: number, code: number): Buffer =>
   frame(FRAME.goAway, 0, 0, uint32(lastStream, code))
 
-/** `payload` is a view of what was received; who keeps it keeps the chunk. */
+/** `payload` is a view of the received chunk and retains it. */
 export type OnFrame = (type: number, flags: number, stream: number, payload: Buffer) => void
 
 /**
- * Cuts what a client sends into frames. `push` calls back for each that is whole. Throws ConnectionError when the
+ * Splits received bytes into frames. `push` calls back for each complete one. Throws ConnectionError when the
  * bytes do not begin with the preface or announce a frame larger than MAX_PAYLOAD.
  */
 export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void } => {
   let rest: Buffer = Buffer.alloc(0)
   let greeted = false
 
-  /** Passes on what is whole; the rest. */
+  /** Emits complete frames and returns the rest. */
   const take = (bytes: Buffer): Buffer => {
     let at = 0
     if (!greeted) {
@@ -134,7 +134,7 @@ export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void
     return bytes.subarray(at)
   }
 
-  /** Bytes of what `rest` begins, as far as it tells. */
+  /** Bytes of the frame that `rest` starts, as far as known. */
   const wanted = (): number => {
     if (!greeted) return PREFACE.length
     return rest.length < HEADER_BYTES ? HEADER_BYTES : HEADER_BYTES + rest.readUIntBE(0, 3)
@@ -143,7 +143,7 @@ export const createFrameReader = (onFrame: OnFrame): { push(chunk: Buffer): void
   return {
     push(chunk) {
       let at = 0
-      // A large body is in many chunks, each of which begins within a frame: only that frame is put together.
+      // A large body arrives in many chunks, each starting inside a frame: only that frame is concatenated.
       while (rest.length > 0 && at < chunk.length) {
         const piece = chunk.subarray(at, at + wanted() - rest.length)
         at += piece.length

@@ -13,13 +13,13 @@ export const RESPONSE_HEADERS = Buffer.concat([Buffer.of(0x88), literal('content
 export const OK_TRAILERS = literal('grpc-status', '0')
 
 export interface MessageReader {
-  /** Calls back for each message that is whole. False when a message is compressed or too long: no more is read. */
+  /** Calls back for each complete message. False when a message is compressed or too long: nothing more is read. */
   push(data: Buffer): boolean
   /** True between messages. */
   readonly idle: boolean
 }
 
-/** Puts the messages of one stream together. `limit`: bytes of one message. */
+/** Assembles the messages of one stream. `limit`: bytes of one message. */
 export const createMessageReader = (limit: number, onMessage: (message: Buffer) => void): MessageReader => {
   let chunks: Buffer[] = []
   let held = 0
@@ -36,7 +36,7 @@ export const createMessageReader = (limit: number, onMessage: (message: Buffer) 
     return rest
   }
 
-  /** Bytes until the message in hand is whole, its prefix included. */
+  /** Bytes until the current message is complete, its prefix included. */
   const wanted = (first: Buffer): number =>
     first.length < PREFIX_BYTES ? PREFIX_BYTES : PREFIX_BYTES + first.readUInt32BE(1)
 
@@ -45,7 +45,7 @@ export const createMessageReader = (limit: number, onMessage: (message: Buffer) 
       if (held > 0) {
         chunks.push(data)
         held += data.length
-        // Large bodies come in many frames: put together once, not once a frame.
+        // Large bodies arrive in many frames: they are concatenated once.
         if (held < wanted(chunks[0] as Buffer)) return true
       }
       const rest = take(held > 0 ? Buffer.concat(chunks, held) : data)

@@ -5,11 +5,11 @@ import type { Call, CallHandler } from './call.ts'
 import { type Connection, type ConnectionLimits, serveConnection } from './connection.ts'
 
 export interface Listener {
-  /** Takes no more calls, lets those in hand finish for `graceMs`, then breaks them off. */
+  /** Accepts no more calls, waits up to `graceMs` for open ones, then resets them. */
   close(graceMs: number): Promise<void>
 }
 
-/** Serves calls on a unix socket for its owner only; a left-over one is replaced. Resolves when it listens. */
+/** Serves calls on a unix socket with mode 0600; a stale socket is replaced. Resolves when it listens. */
 export const listen = async (
   socketPath: string,
   accept: (call: Call) => CallHandler,

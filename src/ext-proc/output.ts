@@ -1,16 +1,16 @@
 import type { Duplex } from 'node:stream'
 
-/** What a connection has to say, written together where it comes together: one system call for all of a turn. */
+/** Output of a connection: all writes of one turn share a system call. */
 export interface Output {
   /** `bytes` must not change any more. */
   write(bytes: Buffer): void
   flush(): void
 }
 
-/** Bytes from which on a piece is sent from where it lies: copying less is cheaper than telling where it is. */
+/** Bytes from which on a piece is written without a copy. */
 const LARGE = 4_096
 
-/** The same bytes in as few pieces as is worth copying for. */
+/** Merges small pieces by copying. */
 const gather = (pieces: readonly Buffer[]): readonly Buffer[] => {
   const gathered: Buffer[] = []
   let small: Buffer[] = []
@@ -47,7 +47,7 @@ export const createOutput = (socket: Duplex): Output => {
       waiting.push(more)
       if (scheduled) return
       scheduled = true
-      // Runs when the microtasks of this turn are through, and so are the answers that were ready.
+      // Runs after the microtasks of this turn, when all ready replies are queued.
       process.nextTick(() => {
         scheduled = false
         flush()

@@ -5,7 +5,7 @@ const FIXED64 = 1
 const BYTES = 2
 const FIXED32 = 5
 
-/** What does not decode. */
+/** Malformed protobuf. */
 export class WireError extends Error {
   constructor() {
     super('not a protobuf message')
@@ -15,7 +15,7 @@ export class WireError extends Error {
 
 /**
  * Reads the fields of one message in order: `next` moves to a field, then exactly one of the others reads or skips it.
- * All throw WireError on what is malformed.
+ * All throw WireError on malformed input.
  */
 export class Reader {
   readonly #bytes: Buffer
@@ -121,22 +121,22 @@ export class Reader {
   }
 }
 
-/** Bytes from which on a value stays where it is. */
+/** Bytes from which on a value is not copied. */
 const LARGE = 4_096
 
 /**
- * Writes one message from its last byte to its first, so that a length is known when it is written. Fields are given in
- * the opposite order of how they shall stand, which matters to repeated ones only. Large values are not copied, and must
+ * Writes one message from its last byte to its first, so that a length is known when it is written. Fields are written in
+ * reverse order, which matters to repeated ones only. Large values are not copied, and must
  * not change any more.
  */
 export class Writer {
   #bytes: Buffer
   #at: number
-  /** What stands behind `#bytes`. */
+  /** Pieces behind `#bytes`. */
   #behind: readonly Buffer[] = []
   #sizeBehind = 0
 
-  /** `room`: about how many bytes it will be, large values apart. */
+  /** `room`: expected bytes, without large values. */
   constructor(room: number) {
     this.#bytes = Buffer.allocUnsafe(room)
     this.#at = room

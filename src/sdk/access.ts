@@ -1,4 +1,4 @@
-/** Who calls, and what they may do (completions §4). */
+/** Callers, and their permissions and rules (completions §4). */
 
 export type ApplicationType = 'public' | 'private' | 'management'
 
@@ -10,10 +10,10 @@ export type TokenPermission =
   | 'token:use'
   | 'token:search'
 
-/** `resource:verb`. Plugins may bring their own. */
+/** `resource:verb`. Plugins may declare their own. */
 export type Permission = TokenPermission | (string & { readonly __permission?: never })
 
-/** What a caller sees of a token: no data, masked data, plaintext. Called `transform` in a rule's wire form. */
+/** Disclosure of a token to a caller: no data, masked data, plaintext. Named `transform` in a rule's JSON. */
 export type Disclosure = 'redact' | 'mask' | 'reveal'
 
 export interface Condition {
@@ -22,10 +22,10 @@ export interface Condition {
   readonly value: string
 }
 
-/** Either `container` (it and all below it) or `conditions` (sessions only; all must hold). */
+/** Either `container` (it and all below it) or `conditions` (sessions only; all must match). */
 export interface AccessRule {
   readonly description: string
-  /** ≥ 1, unique per application; lower is tried first. */
+  /** ≥ 1, unique per application; the lowest is evaluated first. */
   readonly priority: number
   readonly container?: string
   readonly conditions?: readonly Condition[]
@@ -38,7 +38,7 @@ export interface Grants {
   readonly rules: readonly AccessRule[]
 }
 
-/** The party a request acts for. Everything it reads or writes is bound to `tenantId`. */
+/** The party that a request acts for. All its reads and writes are bound to `tenantId`. */
 export interface Caller {
   readonly tenantId: string
   readonly actorId: string
@@ -46,16 +46,16 @@ export interface Caller {
   /** `undefined` for anonymous callers. */
   readonly applicationId?: string
   readonly applicationType?: ApplicationType
-  /** The key of the application that the call was made with; absent for code, sessions and anonymous callers. */
+  /** The application key of the call; absent for code, sessions and anonymous callers. */
   readonly keyId?: string
   readonly grants: Grants
 }
 
-/** A key's owner, as the credentials port answers. `expiresAt` in ms since the epoch. */
+/** A key's owner, as the credentials port returns it. `expiresAt` in ms since the epoch. */
 export interface Credential {
   readonly caller: Caller
   readonly expiresAt?: number
-  /** A session that nobody has authorized yet: 403 on everything. */
+  /** A session that is not authorized yet: 403 on all operations. */
   readonly unauthorized?: boolean
 }
 

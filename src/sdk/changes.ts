@@ -5,7 +5,7 @@ import type { Caller } from './access.ts'
 import { handingOut } from './grants-within-own.ts'
 import type { PluginContext } from './plugin.ts'
 
-/** Times that a change starts again because another came between. */
+/** Retries of a change after a conflict. */
 const ATTEMPTS = 200
 
 /** Members of a proxy's or reactor's `configuration` (completions §7). */
@@ -22,7 +22,7 @@ export const checkConfiguration = (configuration: object): void => {
     throw invalid({ configuration: [`must have at most ${CONFIGURATION_LENGTH} characters as JSON`] })
 }
 
-/** `attempt`, again when what it read was changed before it wrote (`conflict`). */
+/** Runs `attempt`, again after a `conflict`: another change was committed between its read and its write. */
 export const retryOnConflict = async <T>(attempt: () => Promise<T>): Promise<T> => {
   for (let count = 1; ; count++) {
     try {
@@ -33,7 +33,7 @@ export const retryOnConflict = async <T>(attempt: () => Promise<T>): Promise<T> 
   }
 }
 
-/** What a merge patch (RFC 7386) leaves of a request: members of `required` are there still. Throws `invalid`. */
+/** Applies a merge patch (RFC 7386) to a request. Throws `invalid` when a member of `required` is then absent. */
 export const patchedInput = <T extends object>(
   current: T,
   patch: object,
@@ -45,7 +45,7 @@ export const patchedInput = <T extends object>(
   return mergePatch(current, patch) as T
 }
 
-/** Throws `forbidden` unless the caller may hand out what an application holds that code of theirs works as. */
+/** Throws `forbidden` unless the caller may grant what the application holds that their code acts as. */
 export const checkActing = async (
   kernel: Pick<PluginContext, 'port' | 'tenants'>,
   caller: Caller,
@@ -57,7 +57,7 @@ export const checkActing = async (
   check(application.type, application)
 }
 
-/** Whether two requests for a thing differ in its name at most. */
+/** Whether two requests for an entity differ in its name at most. */
 const differByName = (a: object, b: object): boolean => {
   const rest = (input: object) =>
     Object.fromEntries(
@@ -69,9 +69,9 @@ const differByName = (a: object, b: object): boolean => {
 }
 
 /**
- * Throws `invalid` unless code may work as this application, a public or private one of the tenant, and `forbidden` unless
- * the caller may hand out what it holds: whoever writes the code has that. `from`: what the
- * thing is changed from; a new name alone hands out nothing.
+ * Throws `invalid` unless code may act as this application, a public or private one of the tenant, and `forbidden` unless
+ * the caller may grant what it holds, because the author of the code gets it. `from`: the request before the
+ * change; a new name alone grants nothing.
  */
 export const checkApplication = async (
   kernel: Pick<PluginContext, 'port' | 'tenants'>,
@@ -87,7 +87,7 @@ export const checkApplication = async (
   if (from === undefined || !differByName(from, to)) await checkActing(kernel, caller, id)
 }
 
-/** Throws `invalid` naming `member` unless the gateway would go to this URL. */
+/** Throws `invalid` at `member` unless the gateway accepts this URL as a destination. */
 export const checkDestination = (
   kernel: Pick<PluginContext, 'checkDestination'>,
   member: string,

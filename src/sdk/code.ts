@@ -6,14 +6,14 @@ import type { UsedTokens } from './vault.ts'
 /** Characters of code that a proxy, formula or reactor may hold (completions §11). */
 export const CODE_LENGTH = 50_000
 
-/** Where code does not parse; line and column count from 1. */
+/** A syntax error in code; line and column count from 1. */
 export interface CodeIssue {
   readonly line: number
   readonly column: number
   readonly message: string
 }
 
-/** A fault of code that was saved all the same (completions §7). */
+/** An issue of code that was saved nevertheless (completions §7). */
 export interface CodeWarning extends CodeIssue {
   /** The member that holds the code, e.g. `request_transform.code`. */
   readonly path: string
@@ -22,41 +22,41 @@ export interface CodeWarning extends CodeIssue {
 /** Code as saved. */
 export interface Program {
   readonly tenantId: string
-  /** How its author knows it, e.g. `request_transform`: in the frames and sentences that tell what went wrong. */
+  /** Name in stack frames and error messages, e.g. `request_transform`. */
   readonly name: string
   readonly code: string
 }
 
 /** One run of a program (interface, "Proxy transforms" and "Reactor formulas"). */
 export interface CodeRun extends Program {
-  /** What the code gets, without `bt`. */
+  /** The argument of the code, without `bt`. */
   readonly argument: Json
-  /** The application that `bt` works as; absent: the code gets no `bt`. */
+  /** The application that `bt` acts as; absent: the code gets no `bt`. */
   readonly applicationId?: string | undefined
   readonly traceId: string
   readonly signal: AbortSignal
-  /** Runs of code that led to this one. */
+  /** Depth: runs of code that led to this one. */
   readonly depth: number
-  /** Gets the tokens that `bt` gives the code the data of. */
+  /** Collects the tokens whose data `bt` discloses to the code. */
   readonly used?: UsedTokens | undefined
-  /** Whether the caller may read what the code says when it fails, which may hold values (completions §12). Default: yes. */
+  /** Whether the caller may see messages of the code's errors, which may hold values (completions §12). Default: true. */
   readonly texts?: boolean | undefined
-  /** Milliseconds, at most; default and bound: 30,000. */
+  /** Timeout in ms; default and maximum: 30,000. */
   readonly wallMs?: number | undefined
 }
 
 /** Runs and checks code of tenants in the sandbox. */
 export interface Code {
   /**
-   * What the code returned; undefined when that is nothing JSON can say. Fails as completions §7 says: `code_failed` for
-   * what it threw, with its message, and for a limit it met; `unprocessable` for code that cannot be used; `overloaded`.
+   * Returns the code's result; undefined when JSON cannot express it. Rejects as in completions §7: `code_failed` for
+   * an exception, with its message, and for an exceeded limit; `unprocessable` for code that cannot run; `overloaded`.
    */
   run(run: CodeRun): Promise<Json | undefined>
-  /** Where it does not parse, or that it exports no function; none when it can run. It is kept ready then. */
+  /** Syntax errors, or that it exports no function; empty when it can run. Valid code is compiled and cached. */
   check(program: Program): Promise<readonly CodeIssue[]>
 }
 
-/** The output member with the faults of code that was saved all the same. */
+/** The output member with the issues of code that was saved nevertheless. */
 export const warningsOf = (number: number) =>
   Type.Optional(
     Type.Array(
@@ -80,7 +80,7 @@ interface Deps {
   }
 }
 
-/** `request_transform` for the member `request_transform.code`; what is nothing but code is a reactor's. */
+/** `request_transform` for the member `request_transform.code`; the member `code` is a reactor's. */
 const nameOf = (path: string) => path.replace(/\.?code$/, '') || 'reactor'
 
 /**

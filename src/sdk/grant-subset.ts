@@ -2,7 +2,7 @@ import type { AccessRule, Condition, Disclosure, Grants } from './access.ts'
 
 const LEVEL: Readonly<Record<Disclosure, number>> = { redact: 0, mask: 1, reveal: 2 }
 
-/** Containers that a rule speaks about: one (`exact`), or all whose path begins with `path`. */
+/** Containers of a rule: one (`exact`), or all whose path begins with `path`. */
 interface Region {
   readonly path: string
   readonly exact: boolean
@@ -10,7 +10,7 @@ interface Region {
 
 const EVERYWHERE: Region = { path: '/', exact: false }
 
-/** The narrowest one that a rule's container or one of its conditions gives; ids may lie anywhere. */
+/** The narrowest region of a rule's container or conditions; conditions on ids do not limit it. */
 const regionOf = ({ container, conditions = [] }: Pick<AccessRule, 'container' | 'conditions'>): Region => {
   if (container !== undefined) return { path: container, exact: false }
   const places = conditions.filter(({ attribute }) => attribute === 'container')
@@ -32,8 +32,8 @@ const meets = (a: Region, b: Region): boolean => covers(a, b) || covers(b, a)
 const implied = (permission: string): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
 
 /**
- * True when `own` lets its holder do `permission` in all of the region and see as much there as `transform`. Its rules
- * are tried as they would be for a token: one that covers the region decides, one that meets a part of it decides there.
+ * True when `own` grants `permission` in all of the region with at least the disclosure `transform`. Its rules
+ * are evaluated as for a token: a rule that covers the region decides, one that covers a part of it decides there.
  */
 const allows = (own: Grants, permission: string, region: Region, transform: Disclosure): boolean => {
   const rules = own.rules
@@ -48,7 +48,7 @@ const allows = (own: Grants, permission: string, region: Region, transform: Disc
   return own.permissions.includes(permission) && LEVEL[transform] <= LEVEL[implied(permission)]
 }
 
-/** Where a grant goes beyond what `own` may do itself, as paths of the request; none: it lies within. */
+/** Paths of the request at which a grant exceeds `own`; empty: it lies within. */
 export const exceeds = (own: Grants, grant: Grants): readonly string[] => [
   ...grant.permissions
     .filter((permission) => !allows(own, permission, EVERYWHERE, implied(permission)))

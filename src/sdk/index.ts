@@ -45,7 +45,7 @@ export const definePlugin = <C extends TSchema>(
   },
 ): Plugin => plugin as Plugin
 
-/** Keeps the input and output types of a declaration while it is written. */
+/** Returns the declaration with its input and output types inferred. */
 export const defineOperation = <I extends TSchema, O extends TSchema>(
   operation: Operation<I, O>,
 ): Operation<I, O> => operation

@@ -23,7 +23,7 @@ export const cursorQuery = {
   size,
 }
 
-/** A query member that may be sent several times, each time with one text. */
+/** A query member that may be repeated, with one string each. */
 export const texts = (number: number) => Type.Optional(Type.Array(Type.String(), { field: number }))
 
 /** Query members of an offset list of entities with a name; fields 1 to 4 of its input. */
@@ -33,7 +33,7 @@ export const namedQuery = {
   name: Type.Optional(Type.String({ field: 4, description: 'Wildcards * and ?; else contains.' })),
 }
 
-/** What such a query asks of a collection; members that are empty filter nothing. */
+/** Such a query as a filter of a collection; empty members filter nothing. */
 export const namedPage = (input: {
   readonly page?: number | undefined
   readonly size?: number | undefined
@@ -67,13 +67,13 @@ export const listOf = <T extends TSchema & { readonly title?: string }>(item: T)
     item.title === undefined ? {} : { title: `${item.title}List` },
   )
 
-/** The page of an offset list that was asked for; from 1. */
+/** The requested page of an offset list, from 1. */
 export const pageOf = (input: {
   readonly page?: number | null | undefined
   readonly size?: number | null | undefined
 }) => ({ page: input.page ?? 1, size: input.size ?? PAGE_SIZE.default })
 
-/** One page of an offset list as it is answered. */
+/** One page of an offset list, as returned. */
 export const offsetPage = <T>(
   data: readonly T[],
   total: number,
@@ -88,7 +88,7 @@ export const offsetPage = <T>(
   data: [...data],
 })
 
-/** One page of a cursor list as it is answered. */
+/** One page of a cursor list, as returned. */
 export const cursorPage = <T>(data: readonly T[], size: number, next: string | undefined) => ({
   pagination: {
     page_size: size,

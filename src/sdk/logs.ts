@@ -1,6 +1,6 @@
 import type { PageRequest } from './vault.ts'
 
-/** One thing that was done to one entity of a tenant; `created_at` in ms since the epoch. */
+/** One event of one entity of a tenant; `created_at` in ms since the epoch. */
 export interface LogEntry {
   readonly tenant_id: string
   readonly actor_id: string | null
@@ -31,19 +31,19 @@ export interface LogPage {
   readonly next?: string
 }
 
-/** The audit log of tenants. What was recorded before a call is in its answer. */
+/** The audit log of tenants. A read includes all records that were written before it. */
 export interface Logs {
   /** Newest first; sizes 1–1000. `invalid` for a cursor that is not this tenant's. */
   list(tenantId: string, filter: LogFilter, page: PageRequest): Promise<LogPage>
 }
 
-/** A kind of entity that logs are about. */
+/** A type of entity in logs. */
 export interface EntityType {
   readonly display_name: string
   readonly value: string
 }
 
-/** What a tenant uses; times in ms since the epoch. */
+/** Usage of a tenant; times in ms since the epoch. */
 export interface Usage {
   /** Live tokens by type; types without any are left out. */
   readonly types: readonly {

@@ -6,7 +6,7 @@ import type { Held, UsedTokens } from './vault.ts'
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
-/** What one invocation knows and may do. */
+/** Context of one invocation. */
 export interface Call {
   readonly caller: Caller
   readonly traceId: string
@@ -14,25 +14,25 @@ export interface Call {
   /** ms since the epoch, read once per call. */
   readonly now: number
   readonly log: Log
-  /** Runs of tenants' code that this call came through; 0 for a caller's own. */
+  /** Depth: runs of tenants' code that led to this call; 0 for a client's call. */
   readonly depth: number
-  /** What the call was given so far: what is kept of its output goes with these tokens. */
+  /** Tokens whose data the call was given. Its stored output is deleted with them. */
   readonly used: UsedTokens
-  /** Gets what the call holds of the memory that tenants share: given back when its response is sent. */
+  /** Registers memory that the call holds of the tenants' shared budget: released when its response is sent. */
   readonly hold: (held: Held) => void
 }
 
-/** The audit record of an operation: which kind of entity, what was done. `entity_id` is the output's or input's `id`. */
+/** The audit record of an operation: entity type and verb. `entity_id` is the output's or input's `id`. */
 export interface AuditDeclaration {
   readonly entity: string
   readonly verb: string
   /** Log message, ≤ 250 characters, e.g. "Application created". Default: title-cased entity and verb. */
   readonly message?: string
-  /** Which entity, when neither output nor input says so by its `id`. */
+  /** The entity's id, when it is not the `id` of output or input. */
   readonly id?: (call: Call, input: unknown, output: unknown) => string
 }
 
-/** What a failing call is answered: the status and title are those of the code. */
+/** An error response: status and title are those of the code. */
 export interface FailureExample {
   readonly code: ErrorCode
   readonly detail: string
@@ -40,11 +40,11 @@ export interface FailureExample {
 }
 
 /**
- * One call as it may be made, printed in the documentation: the input and what comes of it. The kernel checks at start
- * that they fit the schemas. Ids are made up, card numbers are those that networks give out for tests.
+ * One example call for the documentation: input and response. The kernel checks at start
+ * that they fit the schemas. Ids are made up, card numbers are test numbers of the networks.
  */
 export type Example = {
-  /** In a few words what it shows; unique within its operation. */
+  /** Short description; unique within its operation. */
   readonly summary: string
   readonly input: unknown
 } & ({ readonly output: unknown } | { readonly error: FailureExample })
@@ -67,28 +67,28 @@ export interface Operation<I extends TSchema = TSchema, O extends TSchema = TSch
   readonly audit: AuditDeclaration | 'none'
   readonly input: I
   readonly output: O
-  /** The input member that is the whole request body (as in google.api.http). Default: members one by one. */
+  /** The input member that is the complete request body (as in google.api.http). Default: each member by itself. */
   readonly body?: string
   /** Request body content types besides application/json. */
   readonly consumes?: readonly string[]
-  /** A GET that hands its output out once: HEAD, which would take it unseen, is 405. */
+  /** A GET that returns its output once: HEAD, which would consume it, is 405. */
   readonly once?: boolean
-  /** The output member that is the whole response body, e.g. a bare array. */
+  /** The output member that is the complete response body, e.g. a bare array. */
   readonly responseBody?: string
   /** Default 200; 204 sends no body; 201 carries `Location` built by `location`. */
   readonly status?: 200 | 201 | 202 | 204
-  /** The status of this answer, where it is not always the same. */
+  /** The status of this response, where it varies. */
   readonly statusOf?: (output: Static<O>) => 200 | 202
   /** Path of the created entity, relative to the base URL. */
   readonly location?: (output: Static<O>) => string
-  /** It runs code of the tenant, which may decide the status and the body of an answer from 400 up. */
+  /** It runs code of the tenant, which may set the status and the body of a response from 400 up. */
   readonly runsCode?: boolean
   /**
-   * Members of the output that hold a new key, or what code made of data, which no token answers for: a repeated answer
-   * (idempotency keys) has them for ten minutes, and then goes without.
+   * Members of the output that hold a new key, or a result of code that depends on no token. A repeated response
+   * (idempotency keys) has them for ten minutes.
    */
   readonly transient?: readonly string[]
-  /** How it may fail besides what follows from method, path, schemas and permission. For the documentation. */
+  /** Error codes besides those of method, path, schemas and permission. For the documentation. */
   readonly errors?: readonly ErrorCode[]
   readonly examples?: readonly Example[]
   run(input: Static<I>, call: Call): Promise<Static<O>>

@@ -23,7 +23,7 @@ export interface Tenant {
     readonly fingerprint_tokens?: string
     readonly deduplicate_tokens?: string
     readonly strict_code?: string
-    /** On unless it is `false`. */
+    /** On unless `false`. */
     readonly grants_within_own?: string
   }
   readonly created_by?: string
@@ -38,21 +38,21 @@ export interface Tenants {
 }
 
 export interface TenantChange extends Required<Pick<Tenant, 'id' | 'name' | 'modified_by' | 'modified_at'>> {
-  /** Absent: those at that moment stay, also when another change comes between. */
+  /** Absent: the current settings stay. */
   readonly settings?: Tenant['settings']
 }
 
 export interface TenantRecords extends Tenants {
-  /** The tenant as it is then; undefined when there is none. */
+  /** The changed tenant; undefined when it does not exist. */
   update(change: TenantChange): Promise<Tenant | undefined>
   /**
-   * Destroys the tenant's keys and all that it owns: its API keys stop at once, nothing of it opens any more, and what is
-   * left of its rows is removed in the background. False when there is no such tenant.
+   * Destroys the tenant's keys and all that it owns. Its API keys stop at once, and none of its values can be opened.
+   * Its rows are removed in the background. False when the tenant does not exist.
    */
   delete(id: string): Promise<boolean>
 }
 
-/** An application as other plugins see it. */
+/** An application, for other plugins. */
 export interface ApplicationInfo {
   readonly id: string
   readonly tenant_id: string
@@ -68,40 +68,40 @@ export interface ApplicationInfo {
   readonly expires_at?: number
 }
 
-/** Finds the party behind an API key. */
+/** Finds the owner of an API key. */
 export interface CredentialSource {
   /** By the key's keyed hash; unknown, deleted and replaced keys are undefined. */
   authenticate(keyHash: string): Promise<Credential | undefined>
-  /** Collections whose change counters decide how long an answer may be cached. */
+  /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]
 }
 
-/** A stored proxy as the gateway runs it (interface, "Pre-configured proxies"). */
+/** A stored proxy for the gateway (interface, "Pre-configured proxies"). */
 export interface StoredProxy {
   readonly id: string
   readonly tenantId: string
   readonly destinationUrl: string
-  /** False: whoever has the proxy's key may call it. */
+  /** False: the proxy's key alone admits a caller. */
   readonly requireAuth: boolean
   /** Code. */
   readonly requestTransform?: string
   /** Code. */
   readonly responseTransform?: string
-  /** What a 2xx response gets whose content type the response transform cannot take; absent: 502. */
+  /** Handling of a 2xx response whose content type the response transform cannot read; absent: 502. */
   readonly responseOtherwise?: 'fail' | 'pass'
   readonly configuration: Readonly<Record<string, unknown>>
-  /** Whom its code, and callers without a key, act as; absent: nobody. */
+  /** The application that its code, and callers without a key, act as; absent: none. */
   readonly applicationId?: string
-  /** Absent: no client certificate, and the authorities of the service. */
+  /** Absent: no client certificate, and the service's authorities. */
   readonly destinationTls?: DestinationTls
 }
 
-/** What a destination is shown, and by whom its certificate must be signed; PEM, without a fault. */
+/** The client certificate for a destination, and the authorities for the destination's certificate; valid PEM. */
 export interface DestinationTls {
-  /** Unique; other certificates have another one. */
+  /** Unique for these certificates. */
   readonly id: string
   readonly client?: { readonly certificate: string; readonly key: Secret<string> }
-  /** In the place of the authorities of the service. */
+  /** Replaces the service's authorities. */
   readonly authorities?: string
 }
 
@@ -109,9 +109,9 @@ export interface DestinationTls {
 export interface ProxySource {
   /** By the proxy key's keyed hash. */
   find(keyHash: string): Promise<StoredProxy | undefined>
-  /** The last ones made, of all tenants. */
+  /** The newest of all tenants. */
   newest(limit: number): Promise<readonly StoredProxy[]>
-  /** Collections whose change counters decide how long an answer may be cached. */
+  /** Collections whose change counters invalidate cached results. */
   readonly collections: readonly string[]
 }
 
@@ -121,32 +121,32 @@ export interface PermissionInfo {
   readonly application_types: readonly ('public' | 'private' | 'management')[]
 }
 
-/** What plugins offer to kernel, gateway and each other; each port has at most one provider. */
+/** Interfaces that plugins provide to kernel, gateway and each other; each port has at most one provider. */
 export interface Ports {
   /** Keys of applications. */
   readonly credentials: CredentialSource & {
-    /** Makes the first management application of a tenant. `keyHash` is all that is stored of its key. */
+    /** Creates the first management application of a tenant. Its key is stored as `keyHash` only. */
     install(tenantId: string, keyHash: string): Promise<void>
   }
-  /** Keys of sessions; asked when `credentials` does not know a key. */
+  /** Keys of sessions; called when `credentials` does not find a key. */
   readonly sessions: CredentialSource
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
-    /** Whether the application has this key still. */
+    /** Whether the application still has this key. */
     hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
-    /** What the management applications of the tenant hold, all together. */
+    /** The union of the permissions of the tenant's management applications. */
     held(tenantId: string): Promise<ReadonlySet<string>>
   }
   readonly proxies: ProxySource
   readonly reactors: {
-    /** The code of the last reactors made, of all tenants: what is worth keeping ready. */
+    /** The code of the newest reactors of all tenants, to warm caches. */
     programs(limit: number): Promise<readonly Program[]>
   }
   readonly members: {
-    /** Makes a member of the user who accepts an invitation, which is then gone; the member's id. */
+    /** Makes a user who accepts an invitation a member, deletes the invitation, and returns the member's id. */
     join(tenantId: string, invitationId: string, userId: string): Promise<string>
   }
-  /** Told of each invitation that was made or sent again, e.g. to mail it. A rejection is logged and changes nothing. */
+  /** Called for each invitation that is created or resent, e.g. to mail it. A rejection is logged and has no other effect. */
   readonly invitations: {
     invited(invitation: {
       readonly tenant_id: string
@@ -158,7 +158,7 @@ export interface Ports {
   }
 }
 
-/** What the kernel hands to a plugin. Services may be used from `start` on, not inside `setup`. */
+/** The kernel's services for a plugin. They may be used from `start` on, not inside `setup`. */
 export interface PluginContext<Config = unknown> {
   /** This plugin's own configuration, valid by its schema; `{}` when it declares none. */
   readonly config: Config
@@ -168,36 +168,36 @@ export interface PluginContext<Config = unknown> {
   readonly tenants: TenantRecords
   readonly logs: Logs
   /**
-   * Writes to the audit journal what no operation's declaration says, and resolves when it is there. Rejects with
-   * `gateway_timeout` when it cannot be: then nothing may be disclosed.
+   * Appends audit records besides those of operations, and resolves when they are in the journal. Rejects with
+   * `gateway_timeout` when they cannot be written: then nothing may be disclosed.
    */
   audit(entry: AuditEntry): Promise<void>
-  /** Counts everything that was recorded before the call. */
+  /** Includes all that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
-  /** What other plugins offer; undefined when none provides it. */
+  /** A port of another plugin; undefined when none provides it. */
   port<P extends keyof Ports>(name: P): Ports[P] | undefined
-  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would not go there. */
+  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */
   checkDestination(url: string): void
-  /** Tenants' code, in the sandbox. */
+  /** Runs tenants' code in the sandbox. */
   readonly code: Code
-  /** A request to a party outside, under the rules that hold for proxied ones (completions §7). */
+  /** Sends a request to an external server, under the egress rules of proxied requests (completions §7). */
   fetch(request: OutboundRequest, signal: AbortSignal): Promise<OutboundResponse>
-  /** The caller that work for an application is done as; `unauthenticated` when it is gone or expired. */
+  /** The caller for work that acts as an application; rejects with `unauthenticated` when it was deleted or has expired. */
   identify(application: ApplicationRef): Promise<Caller>
   /** Records of a collection that this plugin declares. */
   records<C extends Collection>(collection: C): Records<RecordOf<C>>
-  /** Writes of several collections, all or none. Fails with `conflict` when an id, lookup or version is not free. */
+  /** Writes of several collections, all or none. Rejects with `conflict` when an id or lookup exists, or a version is stale. */
   commit(mutations: readonly Mutation[]): Promise<void>
-  /** Keyed hash of an API key: what is stored and looked up in place of the key. */
+  /** Keyed hash of an API key, which is stored and looked up in place of the key. */
   hashKey(key: Secret<string>): string
   tokenTypes(): readonly TokenType[]
-  /** Every kind of entity that logs are about: token types, and what operations record. */
+  /** All entity types of logs: token types, and entities of operations. */
   entityTypes(): readonly EntityType[]
-  /** Every permission that operations of any plugin name, with the application types that may hold it. */
+  /** All permissions of all plugins' operations, with the application types that may hold them. */
   permissions(): readonly PermissionInfo[]
 }
 
-/** What a plugin brings. Checked as a whole with those of all others before anything starts. */
+/** A plugin's declarations. They are checked together with those of all other plugins before anything starts. */
 export interface Contribution {
   // biome-ignore lint/suspicious/noExplicitAny: operations of differing schemas meet in one list
   readonly operations?: readonly Operation<any, any>[]
@@ -208,7 +208,7 @@ export interface Contribution {
   readonly ports?: Partial<Ports>
   start?(signal: AbortSignal): Promise<void> | void
   stop?(): Promise<void> | void
-  /** Rejects when the plugin cannot do its work; shown in /readyz. */
+  /** Rejects when the plugin does not work; reported in /readyz. */
   health?(): Promise<void>
 }
 
@@ -217,7 +217,7 @@ export interface Plugin {
   /** `[a-z][a-z0-9-]*`, unique. */
   readonly name: string
   readonly version: string
-  /** Names of plugins that must be present; they start before this one. */
+  /** Names of required plugins; they start before this one. */
   readonly requires?: readonly string[]
   readonly config?: TSchema
   setup(kernel: PluginContext): Contribution | Promise<Contribution>

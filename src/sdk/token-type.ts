@@ -1,13 +1,13 @@
 import type { TSchema } from 'typebox'
 import type { Json } from '../common/json.ts'
 
-/** A fault in a token's data: where (JSON pointer below `data`, '' for the whole) and what is wrong, without the value. */
+/** An issue of a token's data: JSON pointer below `data` ('' for `data` itself) and message, without the value. */
 export interface DataIssue {
   readonly at: string
   readonly message: string
 }
 
-/** Named checks that a declarative plugin may use. */
+/** Named checks for declarative plugins. */
 export type NamedCheck = 'luhn' | 'aba' | 'iban'
 
 /**
@@ -21,7 +21,7 @@ export interface TokenType {
   readonly title: string
   /** JSON Schema of `data`. */
   readonly data: TSchema | Readonly<Record<string, unknown>>
-  /** Brings accepted spellings to one form, after the schema, before `check`. */
+  /** Normalizes accepted spellings, after schema validation and before `check`. */
   readonly normalize?: (data: Json) => Json
   readonly check?: (data: Json) => readonly DataIssue[]
   readonly checks?: readonly { readonly check: NamedCheck; readonly at: string }[]
@@ -33,10 +33,10 @@ export interface TokenType {
   readonly fingerprint?: string
   /** Default search index expressions over `data`. */
   readonly searchIndexes?: readonly string[]
-  /** JSON pointers that the API never returns, not even under reveal; code and proxies may use them. */
+  /** JSON pointers of write-only members: the API never returns them, not even under reveal; code and proxies may use them. */
   readonly never?: readonly string[]
-  /** Members removed for good some time after creation, e.g. a card's cvc. */
+  /** Members that are deleted some time after creation, e.g. a card's cvc. */
   readonly ephemeral?: readonly { readonly at: string; readonly seconds: number }[]
-  /** Valid `data`, nobody's, for the documentation; checked at start. */
+  /** Valid, made-up `data` for the documentation; checked at start. */
   readonly examples?: readonly Json[]
 }

@@ -30,7 +30,7 @@ export type TokenPatch = Partial<
   >
 >
 
-/** A token as the API shows it to one caller: `data` follows the disclosure; unset members are absent. */
+/** A token as the API returns it to one caller: `data` by the caller's disclosure; unset members are absent. */
 export interface Token {
   readonly id: string
   readonly tenant_id: string
@@ -78,56 +78,56 @@ export interface TokenPage {
   readonly next?: string
 }
 
-/** A token whose data a call was given, as it was then; times in ms since the epoch. */
+/** State of a token when its data was disclosed to a call; times in ms since the epoch. */
 export interface TokenState {
   readonly id: string
   readonly created_at: number
-  /** Counts its changes. */
+  /** Version, incremented by each change. */
   readonly version: number
-  /** When it, or a short-lived member of it, ends. */
+  /** Expiry of the token, or of a short-lived member. */
   readonly until: number | null
 }
 
-/** The tokens whose data a call was given, by its own operations or by code that it ran. */
+/** Tokens whose data was disclosed to a call, by its own operations or by code that it ran. */
 export interface UsedTokens {
   /**
-   * Of one token the first state counts: what was made of it does not become newer. `own`: a change by the call itself,
-   * which carries the state before along.
+   * The first state of a token counts: results that depend on it do not become newer. `own`: a change by the call itself,
+   * which updates the state.
    */
   add(state: TokenState, own?: 'own'): void
   get(id: string): TokenState | undefined
-  /** Undefined: more than are kept track of (20,000). */
+  /** Undefined: more than the tracked maximum (20,000). */
   states(): readonly TokenState[] | undefined
 }
 
-/** Where a disclosure happens and on whose behalf; written to the audit journal. */
+/** Context of a disclosure, for the audit journal. */
 export interface UseContext {
   readonly caller: Caller
   readonly traceId: string
   readonly now: number
-  /** What all expressions of the call may cost together; absent: the vault makes one for its part. */
+  /** Work budget of all expressions of the call; absent: the vault creates one. */
   readonly work?: Work
-  /** Gets what is held of the memory that tenants share, to be given back when the values are gone; absent: on return. */
+  /** Registers memory held of the tenants' shared budget, to be released with the values; absent: released on return. */
   readonly hold?: ((held: Held) => void) | undefined
-  /** Gets the tokens that the call was given the data of. */
+  /** Collects the tokens whose data the call was given. */
   readonly used?: UsedTokens | undefined
 }
 
 /** Memory that a call holds. */
 export interface Held {
-  /** Gives it back, once. */
+  /** Releases it; idempotent. */
   release(): void
 }
 
-/** Units of work that one call has left. */
+/** Work budget of one call, in units. */
 export interface Work {
-  /** Throws `invalid_expression` when more is used than there is. */
+  /** Throws `invalid_expression` when the budget is exceeded. */
   use(units: number): void
 }
 
 /**
- * The tokens of a tenant under a caller's grants (completions §4–5). Every method checks permission per container,
- * writes one audit record per token before anything is returned, and never tells another tenant's id from a free one.
+ * The tokens of a tenant under a caller's grants (completions §4–5). Each method checks the permission on each container,
+ * and writes one audit record for each token before it returns. Another tenant's id is treated as unknown.
  * Errors: `invalid`, `forbidden`, `token_not_found`, `conflict`, `gateway_timeout`.
  */
 export interface Vault {
@@ -143,13 +143,13 @@ export interface Vault {
   ): Promise<TokenPage>
   update(id: string, patch: TokenPatch, context: UseContext): Promise<Token>
   delete(id: string, context: UseContext): Promise<void>
-  /** Interface "Token associations": `token:read` on both; `conflict` when it exists, `invalid` for a token with itself. */
+  /** Interface "Token associations": `token:read` on both; `conflict` when it exists, `invalid` for one token twice. */
   associate(parentId: string, childId: string, context: UseContext): Promise<void>
   /** `token:delete` on both; `association_not_found` when there is no such association. */
   dissociate(parentId: string, childId: string, context: UseContext): Promise<void>
-  /** A new token as a child: `token:create` on the child, `token:read` on the parent; both or neither are written. */
+  /** Creates a child token: `token:create` on the child, `token:read` on the parent; both or neither are written. */
   createChild(parentId: string, input: TokenInput, context: UseContext): Promise<Token>
-  /** Children that the caller may read, of a parent that it may read. */
+  /** Children that the caller may read; the parent too. */
   children(
     parentId: string,
     filter: Pick<TokenFilter, 'ids' | 'types'>,
@@ -164,15 +164,15 @@ export interface Vault {
    */
   detokenize(body: Json, context: UseContext, permission?: 'token:read' | 'token:use'): Promise<Json>
   /**
-   * Values for a body of expressions on its way out (`token:use`; completions §6–7). One batched read serves all ids.
+   * Values for the expressions of an outgoing body (`token:use`; completions §6–7). One batched read for all ids.
    * Unknown ids are `invalid_expression`. The audit records are in the journal when this resolves.
    */
   use(ids: readonly string[], context: UseContext): Promise<ReadonlyMap<string, UsedToken>>
-  /** Whether these tokens are there, unchanged, as their seals say: not as columns do, which may have been edited. */
+  /** Whether these tokens exist unchanged, by their seals: columns may have been edited. */
   areCurrent(states: readonly Omit<TokenState, 'until'>[], context: UseContext): Promise<boolean>
   /**
-   * What `use` would come to for each id, in order, with masked values (dry runs of the proxy). Nothing is used: masked
-   * values that are handed out leave the records of a read.
+   * Previews `use` for each id, in order, with masked values (dry runs of the proxy). Nothing is used: disclosed masked
+   * values are recorded as reads.
    */
   preview(ids: readonly string[], context: UseContext): Promise<readonly UsePreview[]>
 }
@@ -183,19 +183,19 @@ export interface UsedToken {
   readonly type: string
   readonly data: Json
   readonly container: string
-  /** The whole token as the API shows it, with this `data` (completions §6, `token: <id>`). */
+  /** The complete token as the API returns it, with this `data` (completions §6, `token: <id>`). */
   whole(): Json
 }
 
-/** What `use` would come to for one id. `unknown`: there is no such token; `denied`: no grant covers it. */
+/** Preview of `use` for one id. `unknown`: the token does not exist; `denied`: no grant covers it. */
 export type UsePreview =
   | { readonly kind: 'unknown' | 'denied'; readonly id: string }
   | {
       readonly kind: 'used'
       readonly id: string
       readonly disclosure: Disclosure
-      /** What decided; absent: the plain permission. */
+      /** The deciding rule; absent: the plain permission. */
       readonly rule?: AccessRule | undefined
-      /** Its data as its mask shows it; null when it has none, or is redacted. */
+      /** Its masked data; null without a mask, or when redacted. */
       readonly token: UsedToken
     }

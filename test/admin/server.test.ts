@@ -87,7 +87,7 @@ t.test(
     const known = await say('BREW /things?a=b HTTP/1.1')
     t.match(known.json, {
       status: 405,
-      detail: 'This path does not answer BREW. It answers POST, GET, HEAD.',
+      detail: 'This path does not accept BREW. It accepts POST, GET, HEAD.',
     })
     t.match(known.head, /^HTTP\/1\.1 405 Method Not Allowed\r\n[\s\S]*allow: POST, GET, HEAD/)
     const { head } = await say('BREW /things HTTP/1.1\r\nsvc-trace-id:  my id ')

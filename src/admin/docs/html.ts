@@ -19,7 +19,7 @@ pre { background: var(--soft); border-radius: 6px; margin: .5rem 0; overflow-x: 
 .results li { margin: .75rem 0; } mark { background: none; color: inherit; font-weight: 600; }
 `
 
-/** Nothing but a page's own style may load: no script, no picture, no frame. The one form is the search. */
+/** Only the page's own style may load: no script, image or frame. The search is the only form. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -36,17 +36,17 @@ const ESCAPES: Readonly<Record<string, string>> = {
   "'": '&#39;',
 }
 
-/** A text as HTML shows it. */
+/** Escapes text for HTML. */
 export const html = (text: unknown): string =>
   String(text).replaceAll(/[&<>"']/g, (character) => ESCAPES[character]!)
 
-/** A whole page. `title` and `query` are texts, `main` and `pages` are HTML. */
+/** A complete page. `title` and `query` are text, `main` and `pages` are HTML. */
 export const htmlPage = (of: {
   readonly title: string
   readonly main: string
   /** Links to all pages. */
   readonly pages?: string
-  /** What was searched for. */
+  /** The search query. */
   readonly query?: string
 }): string => `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">

@@ -26,7 +26,7 @@ export interface DocumentPage {
   readonly sections: readonly Section[]
 }
 
-/** As GitHub makes anchors of headings. */
+/** The anchor of a heading, made as GitHub makes it. */
 export const anchorOf = (heading: string): string =>
   heading
     .toLowerCase()

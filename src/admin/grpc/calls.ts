@@ -11,17 +11,17 @@ import type { Metrics } from '../../common/metrics.ts'
 import type { Caller, Operation } from '../../sdk/index.ts'
 import { createHeaderPrefixes, type PrefixedHeaders } from '../http/header-prefixes.ts'
 
-/** What is known of one call besides its message. */
+/** State of one call, besides its message. */
 export interface CallState extends PrefixedHeaders {
-  /** As metrics and access log name it. */
+  /** Name in metrics and access log. */
   readonly operation: string
   readonly startedAt: number
-  /** What HTTP has for success. */
+  /** HTTP status of success. */
   readonly success: number
-  /** A message of the caller's could be read. */
+  /** The request message was decoded. */
   received: boolean
   caller?: Caller
-  /** Why it failed, when we know better than the status does. */
+  /** The error, when it is more exact than the gRPC status. */
   error?: AppError
 }
 
@@ -38,7 +38,7 @@ export interface CallsDeps {
   readonly metrics: Metrics
 }
 
-/** Statuses of calls that end without a word of ours, as HTTP would have them. */
+/** HTTP statuses of calls that grpc-js ends by itself. */
 const STATUS: Readonly<Record<number, number>> = {
   [grpc.CANCELLED]: 499,
   [grpc.DEADLINE_EXCEEDED]: 504,
@@ -47,13 +47,13 @@ const STATUS: Readonly<Record<number, number>> = {
   [grpc.NOT_FOUND]: 404,
 }
 
-/** Asked every few seconds by machines: not worth a line each. */
+/** Probes call these every few seconds: they are logged at debug. */
 const isQuiet = (operation: string) => operation.startsWith('grpc.health.')
 
 const headersOf = (metadata: Metadata): Record<string, string> =>
   Object.fromEntries(Object.entries(metadata.getMap()).map(([name, value]) => [name, value.toString()]))
 
-/** Around every call what its answer has in common: the brand's trace id, metrics and access log. */
+/** Adds to each call what all responses share: the trace id header, metrics and access log. */
 export const createCalls = (
   { log, metrics }: CallsDeps,
   options: { readonly prefixes: readonly string[]; readonly operations: ReadonlyMap<string, Operation> },
@@ -64,7 +64,7 @@ export const createCalls = (
 
   const record = (state: CallState, code: grpc) => {
     const { operation, startedAt, traceId, caller, received } = state
-    // Before there is a message, what the library calls internal is something it could not read.
+    // Before a message was decoded, INTERNAL from the library means a message that it could not read.
     const other = STATUS[code] ?? (code === grpc.INTERNAL && !received ? 400 : 500)
     const status = code === grpc.OK ? state.success : (state.error?.status ?? other)
     const ms = performance.now() - startedAt
@@ -79,8 +79,8 @@ export const createCalls = (
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }
-    if (isQuiet(operation) && status < 400) log.debug(entry, 'answered')
-    else log.info(entry, 'answered')
+    if (isQuiet(operation) && status < 400) log.debug(entry, 'response sent')
+    else log.info(entry, 'response sent')
   }
 
   const interceptor: ServerInterceptor = (method, call) => {
@@ -97,11 +97,11 @@ export const createCalls = (
       return metadata
     }
     if (method.requestStream || method.responseStream) streams.add(call)
-    // Not by a responder: that one does not see what the library refuses by itself.
+    // Not by a responder: it does not see calls that the library rejects by itself.
     const send = call.sendStatus.bind(call)
     call.sendStatus = (status) => {
       end(status.code ?? grpc.OK)
-      // A failed call has no other metadata than this.
+      // A failed call has no other metadata.
       send(
         status.code === grpc.OK ? status : { ...status, metadata: mark(status.metadata ?? new Metadata()) },
       )

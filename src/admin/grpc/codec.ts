@@ -12,12 +12,12 @@ import {
 import { fromStruct, fromValue, toStruct, toValue } from './value.ts'
 import type { WireObject } from './wire.ts'
 
-/** A value of a declared type that protobuf has no form for: of another type than was declared, or null in its place. */
+/** A value that protobuf cannot express as declared: its type differs from the declared one, or it is null. */
 export class NotExpressible extends Error {}
 
 const ZEROS: Readonly<Record<Scalar, unknown>> = { string: '', bool: false, int32: 0, int64: 0, double: 0 }
 
-/** 64-bit integers come as objects; beyond 2^53 they lose what JSON's numbers would lose too. */
+/** Converts 64-bit integers, which protobufjs gives as objects. Beyond 2^53 they lose precision, as JSON numbers do. */
 const fromScalar = (value: unknown): unknown => (typeof value === 'object' ? Number(String(value)) : value)
 
 const fits = (type: Scalar, value: unknown): boolean => {
@@ -49,7 +49,7 @@ const fromShape = (shape: Shape, value: unknown): unknown => {
   return fromItem(shape, value)
 }
 
-/** What a member is when nothing was sent for it; undefined: absent. */
+/** Default of a member that was not sent; undefined: absent. */
 const unset = (message: Message, field: Field): unknown => {
   const { shape } = field
   if (!field.required) return undefined
@@ -58,7 +58,7 @@ const unset = (message: Message, field: Field): unknown => {
   return shape.kind === 'scalar' && !hasPresence(message, field) ? ZEROS[shape.type] : undefined
 }
 
-/** Where a dotted name of a member leads; undefined when there is no such member. */
+/** Resolves the dotted name of a member; undefined when it does not exist. */
 const setMember = (
   message: Message,
   object: Record<string, unknown>,
@@ -80,7 +80,7 @@ const setMember = (
   return true
 }
 
-/** Lists and maps are there, empty, when nothing was sent. */
+/** Lists and maps that were not sent are empty. */
 const isSet = (shape: Shape, wire: WireObject, name: string): boolean =>
   Object.hasOwn(wire, name) &&
   ((shape.kind !== 'list' && shape.kind !== 'map') || Object.keys(wire[name] as object).length > 0)
@@ -101,8 +101,8 @@ const isOurs = (field: Field) => field.number === NULL_MEMBERS.number || field.n
 const list = (value: unknown) => (Array.isArray(value) ? (value as readonly string[]) : [])
 
 /**
- * A request as the input of its operation, with the members that it says are null or empty. Throws on names of members
- * that there are not.
+ * Decodes a request to the input of its operation, with the members that it names as null or empty. Throws on names of
+ * members that do not exist.
  */
 export const inputFrom = (request: Message, wire: WireObject): Record<string, unknown> => {
   const input = fromWire(request, wire)

@@ -4,16 +4,16 @@ import { withTimeout } from '../../common/with-timeout.ts'
 import type { Check } from '../ops/health.ts'
 
 export interface GrpcHealth {
-  /** Every service is not serving from now on. */
+  /** Reports NOT_SERVING for all services from now on. */
   stop(): void
 }
 
-/** ms between two looks while not serving, so that readiness is soon known. */
+/** ms between two checks while not serving, so that readiness is noticed soon. */
 const IMPATIENCE = 200
 
 /**
- * `grpc.health.v1.Health` for the whole ('') and each service: serving while every part is ready, as seen within the
- * last `interval` ms. Answers cost nothing, whoever asks how often.
+ * `grpc.health.v1.Health` for the server ('') and each service: SERVING while all components are ready, as checked in the
+ * last `interval` ms. Health calls read the cached result.
  */
 export const serveHealth = (
   server: Server,
@@ -35,7 +35,7 @@ export const serveHealth = (
       await Promise.all(Object.values(checks).map((check) => withTimeout(options.timeout, check)))
       return true
     } catch {
-      // Why is said in the log when /readyz is asked.
+      // /readyz logs the cause.
       return false
     }
   }

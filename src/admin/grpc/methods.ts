@@ -27,19 +27,19 @@ export interface MethodDeps {
 export interface MethodOptions {
   /** Bytes of a request. */
   readonly messageLimit: number
-  /** ms after which a call is answered with `gateway_timeout`. */
+  /** ms after which a call fails with `gateway_timeout`. */
   readonly callTimeout: number
   /** Rate limits; absent: none. */
   readonly admit?: RateLimiter | undefined
 }
 
-/** Tags and lengths of fields of a request: beyond them it takes the processor for longer than others should wait, at 1 MiB. */
+/** Most tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
 export const MAX_READS = 300_000
 
 const malformed = (why: string, cause?: unknown) =>
-  new AppError('malformed', `The message is not what this method takes: ${why}.`, { cause })
+  new AppError('malformed', `The message does not fit this method: ${why}.`, { cause })
 
-/** One `sidevault.v1` service to its definition and implementation, as grpc-js takes them. */
+/** Definition and implementation of one `sidevault.v1` service for grpc-js. */
 export interface ServedService {
   readonly definition: ServiceDefinition
   readonly implementation: UntypedServiceImplementation
@@ -47,7 +47,7 @@ export interface ServedService {
 
 const same = (bytes: Buffer) => bytes
 
-/** How a method's request becomes the input of its operation. Throws AppError. */
+/** Decodes a method's request to the input of its operation. Throws AppError. */
 const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
   return (bytes: Buffer): Record<string, unknown> => {
     let input: Record<string, unknown>
@@ -66,9 +66,7 @@ const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
 const watch = (call: ServerUnaryCall<Buffer, Buffer>, timeout: number) => {
   const controller = new AbortController()
   const timer = setTimeout(() => {
-    controller.abort(
-      new AppError('gateway_timeout', 'The call took too long to answer. Try again, or ask for less.'),
-    )
+    controller.abort(new AppError('gateway_timeout', 'The call took too long. Retry, or request less.'))
   }, timeout)
   const gone = () => controller.abort()
   call.once('cancelled', gone)
@@ -100,13 +98,10 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
   ): Promise<Buffer> => {
     const address = metadata.get(CLIENT_ADDRESS_HEADER)[0]?.toString()
     await options.admit?.({ key: state.key, address })
-    // Who may not call is told so before anything is said about the message.
+    // Authentication and permission come before any check of the message.
     if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
     if (bytes.length > options.messageLimit)
-      throw new AppError(
-        'too_large',
-        'The message is larger than this service accepts. Send less in one call.',
-      )
+      throw new AppError('too_large', 'The message is too large. Send less in one call.')
     const began = performance.now()
     const input = read(bytes)
     await restAfter(began)
@@ -142,7 +137,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
 
 export const methodPath = (service: string, method: string): string => `/${PACKAGE}.${service}/${method}`
 
-/** Every service of the messages with its methods, each of them one operation. Messages stay bytes until a handler has them. */
+/** All services with their methods, one for each operation. Handlers get messages as bytes. */
 export const servedServices = (
   { services }: Messages,
   deps: MethodDeps,

@@ -12,7 +12,7 @@ const DETAILS = 'grpc-status-details-bin'
 /** Bytes of details. Clients accept 8 KiB of metadata by default, which base64 and the message have to share. */
 const DETAILS_BYTES = 4_500
 
-/** Characters of the JSON that code answered with. */
+/** Most characters of a custom response's JSON. */
 const BODY_LENGTH = 2_000
 
 /** Characters of the message itself. */
@@ -32,13 +32,13 @@ const root = protobuf.Root.fromJSON({
 })
 const status = root.lookupType('Status')
 
-/** What code answers in place of a problem, when there is room for it. */
+/** The custom response of code in place of a problem, when it fits. */
 const bodyOf = ({ response }: AppError) =>
   response?.body === undefined || JSON.stringify(response.body).length > BODY_LENGTH
     ? {}
     : { body: response.body }
 
-/** The problem as the message `Problem`, with as many of its errors as there is room for. */
+/** Encodes a problem as the message `Problem`, with as many of its errors as fit. */
 const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => {
   const { errors = {}, ...problem } = error.toProblem()
   const all = Object.entries(errors)
@@ -65,7 +65,7 @@ const problemMessage = (error: AppError, encode: WireType['encode']): Buffer => 
   return attempt(0)
 }
 
-/** A failure as the status of a call: the code of `ERRORS`, the detail as message, the whole problem as its one detail. */
+/** Converts an error to a gRPC status: the code of `ERRORS`, the detail as message, the problem as the only detail. */
 export const statusOf = (error: AppError, wireOf: (message: Message) => WireType): StatusObject => {
   const code = error.grpc
   const message = error.message.slice(0, MESSAGE_LENGTH).toWellFormed()

@@ -3,7 +3,7 @@ import { ReflectionService } from '@grpc/reflection'
 
 type Stream = ServerDuplexStream<Buffer, Buffer>
 
-/** What the library uses of a stream. */
+/** The part of a stream that the library uses. */
 interface MessageStream {
   on(event: 'data' | 'end', listener: (message: object) => void): void
   write(message: object): void
@@ -22,7 +22,7 @@ const pathOf = (service: string) => `/${service}/${METHOD}`
 
 const same = (bytes: Buffer) => bytes
 
-/** The library's services by path. It answers from file descriptors, so they are all that its package has. */
+/** The library's reflection services by path. They serve file descriptors. */
 const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
   const served = new Map<string, Served>()
   const ours = { sidevault: { fileDescriptorProtos: [...descriptors] } }
@@ -40,7 +40,7 @@ const load = (descriptors: readonly Buffer[]): ReadonlyMap<string, Served> => {
   return served
 }
 
-/** A stream of bytes as one of messages; bytes that are none end it. */
+/** Decodes a stream of bytes to messages; bytes that do not decode end it. */
 const messagesOf = (stream: Stream, { method }: Served): MessageStream => ({
   on: (event, listener) => {
     if (event === 'end') stream.on('end', listener)
@@ -50,7 +50,10 @@ const messagesOf = (stream: Stream, { method }: Served): MessageStream => ({
         try {
           message = method.requestDeserialize(bytes)
         } catch {
-          stream.emit('error', { code: status.INVALID_ARGUMENT, details: 'This is no reflection request.' })
+          stream.emit('error', {
+            code: status.INVALID_ARGUMENT,
+            details: 'The message is not a reflection request.',
+          })
           return
         }
         listener(message)
@@ -61,8 +64,8 @@ const messagesOf = (stream: Stream, { method }: Served): MessageStream => ({
 })
 
 /**
- * Server reflection, v1 and v1alpha, of the services that these files describe. Files and library are made ready when
- * somebody asks for the first time: few do, and a start need not wait for that.
+ * Server reflection, v1 and v1alpha, of the services in these files. Files and library are loaded on the first call:
+ * start-up does not wait for them.
  */
 export const serveReflection = (server: Server, descriptors: () => readonly Buffer[]): void => {
   let loaded: ReadonlyMap<string, Served> | undefined
@@ -81,7 +84,7 @@ export const serveReflection = (server: Server, descriptors: () => readonly Buff
       loaded ??= load(descriptors())
       const served = loaded.get(path)
       if (served) served.handle(messagesOf(stream, served))
-      else stream.emit('error', { code: status.UNIMPLEMENTED, details: 'Reflection is not served.' })
+      else stream.emit('error', { code: status.UNIMPLEMENTED, details: 'Reflection is not available.' })
     }
     server.addService({ [METHOD]: definition }, { [METHOD]: handle as never })
   }

@@ -20,22 +20,22 @@ export interface GrpcDeps {
   readonly kernel: Kernel
   readonly metrics: Metrics
   readonly log: Log
-  /** Parts that must be ready for `grpc.health.v1.Health` to say SERVING, besides the kernel itself. */
+  /** Components that must be ready for `grpc.health.v1.Health` to report SERVING, besides the kernel. */
   readonly checks?: Readonly<Record<string, Check>>
 }
 
 export interface GrpcOptions {
   /** A unix socket (mode 0600, a stale one is replaced). */
   readonly socketPath: string
-  /** Header brands, first canonical. Default: SVC. */
+  /** Header prefixes, the canonical one first. Default: SVC. */
   readonly prefixes?: readonly string[]
   /** Bytes of a request message; default 1 MiB. */
   readonly messageLimit?: number
-  /** ms after which a call is answered with `gateway_timeout`; default 45,000: a reactor may take 30,000. */
+  /** ms after which a call fails with `gateway_timeout`; default 45,000: a reactor may take 30,000. */
   readonly callTimeout?: number
-  /** ms between two looks at the parts; default 2,000. */
+  /** ms between two health checks of the components; default 2,000. */
   readonly healthInterval?: number
-  /** ms that a part has to answer; default 2,000. */
+  /** ms for a component's health check; default 2,000. */
   readonly partTimeout?: number
   /** ms that `close` waits for calls in flight; default 10,000. */
   readonly drainTimeout?: number
@@ -69,7 +69,7 @@ const shutDown = (server: Server, drainTimeout: number): Promise<void> =>
     })
   })
 
-/** The admin role's gRPC side: the operations of a running kernel as services, with health and reflection. */
+/** The gRPC transport of the admin role: the kernel's operations as services, with health and reflection. */
 export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<Grpc> => {
   const { kernel, metrics, log } = deps
   const { messages, issues } = createMessages(kernel.registry.operations)
@@ -88,7 +88,7 @@ export const startGrpc = async (deps: GrpcDeps, options: GrpcOptions): Promise<G
   )
   const messageLimit = options.messageLimit ?? MIB
   const server = new Server({
-    // Larger than what is accepted, so that the refusal of most is ours, with all that belongs to it.
+    // Larger than the accepted size, so that our own check rejects most messages, with code and trace id.
     'grpc.max_receive_message_length': messageLimit + MIB,
     'grpc.max_send_message_length': -1,
     'grpc.max_concurrent_streams': 10_000,

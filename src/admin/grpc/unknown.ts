@@ -2,35 +2,35 @@ import { status as grpc, type ServerDuplexStream } from '@grpc/grpc-js'
 import { AppError } from '../../common/errors.ts'
 import type { Calls } from './calls.ts'
 
-/** What grpc-js keeps of a method, found by its path. */
+/** The handler that grpc-js stores for a method, by path. */
 interface Internals {
   readonly handlers?: Map<string, object>
 }
 
-/** As HTTP names what it has no operation for: paths that anyone may think of name neither metrics nor log lines. */
+/** Name in metrics and logs, as over HTTP: client-supplied paths are not used as labels. */
 const UNMATCHED = '/unmatched'
 
 const same = (bytes: Buffer) => bytes
 
 /**
- * Answers calls of methods that do not exist with UNIMPLEMENTED, behind the interceptors that every call goes through:
- * grpc-js by itself answers them before, so that they would leave no line and no count. Throws when this version of
- * grpc-js does not let them be answered.
+ * Rejects calls of unknown methods with UNIMPLEMENTED, behind the interceptors, so that they are logged and counted:
+ * grpc-js by itself rejects them before the interceptors. Throws when this version of grpc-js does not allow to handle
+ * them.
  */
 export const handleUnknownMethods = (server: object, calls: Calls): void => {
   const { handlers } = server as Internals
   if (!(handlers instanceof Map))
-    throw new Error('this version of grpc-js does not let unknown methods be answered')
+    throw new Error('this version of grpc-js does not allow to handle unknown methods')
   const known = handlers.get.bind(handlers)
-  // For a stream, since that one is handled before any message has come.
+  // As a stream, since its handler runs before any message arrives.
   const unknown = {
     type: 'bidi',
     path: UNMATCHED,
     serialize: same,
     deserialize: same,
     func: (call: ServerDuplexStream<Buffer, Buffer>) => {
-      calls.stateOf(call.metadata).error = new AppError('not_found', 'There is no such method.')
-      const details = 'There is no such method. Reflection lists what there is.'
+      calls.stateOf(call.metadata).error = new AppError('not_found', 'The method does not exist.')
+      const details = 'The method does not exist. Reflection lists all methods.'
       call.emit('error', { code: grpc.UNIMPLEMENTED, details })
     },
   }

@@ -12,7 +12,7 @@ const entries = (fields: unknown): [string, Json][] => {
 export const fromStruct = (struct: unknown): Json =>
   Object.fromEntries(entries((struct as WireObject).fields))
 
-/** The JSON of a `google.protobuf.Value`; one in which nothing is set is null. Throws on numbers that JSON has not. */
+/** The JSON of a `google.protobuf.Value`; null when no member is set. Throws on numbers that JSON cannot express. */
 export const fromValue = (value: unknown): Json => {
   const wire = value as {
     readonly number_value?: number

@@ -5,8 +5,8 @@ import { hasPresence, type Item, type Message } from '../../kernel/messages/mode
 import { PACKAGE, typeName } from '../proto/files.ts'
 
 /**
- * Messages within one another. A level of JSON takes two of them, bodies have up to 64 levels (completions §11), and
- * values put in the place of expressions may have as many again. The library's own limit, 100, is for fewer.
+ * Most nested messages. A level of JSON needs two, bodies have up to 64 levels (completions §11), and
+ * replaced values may have as many again. The library's own limit is 100.
  */
 const DEPTH = 400
 
@@ -15,16 +15,16 @@ export type WireObject = { readonly [name: string]: unknown }
 
 export interface WireType {
   /**
-   * Throws on bytes that are no such message, and on text that is not UTF-8; `malformed` for more than `most` tags and
-   * lengths, which cost more than bytes do.
+   * Throws on bytes that do not decode, and on text that is not UTF-8; `malformed` for more than `most` tags and
+   * lengths.
    */
   decode(bytes: Uint8Array, most?: number): WireObject
   encode(object: WireObject): Buffer
 }
 
 /**
- * The library's reader takes text that ends before its length says so, and replaces what is not UTF-8: it would store
- * something else than was sent.
+ * Rejects truncated text and text that is not UTF-8. The library's reader accepts the first and replaces characters in the
+ * second, so that other data would be stored than was sent.
  */
 class StrictReader extends protobuf.BufferReader {
   readonly #most: number

@@ -6,10 +6,10 @@ import { NotExpressible, toWire } from './codec.ts'
 import { toStruct, toValue } from './value.ts'
 import type { WireObject, WireOf } from './wire.ts'
 
-/** What follows another is added to it: protobuf reads parts of a message one after the other as the whole. */
+/** Concatenated encodings of one message: protobuf decodes them as their merge. */
 type Parts = Buffer[]
 
-/** Of `google.protobuf.Value`, and of what is in it. */
+/** Field numbers of `google.protobuf.Value` and of its members. */
 const [STRUCT, LIST, ENTRY, KEY, VALUE] = [5, 6, 1, 1, 2]
 
 /** Tag and length of a field that is a message. */
@@ -32,7 +32,7 @@ const within = (number: number, parts: Parts): Parts => [
 
 const isLight = (value: unknown) => weigh(value, PIECE) <= PIECE
 
-/** Writes a response as its message, as long work (event-loop.ts). Throws `NotExpressible` as `toWire` does. */
+/** Encodes a response, with pauses for other work (event-loop.ts). Throws `NotExpressible` as `toWire` does. */
 export const createWriter = (
   wireOf: WireOf,
   response: Message,
@@ -83,14 +83,14 @@ export const createWriter = (
     { name, number, shape }: Field,
     json: unknown,
   ): Promise<Parts> => {
-    const whole = (part: unknown) => wireOf(message).encode(toWire(message, { [name]: part }))
-    if (typeof json !== 'object' || json === null || isLight(json)) return [whole(json)]
+    const encoded = (part: unknown) => wireOf(message).encode(toWire(message, { [name]: part }))
+    if (typeof json !== 'object' || json === null || isLight(json)) return [encoded(json)]
     const parts: Parts = []
     if (shape.kind === 'list' && Array.isArray(json))
       for (const { items, heavy } of runsOf(json, (item) => item)) {
         const pause = yieldIfDue()
         if (pause) await pause
-        if (!heavy || shape.item.kind === 'scalar') parts.push(whole(items))
+        if (!heavy || shape.item.kind === 'scalar') parts.push(encoded(items))
         else parts.push(...within(number, await itemParts(shape.item, items[0])))
       }
     else if (shape.kind === 'map' && isObject(json))
@@ -98,12 +98,12 @@ export const createWriter = (
         const pause = yieldIfDue()
         if (pause) await pause
         const [[key = '', member] = []] = items
-        if (!heavy || shape.value.kind === 'scalar') parts.push(whole(Object.fromEntries(items)))
+        if (!heavy || shape.value.kind === 'scalar') parts.push(encoded(Object.fromEntries(items)))
         else parts.push(...(await entryParts(number, key, await itemParts(shape.value, member))))
       }
     else if (shape.kind === 'message' || shape.kind === 'struct' || shape.kind === 'value')
       parts.push(...within(number, await itemParts(shape, json)))
-    else parts.push(whole(json))
+    else parts.push(encoded(json))
     return parts
   }
 

@@ -16,9 +16,9 @@ const patternOf = (path: string) =>
   )
 
 /**
- * The methods that a path answers, for the `Allow` of a 405; empty when nothing is there. A path that is written out
- * (`/tokens/search`) goes before one with members (`/tokens/{id}`), as in the document. Only asked after routing has
- * failed, so it need not be fast.
+ * The methods of a path, for the `Allow` header of a 405; empty for an unknown path. A literal path
+ * (`/tokens/search`) comes before one with parameters (`/tokens/{id}`), as in the document. Called only after routing
+ * failed.
  */
 export const createAllowed = (
   operations: readonly Operation[],

@@ -7,14 +7,14 @@ import { fromFramework, sendProblem } from './problem.ts'
 import { addOperations, clientAddress } from './routes.ts'
 import type { AppDeps, AppOptions, RequestState } from './types.ts'
 
-/** Longer than Envoy keeps an idle connection (1 h), so that it never sends into one that is being closed. */
+/** Longer than Envoy's idle timeout (1 h), so that Envoy never writes to a connection that is being closed. */
 const KEEP_ALIVE_TIMEOUT = 65 * 60_000
 
 const UNMATCHED = 'unmatched'
 
 /**
- * The HTTP transport: routes from the registry, the pages of our own, and around both what every answer shares: the
- * brand's trace id, the one error shape, 404 or 405, metrics and access log. Not listening yet.
+ * The HTTP transport: routes of the registry, own pages, and what all responses share: the trace id header, the error
+ * shape, 404 or 405, metrics and access log. Not listening yet.
  */
 export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance => {
   const { kernel, log, metrics } = deps
@@ -31,7 +31,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       ? new AppError('not_found', options.absent)
       : new AppError(
           'method_not_allowed',
-          `This path does not answer ${method}. It answers ${allow.join(', ')}.`,
+          `This path does not accept ${method}. It accepts ${allow.join(', ')}.`,
           { allow },
         )
   }
@@ -42,7 +42,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     const contentType = headers['content-type']
     const startedAt = performance.now()
     request.state = { key, traceId, traceIdName, idempotencyKey, contentType, startedAt, caller: undefined }
-    // The framework would refuse odd types of bodies that are not there. Taking the member out would slow all others.
+    // The framework would reject an unknown content type without a body. To delete the header would slow all requests.
     if (contentType !== undefined) headers['content-type'] = undefined
     reply.header(traceIdName, traceId)
     reply.header('x-content-type-options', 'nosniff')
@@ -62,10 +62,10 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
     }
-    if (operation in quiet && status < 400) log.debug(entry, 'answered')
-    else log.info(entry, 'answered')
+    if (operation in quiet && status < 400) log.debug(entry, 'response sent')
+    else log.info(entry, 'response sent')
   }
-  /** Asked every few seconds by machines: not worth a line each. */
+  /** Probes call these every few seconds: they are logged at debug. */
   const quiet: Readonly<Record<string, true>> = { healthz: true, readyz: true, metrics: true }
 
   const app = fastify({
@@ -94,15 +94,15 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     },
   })
 
-  // The only expectation there is, 100-continue, is met by then. Node would answer others with 417 and no body.
+  // Node has handled 100-continue, the only defined expectation. It would send 417 without a body for others.
   app.server.on('checkExpectation', (request, response) => app.server.emit('request', request, response))
 
   app.decorateRequest('state', null as unknown as RequestState)
   app.removeAllContentTypeParsers()
-  // Bodies are read as bytes whatever they claim to be: an operation without a body takes any (completions §1).
+  // Bodies of any content type are read as bytes: an operation without a body accepts any (completions §1).
   app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => done(null, body))
 
-  // Hooks that call back cost less than those that return promises, and every request passes them.
+  // Hooks with a callback cost less than those with a promise.
   app.addHook('onRequest', (request, reply, done) => {
     receive(request, reply)
     if (request.is404) done(unmatched(request))
@@ -116,7 +116,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     const error = fromFramework(thrown)
     if (error.code === 'internal' && !(thrown instanceof AppError))
       log.error({ err: thrown, trace_id: request.state.traceId }, 'a request failed')
-    // Closing, as the framework would, resets the connection under what is still being sent: Envoy then loses the answer.
+    // To close, as the framework does, resets the connection while the body is still sent: Envoy then loses the response.
     if (error.code === 'too_large' || error.code === 'request_timeout') {
       reply.removeHeader('connection')
       request.raw.resume()
@@ -129,7 +129,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       method: 'GET',
       url: path.replaceAll(/\{([^}]*)\}/g, ':$1'),
       config: { operation: name },
-      // Whether this process is alive is asked by whoever restarts it.
+      // Liveness probes have no rate limit.
       ...(admit === undefined || name === 'healthz'
         ? {}
         : { onRequest: (request) => admit({ key: undefined, address: clientAddress(request), page: true }) }),

@@ -28,7 +28,7 @@ export const checkContentType = (header: string | undefined, consumes: readonly 
   if (!accepted.includes(type) || !utf8) throw unsupported(accepted)
 }
 
-/** Throws `unsupported_media_type` when the body is compressed: it would be no JSON, or a bomb. */
+/** Throws `unsupported_media_type` when the body is compressed. */
 export const checkContentCoding = (header: string | undefined): void => {
   if (header !== undefined && header.trim().toLowerCase() !== 'identity')
     throw new AppError(
@@ -37,7 +37,7 @@ export const checkContentCoding = (header: string | undefined): void => {
     )
 }
 
-/** Half of a surrogate pair, which no UTF-8 text can hold. */
+/** A lone surrogate, which UTF-8 cannot encode. */
 const holdsLoneSurrogate = (value: unknown): boolean => {
   const stack: unknown[] = [value]
   while (stack.length > 0) {
@@ -53,11 +53,11 @@ const holdsLoneSurrogate = (value: unknown): boolean => {
   return false
 }
 
-/** Integers of this many digits may be more than a number holds; so may exponents of three. Found in strings too: a first look. */
+/** Digits that may exceed a double: a cheap first check, which also matches inside strings. */
 const LONG_NUMBER = /(?:^|[\s[:,])-?\d{16}|\d[eE]\+?\d{3}/
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/gs
 
-/** A number that would come back as another one: an integer beyond 2^53 that is rounded, or one beyond all. */
+/** A number that does not survive a double: a rounded integer beyond 2^53, or one out of range. */
 const holdsLossyNumber = (text: string): boolean => {
   if (!LONG_NUMBER.test(text)) return false
   for (const [literal] of text.matchAll(STRING_OR_NUMBER)) {
@@ -72,7 +72,7 @@ const holdsLossyNumber = (text: string): boolean => {
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
- * A JSON body, bounded in depth. `__proto__` and `constructor` are members like any other: `JSON.parse` defines them,
+ * Parses a JSON body, bounded in depth. `__proto__` and `constructor` are ordinary members: `JSON.parse` defines them,
  * and later steps copy only what schemas name. Throws `malformed`.
  */
 export const parseJson = (body: Buffer): unknown => {
@@ -90,8 +90,10 @@ export const parseJson = (body: Buffer): unknown => {
     throw malformed('The body is not valid JSON. Check its syntax.')
   }
   if (holdsLossyNumber(text))
-    throw malformed('The body holds a number larger than JSON numbers are exact for. Send it as a string.')
+    throw malformed('The body holds a number that a double cannot hold exactly. Send it as a string.')
   if (/\\u[dD][89a-fA-F]/.test(text) && holdsLoneSurrogate(value))
-    throw malformed('The body holds half of a surrogate pair, which is no Unicode text. Send both halves.')
+    throw malformed(
+      'The body holds a lone surrogate, which is not valid Unicode. Send both halves of the pair.',
+    )
   return value
 }

@@ -4,20 +4,20 @@ import { type AppError, type Problem, problemOf } from '../../common/errors.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import { JSON_TYPE } from './problem.ts'
 
-/** ms that a client has to read the answer and close its side. */
+/** ms for the client to read the response and close its side. */
 const LINGER = 1_000
 
-/** What the HTTP parser says of a request that it refused. */
+/** The parser's error for a request that it rejected. */
 interface ParserError extends Error {
   readonly code?: string
-  /** The bytes that it read last. */
+  /** The bytes that were read last. */
   readonly rawPacket?: unknown
 }
 
-/** A request line whose method may be one that the parser does not know. */
+/** A request line whose method the parser may not know. */
 const REQUEST_LINE = /^([\w!#$%&'*+.^`|~-]{1,100}) (\/[^ ]*) HTTP\/1\.[01]\r?\n/
 
-/** Says what is wrong with a request to something that does not answer this method. */
+/** The problem for a request whose path and method match no route. */
 export type Unmatched = (request: { readonly method: string; readonly url: string }) => AppError
 
 const rejectionOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): AppError | undefined => {
@@ -26,7 +26,7 @@ const rejectionOf = ({ code, rawPacket }: ParserError, unmatched: Unmatched): Ap
   return method === undefined || url === undefined ? undefined : unmatched({ method, url })
 }
 
-/** Headers as far as they were read; what is none is passed over. */
+/** Headers that were read so far; other lines are skipped. */
 const headersOf = ({ rawPacket }: ParserError): IncomingHttpHeaders => {
   if (!Buffer.isBuffer(rawPacket)) return {}
   const [head = ''] = rawPacket.toString('latin1').split('\r\n\r\n', 1)
@@ -38,13 +38,13 @@ const parserProblem = (code: string | undefined): Problem => {
   if (code === 'ERR_HTTP_REQUEST_TIMEOUT')
     return problemOf('request_timeout', 'The request took too long to arrive. Send it again, faster.')
   if (code === 'HPE_HEADER_OVERFLOW')
-    return problemOf('headers_too_large', 'Path and headers are larger than this service accepts. Send less.')
+    return problemOf('headers_too_large', 'Path and headers are too large. Send less.')
   return problemOf('malformed', 'The request is not valid HTTP. Check the client.')
 }
 
 /**
- * Answers what the HTTP parser refused, in the one error shape and with the trace id as far as it was read, and closes the
- * connection. Methods that the parser does not know are answered as `unmatched` has it, like those that it knows.
+ * Responds to requests that the HTTP parser rejected: the common error shape, with the trace id if it was read. Closes the
+ * connection. Unknown methods get the problem of `unmatched`, as known ones do.
  */
 export const clientErrorHandler =
   (prefixes: (headers: IncomingHttpHeaders) => PrefixedHeaders, unmatched: Unmatched) =>

@@ -1,12 +1,12 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { traceIdFor } from '../../common/trace-id.ts'
 
-/** Header names of one brand prefix (completions §1). */
+/** Header names of one prefix (completions §1). */
 interface HeaderPrefix {
   readonly apiKey: string
   readonly traceId: string
   readonly idempotencyKey: string
-  /** As answers spell it. */
+  /** Spelling in responses. */
   readonly traceIdName: string
 }
 
@@ -20,19 +20,19 @@ const prefixOf = (prefix: string): HeaderPrefix => {
   }
 }
 
-/** What a request's brand headers say. */
+/** The prefixed headers of a request. */
 export interface PrefixedHeaders {
   readonly key: string | undefined
   readonly traceId: string
   readonly idempotencyKey: string | undefined
-  /** Name of the header that carries the trace id of the answer. */
+  /** Name of the trace id header in the response. */
   readonly traceIdName: string
 }
 
 const single = (value: string | string[] | undefined) => (Array.isArray(value) ? value[0] : value)
 
 /**
- * Reads the headers under every configured prefix. The answer's brand is the first configured one that the request
+ * Reads the headers under each configured prefix. The response has the first configured prefix that the request
  * used, else the canonical one. Throws when no prefix is configured.
  */
 export const createHeaderPrefixes = (

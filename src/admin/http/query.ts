@@ -4,7 +4,7 @@ import { allows, asSchema, branches, type JsonSchema } from '../../kernel/check/
 /** As many digits as a double may have, so that every page past the end is one. */
 const NUMBER = /^-?\d{1,308}(?:\.\d{1,20})?$/
 
-/** Text of a path or query as the value its schema asks for; what does not fit stays text, for validation to refuse. */
+/** Converts path or query text to the type of its schema; other text stays, for validation to reject. */
 export const coercer = (schema: JsonSchema): ((text: string) => unknown) => {
   if (allows(schema, 'string')) return (text) => text
   const isNumber = allows(schema, 'integer') || allows(schema, 'number')

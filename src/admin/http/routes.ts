@@ -19,7 +19,7 @@ const hasBody = (request: FastifyRequest): boolean => {
   return encoding !== undefined || (length !== undefined && length !== '0')
 }
 
-/** Who connected to Envoy; undefined for calls inside the machine. */
+/** Address of Envoy's client; undefined for calls from this machine. */
 export const clientAddress = (request: FastifyRequest): string | undefined => {
   const value = request.raw.headers[CLIENT_ADDRESS_HEADER]
   return typeof value === 'string' ? value : undefined
@@ -33,13 +33,11 @@ const queryOf = (request: FastifyRequest): URLSearchParams => {
   return start === -1 ? NO_QUERY : new URLSearchParams(url.slice(start + 1))
 }
 
-/** Aborts when the client goes away or the call takes too long; `done` releases what watches for that. */
+/** Aborts when the client disconnects or the call times out; `done` releases the listeners. */
 const watch = (reply: FastifyReply, timeout: number) => {
   const controller = new AbortController()
   const timer = setTimeout(() => {
-    controller.abort(
-      new AppError('gateway_timeout', 'The call took too long to answer. Try again, or ask for less.'),
-    )
+    controller.abort(new AppError('gateway_timeout', 'The call took too long. Retry, or request less.'))
   }, timeout)
   let responded = false
   const sent = new Promise<void>((resolve) => {
@@ -83,7 +81,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
     const reader = inputReader(operation)
     const consumes = operation.consumes ?? []
 
-    /** Who may not call is told so before a byte of the body is read, and before anything is said about it. */
+    /** Authenticates and authorizes before any byte of the body is read. */
     const authenticateFirst: preParsingHookHandler = (request, _reply, _payload, done) => {
       if (operation.permission === 'none' || !hasBody(request)) return done()
       kernel.authenticator.authenticate(request.state.key).then((caller) => {

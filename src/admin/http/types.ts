@@ -7,7 +7,7 @@ import type { Caller } from '../../sdk/index.ts'
 import type { PrefixedHeaders } from './header-prefixes.ts'
 import type { SlowBodyLimits } from './slow-body-limiter.ts'
 
-/** What is known of one request besides the request itself. */
+/** State of one request. */
 export interface RequestState extends PrefixedHeaders {
   /** As sent; ours to judge, once it is known that there is a body. */
   readonly contentType: string | undefined
@@ -20,21 +20,21 @@ declare module 'fastify' {
     state: RequestState
   }
   interface FastifyContextConfig {
-    /** Name in metrics and access log: an operation's rpc, or one of ours. */
+    /** Name in metrics and access log: an operation's rpc, or the name of a page. */
     operation?: string
-    /** The input member that is the whole body. */
+    /** The input member that is the complete body. */
     body?: string | undefined
   }
 }
 
-/** A page of the service's own: alive, ready, metrics, documentation. */
+/** A page of the service itself: health, metrics, documentation. */
 export interface OwnRoute {
   readonly path: string
   readonly name: string
   readonly handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>
 }
 
-/** What an app serves, and what it tells of it. */
+/** What an app serves, and its logs and metrics. */
 export interface AppDeps {
   readonly kernel: Kernel
   readonly log: Log
@@ -43,22 +43,22 @@ export interface AppDeps {
 }
 
 export interface AppOptions {
-  /** Header brands, first canonical. */
+  /** Header prefixes, the canonical one first. */
   readonly prefixes: readonly string[]
   /** Bytes of a request body. */
   readonly bodyLimit: number
   /** Bytes of path and headers together. */
   readonly headerLimit: number
-  /** ms within which a whole request must have arrived, and within which its head must. */
+  /** ms for a complete request to arrive, and for its headers. */
   readonly requestTimeout: number
   readonly headersTimeout: number
-  /** ms after which a call is answered with 504. */
+  /** ms after which a call fails with 504. */
   readonly callTimeout: number
-  /** Bodies of one tenant that may be on their way for long; default: 64 for more than a second. */
+  /** Most slow bodies of one tenant; default: 64 that take more than a second. */
   readonly slowBodies?: SlowBodyLimits | undefined
-  /** ms between two looks for slow connections. */
+  /** ms between two checks for slow connections. */
   readonly checkInterval: number
-  /** Sentence about a path that nothing is at. */
+  /** Detail of the 404 for unknown paths. */
   readonly absent: string
   /** Rate limits; absent: none. */
   readonly admit?: RateLimiter | undefined

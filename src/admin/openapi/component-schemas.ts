@@ -12,7 +12,7 @@ const without = (schema: Record<string, unknown>, ...names: readonly string[]) =
 
 /**
  * The document with every object that has a name under `components.schemas`, once, and references to it elsewhere: what
- * generators make classes of. One whose name another schema has taken stays where it is.
+ * generators make classes of. A schema whose name another one has stays inline.
  */
 export const withNamedSchemas = (document: OpenApi): OpenApi => {
   const schemas: Record<string, unknown> = { ...document.components.schemas }

@@ -29,7 +29,7 @@ const memberOf = (value: unknown, name: string): unknown => (isObject(value) ? v
 export const parameterExamples = (operation: Operation, name: string) =>
   printed(operation, ({ input }) => memberOf(input, name))
 
-/** Examples of the request body, whose members these are unless one member is the whole. */
+/** Examples of the request body: its members, or the one member that is the complete body. */
 export const bodyExamples = (operation: Operation, members: readonly string[]) =>
   printed(operation, ({ input }) => {
     if (operation.body !== undefined) return memberOf(input, operation.body)
@@ -37,7 +37,7 @@ export const bodyExamples = (operation: Operation, members: readonly string[]) =
     return Object.fromEntries(sent.map((name) => [name, memberOf(input, name)]))
   })
 
-/** Examples of the answer to a call that succeeds. */
+/** Examples of the response to a call that succeeds. */
 export const responseExamples = (operation: Operation) =>
   printed(operation, (example) => {
     if (!('output' in example)) return undefined
@@ -46,7 +46,7 @@ export const responseExamples = (operation: Operation) =>
       : memberOf(example.output, operation.responseBody)
   })
 
-/** Examples of the answers to calls that fail, by status. */
+/** Examples of the responses to calls that fail, by status. */
 export const failureExamples = (operation: Operation) => {
   const byStatus = new Map<number, { readonly title: string; readonly examples: PrintedExamples }>()
   for (const example of operation.examples ?? []) {

@@ -4,7 +4,7 @@ import { methodOf, pathOf, pathParams } from '../../kernel/check/operation.ts'
 import type { Operation } from '../../sdk/index.ts'
 import { failureExamples } from './examples.ts'
 
-/** The error body of every answer from 400 up (completions §2). */
+/** The error body of all responses from 400 up (completions §2). */
 export const problemSchema = {
   type: 'object',
   required: ['type', 'code', 'title', 'status', 'detail'],

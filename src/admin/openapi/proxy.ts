@@ -66,22 +66,24 @@ const operation = (method: string, prefix: string): OpenApiOperation => ({
   ...(method === 'get' || method === 'delete' ? {} : { requestBody }),
   responses: {
     '2XX': {
-      description: "The destination's answer.",
+      description: "The destination's response.",
       headers: {
         [`${prefix}-TRACE-ID`]: { $ref: '#/components/headers/TraceId' },
         [`${prefix}-PROXY-DESTINATION-STATUS`]: {
-          description: "The destination's status; absent when the proxy itself answers.",
+          description: "The destination's status; absent when the proxy itself responds.",
           schema: { type: 'string' },
         },
       },
       content: anything,
     },
-    '4XX': failure("The destination's answer, or the proxy's own refusal."),
-    '5XX': failure("The destination's answer, or a failure of the proxy or of the way to the destination."),
-    default: { description: "The destination's answer.", content: anything },
+    '4XX': failure("The destination's response, or the proxy's own rejection."),
+    '5XX': failure(
+      "The destination's response, or a failure of the proxy or of the connection to the destination.",
+    ),
+    default: { description: "The destination's response.", content: anything },
   },
 })
 
-/** The path item of `/proxy`; any path below it is taken too. */
+/** The path item of `/proxy`; paths below it are accepted too. */
 export const proxyPath = (prefix: string) =>
   Object.fromEntries(METHODS.map((method) => [method, operation(method, prefix)]))

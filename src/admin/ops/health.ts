@@ -5,7 +5,7 @@ import { withTimeout } from '../../common/with-timeout.ts'
 import { JSON_TYPE } from '../http/problem.ts'
 import type { OwnRoute } from '../http/types.ts'
 
-/** Resolves when a part can do its work; with `degraded`, or with what is `missing`, when it does so in a lesser way. */
+/** Resolves when a component works; with `degraded` or `missing` when it works with limits. */
 export type Check = (signal: AbortSignal) => Promise<unknown>
 
 type Status = 'ok' | 'degraded' | 'failed'
@@ -13,9 +13,9 @@ type Status = 'ok' | 'degraded' | 'failed'
 interface PartStatus {
   readonly name: string
   readonly status: Status
-  /** What it does without. */
+  /** Features that are not available. */
   readonly missing?: readonly string[]
-  /** When it was first found to be so; for a part that is not `ok`. */
+  /** Start of the state, for a component that is not `ok`. */
   readonly since?: string
 }
 
@@ -33,7 +33,7 @@ const look = async (
   }
 }
 
-/** A line when a part becomes ill and one when it is well again, however often it is asked in between. */
+/** Logs once when a component fails or degrades, and once when it recovers. */
 const createParts = (
   checks: Readonly<Record<string, Check>>,
   { log, timeout, clock }: HealthOptions,
@@ -66,9 +66,9 @@ interface HealthOptions {
 }
 
 /**
- * `/healthz`: this process answers. `/readyz`: every part answers within `timeout` ms; 200 or 503, with the parts by
- * name, since when they are not well, and nothing about why (that is in the log). Degraded is ready: whoever takes a
- * replica out of service that serves correctly makes a slow day a dark one.
+ * `/healthz`: this process responds. `/readyz`: all components respond within `timeout` ms; 200 or 503, with each component's
+ * name and the start of its state. The cause is in the log only. Degraded is ready: to take slow replicas out of service
+ * makes an outage of a slowdown.
  */
 export const healthRoutes = (
   checks: Readonly<Record<string, Check>>,
@@ -92,10 +92,7 @@ export const healthRoutes = (
           const degraded = parts.some(({ status }) => status === 'degraded')
           return reply.send(JSON.stringify({ status: degraded ? 'degraded' : 'ok', parts }))
         }
-        const problem = new AppError(
-          'overloaded',
-          `Not ready: ${failed.join(', ')}. Wait, or look into the log.`,
-        )
+        const problem = new AppError('overloaded', `Not ready: ${failed.join(', ')}. Wait, or read the log.`)
         return reply
           .code(problem.status)
           .send(JSON.stringify({ ...problem.toProblem(), title: 'Not ready', parts }))

@@ -20,7 +20,7 @@ export interface MetricsDeps {
 const UP = 'sidevault_process_up'
 const LAG = 'sidevault_nodejs_eventloop_lag_'
 
-/** Which process kept its callers waiting is said of each one. */
+/** Metrics that have a label for the process. */
 const nameLags = (found: readonly object[], name: string) =>
   (found as readonly MetricObjectWithValues<MetricValue<string>>[]).map((metric) =>
     metric.name.startsWith(LAG)
@@ -29,8 +29,8 @@ const nameLags = (found: readonly object[], name: string) =>
   )
 
 /**
- * `/metrics` in Prometheus text: this process's and those of all sources, added up (delays of event loops by process),
- * and which processes answered. A source that does not answer within `timeout` ms counts as down and is left out.
+ * `/metrics` in Prometheus text: the sum of this process's metrics and those of all sources (event-loop delays by
+ * process), and which processes responded. A source that does not respond within `timeout` ms is down and left out.
  */
 export const metricsRoute = (
   { metrics, sources, log }: MetricsDeps,
@@ -45,7 +45,7 @@ export const metricsRoute = (
         try {
           const found = await withTimeout(options.timeout, (signal) => source.metrics(signal))
           metrics.up.set({ name: source.name }, 1)
-          // Who is up is said here only: the others know of themselves at most.
+          // Only this process reports which processes are up.
           return nameLags(found, source.name).filter((metric) => metric.name !== UP)
         } catch (err) {
           log.warn({ err, process: source.name }, 'a process gave no metrics')

@@ -70,7 +70,7 @@ const messageDescriptor = (message: Message): Descriptor => {
     name: message.name,
     field: fields.map(described),
     nestedType: entries,
-    // Each optional scalar is the only member of a oneof nobody sees.
+    // Each optional scalar is the only member of a synthetic oneof.
     oneofDecl: optional.map(({ name }) => ({ name: `_${name}` })),
   }
 }
@@ -104,8 +104,8 @@ const encoder = () => {
 }
 
 /**
- * Each file as an encoded `FileDescriptorProto`, with those that others wrote and our clients need too: what reflection
- * serves.
+ * Each file as an encoded `FileDescriptorProto`, with the well-known ones that clients need: the content of server
+ * reflection.
  */
 export const fileDescriptors = (files: readonly ProtoFile[]): readonly Buffer[] => {
   const encode = encoder()

@@ -1,7 +1,7 @@
 import type { Field, Messages } from '../../kernel/messages/model.ts'
 import { typeName } from './files.ts'
 
-/** Every field that was ever printed, by message and name. What is in it stays, also when the field is gone. */
+/** All fields that were ever printed, by message and name. Entries stay when a field is removed. */
 export type Frozen = Readonly<Record<string, Readonly<Record<string, FrozenField>>>>
 
 interface FrozenField {
@@ -24,8 +24,8 @@ export const currentFields = ({ messages }: Messages): Frozen =>
   )
 
 /**
- * What would break clients that exist: a field whose number or type changed, and a number or name of a field that is
- * gone, used by another one. A field that is merely gone, or new, breaks none.
+ * Changes that would break existing clients: a field with another number or type, and the number or name of a removed
+ * field in another use. Removed and new fields break none.
  */
 export const checkFrozen = (frozen: Frozen, current: Frozen): readonly string[] => {
   const issues: string[] = []
@@ -49,7 +49,7 @@ export const checkFrozen = (frozen: Frozen, current: Frozen): readonly string[] 
 const sorted = <T>(record: Readonly<Record<string, T>>, order: (a: [string, T], b: [string, T]) => number) =>
   Object.fromEntries(Object.entries(record).sort(order))
 
-/** What was frozen with what is there now; sorted, so that changes read well. Only for what `checkFrozen` accepts. */
+/** The lock file with the current fields added, sorted for readable diffs. Only after `checkFrozen` accepted them. */
 export const freeze = (frozen: Frozen, current: Frozen): Frozen => {
   const all: Record<string, Readonly<Record<string, FrozenField>>> = { ...frozen }
   for (const [message, fields] of Object.entries(current)) all[message] = { ...all[message], ...fields }

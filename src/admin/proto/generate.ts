@@ -39,7 +39,7 @@ const printedField = (message: Message, field: Field): string => {
   return `${notes === '' ? '' : comment(notes, '  ')}  ${declaration(message, field)} ${field.name} = ${field.number};\n`
 }
 
-/** Numbers and names of members that are no more, so that protoc too refuses to see them used again. */
+/** `reserved` numbers and names of removed members, so that protoc rejects their reuse. */
 const reserved = (message: Message, frozen: Frozen): string => {
   const present = new Set(message.fields.map(({ name }) => name))
   const gone = Object.entries(frozen[message.name] ?? {}).filter(([name]) => !present.has(name))

@@ -4,13 +4,13 @@ import { checkFrozen, currentFields, type Frozen, freeze } from './field-number-
 import { protoFiles } from './files.ts'
 import { printProto } from './generate.ts'
 
-/** Where numbers and types that were given once are kept, beside the .proto files. */
+/** The lock file of field numbers and types, beside the .proto files. */
 export const FROZEN_FILE = 'sidevault/v1/fields.json'
 
 export interface Printed {
   /** Texts by file name, e.g. `sidevault/v1/tokens.proto`; `FROZEN_FILE` is one of them. */
   readonly files: ReadonlyMap<string, string>
-  /** Why they must not be used: what would break clients. */
+  /** Changes that would break clients. */
   readonly issues: readonly string[]
 }
 

@@ -1,4 +1,4 @@
-/** Files of others as members of descriptor.proto, whose library forms leave out or bend what clients check. */
+/** Descriptors of well-known files. The library's own forms differ from the originals in points that clients check. */
 type Descriptor = Readonly<Record<string, unknown>>
 
 const OPTIONAL = 'LABEL_OPTIONAL'

@@ -49,7 +49,7 @@ t.test(
     t.match(ill.json, {
       title: 'Not ready',
       status: 503,
-      detail: 'Not ready: kernel, store, slow. Wait, or look into the log.',
+      detail: 'Not ready: kernel, store, slow. Wait, or read the log.',
       parts: [
         { name: 'kernel', status: 'failed' },
         { name: 'store', status: 'failed' },
