@@ -42,7 +42,7 @@ t.test('a token may come from a file, and by the names that Vault uses', async (
     t.match(await keyProvider.wrap(randomBytes(32), place(transit.address, env)), /^vault:v1:/)
 })
 
-t.test('every refusal says what to do, and shows neither key nor token', async (t) => {
+t.test('an error of the transit server has a remedy, and neither key nor token', async (t) => {
   const transit = await startTransit(t)
   const { address, env, state } = transit
   const key = randomBytes(32)
@@ -61,8 +61,8 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
     'invalid',
     /403 \("permission denied"\).*policy allows update/,
   )
-  await rejected(place(address, {}), 'invalid', /no token.*BAO_TOKEN/)
-  await rejected(place(address, { BAO_TOKEN: 'a b' }), 'invalid', /no token/)
+  await rejected(place(address, {}), 'invalid', /needs a token.*BAO_TOKEN/)
+  await rejected(place(address, { BAO_TOKEN: 'a b' }), 'invalid', /needs a token/)
   await rejected(
     place(address, { BAO_TOKEN_FILE: '/nowhere/token' }),
     'invalid',
@@ -79,7 +79,7 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
   await rejected(
     place('http://127.0.0.1:9/transit/x', env),
     'gateway_timeout',
-    /does not answer \(ECONNREFUSED\)/,
+    /does not respond \(ECONNREFUSED\)/,
   )
   state.sealed = true
   await rejected(place(address, env), 'gateway_timeout', /503 \("Vault is sealed"\).*Unseal it/)
@@ -101,7 +101,7 @@ t.test('every refusal says what to do, and shows neither key nor token', async (
   }
 })
 
-t.test('addresses that would send the root key in clear, or nowhere, are refused', async (t) => {
+t.test('a transit address without TLS, mount or key is invalid', async (t) => {
   for (const address of [
     'http://bao.example:8200/transit/x',
     'https://bao.example:8200/x',
