@@ -70,6 +70,7 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
       const line = {
         operation: 'proxy',
         ...(typeof ended === 'number' ? { status: ended } : { outcome: ended }),
+        ...(error === undefined ? {} : { code: error.code }),
         tokens,
         ms: Math.round(ms * 10) / 10,
         trace_id: traceId,

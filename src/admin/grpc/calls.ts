@@ -75,6 +75,7 @@ export const createCalls = (
       transport: 'grpc',
       status,
       grpc_status: code,
+      ...(state.error === undefined ? {} : { code: state.error.code }),
       ms: Math.round(ms * 1000) / 1000,
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),

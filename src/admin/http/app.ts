@@ -41,7 +41,16 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     const { key, traceId, traceIdName, idempotencyKey } = prefixes(headers)
     const contentType = headers['content-type']
     const startedAt = performance.now()
-    request.state = { key, traceId, traceIdName, idempotencyKey, contentType, startedAt, caller: undefined }
+    request.state = {
+      key,
+      traceId,
+      traceIdName,
+      idempotencyKey,
+      contentType,
+      startedAt,
+      caller: undefined,
+      errorCode: undefined,
+    }
     // The framework would reject an unknown content type without a body. To delete the header would slow all requests.
     if (contentType !== undefined) headers['content-type'] = undefined
     reply.header(traceIdName, traceId)
@@ -50,7 +59,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
   }
 
   const record = (request: FastifyRequest, reply: FastifyReply, operation: string) => {
-    const { startedAt, traceId, caller } = request.state
+    const { startedAt, traceId, caller, errorCode } = request.state
     const status = reply.statusCode
     const ms = performance.now() - startedAt
     metrics.requests.inc({ operation, status })
@@ -58,6 +67,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     const entry = {
       operation,
       status,
+      ...(errorCode === undefined ? {} : { code: errorCode }),
       ms: Math.round(ms * 1000) / 1000,
       trace_id: traceId,
       ...(caller && caller.tenantId !== '' ? { tenant_id: caller.tenantId, actor_id: caller.actorId } : {}),
@@ -89,7 +99,9 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
     clientErrorHandler: clientErrorHandler(prefixes, unmatched),
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply)
-      sendProblem(reply as FastifyReply, fromFramework(error))
+      const problem = fromFramework(error)
+      ;(request as FastifyRequest).state.errorCode = problem.code
+      sendProblem(reply as FastifyReply, problem)
       record(request as FastifyRequest, reply as FastifyReply, UNMATCHED)
     },
   })
@@ -121,6 +133,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       reply.removeHeader('connection')
       request.raw.resume()
     }
+    request.state.errorCode = error.code
     return sendProblem(reply, error, request.routeOptions.config?.body)
   })
 

@@ -1,4 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { ErrorCode } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { RateLimiter } from '../../common/rate-limiter.ts'
@@ -13,6 +14,8 @@ export interface RequestState extends PrefixedHeaders {
   readonly contentType: string | undefined
   readonly startedAt: number
   caller: Caller | undefined
+  /** Code of the error that the call failed with. */
+  errorCode: ErrorCode | undefined
 }
 
 declare module 'fastify' {

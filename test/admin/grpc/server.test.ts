@@ -355,7 +355,7 @@ t.test('each call has its line and its count, as over HTTP', async (t) => {
       actor_id: String,
       ms: Number,
     },
-    { msg: 'response sent', operation: 'Tokens.Get', status: 404, grpc_status: 5 },
+    { msg: 'response sent', operation: 'Tokens.Get', status: 404, grpc_status: 5, code: 'token_not_found' },
   ])
   t.notMatch(log.join(''), /secret value|key_/)
   const counts = await service.metrics.registry.getSingleMetricAsString('sidevault_requests_total')

@@ -510,8 +510,8 @@ t.test('one line of access log for each request, with nothing of what it carried
       tenant_id: 'tenant-1',
       actor_id: 'app-1',
     },
-    { operation: 'unmatched', status: 404 },
-    { operation: 'unmatched', status: 400 },
+    { operation: 'unmatched', status: 404, code: 'not_found' },
+    { operation: 'unmatched', status: 400, code: 'malformed' },
   ])
   t.equal(lines.length, 3, 'probes are not worth a line')
   t.notMatch(JSON.stringify(lines), /marked/)
