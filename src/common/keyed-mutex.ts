@@ -1,9 +1,9 @@
-/** Runs `work` when there is a turn for it: in `createTurns`, when all earlier work under the same key has ended, however. */
+/** Runs `work` when its key is free. Packages such as `p-limit` have no keys: the map of keys is most of this file. */
 export type RunExclusive = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 /**
- * Turns for changes that read, decide and write over the version they read. Of n such changes at once, n − 1 would find
- * that another was faster, and start again: n²/2 attempts. One after the other they meet only those of other processes.
+ * One holder for each key, in order. For changes that write over the version they read: n concurrent ones would need n²/2
+ * attempts. In order, they conflict with those of other processes only.
  */
 export const createKeyedMutex = (): RunExclusive => {
   const last = new Map<string, Promise<unknown>>()
@@ -24,7 +24,7 @@ interface Room {
   readonly waiting: (() => void)[]
 }
 
-/** The same for work of which `most` may run under one key at once: the others wait, in order. */
+/** At most `most` holders for each key; others wait, in order. */
 export const createKeyedSemaphore = (most: number): RunExclusive => {
   const rooms = new Map<string, Room>()
   return async (key, work) => {
