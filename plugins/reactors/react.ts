@@ -61,12 +61,13 @@ export const createReact = (kernel: PluginContext) => {
       const formula = await formulaOf(tenantId, reactor)
       const code = formula?.code ?? reactor.code
       if (code === undefined) throw noReactor(id)
-      const clear = await kernel.vault.detokenize(args, call, 'token:use')
+      // As in the request, so that errors name their places there.
+      const clear = await kernel.vault.detokenize({ args }, call, 'token:use')
       return {
         reactor,
         code,
         argument: {
-          args: castArguments(formula?.request_parameters ?? [], clear),
+          args: castArguments(formula?.request_parameters ?? [], (clear as { readonly args: Json }).args),
           configuration: castConfiguration(formula?.configuration ?? [], reactor.configuration),
         },
       }

@@ -240,6 +240,7 @@ export const detokenize: readonly Example[] = [
     error: {
       code: 'invalid_expression',
       detail: 'An expression names a token that does not exist or has expired. Check its token ids.',
+      errors: { '/card': ['token not found'] },
     },
   },
 ]

@@ -1,3 +1,4 @@
+import { MAX_PLACES, needsPlaces, pointerOf, stringsOf, withPlaces } from '../common/error-places.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { mapInTurns, yieldIfDue } from '../common/event-loop.ts'
 import { deeperThan, type Json } from '../common/json.ts'
@@ -31,6 +32,24 @@ const countTexts = async (body: Json): Promise<ReadonlyMap<string, number>> => {
   return counts
 }
 
+/** The error with the JSON pointers of the strings that `isCause` selects. */
+const located = async (
+  thrown: unknown,
+  body: Json,
+  isCause: (text: string, error: AppError) => boolean,
+): Promise<unknown> => {
+  if (!(thrown instanceof AppError) || !needsPlaces(thrown)) return thrown
+  const path: (string | number)[] = []
+  const places: string[] = []
+  for (const text of stringsOf(body, path)) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    if (isCause(text, thrown)) places.push(pointerOf(path))
+    if (places.length === MAX_PLACES) break
+  }
+  return withPlaces(thrown, places)
+}
+
 const occurrences = (text: string, part: string): number => text.split(part).length - 1
 
 /** `Vault.detokenize`. */
@@ -45,12 +64,25 @@ export const detokenizeBody = async (
   const counts = await countTexts(body)
   if (counts.size === 0) return body
   const { work = bodyWork() } = context
+  /** The text that is evaluated now. */
+  let current = ''
+  const failAtCurrent = async (thrown: unknown): Promise<never> => {
+    throw await located(thrown, body, (text) => text === current)
+  }
   const texts = await mapInTurns([...counts], ([text, count]) => {
+    current = text
     const template = parts.expressions.parse(text, work)
     return { text, count, template }
-  })
+  }).catch(failAtCurrent)
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
-  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work })
+  const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }).catch(
+    async (thrown: unknown): Promise<never> => {
+      const idsOf = new Map(texts.map(({ text, template }) => [text, template.ids]))
+      throw await located(thrown, body, (text, { tokens = [] }) =>
+        tokens.some((id) => idsOf.get(text)?.includes(id)),
+      )
+    },
+  )
 
   const values = new Map<string, { readonly data: Json; readonly token: Json; readonly size: number }>()
   await mapInTurns([...resolved], ([id, { data, whole }]) => {
@@ -70,6 +102,7 @@ export const detokenizeBody = async (
   const hold = createMemoryBudget(parts, context)
   const results = new Map<string, Json>()
   await mapInTurns(texts, ({ text, count, template }) => {
+    current = text
     // Checked before evaluating: a short text can repeat a large value many times.
     const largest = Math.max(0, ...template.ids.map((id) => values.get(id)?.size ?? 0))
     fits(largest * occurrences(text, '{{'))
@@ -79,6 +112,6 @@ export const detokenizeBody = async (
     left -= size
     hold(size)
     results.set(text, value)
-  })
+  }).catch(failAtCurrent)
   return mapStrings(body, (text) => results.get(text) ?? (results.has(text) ? null : text))
 }

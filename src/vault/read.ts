@@ -26,6 +26,7 @@ export const reject = async (
   throw new AppError(
     'forbidden',
     `${printableId(row.id)} may not be ${operation === 'read' ? 'read' : `${operation.replace(/e$/, '')}ed`} with this key. Use a key with an access rule or permission for its container.`,
+    { tokens: [row.id] },
   )
 }
 

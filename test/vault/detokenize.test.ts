@@ -55,6 +55,38 @@ t.test('each value is disclosed by its token:read rule', async (t) => {
   t.notMatch(JSON.stringify(await vault.detokenize(`{{ token: ${secret.id} }}`, context)), /secret/)
 })
 
+t.test('errors name the places of their expressions, and no token or text', async (t) => {
+  const { create, vault, as, reveal } = await openTestVault(t)
+  const open = await create({ data: 'Ada' })
+  const closed = await create({ data: 'Ada', containers: ['/closed/'] })
+  const at = async (body: Json, context = reveal()) => (await failure(vault.detokenize(body, context))).errors
+  const body = {
+    card: { 'a/b': '{{ gone }}' },
+    list: [`{{ ${open.id} }}`, 'x {{ gone }}'],
+    last: '{{ lost }}',
+  }
+  t.same(await at(body), {
+    '/card/a~1b': ['token not found'],
+    '/list/1': ['token not found'],
+    '/last': ['token not found'],
+  })
+  t.same(
+    await at(
+      [`{{ ${open.id} }}`, `{{ ${closed.id} }}`],
+      as([], [rule('/general/', 'reveal', ['token:read'], 1)]),
+    ),
+    {
+      '/1': ['token not allowed'],
+    },
+  )
+  t.match(await at({ a: 1, b: `{{ ${open.id} | nofilter }}` }), { '/b': [/nofilter/] })
+  t.match(await at({ a: 1, b: [`{{ ${open.id} | json: '$.x' | upcase | json: '$.[' }}`] }), {
+    '/b/0': [String],
+  })
+  t.same(Object.keys((await at(`{{ gone }}`)) ?? {}), ['/'])
+  t.equal(Object.keys((await at(Array(50).fill('{{ gone }}'))) ?? {}).length, 20, 'twenty at most')
+})
+
 t.test('values are never evaluated again', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const inner = await create({ data: 'inner secret' })

@@ -1,4 +1,5 @@
 /** Where in a body an error is: found when an error is reported, never before. Names are those of the body itself. */
+import { MAX_PLACES, needsPlaces, pointerOf, shortenPlace, withPlaces } from '../../common/error-places.ts'
 import { AppError } from '../../common/errors.ts'
 import { yieldIfDue } from '../../common/event-loop.ts'
 import { decodeForm } from './form-encoding.ts'
@@ -6,14 +7,11 @@ import { decodeForm } from './form-encoding.ts'
 /** The places of ascending positions in a valid body. Pauses as long work does. */
 export type FindPlaces = (body: Buffer, positions: readonly number[]) => Promise<readonly string[]>
 
-/** Places that one error names. */
-const MOST = 20
-const LONGEST = 200
+/** Bytes of a field's name that are decoded: more than are shown. */
+const FIELD_NAME = 600
 const SLICE = 16_384
 const QUOTE = 0x22
 const BACKSLASH = 0x5c
-
-const shortened = (place: string): string => (place.length > LONGEST ? `${place.slice(0, LONGEST)}…` : place)
 
 /** Behind the string that begins at `from`. */
 const stringEnd = (body: Buffer, from: number): number => {
@@ -21,10 +19,6 @@ const stringEnd = (body: Buffer, from: number): number => {
   while (at < body.length && body[at] !== QUOTE) at += body[at] === BACKSLASH ? 2 : 1
   return at + 1
 }
-
-/** RFC 6901. */
-const pointerOf = (path: readonly (string | number)[]): string =>
-  path.map((name) => `/${String(name).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
 /** JSON pointers of strings. */
 export const jsonPointers: FindPlaces = async (body, positions) => {
@@ -40,7 +34,7 @@ export const jsonPointers: FindPlaces = async (body, positions) => {
     }
     const byte = body[at]
     const last = path.length - 1
-    if (at === positions[found.length]) found.push(shortened(pointerOf(path) || '/'))
+    if (at === positions[found.length]) found.push(pointerOf(path))
     if (byte === QUOTE) {
       const end = stringEnd(body, at)
       if (isName) path[last] = JSON.parse(body.toString('utf8', at, end)) as string
@@ -73,7 +67,7 @@ export const fieldNames: FindPlaces = async (body, positions) =>
     const from = position === 0 ? 0 : body.lastIndexOf('&', position - 1) + 1
     const equals = body.indexOf('=', from)
     const end = equals === -1 || equals > position ? position : equals
-    return shortened(decodeForm(body, from, Math.min(end, from + 3 * LONGEST)).bytes.toString('utf8'))
+    return shortenPlace(decodeForm(body, from, Math.min(end, from + FIELD_NAME)).bytes.toString('utf8'))
   })
 
 /** Lines, from 1. */
@@ -92,12 +86,6 @@ export const lines: FindPlaces = async (body, positions) => {
   return found
 }
 
-const problemAt = (error: AppError, places: readonly string[], sentence: string): AppError =>
-  new AppError(error.code, error.message, {
-    errors: Object.fromEntries(places.map((place) => [place, [sentence]])),
-    ...(error.retryAfter === undefined ? {} : { retryAfter: error.retryAfter }),
-  })
-
 /** The error of the expressions at `position`, with its place. */
 export const withPlace = async (
   thrown: unknown,
@@ -106,9 +94,7 @@ export const withPlace = async (
   find: FindPlaces,
 ): Promise<unknown> => {
   const error = AppError.from(thrown)
-  if (error.errors !== undefined || (error.code !== 'malformed' && error.code !== 'invalid_expression'))
-    return thrown
-  return problemAt(error, await find(body, [position]), error.message)
+  return needsPlaces(error) ? withPlaces(error, await find(body, [position])) : thrown
 }
 
 /** The error about tokens, with the places that name them. */
@@ -123,5 +109,5 @@ export const withTokenPlaces = async (
   const positions = replacements
     .filter(({ ids }) => ids.some((id) => tokens.has(id)))
     .map(({ start }) => start)
-  return problemAt(thrown, await find(body, positions.slice(0, MOST)), 'token not found')
+  return withPlaces(thrown, await find(body, positions.slice(0, MAX_PLACES)))
 }

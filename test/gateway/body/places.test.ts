@@ -46,6 +46,8 @@ t.test('tokens that are not found are named by their places, and by nothing else
     '/d': ['token not found'],
   })
   t.notMatch(JSON.stringify(located.toProblem()), /gone|lost/)
+  const denied = new AppError('forbidden', 'A token is not allowed.', { tokens: ['lost'] })
+  t.strictSame(AppError.from(await result.located(denied)).errors, { '/d': ['token not allowed'] })
   const other = new Error('other')
   t.equal(await result.located(other), other)
 })
