@@ -51,13 +51,7 @@ const LARGER = [
 ]
 
 /** These change, measure or look below the process that they run in. */
-const OWN = [
-  'test/faults/',
-  'test/supervisor/',
-  'test/bin/',
-  'test/ext-proc/gc-pressure.test.ts',
-  'test/shared-state/',
-]
+const OWN = ['test/faults/', 'test/bin/', 'test/ext-proc/gc-pressure.test.ts']
 
 /** @param {readonly string[]} parts */
 const startsWith =
@@ -201,17 +195,25 @@ const testFiles = (root, only, long) =>
       const timeout = long ? 10 * TIMEOUT : TIMEOUT
       const plain = { name: file, file, timeout }
       if (!file.startsWith('test/spec/')) return plain
-      return [
-        plain,
-        // What HTTP does, gRPC does: every case of the specification runs on both (test/spec/transports.ts).
-        { ...plain, name: `${file} (gRPC)`, env: { SPEC_TRANSPORT: 'grpc' } },
-        // And what it does on SQLite, it does on PostgreSQL (test/kit/test-store.ts).
-        { ...plain, name: `${file} (PostgreSQL)`, env: { SPEC_STORE: 'postgres' } },
-      ]
+      // Over HTTP on SQLite, and over gRPC on PostgreSQL (test/spec/transports.ts, test/kit/test-store.ts).
+      const env = { SPEC_TRANSPORT: 'grpc', SPEC_STORE: 'postgres' }
+      return [plain, { ...plain, name: `${file} (gRPC, PostgreSQL)`, env }]
     })
 
 /** @param {TestFile} file */
 const needsDatabase = ({ env }) => env?.SPEC_STORE === 'postgres'
+
+/**
+ * The same file on SQLite.
+ * @param {TestFile} file
+ * @returns {TestFile}
+ */
+const withoutDatabase = ({ file, timeout }) => ({
+  name: `${file} (gRPC)`,
+  file,
+  timeout,
+  env: { SPEC_TRANSPORT: 'grpc' },
+})
 
 /**
  * One PostgreSQL for all test files that do with a database of their own (test/kit/postgres.ts).
@@ -283,9 +285,13 @@ export const test = async (root, args = []) => {
   process.env.SIDEVAULT_TEST_CHECKED = checked // test/kit/checked.ts
   process.env.SIDEVAULT_TEST_LONG = long ? '1' : '0' // test/kit/long.ts
   const postgres = await startDatabase(files)
-  const possible = files.filter((file) => !postgres.missing || !needsDatabase(file))
-  if (postgres.missing) process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
-  total.skipped += files.length - possible.length
+  if (postgres.missing) {
+    process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
+    total.skipped += files.filter(needsDatabase).length
+  }
+  const possible = files.map((file) =>
+    postgres.missing && needsDatabase(file) ? withoutDatabase(file) : file,
+  )
   const jobs = [...checks, ...shared(possible).map((pack) => testing(root, pack))]
   const work = async () => {
     for (let job = jobs.shift(); job; job = jobs.shift())

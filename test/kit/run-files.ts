@@ -35,7 +35,7 @@ Object.defineProperty(globalThis, Symbol.for(SYMBOL), {
   }),
 })
 
-/** For what lasts as long as the process: see test-store.ts. */
+/** For what lasts as long as the process (process-end.ts). */
 Object.defineProperty(globalThis, Symbol.for('sidevault.test.process'), { value: root })
 
 registerHooks({

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import t, { type Test } from 'tap'
 import { createLog } from '../../src/common/log.ts'
 import { openStore } from '../../src/store/open.ts'
 import { type PostgresServer, queryPostgres, startPostgres } from './postgres.ts'
+import { atProcessEnd } from './process-end.ts'
 
 const templates = new WeakMap<PostgresServer, Promise<string>>()
 
@@ -26,9 +26,7 @@ let server: Promise<PostgresServer> | undefined
 const database = async (): Promise<string> => {
   if (server === undefined) {
     server = startPostgres()
-    // Files that share a process share it too (run-files.ts).
-    const whole = (globalThis as Record<symbol, Test | undefined>)[Symbol.for('sidevault.test.process')] ?? t
-    whole.teardown(async () => (await server)?.close())
+    atProcessEnd(async () => (await server)?.close())
   }
   return newVaultDatabase(await server)
 }

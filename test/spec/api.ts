@@ -30,7 +30,7 @@ const asSent = (body: unknown): unknown => (body === undefined ? undefined : JSO
 
 /**
  * The management API as the specification's callers see it; a test service behind it, gone when the test ends. Every
- * answer must be as /openapi.json has it, over HTTP and, with `SPEC_TRANSPORT=grpc`, over gRPC (`npm test` does both).
+ * response matches /openapi.json, over HTTP and, with `SPEC_TRANSPORT=grpc`, over gRPC (`npm test` runs both).
  */
 export const startApi = async (t: Test) => {
   const clock = testClock()

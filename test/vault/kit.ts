@@ -1,8 +1,10 @@
 import { randomBytes } from 'node:crypto'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { openJournal } from '../../src/audit/journal.ts'
 import type { AuditRecord, Journal } from '../../src/audit/types.ts'
+import type { Clock } from '../../src/common/clock.ts'
 import { AppError } from '../../src/common/errors.ts'
 import { newId } from '../../src/common/ids.ts'
 import { createLog } from '../../src/common/log.ts'
@@ -14,6 +16,7 @@ import type { AccessRule, Grants, TokenPermission, TokenType, UseContext } from 
 import { openStore } from '../../src/store/open.ts'
 import { createVault } from '../../src/vault/vault.ts'
 import type { VaultLimits } from '../../src/vault/vault-deps.ts'
+import { atProcessEnd } from '../kit/process-end.ts'
 
 /** Small types of the tests' own, with one of each trait that the vault treats specially. */
 const TYPES: readonly TokenType[] = [
@@ -86,26 +89,62 @@ export const rule = (
   priority = 1,
 ): AccessRule => ({ description: 'rule', priority, container, transform, permissions })
 
-/** A vault over a real SQLite store, keys and journal, with a clock that tests move. */
-export const openTestVault = async (
-  t: { testdir(): string; after(end: () => Promise<void>): unknown },
-  options: { limits?: Partial<VaultLimits>; types?: readonly TokenType[] } = {},
-) => {
-  const directory = t.testdir()
-  const log = createLog('test', 'silent')
-  const clock = { at: START, now: () => clock.at }
+const log = createLog('test', 'silent')
+
+/** Store, keys and journal of vaults. */
+const openParts = async (directory: string, clock: Clock) => {
   const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
   const rootKey = new Secret(randomBytes(32))
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   mkdirSync(join(directory, 'audit'))
-  const real = await openJournal(
+  const journal = await openJournal(
     { mac: (data) => keys.mac('audit', data), log },
     { directory: join(directory, 'audit'), name: 'test' },
   )
-  t.after(async () => {
-    await real.close()
+  const close = async () => {
+    await journal.close()
     await store.close()
-  })
+  }
+  return { store, keys, journal, close }
+}
+
+/** The clock of all vaults of this process: tests run one after the other, each from `START` on. */
+const clock = { at: START, now: () => clock.at }
+
+let shared: ReturnType<typeof openParts> | undefined
+
+/** Opened once in a process and closed with it (test/kit/run-files.ts). */
+const sharedParts = (): ReturnType<typeof openParts> => {
+  if (shared === undefined) {
+    const directory = mkdtempSync(join(tmpdir(), 'sidevault-vault-'))
+    const opened = openParts(directory, clock)
+    atProcessEnd(async () => {
+      await (await opened).close()
+      rmSync(directory, { recursive: true, force: true })
+    })
+    shared = opened
+  }
+  return shared
+}
+
+interface VaultOptions {
+  readonly limits?: Partial<VaultLimits>
+  readonly types?: readonly TokenType[]
+  /** A store that no other test writes to. Default: all tests of a process share one, with a tenant each. */
+  readonly own?: boolean
+}
+
+/** A vault with a tenant over a real SQLite store, keys and journal, with a clock that tests move. */
+export const openTestVault = async (
+  t: { testdir(): string; after(end: () => Promise<void>): unknown },
+  options: VaultOptions = {},
+) => {
+  clock.at = START
+  const parts = options.own ? await openParts(t.testdir(), clock) : await sharedParts()
+  if (options.own) t.after(() => parts.close())
+  const { keys, journal: real } = parts
+  /** A copy, for tests that replace methods. */
+  const store = { ...parts.store, tokens: { ...parts.store.tokens } }
 
   const records: AuditRecord[] = []
   const failing = { append: false, health: false }
