@@ -6,8 +6,8 @@ import { join } from 'node:path'
 import { openJournal } from '../../src/audit/journal.ts'
 import { type ChainLine, recordOf } from '../../src/audit/line.ts'
 import type { AuditRecord } from '../../src/audit/types.ts'
-import { createLog, type Log } from '../../src/common/log.ts'
-import { openStore } from '../../src/store/open.ts'
+import type { Log } from '../../src/common/log.ts'
+import { storeInThread } from '../kit/store-in-thread.ts'
 
 export const mac = (data: string | Buffer): string =>
   createHmac('sha256', 'audit key').update(data).digest('hex')
@@ -123,7 +123,7 @@ export const openLogs = async (t: Test) => {
   const directory = join(t.testdir(), 'audit')
   mkdirSync(directory)
   const location = join(directory, '..', 'vault.db')
-  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
+  const { store } = storeInThread(location)
   t.teardown(() => store.close())
   return { directory, location, logs: store.logs }
 }

@@ -1,7 +1,6 @@
 import { join } from 'node:path'
-import { createLog } from '../../src/common/log.ts'
-import { openStore } from '../../src/store/open.ts'
 import type { KeyRow, Store } from '../../src/store/types.ts'
+import { storeInThread } from '../kit/store-in-thread.ts'
 
 /** What a kit needs of a tap test. */
 export interface Test {
@@ -12,7 +11,7 @@ export interface Test {
 /** A fresh SQLite store that lives as long as the test. */
 export const openTestStore = async (t: Test): Promise<Store> => {
   const location = join(t.testdir(), 'vault.db')
-  const store = await openStore({ location, mode: 'read-write', log: createLog('test', 'silent') })
+  const { store } = storeInThread(location)
   t.teardown(() => store.close())
   return store
 }

@@ -3,13 +3,13 @@ import t, { type Test } from 'tap'
 import { openStore } from '../../src/store/open.ts'
 import type { Store } from '../../src/store/types.ts'
 import { storeContract } from '../contract/store-contract.ts'
+import { storeInThread } from '../kit/store-in-thread.ts'
 import { silent } from './kit.ts'
 
 let made = 0
 
 const open = async (t: Test): Promise<Store> => {
-  const location = join(t.testdir({}), `${++made}.db`)
-  const store = await openStore({ location, mode: 'read-write', log: silent })
+  const { store } = storeInThread(join(t.testdir({}), `${++made}.db`))
   t.teardown(() => store.close())
   return store
 }

@@ -13,10 +13,10 @@ import { Secret } from '../../src/common/secret.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import type { AccessRule, Grants, TokenPermission, TokenType, UseContext } from '../../src/sdk/index.ts'
-import { openStore } from '../../src/store/open.ts'
 import { createVault } from '../../src/vault/vault.ts'
 import type { VaultLimits } from '../../src/vault/vault-deps.ts'
 import { atProcessEnd } from '../kit/process-end.ts'
+import { storeInThread } from '../kit/store-in-thread.ts'
 
 /** Small types of the tests' own, with one of each trait that the vault treats specially. */
 const TYPES: readonly TokenType[] = [
@@ -93,7 +93,7 @@ const log = createLog('test', 'silent')
 
 /** Store, keys and journal of vaults. */
 const openParts = async (directory: string, clock: Clock) => {
-  const store = await openStore({ location: join(directory, 'vault.db'), mode: 'read-write', log })
+  const { store } = storeInThread(join(directory, 'vault.db'))
   const rootKey = new Secret(randomBytes(32))
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   mkdirSync(join(directory, 'audit'))
