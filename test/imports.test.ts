@@ -10,21 +10,23 @@ import { root, type SourceFile, sourcesIn } from './kit/sources.ts'
  */
 const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types?: string }>> = {
   common: { values: '' },
-  sdk: { values: 'common' },
+  sdk: { values: 'common access' },
+  // who may do what, for the API and the proxy alike, and the audit record of it
+  access: { values: 'common', types: 'sdk store audit' },
   config: { values: 'common' },
   store: { values: 'common', types: 'sdk' },
   'shared-state': { values: 'common' },
   keys: { values: 'common', types: 'store sdk' },
-  audit: { values: 'common', types: 'store' },
+  audit: { values: 'common access', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
-  vault: { values: 'common expressions', types: 'sdk store keys audit' },
-  kernel: { values: 'common', types: 'sdk store keys audit expressions' },
+  vault: { values: 'common access expressions', types: 'sdk store keys audit' },
+  kernel: { values: 'common access', types: 'sdk store keys audit expressions' },
   // HTTP/2, gRPC framing and the messages of ext_proc; what Envoy's configuration and the gateway agree on
   'ext-proc': { values: 'common' },
   // the rules for destinations, for Envoy and for code
   egress: { values: 'common ext-proc', types: 'sdk' },
   'control-plane': { values: 'common egress ext-proc' },
-  gateway: { values: 'common control-plane egress ext-proc expressions', types: 'sdk kernel audit' },
+  gateway: { values: 'common access control-plane egress ext-proc expressions', types: 'sdk kernel audit' },
   admin: { values: 'common kernel', types: 'sdk' },
   sandbox: { values: 'common', types: 'sdk' },
   'host-api': { values: 'common', types: 'sdk kernel sandbox' },
@@ -32,11 +34,14 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   // the composition roots know all parts
   roles: {
     values:
-      'common config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox egress ext-proc host-api',
+      'common access config store keys audit expressions vault kernel gateway control-plane admin supervisor shared-state sandbox egress ext-proc host-api',
     types: 'sdk',
   },
   // what operators do to a whole vault, beside its service or without it
-  maintenance: { values: 'common config store keys audit vault kernel roles supervisor', types: 'sdk' },
+  maintenance: {
+    values: 'common access config store keys audit vault kernel roles supervisor',
+    types: 'sdk',
+  },
   // a whole vault for the tests of plugins
   testing: { values: 'common config kernel admin gateway roles' },
   commands: {

@@ -1,6 +1,27 @@
-import { AppError, newId, type PluginContext, type Ports } from '#sdk'
-import { ApplicationKeys, Applications } from './collections.ts'
+import { AppError, type Credential, newId, type PluginContext, type Ports } from '#sdk'
+import { ApplicationKeys, type ApplicationRecord, Applications } from './collections.ts'
 import type { Directory } from './directory.ts'
+
+/** An application as a caller, with the key it calls with if there is one. */
+export const credentialOf = (
+  tenantId: string,
+  application: ApplicationRecord,
+  keyId?: string,
+): Credential => {
+  const { id, type, permissions, rules, expires_at } = application
+  return {
+    caller: {
+      tenantId,
+      actorId: id,
+      actorType: 'application',
+      applicationId: id,
+      applicationType: type,
+      ...(keyId === undefined ? {} : { keyId }),
+      grants: { permissions, rules },
+    },
+    ...(expires_at === undefined ? {} : { expiresAt: expires_at }),
+  }
+}
 
 /** The port with which the kernel finds the application of a key. */
 export const credentials = (kernel: PluginContext, directory: Directory): Ports['credentials'] => {
@@ -21,19 +42,7 @@ export const credentials = (kernel: PluginContext, directory: Directory): Ports[
       if (found === undefined) return undefined
       const { tenantId, record: key } = found
       const application = await applications().get(tenantId, key.application_id)
-      if (application === undefined) return undefined
-      return {
-        caller: {
-          tenantId,
-          actorId: application.id,
-          actorType: 'application',
-          applicationId: application.id,
-          applicationType: application.type,
-          keyId: key.id,
-          grants: { permissions: application.permissions, rules: application.rules },
-        },
-        ...(application.expires_at === undefined ? {} : { expiresAt: application.expires_at }),
-      }
+      return application && credentialOf(tenantId, application, key.id)
     },
 
     install: async (tenantId, keyHash) => {

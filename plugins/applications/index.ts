@@ -1,7 +1,7 @@
 import { definePlugin } from '#sdk'
 import { applicationOperations } from './application-operations.ts'
 import { ApplicationKeys, Applications } from './collections.ts'
-import { credentials } from './credentials.ts'
+import { credentialOf, credentials } from './credentials.ts'
 import { createDirectory } from './directory.ts'
 import { keyOperations } from './key-operations.ts'
 import { permissionOperations } from './permission-operations.ts'
@@ -28,6 +28,10 @@ export const plugin = definePlugin({
           get: async (tenantId, id) => {
             const application = await directory.applications().get(tenantId, id)
             return application && { ...application, tenant_id: tenantId }
+          },
+          credential: async (tenantId, id) => {
+            const application = await directory.applications().get(tenantId, id)
+            return application && credentialOf(tenantId, application)
           },
           hasKey: async (tenantId, applicationId, keyId) =>
             (await directory.keys().get(tenantId, keyId))?.application_id === applicationId,

@@ -164,22 +164,13 @@ export const createRequests = (
     },
 
     /** Returns the result once, with its audit record written. `result_not_found` until then, and for other actors. */
-    result: async ({ caller, traceId }: Call, reactorId: string, id: string): Promise<Outcome> => {
-      const { tenantId, actorId, actorType } = caller
+    result: async (call: Call, reactorId: string, id: string): Promise<Outcome> => {
+      const { tenantId, actorId } = call.caller
       const { request, outcome } = (await find(tenantId, id)) ?? {}
       if (outcome === undefined || request?.actor_id !== actorId || request.reactor_id !== reactorId)
         throw noResult()
-      await kernel.audit({
-        tenant_id: tenantId,
-        actor_id: actorId,
-        actor_type: actorType,
-        entity_type: 'reactor',
-        entity_id: reactorId,
-        operation: 'read',
-        message: 'Reactor result retrieved',
-        trace_id: traceId,
-        created_at: kernel.clock.now(),
-      })
+      const message = 'Reactor result retrieved'
+      await kernel.audit({ entity: 'reactor', id: reactorId, operation: 'read', message }, call)
       // Of several concurrent calls, one gets it.
       if (!(await requests().delete(tenantId, id))) throw noResult()
       return outcome
@@ -189,8 +180,8 @@ export const createRequests = (
     pending: async ({ tenantId, id }: Waiting): Promise<Pending | undefined> => {
       const { request, outcome } = (await find(tenantId, id)) ?? {}
       if (request === undefined || outcome === undefined) return undefined
-      const { actor_id, actor_type, trace_id } = request
-      return { body: shown(id, outcome), actor_id, actor_type, trace_id }
+      const { actor_id: actorId, actor_type: actorType, trace_id: traceId } = request
+      return { body: shown(id, outcome), origin: { caller: { tenantId, actorId, actorType }, traceId } }
     },
 
     drop: ({ tenantId, id }: Waiting) => requests().delete(tenantId, id),

@@ -1,14 +1,12 @@
 import { createHmac } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import { AppError, type Json, type PluginContext } from '#sdk'
+import { AppError, type AuditOrigin, type Json, type PluginContext } from '#sdk'
 import { type CallbackRecord, Callbacks, Reactors } from './collections.ts'
 
 /** Timeout of a receiver, ms. */
 const TIMEOUT = 15_000
 /** ms within which the outcome of an attempt must be stored. */
 const CLAIM = 30_000
-/** Characters of a record's message (completions §10). */
-const MESSAGE_LENGTH = 250
 /** Most deliveries that a starting process resumes. */
 const RESUMED = 1_000
 
@@ -25,9 +23,7 @@ export interface Waiting {
 /** The outcome for a receiver, and its caller. */
 export interface Pending {
   readonly body: Json
-  readonly actor_id: string
-  readonly actor_type: string
-  readonly trace_id: string
+  readonly origin: AuditOrigin
 }
 
 /** Access to results, for callbacks. */
@@ -61,21 +57,13 @@ export const createCallbacks = (
   const post = async (
     { reactor_id, url }: CallbackRecord,
     { tenantId, key }: { readonly tenantId: string; readonly key: string },
-    { body, ...by }: Pending,
+    { body, origin }: Pending,
   ): Promise<boolean> => {
     const text = JSON.stringify(body)
-    const now = kernel.clock.now()
-    const seconds = Math.floor(now / 1000)
+    const seconds = Math.floor(kernel.clock.now() / 1000)
     try {
-      await kernel.audit({
-        ...by,
-        tenant_id: tenantId,
-        entity_type: 'reactor',
-        entity_id: reactor_id,
-        operation: 'use',
-        message: `Reactor result sent to ${new URL(url).host}`.slice(0, MESSAGE_LENGTH),
-        created_at: now,
-      })
+      const message = `Reactor result sent to ${new URL(url).host}`
+      await kernel.audit({ entity: 'reactor', id: reactor_id, operation: 'use', message }, origin)
       const { status } = await kernel.fetch(
         {
           url,

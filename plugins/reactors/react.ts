@@ -1,4 +1,13 @@
-import { AppError, type Call, type Caller, isObject, type Json, type PluginContext, type Program } from '#sdk'
+import {
+  AppError,
+  type Call,
+  type Caller,
+  holds,
+  isObject,
+  type Json,
+  type PluginContext,
+  type Program,
+} from '#sdk'
 import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './not-found.ts'
@@ -31,10 +40,9 @@ export const createReact = (kernel: PluginContext) => {
 
   /** Under whose grants a result is tokenized: the caller's, or else those of the reactor's application. */
   const tokenizer = async (caller: Caller, { application_id: id }: ReactorRecord): Promise<Caller> => {
-    const { permissions, rules } = caller.grants
-    const may =
-      permissions.includes('token:create') || rules.some((rule) => rule.permissions.includes('token:create'))
-    return may || id === undefined ? caller : kernel.identify({ tenantId: caller.tenantId, id })
+    return id === undefined || holds(caller, 'token:create')
+      ? caller
+      : kernel.identify({ tenantId: caller.tenantId, id })
   }
 
   return {

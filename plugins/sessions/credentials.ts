@@ -16,18 +16,22 @@ export const createLifeOf =
     const port = kernel.port('applications')
     const { application_id, authorized_by, authorized_key } = session
     const [application, authority, hasKey] = await Promise.all([
-      port?.get(tenantId, application_id),
-      authorized_by === undefined ? undefined : port?.get(tenantId, authorized_by),
+      port?.credential(tenantId, application_id),
+      authorized_by === undefined ? undefined : port?.credential(tenantId, authorized_by),
       authorized_by !== undefined && authorized_key !== undefined
         ? port?.hasKey(tenantId, authorized_by, authorized_key)
         : false,
     ])
     if (application === undefined) return undefined
-    const until = Math.min(session.expires_at, application.expires_at ?? session.expires_at)
+    const until = Math.min(session.expires_at, application.expiresAt ?? session.expires_at)
     if (authorized_by === undefined) return until
-    if (authority === undefined || !hasKey || (within && exceeds(authority, session).length > 0))
+    if (
+      authority === undefined ||
+      !hasKey ||
+      (within && exceeds(authority.caller.grants, session).length > 0)
+    )
       return undefined
-    return Math.min(until, authority.expires_at ?? until)
+    return Math.min(until, authority.expiresAt ?? until)
   }
 
 export type LifeOf = ReturnType<typeof createLifeOf>

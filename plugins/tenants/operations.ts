@@ -4,6 +4,7 @@ import {
   type Call,
   type Caller,
   defineOperation,
+  holds,
   isAdministrator,
   Nothing,
   type PluginContext,
@@ -19,8 +20,7 @@ const ofCaller = ({ caller }: Call): string => caller.tenantId
 const mayLoosen = async (kernel: PluginContext, caller: Caller): Promise<void> => {
   if ((await kernel.tenants.get(caller.tenantId))?.settings.grants_within_own === 'false') return
   const held = await kernel.port('applications')?.held(caller.tenantId)
-  if (isAdministrator(caller) && [...(held ?? [])].every((one) => caller.grants.permissions.includes(one)))
-    return
+  if (isAdministrator(caller) && [...(held ?? [])].every((one) => holds(caller, one))) return
   throw new AppError(
     'forbidden',
     'To turn "grants_within_own" off, the caller must hold every permission that a management application of the tenant holds. Use the key of such an application.',

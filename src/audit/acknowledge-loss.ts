@@ -92,7 +92,7 @@ export const acceptLoss = async (
     const held = segments.some(({ number }) => number === place.segment)
     if (held) await link(path, path + suffix)
     const message = `Records from ${place.seq + 1} on are lost: ${issue.reason} (${issue.file}, line ${issue.line})`
-    const record = acceptance(name, { message, trace_id: newId(), created_at: now })
+    const record = acceptance(name, message, newId(), now)
     const { text } = writeLine(deps.mac, place.hash, last + 1, record)
     const fresh = join(directory, `${name}.accepting`)
     const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)

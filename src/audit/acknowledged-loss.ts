@@ -1,3 +1,4 @@
+import { operatorRecord } from '../access/audit-record.ts'
 import type { ChainLine } from './line.ts'
 import type { AuditRecord } from './types.ts'
 
@@ -5,18 +6,8 @@ import type { AuditRecord } from './types.ts'
 const FIRST_LOST = /^Records from (\d+) on are lost/
 
 /** The record by which an operator acknowledges lost records of a journal. No tenant's log shows it. */
-export const acceptance = (
-  journal: string,
-  said: Pick<AuditRecord, 'message' | 'trace_id' | 'created_at'>,
-): AuditRecord => ({
-  tenant_id: '',
-  entity_type: 'journal',
-  entity_id: journal,
-  operation: 'accept_loss',
-  actor_id: null,
-  actor_type: 'operator',
-  ...said,
-})
+export const acceptance = (journal: string, message: string, traceId: string, at: number): AuditRecord =>
+  operatorRecord('', { entity: 'journal', id: journal, operation: 'accept_loss', message }, traceId, at)
 
 const accepts = (record: AuditRecord): boolean =>
   record.tenant_id === '' && record.entity_type === 'journal' && record.operation === 'accept_loss'

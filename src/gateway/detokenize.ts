@@ -1,12 +1,12 @@
 /** Puts values in the place of a request body's expressions (completions §6 "Proxy bodies", §7). */
 
+import { holds } from '../access/authorize.ts'
 import { codingsOf, decode } from '../common/decode-content.ts'
 import { AppError } from '../common/errors.ts'
 import type { Expressions, Resolve } from '../expressions/types.ts'
 import { bodyWork, type Work } from '../expressions/work.ts'
 import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
-import { mayUse } from './identify.ts'
 import type { Timed } from './timings.ts'
 
 /** What expressions see of tokens in use. */
@@ -46,7 +46,7 @@ export interface DetokenizeDeps {
   readonly timed: Timed
 }
 
-const mayNotUse = () =>
+export const mayNotUse = () =>
   new AppError(
     'forbidden',
     'The body holds an expression, and nobody with the permission token:use asks for it. Send a key, or give the proxy an application.',
@@ -54,12 +54,12 @@ const mayNotUse = () =>
 
 /** Throws `forbidden` for a caller who may put no token's value into a body. */
 export const checkUse = (caller: Caller): void => {
-  if (!mayUse(caller)) throw mayNotUse()
+  if (!holds(caller, 'token:use')) throw mayNotUse()
 }
 
 /** The expressions that a caller may write, counted in `work`; none is compiled for one who may use no token. */
 export const languageOf = (expressions: Expressions, caller: Caller, work: Work): Expressions =>
-  mayUse(caller)
+  holds(caller, 'token:use')
     ? expressions.within(work)
     : {
         ...expressions,

@@ -1,21 +1,22 @@
+import { holds } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
+import type { Authenticator } from '../kernel/types.ts'
 import type { Caller, StoredProxy } from '../sdk/index.ts'
 import type { Identity } from './identify.ts'
 
 export interface EffectiveCallerDeps {
-  /** The caller that an application of a stored proxy is; rejects when it is gone. */
-  readonly applicationCaller: (tenantId: string, id: string) => Promise<Caller>
+  readonly authenticator: Authenticator
 }
 
 /** The proxy's application, else `caller`. */
 const asApplication = (
-  { applicationCaller }: EffectiveCallerDeps,
+  { authenticator }: EffectiveCallerDeps,
   proxy: StoredProxy | undefined,
   caller: Caller,
 ): Caller | Promise<Caller> => {
   if (proxy?.applicationId === undefined) return caller
-  return applicationCaller(proxy.tenantId, proxy.applicationId).catch((thrown) => {
-    // An application that is gone leaves nobody to act as.
+  return authenticator.identify({ tenantId: proxy.tenantId, id: proxy.applicationId }).catch((thrown) => {
+    // Without the application the caller stays anonymous.
     if (thrown instanceof AppError && thrown.code === 'unauthenticated') return caller
     throw thrown
   })
@@ -36,6 +37,6 @@ export const effectiveCallerInDryRun = (
   deps: EffectiveCallerDeps,
   { caller, proxy }: Identity,
 ): Caller | Promise<Caller> =>
-  caller.applicationType === 'management' && caller.grants.permissions.includes('proxy:update')
+  caller.applicationType === 'management' && holds(caller, 'proxy:update')
     ? asApplication(deps, proxy, caller)
     : caller

@@ -1,5 +1,6 @@
 /** Who calls the proxy, and through which stored proxy (interface, "Ephemeral proxy", "Pre-configured proxies"). */
 
+import { authorize } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../common/rate-limiter.ts'
 import type { Authenticator, ProxyDirectory } from '../kernel/types.ts'
@@ -20,38 +21,28 @@ export interface IdentifyDeps {
   readonly admit: RateLimiter
 }
 
-/** completions §4: `token:use` may come from a plain permission or any rule; which tokens it covers is the vault's. */
-export const mayUse = ({ grants }: Caller): boolean =>
-  grants.permissions.includes('token:use') ||
-  grants.rules.some(({ permissions }) => permissions.includes('token:use'))
-
 /** Throws `forbidden` for a caller who may not use the proxy at all. */
-const checkCaller = (caller: Caller): void => {
+const authorizeProxy = (caller: Caller): void => {
   if (caller.applicationType !== 'private')
     throw new AppError(
       'forbidden',
       'The proxy takes the key of a private application. Use one that holds token:use.',
     )
-  if (!mayUse(caller))
-    throw new AppError('forbidden', 'The application lacks the permission token:use, which the proxy needs.')
+  authorize(caller, 'token:use')
 }
 
 const unknownProxy = () =>
   new AppError('proxy_not_found', 'No proxy has this proxy key. Check the key, or create a proxy.')
 
-/** Throws `forbidden` for a caller who may not be told what a call would come to. */
-const requireDryRunPermission = ({ caller, proxy }: Identity): void => {
-  if (caller.applicationType === 'private') checkCaller(caller)
+/** Throws `forbidden` for a caller who may not see the plan of a call. */
+const authorizeDryRun = ({ caller, proxy }: Identity): void => {
+  if (caller.applicationType === 'private') authorizeProxy(caller)
   else if (caller.applicationType !== 'management')
     throw new AppError('forbidden', 'A dry run takes the key of a private or a management application.')
-  else if (proxy !== undefined && !caller.grants.permissions.includes('proxy:read'))
-    throw new AppError(
-      'forbidden',
-      'The application lacks the permission proxy:read, which the dry run needs.',
-    )
+  else if (proxy !== undefined) authorize(caller, 'proxy:read')
 }
 
-/** Whoever calls a proxy that asks for no key. */
+/** The caller of a proxy that asks for no key. */
 const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
   tenantId,
   actorId: id,
@@ -82,15 +73,15 @@ const authenticate = async (
   if (proxy?.requireAuth === false && (key === undefined || !dryRun)) {
     const identity = { caller: anonymous(proxy), proxy, dryRun }
     seen?.(identity)
-    if (dryRun) requireDryRunPermission(identity)
+    if (dryRun) authorizeDryRun(identity)
     return identity
   }
   const caller = await authenticator.authenticate(key)
   if (proxy !== undefined && proxy.tenantId !== caller.tenantId) throw unknownProxy()
   const identity = { caller, proxy, dryRun }
   seen?.(identity)
-  if (dryRun) requireDryRunPermission(identity)
-  else checkCaller(caller)
+  if (dryRun) authorizeDryRun(identity)
+  else authorizeProxy(caller)
   return identity
 }
 

@@ -1,4 +1,5 @@
 /** What is told of one exchange: its log line, its metric, and its audit records (completions §10, §12). */
+import { auditRecord } from '../access/audit-record.ts'
 import type { AuditRecord } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { AppError } from '../common/errors.ts'
@@ -31,23 +32,10 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
   const began = performance.now()
   let finished = false
 
-  const record = (
-    { caller, proxy }: Identity,
-    message: string,
-    operation: 'use' | 'read' = 'use',
-  ): AuditRecord => {
-    const anonymous = caller.actorType === 'anonymous'
-    return {
-      tenant_id: caller.tenantId,
-      entity_type: 'proxy',
-      entity_id: proxy?.id ?? caller.applicationId ?? caller.actorId,
-      operation,
-      actor_id: anonymous ? null : caller.actorId,
-      actor_type: anonymous ? null : caller.actorType,
-      message,
-      trace_id: account.traceId,
-      created_at: clock.now(),
-    }
+  const record = ({ caller, proxy }: Identity, message: string, operation: 'use' | 'read' = 'use') => {
+    const id = proxy?.id ?? caller.applicationId ?? caller.actorId
+    const event = { entity: 'proxy', id, operation, message }
+    return auditRecord(event, { caller, traceId: account.traceId }, clock.now())
   }
 
   const account: RequestRecord = {

@@ -1,3 +1,4 @@
+import { auditRecord } from '../access/audit-record.ts'
 import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
@@ -5,7 +6,8 @@ import type { Metrics } from '../common/metrics.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
 import type {
-  AuditEntry,
+  AuditEvent,
+  AuditOrigin,
   Code,
   Filter,
   Operation,
@@ -17,7 +19,7 @@ import type {
 import type { Store } from '../store/types.ts'
 import { firstLine, PluginIssues } from './check/issues.ts'
 import { checkConfigNames, placeOf } from './check/plugin.ts'
-import { createAuthenticator, createIdentify } from './invoke/authenticate.ts'
+import { createAuthenticator } from './invoke/authenticate.ts'
 import { createIdempotency } from './invoke/idempotency.ts'
 import { createInvoke, type Invoke } from './invoke/invoke.ts'
 import { type LoadOptions, loadPlugins } from './load/load.ts'
@@ -79,13 +81,19 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   let vault: Vault | undefined
   let code: Code | undefined
   const rejected = createRejectedRecords(deps)
+  const authenticator = createAuthenticator({
+    ...deps,
+    records: store.records,
+    ports: () => registry?.ports ?? {},
+  })
   const runtime = {
     onRejected: rejected.onRejected,
     store: store.records,
     tenants: store.tenants,
     logs: store.logs,
     usage: store.usage,
-    audit: (entry: AuditEntry) => deps.journal.append([entry]),
+    audit: (event: AuditEvent, origin: AuditOrigin) =>
+      deps.journal.append([auditRecord(event, origin, deps.clock.now())]),
     ingested: deps.ingested,
     checkDestination: deps.checkDestination,
     keys: deps.keys,
@@ -94,7 +102,7 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
     vault: () => vault!,
     code: () => code!,
     fetch: deps.fetch,
-    identify: createIdentify(() => registry!.ports.applications, deps.clock),
+    identify: authenticator.identify,
     tokenTypes: () => [...registry!.tokenTypes.values()],
     permissions: () => registry!.permissions,
     entityTypes: () => registry!.entityTypes,
@@ -120,21 +128,13 @@ export const startKernel = async (deps: KernelDeps, options: KernelOptions): Pro
   const wired = createRegistry(loaded)
   const tenants = createTenants({ ...runtime, store: store.tenants })
   vault = deps.createVault({ tokenTypes: () => wired.tokenTypes, expressions, tenants })
-  const authenticator = createAuthenticator({
-    keys: deps.keys,
-    records: store.records,
-    clock: deps.clock,
-    credentials: () => wired.ports.credentials,
-    sessions: () => wired.ports.sessions,
-  })
   const idempotency = createIdempotency({
     ...deps,
     vault,
     responses: store.idempotency,
     tokenTypes: wired.tokenTypes,
   })
-  const { identify } = runtime
-  const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency, identify })
+  const calls = createInvoke(wired.operations, { ...deps, authenticator, idempotency })
   code = deps.createCode({ operations: wired.operations, invokeAs: calls.invokeAs })
   registry = wired
   const services = { registry: wired, vault, tenants, expressions, code, authenticator }

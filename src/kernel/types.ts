@@ -60,6 +60,8 @@ export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
 export interface Authenticator {
   /** `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. */
   authenticate(key: string | undefined): Promise<Caller>
+  /** The caller that work of a public or private application is done as; `unauthenticated` when it is gone or expired. */
+  identify(application: ApplicationRef): Promise<Caller>
 }
 
 /** Stored proxies of all tenants, as the gateway asks for them. */

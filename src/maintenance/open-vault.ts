@@ -1,4 +1,5 @@
 import { existsSync } from 'node:fs'
+import { operatorRecord } from '../access/audit-record.ts'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import { systemClock } from '../common/clock.ts'
 import { newId } from '../common/ids.ts'
@@ -25,19 +26,9 @@ export interface OperatedVault {
 /** Puts records of commands into a journal. */
 export const recorder =
   (journal: Journal): OperatedVault['record'] =>
-  (tenant_id, entity_type, entity_id, message) =>
+  (tenantId, entity, id, message) =>
     journal.append([
-      {
-        tenant_id,
-        entity_type,
-        entity_id,
-        operation: 'update',
-        actor_id: null,
-        actor_type: 'operator',
-        message,
-        trace_id: newId(),
-        created_at: systemClock.now(),
-      },
+      operatorRecord(tenantId, { entity, id, operation: 'update', message }, newId(), systemClock.now()),
     ])
 
 /** A command on an absent vault would make one. */

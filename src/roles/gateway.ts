@@ -6,7 +6,6 @@ import { startGateway } from '../gateway/server.ts'
 import { startOps } from '../gateway/status-server.ts'
 import { startWarmer } from '../gateway/warm.ts'
 import { createRunIdle } from '../host-api/dry-run-host.ts'
-import { createIdentify } from '../kernel/invoke/authenticate.ts'
 import { createProxyDirectory } from '../kernel/services/proxies.ts'
 import { DEMO_HOST } from '../supervisor/demo-certificate.ts'
 import { type ProcessStart, socketsIn } from '../supervisor/messages.ts'
@@ -60,7 +59,6 @@ export const startGatewayRole = async (
     records: store.records,
     source: () => kernel.registry.ports.proxies,
   })
-  const identify = createIdentify(() => kernel.registry.ports.applications, systemClock)
   const sockets = socketsIn(start.runDir, config.workers)
   const at = (paths: readonly string[]) => paths[start.worker] ?? ''
   const clusters = createDestinationClusters(sockets.control)
@@ -78,7 +76,6 @@ export const startGatewayRole = async (
       code: kernel.code,
       runIdle: createRunIdle(sandbox),
       dial: runtime.dial,
-      applicationCaller: (tenantId, id) => identify({ tenantId, id }),
       clusterOf: clusters.clusterOf,
     },
     {

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import { operatorRecord } from '../access/audit-record.ts'
 import type { AuditRecord, Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import { isoTime } from '../common/clock.ts'
@@ -58,17 +59,8 @@ const nameOf = (body: unknown): string => {
 const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
   const { store, keys, credentials, journal, clock } = deps
   const route = `${request.method} ${request.url}`
-  const record = (tenant_id: string, operation: string, message: string): AuditRecord => ({
-    tenant_id,
-    entity_type: 'tenant',
-    entity_id: tenant_id,
-    operation,
-    actor_id: null,
-    actor_type: 'operator',
-    message,
-    trace_id: newId(),
-    created_at: clock.now(),
-  })
+  const record = (id: string, operation: string, message: string): AuditRecord =>
+    operatorRecord(id, { entity: 'tenant', id, operation, message }, newId(), clock.now())
 
   if (route === 'GET /tenants') {
     const tenants = await store.tenants.list()

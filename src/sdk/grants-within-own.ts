@@ -1,3 +1,4 @@
+import { holds } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
 import type { ApplicationType, Caller, Grants } from './access.ts'
 import type { PluginContext } from './plugin.ts'
@@ -5,8 +6,8 @@ import type { PluginContext } from './plugin.ts'
 /** Permissions of an administrator, who may give grants on tokens, which no management application holds. */
 const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']
 
-export const isAdministrator = ({ grants }: Pick<Caller, 'grants'>): boolean =>
-  ADMINISTRATOR.every((permission) => grants.permissions.includes(permission))
+export const isAdministrator = (caller: Pick<Caller, 'grants'>): boolean =>
+  ADMINISTRATOR.every((permission) => holds(caller, permission))
 
 /** Throws `forbidden` unless the caller may grant what an application of this type holds, or will hold. */
 export type MayHandOut = (type: ApplicationType, grants: Pick<Grants, 'permissions'>) => void
@@ -29,7 +30,7 @@ export const handingOut = async (
         `Grants on tokens need a caller that holds ${ADMINISTRATOR.join(', ')}. Use the key of such an application.`,
       )
     }
-    const beyond = permissions.filter((permission) => !caller.grants.permissions.includes(permission))
+    const beyond = permissions.filter((permission) => !holds(caller, permission))
     if (beyond.length > 0)
       throw new AppError(
         'forbidden',

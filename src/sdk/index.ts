@@ -3,6 +3,8 @@ import type { Operation } from './operation.ts'
 import type { Contribution, Plugin, PluginContext } from './plugin.ts'
 
 export { type Static, type TSchema, Type } from 'typebox'
+export { holds } from '../access/authorize.ts'
+export { exceeds } from '../access/grant-subset.ts'
 
 export {
   authorityError,
@@ -25,7 +27,6 @@ export type * from './access.ts'
 export * from './changes.ts'
 export * from './code.ts'
 export type * from './collection.ts'
-export { exceeds } from './grant-subset.ts'
 export * from './grants-within-own.ts'
 export type * from './key-provider.ts'
 export * from './lists.ts'

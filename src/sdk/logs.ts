@@ -1,3 +1,4 @@
+import type { Caller } from './access.ts'
 import type { PageRequest } from './vault.ts'
 
 /** One event of one entity of a tenant; `created_at` in ms since the epoch. */
@@ -12,8 +13,20 @@ export interface LogEntry {
   readonly created_at: number
 }
 
-/** A record of the audit journal. */
-export type AuditEntry = LogEntry & { readonly trace_id: string }
+/** An event for the audit journal: an operation on an entity. */
+export interface AuditEvent {
+  readonly entity: string
+  /** `''` when the entity has none, or none that may be written. */
+  readonly id: string
+  readonly operation: string
+  readonly message: string
+}
+
+/** On whose behalf an event happens. A `Call` is one. */
+export interface AuditOrigin {
+  readonly caller: Pick<Caller, 'tenantId' | 'actorId'> & { readonly actorType: string }
+  readonly traceId: string
+}
 
 export interface LogFilter {
   readonly entityType?: string

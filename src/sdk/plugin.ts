@@ -6,7 +6,7 @@ import type { Secret } from '../common/secret.ts'
 import type { ApplicationRef, ApplicationType, Caller, Credential, Grants } from './access.ts'
 import type { Code, Program } from './code.ts'
 import type { Collection, Mutation, RecordOf, Records } from './collection.ts'
-import type { AuditEntry, EntityType, Logs, Usage } from './logs.ts'
+import type { AuditEvent, AuditOrigin, EntityType, Logs, Usage } from './logs.ts'
 import type { Operation } from './operation.ts'
 import type { OutboundRequest, OutboundResponse } from './outbound.ts'
 import type { TokenType } from './token-type.ts'
@@ -65,7 +65,6 @@ export interface ApplicationInfo {
   readonly created_at: number
   readonly modified_by?: string
   readonly modified_at?: number
-  readonly expires_at?: number
 }
 
 /** Finds the owner of an API key. */
@@ -132,6 +131,8 @@ export interface Ports {
   readonly sessions: CredentialSource
   readonly applications: {
     get(tenantId: string, id: string): Promise<ApplicationInfo | undefined>
+    /** The application as a caller: what sessions, code and anonymous callers of its proxies depend on. */
+    credential(tenantId: string, id: string): Promise<Credential | undefined>
     /** Whether the application still has this key. */
     hasKey(tenantId: string, applicationId: string, keyId: string): Promise<boolean>
     /** The union of the permissions of the tenant's management applications. */
@@ -168,10 +169,10 @@ export interface PluginContext<Config = unknown> {
   readonly tenants: TenantRecords
   readonly logs: Logs
   /**
-   * Appends audit records besides those of operations, and resolves when they are in the journal. Rejects with
-   * `gateway_timeout` when they cannot be written: then nothing may be disclosed.
+   * Appends an audit record besides those of operations, and resolves when it is in the journal. Rejects with
+   * `gateway_timeout` when it cannot be written: then nothing may be disclosed.
    */
-  audit(entry: AuditEntry): Promise<void>
+  audit(event: AuditEvent, origin: AuditOrigin): Promise<void>
   /** Includes all that was recorded before the call. */
   usage(tenantId: string): Promise<Usage>
   /** A port of another plugin; undefined when none provides it. */

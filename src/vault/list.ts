@@ -1,3 +1,4 @@
+import { decide, seesAllListed, visibility } from '../access/rules.ts'
 import { readCursor, writeCursor } from '../common/cursor.ts'
 import { AppError, invalid } from '../common/errors.ts'
 import { bodyWork } from '../expressions/work.ts'
@@ -12,7 +13,6 @@ import type {
   UseContext,
 } from '../sdk/index.ts'
 import type { SearchNode, TokenListQuery } from '../store/types.ts'
-import { decide, seesAllListed, visibility } from './access.ts'
 import { deniedRecord, doneRecord } from './audit-records.ts'
 import { bytesOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'
 import { filterNode } from './search/filter.ts'

@@ -1,7 +1,7 @@
+import { decide, decidingRule } from '../access/rules.ts'
 import type { Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { UseContext, UsePreview } from '../sdk/index.ts'
-import { decide, decidingRule } from './access.ts'
 import { doneRecord } from './audit-records.ts'
 import { disclosedData } from './disclosure.ts'
 import { checkBytes, headsOf, type OpenedRow, openInBatches, withoutSeals } from './open.ts'

@@ -1,7 +1,7 @@
+import { decide } from '../access/rules.ts'
 import { AppError } from '../common/errors.ts'
 import type { Disclosure, Token, TokenPermission, UseContext } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
-import { decide } from './access.ts'
 import { deniedRecord, doneRecord, type TokenOperation } from './audit-records.ts'
 import { createMemoryBudget } from './memory-budget.ts'
 import { storedBytes } from './open.ts'

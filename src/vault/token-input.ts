@@ -1,7 +1,7 @@
+import { parseContainer } from '../access/containers.ts'
 import { AppError } from '../common/errors.ts'
 import { deeperThan, holdsMore, isObject, type Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
-import { parseContainer } from './containers.ts'
 import { parseInstant } from './expiry.ts'
 import { type Issues, memberPath, pointerPath } from './issues.ts'
 import type { CompiledType, TokenTypes } from './token-types.ts'

@@ -339,7 +339,10 @@ t.test('a key that is deleted before a slow body is there lets nothing out', asy
     const { authenticator } = createFarSide().deps
     const { exchange, far } = setUp({
       clock: { now: () => now },
-      authenticator: { authenticate: (key) => authenticator.authenticate(deleted ? undefined : key) },
+      authenticator: {
+        ...authenticator,
+        authenticate: (key) => authenticator.authenticate(deleted ? undefined : key),
+      },
     })
     await exchange.onRequestHeaders(head(), false)
     now = ms
@@ -356,7 +359,10 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   const { authenticator } = createFarSide().deps
   const { exchange, far } = setUp({
     dial: async (_host, port) => `192.0.2.1:${port}`,
-    authenticator: { authenticate: (key) => authenticator.authenticate(deleted ? undefined : key) },
+    authenticator: {
+      ...authenticator,
+      authenticate: (key) => authenticator.authenticate(deleted ? undefined : key),
+    },
   })
   // An expression is read once all that it could be is there.
   const fill = 'x'.repeat(2_000)

@@ -144,11 +144,6 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
           return runHere(run)
         },
       } satisfies Pick<Code, 'run'>,
-      applicationCaller: async (tenantId, id) => {
-        const found = [...CALLERS.values()].find((each) => each.tenantId === tenantId && each.actorId === id)
-        if (found === undefined) throw new AppError('unauthenticated', 'The application is gone.')
-        return found
-      },
       runIdle: () => Promise.reject(new AppError('gateway_timeout', 'No code runs in dry runs here.')),
       clusterOf: () =>
         Promise.reject(new AppError('gateway_timeout', 'No proxy with certificates works here.')),
@@ -165,6 +160,13 @@ export const createFarSide = (log: Log = silentLog()): FarSide => {
         authenticate: async (key) => {
           const found = key === undefined ? undefined : CALLERS.get(key)
           if (found === undefined) throw new AppError('unauthenticated', 'The key is not known.')
+          return found
+        },
+        identify: async ({ tenantId, id }) => {
+          const found = [...CALLERS.values()].find(
+            (each) => each.tenantId === tenantId && each.actorId === id,
+          )
+          if (found === undefined) throw new AppError('unauthenticated', 'The application is gone.')
           return found
         },
       },

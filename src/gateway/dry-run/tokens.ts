@@ -1,7 +1,8 @@
 /** Tokens of a body as a dry run tells of them. */
+import { holds } from '../../access/authorize.ts'
 import { AppError } from '../../common/errors.ts'
 import type { AccessRule, Caller, UseContext, UsedToken, UsePreview, Vault } from '../../sdk/index.ts'
-import { mayUse } from '../identify.ts'
+import { mayNotUse } from '../detokenize.ts'
 
 /** `unknown`: there is no such token; `denied`: no grant covers it; `unresolved`: nobody with token:use asks. */
 export type TokenPlan =
@@ -43,7 +44,8 @@ export const previewTokens = async (
   ids: readonly string[],
   context: UseContext,
 ): Promise<PreviewedTokens> => {
-  if (!mayUse(context.caller)) return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
+  if (!holds(context.caller, 'token:use'))
+    return { plans: ids.map((id) => ({ id, use: 'unresolved' })), used: undefined }
   const previewed = await vault.preview(ids, context)
   const used = new Map(previewed.flatMap((one) => (one.kind === 'used' ? [[one.id, one.token]] : [])))
   return { plans: previewed.map(planOf), used: used.size === previewed.length ? used : undefined }
@@ -51,11 +53,7 @@ export const previewTokens = async (
 
 /** Why a call with these tokens in its body is refused, if it is. */
 export const rejectionOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
-  if (!mayUse(caller))
-    return new AppError(
-      'forbidden',
-      'The body holds an expression, and nobody with the permission token:use asks for it.',
-    )
+  if (!holds(caller, 'token:use')) return mayNotUse()
   const wrong = plans.find(({ use }) => use !== 'allowed')
   if (wrong === undefined) return undefined
   return wrong.use === 'unknown'

@@ -1,23 +1,11 @@
+import { auditRecord, pastOf } from '../../access/audit-record.ts'
 import type { AuditRecord } from '../../audit/types.ts'
 import { UUID_PATTERN } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
-import type { Call, Caller, Operation } from '../../sdk/index.ts'
+import type { Call, Operation } from '../../sdk/index.ts'
 
-const MAX_ID = 400
-const MAX_MESSAGE = 250
-
-const text = (value: unknown): string | undefined =>
-  typeof value === 'string' ? value.slice(0, MAX_ID) : undefined
-
-const idIn = (value: unknown): string | undefined => (isObject(value) ? text(value.id) : undefined)
-
-const PAST: Readonly<Record<string, string>> = {
-  create: 'created',
-  read: 'retrieved',
-  update: 'updated',
-  delete: 'deleted',
-  authorize: 'authorized',
-}
+const idIn = (value: unknown): string | undefined =>
+  isObject(value) && typeof value.id === 'string' ? value.id : undefined
 
 /** `proxy_key` → "Proxy key". */
 export const titled = (name: string) => {
@@ -31,25 +19,7 @@ interface Subject {
   readonly message?: string
 }
 
-const record = (
-  { entity, verb, message }: Subject,
-  entityId: string,
-  caller: Caller,
-  traceId: string,
-  now: number,
-): AuditRecord => ({
-  tenant_id: caller.tenantId,
-  entity_type: entity,
-  entity_id: entityId,
-  operation: verb,
-  actor_id: caller.actorType === 'anonymous' ? null : caller.actorId,
-  actor_type: caller.actorType,
-  message: (message ?? `${titled(entity)} ${PAST[verb] ?? verb}`).slice(0, MAX_MESSAGE),
-  trace_id: traceId,
-  created_at: now,
-})
-
-/** The record of what an operation did; undefined for those that need none or keep their own. */
+/** The record of what an operation did; undefined for those that need none or write their own. */
 export const doneRecord = (
   operation: Operation,
   input: unknown,
@@ -57,13 +27,11 @@ export const doneRecord = (
   call: Call,
 ): AuditRecord | undefined => {
   if (operation.audit === 'none') return undefined
-  const { caller, traceId, now } = call
+  const { entity, verb, message = `${titled(entity)} ${pastOf(verb)}`, id: idOf } = operation.audit
   const body =
     isObject(output) && operation.responseBody !== undefined ? output[operation.responseBody] : undefined
-  const id = operation.audit.id
-    ? text(operation.audit.id(call, input, output))
-    : (idIn(output) ?? idIn(body) ?? idIn(input))
-  return record(operation.audit, id ?? '', caller, traceId, now)
+  const id = idOf ? idOf(call, input, output) : (idIn(output) ?? idIn(body) ?? idIn(input))
+  return auditRecord({ entity, id: id ?? '', operation: verb, message }, call, call.now)
 }
 
 /** What a permission is about: `proxy:read` → reading a proxy. */
@@ -77,28 +45,21 @@ export const subjectOf = (operation: Operation): Subject | undefined => {
 
 const UUID = new RegExp(UUID_PATTERN)
 
-/** An id that a refused caller named: nobody has looked it up, and one that is no UUID may be anything, data included. */
+/** An id that a denied caller named was not looked up. One that is no UUID may be anything, data included. */
 const claimedId = (input: unknown): string => {
   const id = idIn(input) ?? ''
   return UUID.test(id) ? id : ''
 }
 
-/** The record of a call that was refused for lack of permission (completions §10). */
+/** The record of a call that was denied for lack of permission (completions §10). */
 export const deniedRecord = (
   operation: Operation,
   input: unknown,
-  caller: Caller,
-  traceId: string,
-  now: number,
+  call: Pick<Call, 'caller' | 'traceId' | 'now'>,
 ): AuditRecord | undefined => {
   const subject = subjectOf(operation)
-  if (subject === undefined || caller.tenantId === '') return undefined
+  if (subject === undefined || call.caller.tenantId === '') return undefined
   const { entity, verb } = subject
-  return record(
-    { entity, verb, message: `Denied: ${titled(entity)} ${verb}` },
-    claimedId(input),
-    caller,
-    traceId,
-    now,
-  )
+  const message = `Denied: ${titled(entity)} ${verb}`
+  return auditRecord({ entity, id: claimedId(input), operation: verb, message }, call, call.now)
 }

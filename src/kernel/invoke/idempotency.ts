@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setTimeout } from 'node:timers/promises'
-import type { AuditRecord, Journal } from '../../audit/types.ts'
+import { auditRecord } from '../../access/audit-record.ts'
+import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError, invalid } from '../../common/errors.ts'
 import { newId } from '../../common/ids.ts'
@@ -147,7 +148,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
     { sealed, shown }: Extract<BeginResult, { kind: 'done' }>,
     now: number,
   ): Promise<unknown> => {
-    const { tenantId, actorId, actorType } = call.caller
+    const { tenantId } = call.caller
     const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
     const opened = (stored: Buffer, part: 'outline' | 'whole'): StoredResponse =>
       JSON.parse(ring.open(stored, responseBinding(tenantId, key, part)).toString())
@@ -163,19 +164,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         : whole && (await holds(whole))
           ? whole.output
           : outline.output
-    const records = tokensIn(output, tokenTypes).map(
-      ({ id, type }): AuditRecord => ({
-        tenant_id: tenantId,
-        entity_type: type,
-        entity_id: id,
-        operation: 'read',
-        actor_id: actorId,
-        actor_type: actorType,
-        message: `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated answer`,
-        trace_id: call.traceId,
-        created_at: call.now,
-      }),
-    )
+    const records = tokensIn(output, tokenTypes).map(({ id, type }) => {
+      const message = `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated response`
+      return auditRecord({ entity: type, id, operation: 'read', message }, call, call.now)
+    })
     if (records.length > 0) await journal.append(records)
     return output
   }

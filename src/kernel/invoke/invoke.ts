@@ -1,3 +1,4 @@
+import { authorize, isAuthorized } from '../../access/authorize.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
@@ -5,11 +6,10 @@ import { restAfter } from '../../common/event-loop.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
-import type { ApplicationRef, Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
+import type { Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
-import { authorize } from './authorize.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePrune } from './prune.ts'
 import { compileValidator } from './validate.ts'
@@ -21,8 +21,6 @@ export interface InvokeDeps {
   readonly clock: Clock
   readonly log: Log
   readonly metrics: Metrics
-  /** The caller that code works as. */
-  readonly identify: (application: ApplicationRef) => Promise<Caller>
 }
 
 export interface Invoke {
@@ -107,7 +105,7 @@ const causeOf = ({ cause }: AppError): string =>
  */
 export const createInvoke = (
   operations: readonly Operation[],
-  { authenticator, idempotency, journal, clock, log, metrics, identify }: InvokeDeps,
+  { authenticator, idempotency, journal, clock, log, metrics }: InvokeDeps,
 ): Invoke => {
   const known = new Set(operations)
   const prepared = new Map<Operation, Prepared>()
@@ -129,16 +127,14 @@ export const createInvoke = (
   const recordDenial = async (
     operation: Operation,
     input: unknown,
-    caller: Caller,
-    traceId: string,
-    now: number,
+    call: Parameters<typeof deniedRecord>[2],
   ) => {
-    const record = deniedRecord(operation, input, caller, traceId, now)
+    const record = deniedRecord(operation, input, call)
     if (record === undefined) return
     try {
       await journal.append([record])
     } catch (err) {
-      log.error({ err, trace_id: traceId, operation: operation.rpc }, 'a denied call could not be recorded')
+      log.error({ err, trace_id: call.traceId, operation: operation.rpc }, 'denied call not recorded')
     }
   }
 
@@ -176,11 +172,11 @@ export const createInvoke = (
       await restAfter(began)
       const once = idempotencyKey !== undefined && isRepeatable(operation)
       // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
-      if (issue && !(once && holdsCall(operation, caller))) throw issue
+      if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
 
       const audited = operation.audit !== 'none'
       try {
-        authorize(operation, caller)
+        authorize(caller, operation.permission)
         if (audited) await journal.health()
         const call = new OperationCall(
           { caller, traceId, signal, now, depth, used, hold },
@@ -204,9 +200,9 @@ export const createInvoke = (
         if (
           thrown instanceof AppError &&
           thrown.code === 'forbidden' &&
-          (audited || !holdsCall(operation, caller))
+          (audited || !isAuthorized(caller, operation.permission))
         )
-          await recordDenial(operation, input, caller, traceId, now)
+          await recordDenial(operation, input, { caller, traceId, now })
         throw thrown
       }
     } catch (thrown) {
@@ -264,18 +260,9 @@ export const createInvoke = (
     invoke: (operation, given, invocation) =>
       begin(operation, given, invocation, 0, () => authenticator.authenticate(invocation.key)),
     invokeAs: (application, operation, given, invocation) =>
-      begin(operation, given, invocation, invocation.depth, () => identify(application)),
+      begin(operation, given, invocation, invocation.depth, () => authenticator.identify(application)),
     settled: async () => {
       await Promise.allSettled(running)
     },
-  }
-}
-
-const holdsCall = (operation: Operation, caller: Caller): boolean => {
-  try {
-    authorize(operation, caller)
-    return true
-  } catch {
-    return false
   }
 }

@@ -129,7 +129,7 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     vault: lazily<Vault>(VAULT_METHODS, () => ready('vault', runtime.vault)),
     tenants: lazily<TenantRecords>(['get', 'update', 'delete'], () => ready('tenants', () => tenants)),
     logs: lazily<Logs>(['list'], () => ready('logs', () => logs)),
-    audit: (entry) => ready('audit', () => runtime.audit(entry)),
+    audit: (event, origin) => ready('audit', () => runtime.audit(event, origin)),
     usage: (tenantId) =>
       ready('usage', async () => {
         await runtime.ingested()

@@ -1,7 +1,7 @@
+import { parseScope } from '../../access/containers.ts'
 import { invalid } from '../../common/errors.ts'
 import type { TokenFilter } from '../../sdk/index.ts'
 import type { SearchNode } from '../../store/types.ts'
-import { parseScope } from '../containers.ts'
 import { parseQuery } from './parser.ts'
 
 /** Values of one filter member. */

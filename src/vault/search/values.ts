@@ -1,5 +1,5 @@
+import { parseScope } from '../../access/containers.ts'
 import type { Bound, SearchField, SearchNode } from '../../store/types.ts'
-import { parseScope } from '../containers.ts'
 import { parseInstant } from '../expiry.ts'
 
 /** A value as written: `wild` when an unescaped `*` ended it (not part of `text`). */

@@ -27,15 +27,17 @@ const setUp = (options: { cacheSize?: number } = {}) => {
       },
       records: { changes: async () => state.changes },
       clock,
-      credentials: () => ({
-        collections: ['keys'],
-        authenticate: async (hash) => {
-          asked.push(hash)
-          const found = known.get(hash)
-          await state.during(hash)
-          return found
+      ports: () => ({
+        credentials: {
+          collections: ['keys'],
+          authenticate: async (hash) => {
+            asked.push(hash)
+            const found = known.get(hash)
+            await state.during(hash)
+            return found
+          },
+          install: async () => {},
         },
-        install: async () => {},
       }),
     },
     options,

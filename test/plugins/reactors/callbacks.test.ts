@@ -195,7 +195,8 @@ const kernelOf = async (t: Test) => {
   const waiting = () => kernel!.records(Callbacks).get(tenantId, 'request')
   const process = (delays = [0, 0, 0]) => {
     const stop = new AbortController()
-    const pending = { body: { raw: 1 }, actor_id: 'a', actor_type: 'application', trace_id: 't' }
+    const caller = { tenantId, actorId: 'a', actorType: 'application' }
+    const pending = { body: { raw: 1 }, origin: { caller, traceId: 't' } }
     const results = { of: async () => pending, drop: async () => true }
     return { stop, ...createCallbacks(kernel!, { delays, results, signal: stop.signal }) }
   }

@@ -1,7 +1,7 @@
 import t from 'tap'
+import { decide, seesAllListed, seesDataIn, visibility } from '../../src/access/rules.ts'
 import type { AccessRule, Disclosure, Grants, TokenPermission } from '../../src/sdk/index.ts'
-import { decide, seesAllListed, seesDataIn, visibility } from '../../src/vault/access.ts'
-import { ALL, rule } from './kit.ts'
+import { ALL, rule } from '../vault/kit.ts'
 
 const token = { id: 'card-1', container: '/pci/high/' }
 

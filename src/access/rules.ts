@@ -16,7 +16,7 @@ interface CompiledRule {
 }
 
 /** What a plain permission discloses (completions §4). */
-const implied = (permission: TokenPermission): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
+export const implied = (permission: string): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
 
 /** Undefined for a condition that can hold for nothing: malformed ones fail closed. */
 const normalized = ({ attribute, operator, value }: Condition): Condition | undefined => {

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { parseContainer, parseScope } from '../../src/vault/containers.ts'
+import { parseContainer, parseScope } from '../../src/access/containers.ts'
 
 t.test('a container is stored in lower case', async (t) => {
   t.equal(parseContainer('/PCI/High/'), '/pci/high/')

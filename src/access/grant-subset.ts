@@ -1,4 +1,5 @@
-import type { AccessRule, Condition, Disclosure, Grants } from './access.ts'
+import type { AccessRule, Condition, Disclosure, Grants } from '../sdk/index.ts'
+import { implied } from './rules.ts'
 
 const LEVEL: Readonly<Record<Disclosure, number>> = { redact: 0, mask: 1, reveal: 2 }
 
@@ -27,9 +28,6 @@ const covers = (outer: Region, inner: Region): boolean =>
   outer.exact ? inner.exact && inner.path === outer.path : inner.path.startsWith(outer.path)
 
 const meets = (a: Region, b: Region): boolean => covers(a, b) || covers(b, a)
-
-/** What a plain permission discloses (completions §4). */
-const implied = (permission: string): Disclosure => (permission === 'token:use' ? 'reveal' : 'mask')
 
 /**
  * True when `own` grants `permission` in all of the region with at least the disclosure `transform`. Its rules

@@ -1,6 +1,6 @@
 import t from 'tap'
-import { authorize } from '../../../src/kernel/invoke/authorize.ts'
-import type { Caller, Grants } from '../../../src/sdk/index.ts'
+import { authorize } from '../../src/access/authorize.ts'
+import type { Caller, Grants } from '../../src/sdk/index.ts'
 
 const callerOf = (grants: Partial<Grants>): Caller => ({
   tenantId: 't',
@@ -33,9 +33,9 @@ for (const [permission, caller, allowed] of [
   t.test(
     `"${permission}" with ${JSON.stringify(caller.grants)} is ${allowed ? 'allowed' : 'forbidden'}`,
     async (t) => {
-      if (allowed) t.doesNotThrow(() => authorize({ permission }, caller))
+      if (allowed) t.doesNotThrow(() => authorize(caller, permission))
       else
-        t.throws(() => authorize({ permission }, caller), {
+        t.throws(() => authorize(caller, permission), {
           code: 'forbidden',
           message: new RegExp(`"${permission}"`),
         })
