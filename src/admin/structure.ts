@@ -1,4 +1,5 @@
 import { AppError } from '../common/errors.ts'
+import { type JsonStructure, structureOfText } from '../common/json-structure.ts'
 
 /** Most levels of nested arrays and objects (completions §11). */
 export const MAX_DEPTH = 64
@@ -6,14 +7,7 @@ export const MAX_DEPTH = 64
 /** Limits of a body's structure. More takes too much CPU time, even within 1 MiB. */
 export const MOST = { containers: 120_000, members: 60_000, names: 2_000 } as const
 
-interface Structure {
-  readonly depth: number
-  /** Arrays and objects. */
-  readonly containers: number
-  readonly members: number
-  /** Distinct member names, which cost many times what repeated ones do; counted up to the limit. */
-  readonly names: number
-}
+type Structure = Omit<JsonStructure, 'commas'>
 
 /** Throws `malformed` for a body whose structure costs too much, over either transport. */
 export const checkStructure = ({ depth, containers, members, names }: Structure): void => {
@@ -36,36 +30,8 @@ export const checkNames = (names: number): void => {
     )
 }
 
-const [QUOTE, BACKSLASH, COLON] = [0x22, 0x5c, 0x3a]
-
-/** Counts the structure of JSON text before it is parsed. */
-export const structureOfText = (body: Buffer): Structure => {
-  let depth = 0
-  let deepest = 0
-  let containers = 0
-  let members = 0
-  const names = new Set<string>()
-  /** Of the last string. */
-  let start = 0
-  let end = 0
-  for (let at = 0; at < body.length; at++) {
-    const byte = body[at]
-    if (byte === QUOTE) {
-      start = at + 1
-      for (at++; at < body.length && body[at] !== QUOTE; at++) if (body[at] === BACKSLASH) at++
-      end = at
-    } else if (byte === COLON) {
-      members++
-      if (names.size <= MOST.names) names.add(body.toString('latin1', start, end))
-    }
-    // "[" and "{", "]" and "}"
-    else if (byte === 0x5b || byte === 0x7b) {
-      containers++
-      if (++depth > deepest) deepest = depth
-    } else if (byte === 0x5d || byte === 0x7d) depth--
-  }
-  return { depth: deepest, containers, members, names: names.size }
-}
+/** `checkStructure` of JSON text before it is parsed. */
+export const checkText = (body: Buffer): void => checkStructure(structureOfText(body, MOST.names))
 
 /** Counts the structure of a value that was decoded from a message, whose depth is limited. */
 export const structureOf = (value: unknown): Structure => {

@@ -40,11 +40,14 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
 export const yieldIfDue: YieldIfDue = createYield()
 
 /**
- * Behind a step of a call that cannot be divided, and began at `since`: lets others go on when it took long, so that the
- * next step has a turn of the event loop of its own. What is small never waits for others.
+ * One step of a call that cannot be divided. When it takes long, others go on behind it, so that the next step has a turn
+ * of the event loop of its own. What is small never waits for others.
  */
-export const restAfter = async (since: number): Promise<void> => {
-  if (performance.now() - since >= SLICE_MS / 2) await yieldIfDue(true)
+export const inOwnTurn = async <T>(step: () => T): Promise<T> => {
+  const began = performance.now()
+  const made = step()
+  if (performance.now() - began >= SLICE_MS / 2) await yieldIfDue(true)
+  return made
 }
 
 /** `items.map(make)` as long work: see `yieldIfDue`. */
@@ -57,10 +60,8 @@ export const mapInTurns = async <T, R>(
     // What is small never waits for others.
     const pause = index > 0 ? yieldIfDue() : undefined
     if (pause) await pause
-    const began = index === items.length - 1 ? performance.now() : undefined
-    made.push(make(item, index))
-    // What comes behind has no part in the slice.
-    if (began !== undefined) await restAfter(began)
+    // What comes behind the last one has no part in the slice.
+    made.push(index === items.length - 1 ? await inOwnTurn(() => make(item, index)) : make(item, index))
   }
   return made
 }

@@ -1,4 +1,9 @@
+import { AppError } from '../common/errors.ts'
+import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
+import { exceedsCode } from '../common/json-structure.ts'
+import { PIECE } from '../common/weight.ts'
+import { writeJson } from '../common/write-json.ts'
 import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
 import type { Code, CodeRun } from '../sdk/index.ts'
 import type { CreateSandboxHost } from './host.ts'
@@ -6,6 +11,15 @@ import { failureOf } from './outcome.ts'
 
 /** Milliseconds that a reactor may take (completions §8). */
 export const WALL_MS = 30_000
+
+/** A result's text as its value, or undefined when it holds more than code may return. */
+const readResult = async (json: string): Promise<Json | undefined> => {
+  if (json.length <= PIECE) return JSON.parse(json)
+  await yieldIfDue(true)
+  return (await inOwnTurn(() => exceedsCode(Buffer.from(json))))
+    ? undefined
+    : inOwnTurn(() => JSON.parse(json))
+}
 
 /** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
 export const runCode = async (
@@ -24,14 +38,21 @@ export const runCode = async (
 ): Promise<Json | undefined> => {
   const outcome = await sandbox.run({
     program: { tenantId, name, code },
-    argument: JSON.stringify(argument),
+    argument: (await writeJson(argument)).toString(),
     host,
     limits: { wallMs: Math.min(wallMs, WALL_MS) },
     signal,
   })
   heard?.(outcome)
   if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
-  return outcome.json === undefined ? undefined : (JSON.parse(outcome.json) as Json)
+  if (outcome.json === undefined) return undefined
+  const result = await readResult(outcome.json)
+  if (result === undefined)
+    throw new AppError(
+      'code_failed',
+      `The ${name} returned more values or names of members than a result may hold. Return fewer.`,
+    )
+  return result
 }
 
 /** The sandbox as plugins see it. */

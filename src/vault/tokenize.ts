@@ -1,5 +1,5 @@
 import { AppError, invalid } from '../common/errors.ts'
-import { mapInTurns, restAfter } from '../common/event-loop.ts'
+import { inOwnTurn, mapInTurns } from '../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Grants, UseContext, Work } from '../sdk/index.ts'
@@ -111,9 +111,7 @@ export const tokenizeBody = async (parts: VaultParts, body: Json, context: UseCo
   const { depth, tokens } = parts.limits
   if (deeperThan(body, depth)) throw invalid({ '': [`must not nest deeper than ${depth}`] })
   const places: Place[] = []
-  const began = performance.now()
-  const build = collect(body, places, tokens)
-  await restAfter(began)
+  const build = await inOwnTurn(() => collect(body, places, tokens))
   const issues = createIssues()
   const rules = { ...parts, issues, depth, now: timeOf(parts, context) }
   const drafts = await mapInTurns(places, ({ definition, path }) => parseDraft(definition, rules, path))

@@ -1,6 +1,6 @@
 import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } from '../access/rules.ts'
 import { AppError, invalid } from '../common/errors.ts'
-import { restAfter } from '../common/event-loop.ts'
+import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
@@ -130,13 +130,9 @@ const attempt = async (
     parts.tenants.get(caller.tenantId),
     parts.journal.health(),
   ])
-  let began = performance.now()
-  const before = openToken(ring, row, now)
-  await restAfter(began)
-  began = performance.now()
-  const draft = merge(parts, type, row, before, patch, now)
+  const before = await inOwnTurn(() => openToken(ring, row, now))
+  const draft = await inOwnTurn(() => merge(parts, type, row, before, patch, now))
   const moved = { id, container: draft.container }
-  await restAfter(began)
   const there = decide(caller.grants, 'token:update', moved)
   if (there === 'denied') return reject(parts, row, 'update', context)
   const responded = weaker(disclosure, there)
@@ -167,16 +163,16 @@ const attempt = async (
       ? {}
       : { fingerprintExpression: draft.fingerprintExpression }),
   }
-  began = performance.now()
-  checkMask(parts, type, opened, work)
+  await inOwnTurn(() => checkMask(parts, type, opened, work))
   const deduplicate = draft.deduplicate ?? isOn(tenant?.settings.deduplicate_tokens)
   const wanted =
     deduplicate || draft.fingerprintExpression !== undefined || isOn(tenant?.settings.fingerprint_tokens)
   const fingerprinted =
     (sees && wanted) || (row.fingerprint !== null && (wanted || patch.fingerprint_expression !== null))
   const metadata = draft.metadata ?? null
-  const { fingerprint, terms } = derive(parts, ring, type, opened, metadata, fingerprinted, work)
-  await restAfter(began)
+  const { fingerprint, terms } = await inOwnTurn(() =>
+    derive(parts, ring, type, opened, metadata, fingerprinted, work),
+  )
   const { version, ...unversioned } = row
   const { container } = draft
   const expires_at = patch.expires_at === undefined ? row.expires_at : (draft.expiresAt ?? null)
@@ -190,7 +186,7 @@ const attempt = async (
   })
   const next = {
     ...unversioned,
-    ...sealToken(ring, opened, bound),
+    ...(await inOwnTurn(() => sealToken(ring, opened, bound))),
     container,
     metadata,
     fingerprint,

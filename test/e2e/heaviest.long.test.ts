@@ -1,11 +1,17 @@
+import { once } from 'node:events'
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:https'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
+import { gzipSync } from 'node:zlib'
 import t, { type Test } from 'tap'
 import { NotExpressible } from '../../src/admin/grpc/codec.ts'
 import { loadOperations } from '../../src/commands/operations.ts'
 import type { Operation } from '../../src/sdk/index.ts'
+import { createAuthority } from '../kit/authority.ts'
 import { requestOf } from '../kit/callers.ts'
+import { startDns } from '../kit/dns.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
 import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
 
@@ -16,8 +22,14 @@ const MIB = 1024 * 1024
 type Input = Readonly<Record<string, unknown>>
 
 const meter = new URL('../kit/turn-meter.ts', import.meta.url)
-const turns = join(t.testdir(), 'turns')
+const directory = t.testdir()
+const turns = join(directory, 'turns')
 writeFileSync(turns, '')
+const authority = await createAuthority()
+const authorityFile = join(directory, 'ca.pem')
+writeFileSync(authorityFile, authority.pem)
+const dns = await startDns()
+dns.set('dest.test', { a: ['127.0.0.1'] })
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
 const vault = await startSidevault({
   env: {
@@ -26,12 +38,17 @@ const vault = await startSidevault({
     SIDEVAULT_RATE_LIMIT_PER_KEY: 'none',
     SIDEVAULT_RATE_LIMIT_PER_ADDRESS: 'none',
     SIDEVAULT_RATE_LIMIT_GUESSES: 'none',
+    SIDEVAULT_EGRESS_ALLOW: '127.0.0.1/32',
+    SIDEVAULT_EGRESS_PORTS: '*',
+    SIDEVAULT_EGRESS_CA: authorityFile,
+    SIDEVAULT_EGRESS_DNS: `127.0.0.1:${dns.port}`,
   },
 })
 const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
 t.teardown(async () => {
   client.close()
   await vault.stop()
+  await dns.close()
   rmSync(turns, { force: true })
 })
 
@@ -475,7 +492,7 @@ const BODIES: readonly (readonly [type: string, body: string])[] = [
 ]
 
 const proxied =
-  (body: string | undefined, headers: Record<string, string>, path = '/proxy') =>
+  (body: string | Buffer | undefined, headers: Record<string, string>, path = '/proxy') =>
   async () => {
     const { status, text } = await vault.call('POST', path, {
       key: all,
@@ -493,26 +510,94 @@ t.test('/proxy', async (t) => {
     await judge(t, shown, proxied(body, { 'content-type': type }))
     await judge(t, `${shown} streamed`, proxied(body, { 'content-type': type, 'svc-proxy-stream': 'true' }))
   }
-  const [json] = BODIES
-  const transform = { code: 'module.exports = async ({ args: { body } }) => ({ body, headers: {} })' }
-  const { key } = await make('/proxies', {
-    name: 'p',
-    destination_url: 'https://demo.sidevault.test',
-    request_transform: transform,
-    response_transform: transform,
-  })
-  for (const [index, [type, body]] of BODIES.entries())
-    if (type === json?.[0])
-      await judge(
-        t,
-        `/proxy with transforms ${index}`,
-        proxied(body, { 'content-type': type, 'svc-proxy-key': key }),
-      )
   const headers = Object.fromEntries(many(90, (index) => [`x-${index}`, 'v'.repeat(500)]))
   await judge(t, '/proxy with many headers', proxied(undefined, headers))
 })
 
-t.test('kept responses', async (t) => {
+/** Bytes of a body that code is given. */
+const codeBytes = 4_990_000
+const ofCode = (unit: string) => filled(unit, codeBytes)
+
+/** Bodies for transforms, as requests and as responses. */
+const TRANSFORMED: readonly (readonly [type: string, body: string])[] = [
+  ['application/json', `["${ofCode('x')}"]`],
+  ['application/json', `["${ofCode('\\u0041')}"]`],
+  ['application/json', `["${ofCode('й').slice(0, codeBytes / 2 - 10)}"]`],
+  ['application/json', `[${ofCode('1,')}1]`],
+  ['application/json', `[${ofCode('12345678.9,')}1]`],
+  ['application/json', `[${ofCode('"a",')}1]`],
+  ['application/json', `[${ofCode('[],')}1]`],
+  ['application/json', `[${ofCode('{"a":1},')}1]`],
+  ['application/json', `{${ofCode('"b":1,')}"c":1}`],
+  ['application/json', JSON.stringify(members(300_000))],
+  ['application/json', JSON.stringify(many(100, () => members(2_000)))],
+  ['application/json', `[${ofCode(`${'['.repeat(60)}${']'.repeat(60)},`)}1]`],
+  ['application/json; charset=iso-8859-1', `["${ofCode('x')}"]`],
+  ['application/x-www-form-urlencoded', ofCode('a=b&')],
+  ['application/x-www-form-urlencoded', ofCode('%41')],
+  ['application/x-www-form-urlencoded', `a=${ofCode('+')}`],
+  ['application/x-www-form-urlencoded', many(300_000, (index) => `k${index}=1`).join('&')],
+]
+
+/** Code whose results are much larger than its arguments: up to 10 MiB. */
+const RESULTS = {
+  text: "'x'.repeat(9e6)",
+  numbers: 'Array(4e6).fill(1)',
+  arrays: 'Array.from({ length: 1e6 }, () => [])',
+  'members of their own names': "Object.fromEntries(Array.from({ length: 3e5 }, (_, i) => ['k' + i, 1]))",
+}
+
+t.test('transforms', async (t) => {
+  const server = createServer(await authority.issue(['dest.test']), (request, response) => {
+    request.resume().on('end', () => {
+      const [type, body] = TRANSFORMED[Number(request.url?.slice(1))] ?? ['text/plain', '']
+      const compressed = request.headers['accept-encoding'] === 'gzip'
+      const headers = { 'content-type': type, ...(compressed ? { 'content-encoding': 'gzip' } : {}) }
+      response.writeHead(200, headers).end(compressed ? gzipSync(body) : body)
+    })
+  }).listen(0, '127.0.0.1')
+  t.teardown(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  await once(server, 'listening')
+  const destination_url = `https://dest.test:${(server.address() as AddressInfo).port}`
+  const identity = { code: 'module.exports = async ({ args: { body, headers } }) => ({ body, headers })' }
+  const proxyOf = async (transforms: Input): Promise<Record<string, string>> => ({
+    'svc-proxy-key': (await make('/proxies', { name: 'p', destination_url, ...transforms })).key,
+  })
+  const requests = await proxyOf({ request_transform: identity })
+  const responses = await proxyOf({ response_transform: identity })
+  for (const [index, [type, body]] of TRANSFORMED.entries()) {
+    const shown = `${index} ${type} ${body.slice(0, 20)} … ${body.slice(-20)}`
+    const headers = { ...requests, 'content-type': type }
+    await judge(t, `request transform ${shown}`, proxied(body, headers, '/proxy/none'))
+    await judge(t, `response transform ${shown}`, proxied(undefined, responses, `/proxy/${index}`))
+    const coded = { ...responses, 'accept-encoding': 'gzip' }
+    await judge(t, `response transform, gzip ${shown}`, proxied(undefined, coded, `/proxy/${index}`))
+  }
+  for (const [name, value] of Object.entries(RESULTS)) {
+    const body = `module.exports = async () => ({ body: ${value}, headers: { 'content-type': 'application/json' } })`
+    const headers = await proxyOf({ request_transform: { code: body } })
+    await judge(t, `transform that returns ${name}`, proxied('{}', headers, '/proxy/none'))
+    const raw = `module.exports = async () => ({ raw: ${value} })`
+    const { id } = await make('/reactors', { name: 'r', code: raw, configuration: {} })
+    const react = operations.find(({ rpc }) => rpc === 'Reactors.React') as Operation
+    await judge(t, `reactor that returns ${name}`, overHttp(react, { id, args: {} }))
+    await judge(t, `reactor that returns ${name} grpc`, overGrpc(react, { id, args: {} }))
+  }
+})
+
+t.test('compressed bodies', async (t) => {
+  for (const [type, body] of BODIES) {
+    const shown = `/proxy gzip ${type} ${body.slice(0, 40)} … ${body.slice(-20)}`
+    const compressed = gzipSync(body)
+    const headers = { 'content-type': type, 'content-encoding': 'gzip' }
+    await judge(t, shown, proxied(compressed, headers))
+  }
+})
+
+t.test('idempotency records', async (t) => {
   const one = operations.find(({ rpc }) => rpc === 'Tokens.Tokenize') as Operation
   const inputs = (HEAVIEST[one.rpc] ?? [])
     .slice(0, 3)
@@ -520,7 +605,7 @@ t.test('kept responses', async (t) => {
   for (const [index, input] of inputs.entries()) {
     const again = { 'svc-idempotency-key': `same-${index}` }
     let count = 0
-    await judge(t, `kept ${index}`, () =>
+    await judge(t, `stored ${index}`, () =>
       overHttp(one, input, { 'svc-idempotency-key': `${index}-${count++}` })(),
     )
     await judge(t, `repeated ${index}`, overHttp(one, input, again))
@@ -531,7 +616,11 @@ t.test('pages', async (t) => {
   for (const path of ['/metrics', '/openapi.json', '/docs', '/readyz'])
     await judge(t, path, async () => String((await vault.call('GET', path)).status))
   const { text } = await vault.call('GET', '/metrics')
-  t.match(text, /^sidevault_nodejs_eventloop_lag_max_seconds\{.*name="gateway-1"/m, 'operators see the delay')
+  t.match(
+    text,
+    /^sidevault_nodejs_eventloop_lag_max_seconds\{.*name="gateway-\d"/m,
+    'operators see the delay',
+  )
 })
 
 t.test('the turns found', async (t) => {

@@ -128,10 +128,14 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
       method,
       headers: {
         ...(key === undefined ? {} : { 'svc-api-key': key }),
-        ...(body === undefined || typeof body === 'string' ? {} : { 'content-type': 'application/json' }),
+        ...(body === undefined || typeof body === 'string' || Buffer.isBuffer(body)
+          ? {}
+          : { 'content-type': 'application/json' }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+      ...(body === undefined
+        ? {}
+        : { body: typeof body === 'string' || Buffer.isBuffer(body) ? body : JSON.stringify(body) }),
     })
     const text = await response.text()
     let json: unknown

@@ -6,7 +6,7 @@ import type {
   UntypedServiceImplementation,
 } from '@grpc/grpc-js'
 import { AppError } from '../../common/errors.ts'
-import { restAfter } from '../../common/event-loop.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import { CLIENT_ADDRESS_HEADER, type RateLimiter } from '../../common/rate-limiter.ts'
 import type { Messages, Method } from '../../kernel/messages/model.ts'
 import type { Kernel } from '../../kernel/types.ts'
@@ -34,7 +34,7 @@ export interface MethodOptions {
 }
 
 /** Most tags and lengths of fields in a request. More take too much CPU time to decode, even within 1 MiB. */
-export const MAX_READS = 300_000
+export const MAX_READS = 200_000
 
 const malformed = (why: string, cause?: unknown) =>
   new AppError('malformed', `The message does not fit this method: ${why}.`, { cause })
@@ -47,17 +47,19 @@ export interface ServedService {
 
 const same = (bytes: Buffer) => bytes
 
-/** Decodes a method's request to the input of its operation. Throws AppError. */
+/** Decodes a method's request to the input of its operation. Rejects with AppError. */
 const inputReader = ({ request, operation }: Method, { decode }: WireType) => {
-  return (bytes: Buffer): Record<string, unknown> => {
+  return async (bytes: Buffer): Promise<Record<string, unknown>> => {
     let input: Record<string, unknown>
     try {
-      input = inputFrom(request, decode(bytes, MAX_READS))
+      const wire = await inOwnTurn(() => decode(bytes, MAX_READS))
+      input = await inOwnTurn(() => inputFrom(request, wire))
     } catch (thrown) {
       if (thrown instanceof AppError) throw thrown
       throw malformed(thrown instanceof NotExpressible ? thrown.message : 'its bytes cannot be read')
     }
-    checkStructure(structureOf(operation.body === undefined ? input : input[operation.body]))
+    const body = operation.body === undefined ? input : input[operation.body]
+    await inOwnTurn(() => checkStructure(structureOf(body)))
     return input
   }
 }
@@ -102,9 +104,7 @@ const unary = (method: Method, { kernel, calls, wireOf }: MethodDeps, options: M
     if (operation.permission !== 'none') state.caller = await kernel.authenticator.authenticate(state.key)
     if (bytes.length > options.messageLimit)
       throw new AppError('too_large', 'The message is too large. Send less in one call.')
-    const began = performance.now()
-    const input = read(bytes)
-    await restAfter(began)
+    const input = await read(bytes)
     const output = await kernel.invoke(operation, input, {
       key: state.key,
       traceId: state.traceId,

@@ -1,4 +1,4 @@
-import { yieldIfDue } from '../../common/event-loop.ts'
+import { inOwnTurn, yieldIfDue } from '../../common/event-loop.ts'
 import { isObject } from '../../common/json.ts'
 import { PIECE, runsOf, weigh } from '../../common/weight.ts'
 import type { Field, Item, Message } from '../../kernel/messages/model.ts'
@@ -119,6 +119,9 @@ export const createWriter = (
   }
 
   const { encode } = wireOf(response)
-  return async (output) =>
-    isLight(output) ? encode(toWire(response, output)) : Buffer.concat(await messageParts(response, output))
+  return async (output) => {
+    if (isLight(output)) return encode(toWire(response, output))
+    const parts = await messageParts(response, output)
+    return inOwnTurn(() => Buffer.concat(parts))
+  }
 }

@@ -1,5 +1,6 @@
 import { AppError } from '../../common/errors.ts'
-import { checkStructure, structureOfText } from '../structure.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
+import { checkText } from '../structure.ts'
 
 const malformed = (detail: string) => new AppError('malformed', detail)
 
@@ -73,23 +74,23 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 
 /**
  * Parses a JSON body, bounded in depth. `__proto__` and `constructor` are ordinary members: `JSON.parse` defines them,
- * and later steps copy only what schemas name. Throws `malformed`.
+ * and later steps copy only what schemas name. Rejects with `malformed`.
  */
-export const parseJson = (body: Buffer): unknown => {
+export const parseJson = async (body: Buffer): Promise<unknown> => {
   let text: string
   try {
     text = decoder.decode(body)
   } catch {
     throw malformed('The body is not valid UTF-8. Send JSON in UTF-8.')
   }
-  checkStructure(structureOfText(body))
+  await inOwnTurn(() => checkText(body))
   let value: unknown
   try {
-    value = JSON.parse(text)
+    value = await inOwnTurn(() => JSON.parse(text))
   } catch {
     throw malformed('The body is not valid JSON. Check its syntax.')
   }
-  if (holdsLossyNumber(text))
+  if (await inOwnTurn(() => holdsLossyNumber(text)))
     throw malformed('The body holds a number that a double cannot hold exactly. Send it as a string.')
   if (/\\u[dD][89a-fA-F]/.test(text) && holdsLoneSurrogate(value))
     throw malformed(

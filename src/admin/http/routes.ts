@@ -1,6 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, preParsingHookHandler } from 'fastify'
 import { AppError } from '../../common/errors.ts'
-import { restAfter } from '../../common/event-loop.ts'
 import { isObject } from '../../common/json.ts'
 import { CLIENT_ADDRESS_HEADER } from '../../common/rate-limiter.ts'
 import { writeJson } from '../../common/write-json.ts'
@@ -91,7 +90,7 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       }, done)
     }
 
-    const bodyOf = (request: FastifyRequest): unknown => {
+    const bodyOf = async (request: FastifyRequest): Promise<unknown> => {
       const bytes = request.body
       if (!reader.takesBody || !Buffer.isBuffer(bytes) || bytes.length === 0) return undefined
       checkContentType(request.state.contentType, consumes)
@@ -110,13 +109,11 @@ export const addOperations = (app: FastifyInstance, kernel: Kernel, options: App
       preParsing: authenticateFirst,
       handler: async (request, reply) => {
         const { state } = request
-        const began = performance.now()
         const input = reader.read({
           params: request.params as Record<string, string>,
           query: queryOf(request),
-          body: bodyOf(request),
+          body: await bodyOf(request),
         })
-        await restAfter(began)
         const { signal, sent, done } = watch(reply, options.callTimeout)
         try {
           const output = await kernel.invoke(operation, input, {

@@ -65,11 +65,11 @@ const headOf = (given: string | undefined, contentType: string): Head => {
 }
 
 /** A form may be given as JSON, too. */
-const bodyOf = (given: string | undefined, shape: Shape): Buffer => {
+const bodyOf = async (given: string | undefined, shape: Shape): Promise<Buffer> => {
   const text = given === undefined ? '' : textOf(given)
   if (shape === 'json') parse(text || '{}', '--body')
   else if (text.trimStart().startsWith('{')) {
-    const bytes = writeBody(TYPES.form, parse(text, '--body'), false)
+    const bytes = await writeBody(TYPES.form, parse(text, '--body'), false)
     if (bytes === undefined)
       throw new FixtureError('--body is no form: its fields are texts or lists of texts.')
     return bytes
@@ -77,15 +77,15 @@ const bodyOf = (given: string | undefined, shape: Shape): Buffer => {
   return Buffer.from(text)
 }
 
-/** Throws FixtureError. */
-export const fixtureOf = (options: FixtureOptions, prefixes: HeaderRules): Fixture => {
+/** Rejects with FixtureError. */
+export const fixtureOf = async (options: FixtureOptions, prefixes: HeaderRules): Promise<Fixture> => {
   const head = headOf(options.headers, TYPES[options.type])
   const shape = shapeOf(head.get('content-type')?.[0])
   if (shape === undefined)
     throw new FixtureError('Transforms run on JSON and forms only. Give such a content-type, or none.')
-  const body = bodyOf(options.body, shape)
+  const body = await bodyOf(options.body, shape)
   try {
-    readBody(shape, body)
+    await readBody(shape, body)
   } catch {
     throw new FixtureError('--body is not what a gateway would take. Check its depth and its content type.')
   }

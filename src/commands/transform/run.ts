@@ -38,7 +38,7 @@ export const runFile = async (
   print: Printed,
 ): Promise<boolean> => {
   const prefixes = headerRules(config.headerPrefixes)
-  const { message, configuration } = fixtureOf(options, prefixes)
+  const { message, configuration } = await fixtureOf(options, prefixes)
   const direction = options.response ? 'response' : 'request'
   const code = readText(file)
   const { egress, listen, destinationTimeoutMs: timeoutMs } = config

@@ -14,9 +14,26 @@ export const mayHoldPair = (json: Buffer): boolean =>
   json.includes('{{') ||
   ((json.includes('\\u007b') || json.includes('\\u007B')) && ESCAPED_PAIR.test(json.toString('latin1')))
 
+const HEX = Buffer.from('0123456789abcdef')
+
 /** JSON text that reads the same in every charset that agrees with ASCII. */
-export const inAscii = (json: string): string =>
-  json.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+export const inAscii = (json: string): string => {
+  let length = json.length
+  for (let at = 0; at < json.length; at++) if (json.charCodeAt(at) > 0x7f) length += 5
+  if (length === json.length) return json
+  const bytes = Buffer.allocUnsafe(length)
+  let to = 0
+  for (let at = 0; at < json.length; at++) {
+    const unit = json.charCodeAt(at)
+    if (unit < 0x80) bytes[to++] = unit
+    else {
+      bytes[to++] = 0x5c
+      bytes[to++] = 0x75
+      for (const shift of [12, 8, 4, 0]) bytes[to++] = HEX[(unit >> shift) & 15] as number
+    }
+  }
+  return bytes.toString('latin1')
+}
 
 const notAscii = () =>
   new AppError(

@@ -19,12 +19,16 @@ export const decodedBody = async (sent: RequestBody, limits: BodyLimits): Promis
 }
 
 /** JSON and forms as values, other text as a string; undefined when there is nothing, or nothing that can be shown. */
-export const shownBody = ({ bytes, contentType, contentEncoding }: RequestBody): Json | undefined => {
+export const shownBody = async ({
+  bytes,
+  contentType,
+  contentEncoding,
+}: RequestBody): Promise<Json | undefined> => {
   if (bytes.length === 0 || bytes.length > SHOWN_BYTES || contentEncoding !== undefined) return undefined
   const shape = shapeOf(contentType)
   if (shape !== undefined)
     try {
-      return readBody(shape, bytes)
+      return await readBody(shape, bytes)
     } catch {}
   return isUtf8(bytes) ? bytes.toString() : undefined
 }

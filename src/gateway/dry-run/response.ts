@@ -69,7 +69,7 @@ export const dryRunResponse = async (
     return { plan, response: { status: error.status, body: {}, proxy_error: error.toProblem() } }
   }
   const contentType = head.get('content-type')?.join(', ')
-  const shown = shownBody({ bytes: body, contentType, contentEncoding: undefined })
+  const shown = await shownBody({ bytes: body, contentType, contentEncoding: undefined })
   const before = shown === undefined ? {} : { before: shown }
   if (collected?.shape === undefined)
     return {

@@ -138,7 +138,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     if (masked === undefined) notes.push(NOTES.expressions)
     else bytes = masked
   }
-  const before = shownBody({ ...sent, bytes })
+  const before = await shownBody({ ...sent, bytes })
 
   const hidden = caller.applicationType === 'private' && Object.keys(proxy?.configuration ?? {}).length > 0
   const shownProxy = (of: StoredProxy) => (hidden ? withoutConfiguration(of) : of)

@@ -58,11 +58,11 @@ export const dryRunTransform = async (
       }),
   }
   const shown = (bytes: Buffer, contentType: string | undefined) =>
-    bytes.length === 0 ? {} : shownBody({ bytes, contentType, contentEncoding: undefined })
+    bytes.length === 0 ? Promise.resolve({}) : shownBody({ bytes, contentType, contentEncoding: undefined })
   try {
     const { edits, body: result } = await runTransform(name, message, { ...run, code })
-    const before = shown(body, head.get('content-type')?.join(', '))
-    const after = shown(result, contentTypeOf(message, edits))
+    const before = await shown(body, head.get('content-type')?.join(', '))
+    const after = await shown(result, contentTypeOf(message, edits))
     const changes = before === undefined || after === undefined ? {} : { body: bodyChanges(before, after) }
     return { plan: { ran: true, ...said, headers: headerChanges(head, stripped, edits), ...changes }, after }
   } catch (thrown) {

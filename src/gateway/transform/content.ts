@@ -1,7 +1,11 @@
 /** Bodies as transforms see them, and what they return as bytes again (interface, "Proxy transforms"). */
 import { AppError } from '../../common/errors.ts'
+import { mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../../common/json.ts'
+import { exceedsCode, MOST_OF_CODE } from '../../common/json-structure.ts'
+import { writeJson } from '../../common/write-json.ts'
 import { contentOf } from '../body/content.ts'
+import { decodeForm, encodeForm } from '../body/form-encoding.ts'
 import { inAscii } from '../body/json.ts'
 import { BODY_LIMITS } from '../body/limits.ts'
 
@@ -35,6 +39,14 @@ export const asUtf8 = (contentType: string | undefined, bytes: Buffer): Buffer =
 const malformed = (what: string) =>
   new AppError('malformed', `The body is not the ${what} that its content type says. Send what it says.`)
 
+const tooComplex = () =>
+  new AppError('too_large', 'The body holds more values or names of members than code takes. Send fewer.')
+
+/** Throws `too_large` for a body whose values code does not take, before they are built. */
+export const checkBody = (shape: Shape, bytes: Buffer): void => {
+  if (shape === 'json' && exceedsCode(bytes)) throw tooComplex()
+}
+
 const parseJson = (text: string): Json => {
   let value: Json
   try {
@@ -47,33 +59,69 @@ const parseJson = (text: string): Json => {
   return value
 }
 
-/** A field that occurs several times becomes a list. */
-const parseForm = (text: string): Json => {
+const AMPERSAND = 0x26
+const EQUALS = 0x3d
+
+/** A field that occurs several times becomes a list. Long work (event-loop.ts). */
+const parseForm = async (bytes: Buffer): Promise<Json> => {
   const fields: Record<string, string | string[]> = Object.create(null)
-  for (const [name, value] of new URLSearchParams(text)) {
+  const decoded = (from: number, to: number) => decodeForm(bytes, from, to).bytes.toString('utf8')
+  let left: number = MOST_OF_CODE.members
+  let names: number = MOST_OF_CODE.names
+  for (let at = 0, end = 0; at < bytes.length; at = end + 1) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    const next = bytes.indexOf(AMPERSAND, at)
+    end = next === -1 ? bytes.length : next
+    if (end === at) continue
+    const equals = bytes.subarray(at, end).indexOf(EQUALS)
+    const name = decoded(at, equals === -1 ? end : at + equals)
+    const value = equals === -1 ? '' : decoded(at + equals + 1, end)
     const before = fields[name]
     if (before === undefined) fields[name] = value
     else if (typeof before === 'string') fields[name] = [before, value]
     else before.push(value)
+    if (before === undefined) names--
+    if (--left < 0 || names < 0) throw tooComplex()
   }
   return fields
 }
 
-/** `args.body`. No bytes are an empty object. Throws `malformed`. */
-export const readBody = (shape: Shape, bytes: Buffer): Json => {
+/** `args.body`. No bytes are an empty object. Rejects with `malformed` and `too_large`. */
+export const readBody = async (shape: Shape, bytes: Buffer): Promise<Json> => {
   if (bytes.length === 0) return {}
-  const text = bytes.toString('utf8')
-  return shape === 'json' ? parseJson(text) : parseForm(text)
+  return shape === 'json' ? parseJson(bytes.toString('utf8')) : parseForm(bytes)
 }
 
-const printForm = (fields: Record<string, unknown>): string | undefined => {
-  const form = new URLSearchParams()
+/** Characters that are written in one turn. */
+const SLICE = 65_536
+
+/** The text in slices, as bytes of what `write` makes of each. No slice ends within a surrogate pair. */
+const writtenInSlices = async (text: string, write: (slice: string) => string): Promise<Buffer> => {
+  const slices: string[] = []
+  for (let at = 0; at < text.length; ) {
+    const unit = text.charCodeAt(at + SLICE - 1)
+    const end = at + SLICE + (unit >= 0xd800 && unit < 0xdc00 ? 1 : 0)
+    slices.push(text.slice(at, end))
+    at = end
+  }
+  return Buffer.concat(await mapInTurns(slices, (slice) => Buffer.from(write(slice), 'latin1')))
+}
+
+const printForm = async (fields: Record<string, unknown>): Promise<Buffer | undefined> => {
+  const pieces: Buffer[] = []
   for (const [name, value] of Object.entries(fields))
     for (const item of Array.isArray(value) ? value : [value]) {
+      const pause = yieldIfDue()
+      if (pause) await pause
       if (typeof item === 'object' && item !== null) return undefined
-      form.append(name, item === null ? '' : String(item))
+      const text = item === null ? '' : String(item)
+      pieces.push(Buffer.from(`${pieces.length === 0 ? '' : '&'}${encodeForm(name)}=`))
+      pieces.push(
+        text.length > SLICE ? await writtenInSlices(text, encodeForm) : Buffer.from(encodeForm(text)),
+      )
     }
-  return form.toString()
+  return Buffer.concat(pieces)
 }
 
 const isEmpty = (body: Json): boolean => body === null || (isObject(body) && Object.keys(body).length === 0)
@@ -83,11 +131,11 @@ const isEmpty = (body: Json): boolean => body === null || (isObject(body) && Obj
  * texts or lists of texts, everything else, forms included, a string as it is. `wasEmpty`: an empty body stays one. Undefined when that
  * type cannot hold it.
  */
-export const writeBody = (
+export const writeBody = async (
   contentType: string | undefined,
   body: Json,
   wasEmpty: boolean,
-): Buffer | undefined => {
+): Promise<Buffer | undefined> => {
   if (body === null || (wasEmpty && isEmpty(body))) return Buffer.alloc(0)
   let shape: Shape | undefined
   try {
@@ -96,10 +144,10 @@ export const writeBody = (
     return undefined
   }
   if (shape === 'json') {
-    const json = JSON.stringify(body)
-    return Buffer.from(SINGLE_BYTE.test(charsetOf(contentType) ?? '') ? inAscii(json) : json)
+    const json = await writeJson(body)
+    if (SINGLE_BYTE.test(charsetOf(contentType) ?? '')) return writtenInSlices(json.toString(), inAscii)
+    return typeof json === 'string' ? Buffer.from(json) : json
   }
-  const text =
-    shape === 'form' && isObject(body) ? printForm(body) : typeof body === 'string' ? body : undefined
-  return text === undefined ? undefined : Buffer.from(text)
+  if (shape === 'form' && isObject(body)) return printForm(body)
+  return typeof body === 'string' ? Buffer.from(body) : undefined
 }

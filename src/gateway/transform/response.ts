@@ -1,5 +1,6 @@
 /** A destination's answer on its way through a response transform (interface, "Proxy transforms"; completions §7). */
 import { AppError } from '../../common/errors.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import { prefixHeaders } from '../../ext-proc/contract.ts'
 import type { StoredProxy } from '../../sdk/index.ts'
 import { plainBody } from '../detokenize.ts'
@@ -73,7 +74,7 @@ export const transformResponse = async (
   const contentEncoding = head.get('content-encoding')?.join(', ')
   try {
     const plain = await plainBody({ bytes, contentType: undefined, contentEncoding }, run.limits)
-    const body = asUtf8(head.get('content-type')?.[0], plain)
+    const body = await inOwnTurn(() => asUtf8(head.get('content-type')?.[0], plain))
     const { edits, body: result } = await runTransform('response_transform', { head, shape, body }, run)
     return { edits: withoutCoding(edits, contentEncoding), body: result }
   } catch (thrown) {

@@ -1,9 +1,10 @@
 import { AppError } from '../../common/errors.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import type { Code, StoredProxy } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import type { Edits, Head, HeaderRules } from '../headers.ts'
-import { readBody, type Shape, writeBody } from './content.ts'
+import { checkBody, readBody, type Shape, writeBody } from './content.ts'
 import { changesOf, isHidden, readHeaders, showHeaders } from './headers.ts'
 
 export type TransformName = 'request_transform' | 'response_transform'
@@ -80,10 +81,12 @@ export const runTransform = async (
   if (text === undefined) throw new Error(`the proxy has no ${name}`)
   if (body.length > CODE_BYTES)
     throw tooLarge(`The body is larger than the ${CODE_BYTES} bytes that code takes.`)
+  await inOwnTurn(() => checkBody(shape, body))
+  const value = await inOwnTurn(() => readBody(shape, body))
   const unseen = new Set(stripped)
   const shown = showHeaders(head, (header) => unseen.has(header) || isHidden(header, prefixes))
   const argument = {
-    args: { body: readBody(shape, body), headers: shown, ...args },
+    args: { body: value, headers: shown, ...args },
     configuration: configuration as Json,
   }
   const run = { tenantId, name, code: text, argument, applicationId, traceId, signal, texts }
@@ -94,7 +97,11 @@ export const runTransform = async (
   if (given === undefined)
     throw wrong(name, 'returned headers that HTTP does not allow: names, values, or more than 32 KiB.')
   const headers = withContentType(given, head, returned.body as Json)
-  const bytes = writeBody(headers.get('content-type')?.join(', '), returned.body as Json, body.length === 0)
+  const bytes = await writeBody(
+    headers.get('content-type')?.join(', '),
+    returned.body as Json,
+    body.length === 0,
+  )
   if (bytes === undefined)
     throw wrong(name, 'returned a body that its content type cannot hold. Return a string, or another type.')
   if (bytes.length > limits.rewrittenBytes)

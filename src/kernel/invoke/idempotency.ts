@@ -4,9 +4,11 @@ import { auditRecord } from '../../access/audit-record.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError, invalid } from '../../common/errors.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import { newId } from '../../common/ids.ts'
 import { isObject } from '../../common/json.ts'
 import type { Log } from '../../common/log.ts'
+import { writeJson } from '../../common/write-json.ts'
 import type { Keys, SealContext } from '../../keys/types.ts'
 import type { Call, Grants, Operation, TokenType, Vault } from '../../sdk/index.ts'
 import type { BeginResult, IdempotencyStore, ShownToken } from '../../store/types.ts'
@@ -150,21 +152,24 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   ): Promise<unknown> => {
     const { tenantId } = call.caller
     const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
-    const opened = (stored: Buffer, part: 'outline' | 'whole'): StoredResponse =>
-      JSON.parse(ring.open(stored, responseBinding(tenantId, key, part)).toString())
+    const opened = async (stored: Buffer, part: 'outline' | 'whole'): Promise<StoredResponse> => {
+      const text = await inOwnTurn(() => ring.open(stored, responseBinding(tenantId, key, part)).toString())
+      return inOwnTurn(() => JSON.parse(text))
+    }
     const grants = digestOf(call.caller.grants)
     const holds = async (whole: StoredResponse): Promise<boolean> =>
       whole.grants === grants && whole.until > now && (await vault.areCurrent(whole.tokens, call))
-    const outline = opened(sealed, 'outline')
+    const outline = await opened(sealed, 'outline')
     if (outline.until <= now) throw altered()
-    const whole = outline.grants === grants && shown ? opened(shown, 'whole') : undefined
+    const whole = outline.grants === grants && shown ? await opened(shown, 'whole') : undefined
     const output =
       outline.grants !== grants
         ? redactResponse(outline.output, tokenTypes, GUARDED).output
         : whole && (await holds(whole))
           ? whole.output
           : outline.output
-    const records = tokensIn(output, tokenTypes).map(({ id, type }) => {
+    const read = await inOwnTurn(() => tokensIn(output, tokenTypes))
+    const records = read.map(({ id, type }) => {
       const message = `${tokenTypes.get(type)?.title ?? 'Token'} retrieved from a repeated response`
       return auditRecord({ entity: type, id, operation: 'read', message }, call, call.now)
     })
@@ -231,14 +236,14 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       }
       try {
         const grants = digestOf(call.caller.grants)
-        const sealed = (stored: Omit<StoredResponse, 'grants'>, part: 'outline' | 'whole') =>
-          ring.seal(
-            Buffer.from(JSON.stringify({ ...stored, grants } satisfies StoredResponse)),
-            responseBinding(tenantId, key, part),
-          )
+        const sealed = async (stored: Omit<StoredResponse, 'grants'>, part: 'outline' | 'whole') => {
+          const json = await writeJson({ ...stored, grants } satisfies StoredResponse)
+          const bytes = typeof json === 'string' ? Buffer.from(json) : json
+          return inOwnTurn(() => ring.seal(bytes, responseBinding(tenantId, key, part)))
+        }
         const lasting = omit(output, operation.transient ?? [])
         const passing = lasting !== output
-        const outline = redactResponse(lasting, tokenTypes)
+        const outline = await inOwnTurn(() => redactResponse(lasting, tokenTypes))
         const done = clock.now()
         const expiresAt = done + RETENTION
         // What code made of tokens goes with them.
@@ -250,10 +255,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const response = {
           ...lease,
           expiresAt,
-          sealed: sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
+          sealed: await sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
           ...(tokens === undefined || (tokens.length === 0 && !passing)
             ? {}
-            : { shown: { sealed: sealed({ output, until, tokens }, 'whole'), tokens, until } }),
+            : { shown: { sealed: await sealed({ output, until, tokens }, 'whole'), tokens, until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await notify(() => records.finish(response, done), call)

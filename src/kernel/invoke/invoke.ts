@@ -2,7 +2,7 @@ import { authorize, isAuthorized } from '../../access/authorize.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
-import { restAfter } from '../../common/event-loop.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
@@ -165,11 +165,9 @@ export const createInvoke = (
       onCaller?.(caller)
       lap('authenticate')
 
-      const began = performance.now()
-      const input = ready.pruneInput(given)
-      const issue = ready.validate(input)
+      const input = await inOwnTurn(() => ready.pruneInput(given))
+      const issue = await inOwnTurn(() => ready.validate(input))
       lap('validate')
-      await restAfter(began)
       const once = idempotencyKey !== undefined && isRepeatable(operation)
       // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
       if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
@@ -192,7 +190,7 @@ export const createInvoke = (
             await journal.append([record])
             lap('audit')
           }
-          return ready.pruneOutput(output)
+          return await inOwnTurn(() => ready.pruneOutput(output))
         }
         return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
       } catch (thrown) {

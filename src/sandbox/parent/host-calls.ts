@@ -1,5 +1,8 @@
 import { AppError } from '../../common/errors.ts'
+import { inOwnTurn } from '../../common/event-loop.ts'
 import type { Json } from '../../common/json.ts'
+import { exceedsCode } from '../../common/json-structure.ts'
+import { writeJson } from '../../common/write-json.ts'
 import type { Envelope } from '../realm/abi.ts'
 import type { SandboxHost } from '../types.ts'
 
@@ -40,11 +43,14 @@ export const createHostCalls = (
   const result = async (method: string, json: string): Promise<string> => {
     try {
       controller ??= new AbortController()
-      const input: Json = JSON.parse(json)
-      const text = JSON.stringify({
-        ok: (await host.call(method, input, controller.signal)) ?? null,
-      } satisfies Envelope)
-      return text.length > options.maxChars ? rejected('The answer of this call is too large.') : text
+      if (await inOwnTurn(() => exceedsCode(Buffer.from(json))))
+        return rejected('The input of this call holds too many values.')
+      const input: Json = await inOwnTurn(() => JSON.parse(json))
+      const ok = (await host.call(method, input, controller.signal)) ?? null
+      const text = await writeJson({ ok } satisfies Envelope)
+      return text.length > options.maxChars
+        ? rejected('The answer of this call is too large.')
+        : text.toString()
     } catch (thrown) {
       return JSON.stringify(failure(thrown))
     }

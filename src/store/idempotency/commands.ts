@@ -1,7 +1,7 @@
 import { AppError } from '../../common/errors.ts'
 import { requireKeys } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
-import { tokenByIdForShare } from '../tokens/statements.ts'
+import { tokenStatesForShare } from '../tokens/statements.ts'
 import { buffer } from '../tokens/token-row.ts'
 import type {
   BeginResult,
@@ -23,7 +23,6 @@ import {
   recordByKey,
   storeResponse,
 } from './statements.ts'
-import { isUnchanged } from './token-state.ts'
 
 export const beginRequest = async (
   session: Session,
@@ -62,10 +61,14 @@ const areAsShown = async (
   tokens: readonly ShownToken[],
   now: number,
 ): Promise<boolean> => {
-  for (const shown of tokens)
-    if (!isUnchanged(await session.get(tokenByIdForShare, { tenant_id, id: shown.id, now }), shown))
-      return false
-  return true
+  if (tokens.length === 0) return true
+  const ids = session.dialect.list(tokens.map(({ id }) => id))
+  const states = await session.all(tokenStatesForShare, { tenant_id, ids, now })
+  const found = new Map(states.map((state) => [state.id, state]))
+  return tokens.every(({ id, created_at, version }) => {
+    const state = found.get(id)
+    return state?.created_at === created_at && state.version === version
+  })
 }
 
 export const finishRequest = async (
@@ -78,8 +81,11 @@ export const finishRequest = async (
   const row = { tenant_id, key, holder, sealed, expires_at }
   const shownRow = { shown: stored?.sealed ?? null, shown_until: stored?.until ?? null }
   if ((await session.run(storeResponse, { ...row, ...shownRow })) === 0) return
-  for (const token_id of new Set(stored?.tokens.map((token) => token.id)))
-    await session.run(insertRecordToken, { tenant_id, token_id, key })
+  const ids = [...new Set(stored?.tokens.map(({ id }) => id))]
+  await session.runAll(
+    insertRecordToken,
+    ids.map((token_id) => ({ tenant_id, token_id, key })),
+  )
 }
 
 export const abandonRequest = async (

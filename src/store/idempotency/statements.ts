@@ -120,10 +120,11 @@ export const endRunningOf = serviceStatement<{ process: string; running_until: n
 )
 
 export const insertRecordToken = statement<{ tenant_id: string; token_id: string; key: Uint8Array }>(
-  ({ builder }, slot) =>
+  ({ builder, valuesOf }, slot) =>
     builder
       .insertInto('idempotency_key_tokens')
-      .values({ tenant_id: slot('tenant_id'), token_id: slot('token_id'), key: slot('key') })
+      .columns(['tenant_id', 'token_id', 'key'])
+      .expression(valuesOf(slot, { tenant_id: 'text', token_id: 'text', key: 'bytea' }))
       .onConflict((conflict) => conflict.doNothing()),
 )
 

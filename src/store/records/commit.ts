@@ -3,7 +3,7 @@ import { isObject } from '../../common/json.ts'
 import { endOf, nameOf, textMember } from '../../common/record-members.ts'
 import { requireKeys, sealedIn } from '../keys/data-key-guard.ts'
 import type { Session } from '../session.ts'
-import { tokenByIdForShare } from '../tokens/statements.ts'
+import { tokenStatesForShare } from '../tokens/statements.ts'
 import type { StoredMutation } from '../types.ts'
 import {
   bumpChange,
@@ -51,12 +51,12 @@ const writeTokens = async (
   const ids: unknown = shape.tokens !== undefined && isObject(record) ? record[shape.tokens] : undefined
   if (!Array.isArray(ids) || ids.length === 0) return
   const bound = new Set((await session.all(tokensOfRecord, { seq })).map(({ value }) => value))
-  for (const id of new Set(ids.map(String))) {
-    if (bound.has(id)) continue
-    if ((await session.get(tokenByIdForShare, { tenant_id, id, now })) === undefined)
-      throw new AppError('conflict', 'A token was deleted during the call. Retry.')
-    await session.run(insertIndex, tokenEntry({ tenant_id, token_id: id }, seq))
-  }
+  const fresh = [...new Set(ids.map(String))].filter((id) => !bound.has(id))
+  if (fresh.length === 0) return
+  const list = session.dialect.list(fresh)
+  if ((await session.all(tokenStatesForShare, { tenant_id, ids: list, now })).length < fresh.length)
+    throw new AppError('conflict', 'A token was deleted during the call. Retry.')
+  for (const token_id of fresh) await session.run(insertIndex, tokenEntry({ tenant_id, token_id }, seq))
 }
 
 const apply = async (session: Session, mutation: StoredMutation, now: number): Promise<void> => {

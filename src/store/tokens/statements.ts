@@ -21,15 +21,17 @@ export const tokenById = statement<{ tenant_id: string; id: string; now: number 
       .select(TOKEN_COLUMNS),
 )
 
-/** As it stays to the end of the command that asks. */
-export const tokenByIdForShare = statement<{ tenant_id: string; id: string; now: number }, TokenRecord>(
-  (dialect, slot) =>
-    dialect.forShare(
-      tenantTokens(dialect, slot('tenant_id'))
-        .where('id', '=', slot('id'))
-        .where(live(slot('now')))
-        .select(TOKEN_COLUMNS),
-    ),
+/** States of tokens, which stay so until the end of the command. */
+export const tokenStatesForShare = statement<
+  { tenant_id: string; ids: unknown; now: number },
+  Pick<TokenRecord, 'id' | 'created_at' | 'version'>
+>((dialect, slot) =>
+  dialect.forShare(
+    tenantTokens(dialect, slot('tenant_id'))
+      .where(dialect.memberOf('id', slot('ids')))
+      .where(live(slot('now')))
+      .select(['id', 'created_at', 'version']),
+  ),
 )
 
 export const tokensByIds = statement<{ tenant_id: string; ids: unknown; now: number }, TokenRecord>(
