@@ -25,14 +25,18 @@ const PROGRAMS = [
 ]
 
 /**
- * Not unit tests: they start processes (sandboxes, databases, parts of the program), or drive the whole service through
- * its interface.
+ * Not unit tests: they start processes or threads (sandboxes, databases, parts of the program), or drive the whole service
+ * through its interface.
  */
 const LARGER = [
   ...PROGRAMS,
   'test/admin/grpc/server.test.ts',
   'test/admin/openapi/examples.test.ts',
+  'test/audit/ingest.test.ts',
+  'test/audit/journal.test.ts',
   'test/common/line-writer.test.ts',
+  'test/control-plane/bootstrap.test.ts',
+  'test/control-plane/xds-server.test.ts',
   'test/deploy/',
   'test/host-api/',
   'test/keys/root-key.test.ts',
@@ -46,12 +50,11 @@ const LARGER = [
   'test/store/migrate-store/',
   'test/store/open.test.ts',
   'test/store/postgres/',
-  'test/store/sqlite/durability.test.ts',
-  'test/store/sqlite/open.test.ts',
+  'test/store/sqlite/',
 ]
 
 /** These change, measure or look below the process that they run in. */
-const OWN = ['test/faults/', 'test/bin/', 'test/ext-proc/gc-pressure.test.ts']
+const OWN = ['test/faults/', 'test/bin/', 'test/common/gc-pressure.test.ts']
 
 /** @param {readonly string[]} parts */
 const startsWith =

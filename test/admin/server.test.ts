@@ -7,6 +7,7 @@ import t, { type Test } from 'tap'
 import type { AdminOptions } from '../../src/admin/server.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 import { gate, thingsPlugin } from './kit.ts'
 
 /** A pause of this process is not taken for a slow client. */
@@ -14,6 +15,7 @@ const SLOW_LIMITS = { requestTimeout: 1_000, headersTimeout: 900, checkInterval:
 
 const setUp = async (t: Test, admin: Partial<AdminOptions> = {}, held = gate()) => {
   const service = await startTestService(t, {
+    openStore: openInThread,
     plugins: [thingsPlugin(held)],
     admin: { listen: { port: 0 }, ...admin },
   })
@@ -55,6 +57,7 @@ t.test('a unix socket is listened on, for its owner only, and a stale one is rep
   const socketPath = join(directoryFor(t), 'admin.sock')
   writeFileSync(socketPath, 'left behind')
   const service = await startTestService(t, {
+    openStore: openInThread,
     plugins: [thingsPlugin()],
     admin: { listen: { socketPath } },
   })
@@ -129,7 +132,10 @@ t.test('a body that comes too slowly is 408, and its connection is closed', asyn
 
 t.test('of one tenant few bodies are late; what is late beside them is 408', async (t) => {
   const limits = { most: 3, afterMs: 50 }
-  const service = await startTestService(t, { admin: { listen: { port: 0 }, slowBodies: limits } })
+  const service = await startTestService(t, {
+    openStore: openInThread,
+    admin: { listen: { port: 0 }, slowBodies: limits },
+  })
   const { call, managementKey } = service
   const port = Number(new URL(service.admin.address).port)
   const head = `POST /applications HTTP/1.1\r\nhost: a\r\nsvc-api-key: ${managementKey}\r\ncontent-type: application/json\r\ncontent-length: 2\r\n\r\n`

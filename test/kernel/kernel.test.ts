@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { PluginIssues } from '../../src/kernel/check/issues.ts'
 import type { Collection, Plugin, PluginContext } from '../../src/sdk/index.ts'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 import { issuesOf, operationOf, pluginOf, startOverNothing, typeOf } from './kit.ts'
 
 const Things = { name: 'things', schema: Type.Object({ id: Type.String(), owner: Type.String() }) }
@@ -354,7 +355,7 @@ t.test(
         return { collections: [Owners], tokenTypes: [typeOf()], permissions: [read as never] }
       },
     }
-    const service = await startTestService(t, { plugins: [plugin] })
+    const service = await startTestService(t, { openStore: openInThread, plugins: [plugin] })
     const { tenantId } = service
     const records = kernel!.records(Owners) as unknown as {
       get(tenant: string, id: string): Promise<unknown>

@@ -56,3 +56,6 @@ export const storeInThread = (
     db,
   }
 }
+
+/** For `openStore` of a test service (service.ts). */
+export const openInThread = (path: string): Store => storeInThread(path).store

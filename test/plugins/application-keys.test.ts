@@ -3,8 +3,9 @@ import { join } from 'node:path'
 import t from 'tap'
 import { newKey } from '#sdk'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 
-const service = await startTestService(t)
+const service = await startTestService(t, { openStore: openInThread })
 const credentials = service.kernel.registry.ports.credentials!
 const hashOf = (key: string) => service.keys.mac('api-key', key)
 const applications = async () => (await service.call('GET', '/applications')).json.pagination.total_items

@@ -3,8 +3,9 @@ import { AppError, type ApplicationType } from '#sdk'
 import { parseExpiry } from '../../plugins/applications/expiry.ts'
 import { checkGrants } from '../../plugins/applications/grants.ts'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 
-const known = (await startTestService(t)).kernel.registry.permissions
+const known = (await startTestService(t, { openStore: openInThread })).kernel.registry.permissions
 
 const rule = {
   description: 'cards',

@@ -1,9 +1,10 @@
 import t from 'tap'
 import { createAuthority } from '../kit/authority.ts'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 
 const clock = { now: () => Date.now() }
-const service = await startTestService(t, { clock })
+const service = await startTestService(t, { openStore: openInThread, clock })
 const authority = await createAuthority()
 const { cert, key } = await authority.issue(['a.test'])
 const PATCH = { 'content-type': 'application/merge-patch+json' }

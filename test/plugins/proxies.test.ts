@@ -1,7 +1,8 @@
 import t from 'tap'
 import { startTestService } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 
-const service = await startTestService(t)
+const service = await startTestService(t, { openStore: openInThread })
 const source = service.kernel.registry.ports.proxies
 const hashOf = (key: string) => service.keys.mac('api-key', key)
 const create = async (more: object = {}, key = service.managementKey) => {

@@ -5,6 +5,7 @@ import { createInProcessState } from '../../src/shared-state/in-process.ts'
 import { createRateLimits, type RateLimits } from '../../src/shared-state/rate-limits.ts'
 import type { Claim } from '../../src/shared-state/types.ts'
 import { startTestService, testClock } from '../kit/service.ts'
+import { openInThread } from '../kit/store-in-thread.ts'
 
 const setUp = (limits: RateLimits) => {
   const clock = testClock()
@@ -71,7 +72,7 @@ t.test('the API answers 429 with Retry-After, and not for its own pages', async 
   const clock = testClock()
   const state = createInProcessState({ clock })
   const admit = createRateLimits({ state, hash: (key) => key }, { perKey: 3 })
-  const service = await startTestService(t, { clock, admin: { admit } })
+  const service = await startTestService(t, { openStore: openInThread, clock, admin: { admit } })
   for (let i = 0; i < 3; i++) t.equal((await service.call('GET', '/permissions')).status, 200)
   const rejected = await service.call('GET', '/permissions')
   t.equal(rejected.status, 429)
@@ -89,7 +90,7 @@ t.test('pages of the service have a limit of their own for each address', async 
   const clock = testClock()
   const state = createInProcessState({ clock })
   const admit = createRateLimits({ state, hash: (key) => key }, { perAddress: 5 })
-  const service = await startTestService(t, { clock, admin: { admit } })
+  const service = await startTestService(t, { openStore: openInThread, clock, admin: { admit } })
   const statusOf = async (path: string, address = '192.0.2.1') =>
     (await service.call('GET', path, { headers: { 'x-sidevault-client-address': address } })).status
   for (let left = 1_197; left > 0; left--) await admit?.({ key: undefined, address: '192.0.2.1', page: true })

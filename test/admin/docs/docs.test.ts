@@ -3,8 +3,9 @@ import t from 'tap'
 import { type Entry, search } from '../../../src/admin/docs/search.ts'
 import { ERRORS } from '../../../src/common/errors.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
-const { call } = await startTestService(t)
+const { call } = await startTestService(t, { openStore: openInThread })
 const read = (path: string) => call('GET', path, { key: null })
 const linksIn = (text: string) => [...text.matchAll(/href="([^"]*)"/g)].map(([, target = '']) => target)
 

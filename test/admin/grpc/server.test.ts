@@ -20,6 +20,7 @@ import {
 } from '../../../src/sdk/index.ts'
 import { createGrpcClient } from '../../kit/grpc.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 /** Operations that tests hold on to. */
 const createSlow = () => {
@@ -70,7 +71,7 @@ const createSlow = () => {
 
 const start = async (t: Test, options: Partial<GrpcOptions> & { log?: string[] } = {}) => {
   const slow = createSlow()
-  const service = await startTestService(t, { plugins: ['*', slow.plugin] })
+  const service = await startTestService(t, { openStore: openInThread, plugins: ['*', slow.plugin] })
   const { kernel, metrics } = service
   const { log: lines, ...rest } = options
   const log =
@@ -433,7 +434,7 @@ const check = (client: Client, name: string) =>
   )()
 
 t.test('health follows the parts, and watchers are told when the service stops', async (t) => {
-  const service = await startTestService(t)
+  const service = await startTestService(t, { openStore: openInThread })
   const { kernel, metrics } = service
   const socketPath = join(service.directory, 'grpc.sock')
   let broken = false

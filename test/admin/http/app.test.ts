@@ -1,10 +1,15 @@
 import t, { type Test } from 'tap'
 import type { Log } from '../../../src/common/log.ts'
 import { type CallOptions, type ServiceOptions, startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { invalidAt, thingsPlugin } from '../kit.ts'
 
 const setUp = async (t: Test, options: ServiceOptions = {}) => {
-  const service = await startTestService(t, { plugins: [thingsPlugin()], ...options })
+  const service = await startTestService(t, {
+    openStore: openInThread,
+    plugins: [thingsPlugin()],
+    ...options,
+  })
   return {
     ...service,
     call: (method: string, path: string, sent: CallOptions = {}) =>

@@ -5,6 +5,7 @@ import { openApi } from '../../../src/admin/openapi/document.ts'
 import { isObject } from '../../../src/common/json.ts'
 import { defineOperation } from '../../../src/sdk/index.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 const PREFIX = '#/components/schemas/'
 
@@ -41,7 +42,7 @@ const plain = (value: unknown): unknown => {
 }
 
 t.test('the document of the whole service says the same with and without names', async (t) => {
-  const { kernel } = await startTestService(t)
+  const { kernel } = await startTestService(t, { openStore: openInThread })
   const { operations, tokenTypes } = kernel.registry
   const document = openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '1' })
   const named = withNamedSchemas(document)

@@ -15,6 +15,7 @@ import {
 import { createResponseCheck } from '../../kit/responses.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
 import { ALL_TOKEN_PERMISSIONS } from '../../kit/sidevault.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { until } from '../../supervisor/processes.ts'
 
 /** Ids that examples name and no call of theirs makes. */
@@ -25,7 +26,7 @@ const SECOND_KEY = 'key_9RdXvA3yPgMe5uZk7JcB2t'
 /** A tenant with a member, and a caller for each kind of call. */
 const startWorld = async () => {
   const clock = testClock()
-  const service = await startTestService(t, { clock })
+  const service = await startTestService(t, { openStore: openInThread, clock })
   const { kernel, store, keys } = service
   const tenantId = newId()
   const ownerId = newId()

@@ -2,8 +2,9 @@ import t from 'tap'
 import { isObject } from '../../../src/common/json.ts'
 import type { Example, Operation } from '../../../src/sdk/index.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
-const { kernel } = await startTestService(t)
+const { kernel } = await startTestService(t, { openStore: openInThread })
 
 const shownBy = (rpc: string, kind: 'input' | 'output'): unknown[] => {
   const operation = kernel.registry.operations.find((candidate: Operation) => candidate.rpc === rpc)

@@ -2,8 +2,9 @@ import t from 'tap'
 import { openApi } from '../../../src/admin/openapi/document.ts'
 import { createResponseCheck } from '../../kit/responses.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
-const service = await startTestService(t)
+const service = await startTestService(t, { openStore: openInThread })
 const { operations, tokenTypes } = service.kernel.registry
 const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 

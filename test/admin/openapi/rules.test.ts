@@ -4,10 +4,11 @@ import t from 'tap'
 import type { OpenApi, OpenApiOperation, OpenApiParameter } from '../../../src/admin/openapi/types.ts'
 import { isObject } from '../../../src/common/json.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
-const { call } = await startTestService(t)
+const { call } = await startTestService(t, { openStore: openInThread })
 const document: OpenApi = (await call('GET', '/openapi.json', { key: null })).json
 const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
   Object.entries(methods).map(([method, operation]) => ({ path, method, operation })),

@@ -2,9 +2,10 @@ import t from 'tap'
 import type { Log } from '../../../src/common/log.ts'
 import { pluginOf } from '../../kernel/kit.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 t.test('healthz says that the process answers, without a key', async (t) => {
-  const { call } = await startTestService(t, { plugins: [] })
+  const { call } = await startTestService(t, { openStore: openInThread, plugins: [] })
   const response = await call('GET', '/healthz', { key: null })
   t.equal(response.status, 200)
   t.strictSame(response.json, { status: 'ok' })
@@ -20,6 +21,7 @@ t.test(
       },
     })
     const { call } = await startTestService(t, {
+      openStore: openInThread,
       plugins: [plugin],
       admin: { partTimeout: 500 },
       checks: {
@@ -63,7 +65,7 @@ t.test(
 t.test('a part that does its work in a lesser way is named, and leaves the service ready', async (t) => {
   const sandbox = async () => ({ missing: ['uid'] })
   const checks = { redis: async () => 'degraded', sandbox, well: async () => ({ missing: [] }) }
-  const { call } = await startTestService(t, { plugins: [], checks })
+  const { call } = await startTestService(t, { openStore: openInThread, plugins: [], checks })
   const response = await call('GET', '/readyz', { key: null })
   t.equal(response.status, 200)
   t.match(response.json, {
@@ -88,6 +90,7 @@ t.test(
     const log = { debug: note('debug'), info: note('info'), warn: note('warn'), error: note('error') } as Log
     const state = { status: 'failed' }
     const { call } = await startTestService(t, {
+      openStore: openInThread,
       plugins: [],
       log: Object.assign(log, { child: () => log }),
       clock: { now: () => now },
@@ -120,6 +123,7 @@ t.test(
 
 t.test('readyz fails when the journal cannot be written', async (t) => {
   const { call } = await startTestService(t, {
+    openStore: openInThread,
     plugins: [],
     journal: (real) => ({
       append: (records) => real.append(records),

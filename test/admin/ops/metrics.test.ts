@@ -5,6 +5,7 @@ import { unixHttp } from '../../../src/common/unix-http.ts'
 import { startOps } from '../../../src/gateway/status-server.ts'
 import { directoryFor } from '../../kit/directory.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 const socketSource = (name: string, socketPath: string) => ({
   name,
@@ -22,6 +23,7 @@ t.test('metrics of all processes are added up, and those that answer are up', as
   const ops = await startOps({ metrics: gateway, health: async () => {} }, socketPath)
   t.teardown(() => ops.close())
   const { call } = await startTestService(t, {
+    openStore: openInThread,
     plugins: [],
     admin: { partTimeout: 1_500 },
     sources: [

@@ -2,6 +2,7 @@ import t from 'tap'
 import { createAuthenticator } from '../../../src/kernel/invoke/authenticate.ts'
 import type { Caller, Credential } from '../../../src/sdk/index.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 const caller: Caller = {
   tenantId: 't',
@@ -140,7 +141,7 @@ t.test(
 )
 
 t.test('over the real store a regenerated, a deleted and a restricted key hold at once', async (t) => {
-  const service = await startTestService(t)
+  const service = await startTestService(t, { openStore: openInThread })
   const created = await service.call('POST', '/applications', {
     body: { name: 'a', type: 'private', permissions: ['token:read'] },
   })

@@ -6,10 +6,11 @@ import { createIdempotency } from '../../../src/kernel/invoke/idempotency.ts'
 import type { Call } from '../../../src/sdk/index.ts'
 import type { BeginResult } from '../../../src/store/types.ts'
 import { startTestService, testClock } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { operationOf } from '../kit.ts'
 
 const clock = testClock()
-const { store, keys, tenantId } = await startTestService(t, { clock, plugins: [] })
+const { store, keys, tenantId } = await startTestService(t, { openStore: openInThread, clock, plugins: [] })
 let finished = 0
 let abandoned = 0
 /** How often it fails that an answer is kept. */
@@ -169,7 +170,7 @@ t.test('an answer that the store does not take at once is kept when it does', as
 })
 
 t.test('a token that is changed before its answer is kept is not shown as it was', async (t) => {
-  const service = await startTestService(t)
+  const service = await startTestService(t, { openStore: openInThread })
   const permissions = ['token:create', 'token:read', 'token:update']
   const rules = [{ description: 'all', priority: 1, container: '/', transform: 'reveal', permissions }]
   const key = await service.application({ rules })

@@ -6,6 +6,7 @@ import type { Log } from '../../../src/common/log.ts'
 import { createLog } from '../../../src/common/log.ts'
 import type { Call, Credential, Operation, Plugin } from '../../../src/sdk/index.ts'
 import { type ServiceOptions, startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { operationOf } from '../kit.ts'
 
 const application = (permissions: readonly string[]): Credential['caller'] => ({
@@ -52,6 +53,7 @@ const setUp = async (
   }
   const appended: AuditRecord[][] = []
   service = await startTestService(t, {
+    openStore: openInThread,
     ...options,
     plugins: [plugin],
     journal: (real) => {
@@ -306,20 +308,21 @@ t.test('whatever is thrown becomes an AppError; causes go to the log with the tr
   t.equal(lines.length, 3, 'what a caller did wrong is no fault of ours')
 })
 
-t.test('a call is answered with the reason of its signal when that comes first', async (t) => {
-  let given: AbortSignal | undefined
+t.test('a call rejects with the reason of its signal when that aborts first', async (t) => {
+  const entered = Promise.withResolvers<AbortSignal>()
   const operation = operationOf({
     run: (_input: unknown, call: Call) => {
-      given = call.signal
+      entered.resolve(call.signal)
       return new Promise((_resolve, reject) => call.signal.addEventListener('abort', reject))
     },
   })
   const { invoke } = await setUp(t, [operation])
   const controller = new AbortController()
   const response = invoke(operation, { id: '1' }, { signal: controller.signal })
-  setImmediate(() => controller.abort(new AppError('gateway_timeout', 'Too slow.')))
+  const signal = await entered.promise
+  controller.abort(new AppError('gateway_timeout', 'Too slow.'))
   await t.rejects(response, { code: 'gateway_timeout', message: 'Too slow.' })
-  t.equal(given?.aborted, true)
+  t.equal(signal.aborted, true)
 })
 
 t.test('a call whose caller has gone is finished and recorded, and stopping waits for that', async (t) => {

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { createRecords } from '../../../src/kernel/services/records.ts'
 import type { Collection, Plugin } from '../../../src/sdk/index.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 interface Account {
   readonly id: string
@@ -24,7 +25,7 @@ const plugin: Plugin = {
 }
 
 const setUp = async (t: Test) => {
-  const service = await startTestService(t, { plugins: [plugin] })
+  const service = await startTestService(t, { openStore: openInThread, plugins: [plugin] })
   const { store, keys, clock, tenantId } = service
   return {
     records: createRecords<Account>({ store: store.records, keys, clock, onRejected: () => {} }, Accounts),

@@ -3,6 +3,7 @@ import { Type } from 'typebox'
 import { createRecords } from '../../../src/kernel/services/records.ts'
 import type { Collection, Plugin } from '../../../src/sdk/index.ts'
 import { startTestService } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 import { issuesOf, pluginOf } from '../kit.ts'
 
 const Safes: Collection = {
@@ -26,7 +27,10 @@ interface Safe {
 }
 
 t.test('sealed members are stored unreadable, and read as they were written', async (t) => {
-  const { store, keys, clock, tenantId } = await startTestService(t, { plugins: [plugin] })
+  const { store, keys, clock, tenantId } = await startTestService(t, {
+    openStore: openInThread,
+    plugins: [plugin],
+  })
   const records = createRecords<Safe>({ store: store.records, keys, clock, onRejected: () => {} }, Safes)
   const safe = { id: '1', name: 'mine', secret: 'open sesame', more: { pin: [1, 2] } }
   await records.insert(tenantId, safe)
@@ -42,7 +46,10 @@ t.test('sealed members are stored unreadable, and read as they were written', as
 })
 
 t.test('a row without the MAC of this record and version is refused and told', async (t) => {
-  const { store, keys, clock, tenantId } = await startTestService(t, { plugins: [plugin] })
+  const { store, keys, clock, tenantId } = await startTestService(t, {
+    openStore: openInThread,
+    plugins: [plugin],
+  })
   const rejected: unknown[] = []
   const deps = { store: store.records, keys, clock, onRejected: (row: unknown) => rejected.push(row) }
   const records = createRecords<Safe>(deps, Safes)

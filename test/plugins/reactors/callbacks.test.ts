@@ -13,6 +13,7 @@ import { createAuthority } from '../../kit/authority.ts'
 import { startDns } from '../../kit/dns.ts'
 import { listenFor } from '../../kit/listen.ts'
 import { type ServiceOptions, startTestService, testClock } from '../../kit/service.ts'
+import { openInThread } from '../../kit/store-in-thread.ts'
 
 interface Post {
   readonly headers: IncomingHttpHeaders
@@ -77,6 +78,7 @@ const untilCommitted = ({ records }: Store) => {
 
 const serviceOf = async (t: Test, more: ServiceOptions = {}) => {
   const service = await startTestService(t, {
+    openStore: openInThread,
     ...more,
     outbound,
     configs: { reactors: { callback_delays: [0, 0, 0] } },
@@ -177,7 +179,7 @@ const kernelOf = async (t: Test) => {
       return { collections: [Reactors, Callbacks] }
     },
   })
-  const service = await startTestService(t, { clock, outbound, plugins: [sample] })
+  const service = await startTestService(t, { openStore: openInThread, clock, outbound, plugins: [sample] })
   if (kernel === undefined) throw new Error('the plugin was not set up')
   const { tenantId } = service
   const record = { callback_key: 'key', configuration: {}, created_by: 'x', created_at: 0 }
