@@ -23,6 +23,15 @@ export const residentMiB = (pid: number): number => {
   }
 }
 
+/** Proportional share of memory in MiB: shared pages are divided among their processes. */
+export const proportionalMiB = (pid: number): number => {
+  try {
+    return Number(/Pss:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/smaps_rollup`, 'utf8'))?.[1] ?? 0) / 1024
+  } catch {
+    return 0
+  }
+}
+
 /** Resident memory in MiB without mapped files: a database that is read through a mapping grows by what is stored. */
 export const anonymousMiB = (pid: number): number => {
   try {

@@ -21,21 +21,26 @@ const kindOf = (command: string): string | undefined => {
   return /sandbox/.test(command.slice(0, 40)) ? 'sandbox' : undefined
 }
 
-/** Processes below `pid` by what they are: `envoy`, `gateway`, `admin`, `sandbox`; a second gateway is `gateway-2`. */
-export const partsBelow = (pid: number): Record<string, number> => {
-  const parents = new Map<number, number>()
+/** All processes below `pid`, and `pid` itself. */
+const descendants = (pid: number): readonly number[] => {
+  const children = new Map<number, number[]>()
   for (const name of readdirSync('/proc').filter((entry) => /^\d+$/.test(entry))) {
     const parent = parentOf(Number(name))
-    if (parent !== undefined) parents.set(Number(name), parent)
+    if (parent !== undefined) children.set(parent, [...(children.get(parent) ?? []), Number(name)])
   }
-  const isBelow = (one: number): boolean => {
-    for (let at = parents.get(one); at !== undefined && at > 1; at = parents.get(at))
-      if (at === pid) return true
-    return false
-  }
+  const below = (one: number): readonly number[] => [one, ...(children.get(one) ?? []).flatMap(below)]
+  return below(pid)
+}
+
+/** All processes of a system by their ids. */
+export const allBelow = (pid: number): Readonly<Record<string, number>> =>
+  Object.fromEntries(descendants(pid).map((one) => [String(one), one]))
+
+/** Processes below `pid` by their kind: `envoy`, `gateway`, `admin`, `sandbox`; a second gateway is `gateway-2`. */
+export const partsBelow = (pid: number): Record<string, number> => {
   const parts: Record<string, number> = {}
-  for (const one of parents.keys()) {
-    const kind = isBelow(one) ? kindOf(reported(one, 'cmdline') ?? '') : undefined
+  for (const one of descendants(pid).slice(1)) {
+    const kind = kindOf(reported(one, 'cmdline') ?? '')
     if (kind !== undefined) parts[kind in parts ? `${kind}-${Object.keys(parts).length}` : kind] = one
   }
   return parts

@@ -22,7 +22,7 @@ export interface ProxyFigures {
 }
 
 /** Code of the kinds people write. */
-const EDIT = `module.exports = async ({ args: { body, headers } }) => {
+export const EDIT = `module.exports = async ({ args: { body, headers } }) => {
   const { card, ...rest } = body
   return { body: { ...rest, source: { pan: card } }, headers: { ...headers, 'x-order': '7' } }
 }`

@@ -1,13 +1,35 @@
 import { cpus, release } from 'node:os'
+import { parseArgs } from 'node:util'
+import { reportAgainst } from './against.ts'
 import { type ApiFigures, benchApi } from './api.ts'
 import { benchBystanders } from './bystanders.ts'
 import { benchProxy } from './proxy.ts'
 import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
 
-/** `npm run bench [-- --quick]`: prints Markdown tables. Method and last results: test/bench/README.md. */
-const quick = process.argv.includes('--quick')
+/**
+ * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
+ * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
+ */
+const { quick, against, ...options } = parseArgs({
+  args: process.argv.slice(process.argv.indexOf('bench') + 1),
+  options: {
+    quick: { type: 'boolean', default: false },
+    against: { type: 'string' },
+    'fail-above': { type: 'string', default: 'Infinity' },
+  },
+}).values
 const log = (text: string) => process.stderr.write(`${text}\n`)
+
+if (against !== undefined) {
+  const rounds = quick
+    ? { rounds: 3, seconds: 2, warmSeconds: 5 }
+    : { rounds: 7, seconds: 4, warmSeconds: 30 }
+  const worse = await reportAgainst({ commit: against, ...rounds }, Number(options['fail-above']))
+  for (const text of worse) log(`Worse than --fail-above: ${text}`)
+  process.exit(worse.length === 0 ? 0 : 1)
+}
+
 const fixed = (digits: number) => (value: number) => value.toFixed(digits)
 const whole = (value: number) => Math.round(value).toLocaleString('en')
 

@@ -82,6 +82,8 @@ export interface SidevaultOptions {
   readonly port?: number
   /** Default: all. */
   readonly role?: Role
+  /** The folder of the program; default: this project. */
+  readonly project?: string
   /** Working directory; default: the project. */
   readonly cwd?: string
   /** Each process may have so many files and connections open. */
@@ -96,11 +98,18 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
   if (options.dataDir === undefined) rememberChecks(dataDir)
   const port = options.port ?? (await freePort())
   const managementKey = options.env?.SIDEVAULT_BOOTSTRAP_KEY ?? MANAGEMENT_KEY
-  const command = [process.execPath, join(root, 'bin/sidevault.js'), 'start', '--role', options.role ?? 'all']
+  const { project = root } = options
+  const command = [
+    process.execPath,
+    join(project, 'bin/sidevault.js'),
+    'start',
+    '--role',
+    options.role ?? 'all',
+  ]
   const limited = ['sh', '-c', `ulimit -n ${options.handles}; exec "$@"`, 'sh', ...command]
   const [file = '', ...args] = options.handles === undefined ? command : limited
   const child = spawn(file, args, {
-    cwd: options.cwd ?? root,
+    cwd: options.cwd ?? project,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,
