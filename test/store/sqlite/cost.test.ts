@@ -181,3 +181,16 @@ t.test('a total of many tokens looks at each of them once', async (t) => {
     t.ok(pages > 0 && pages <= 10 * ROWS, `${name}: ${pages} pages`)
   }
 })
+
+t.test('a search for an idempotency key does not read the large responses beside it', async (t) => {
+  const stored = (connection: typeof db, bytes: number) => {
+    const insert = connection.prepare(
+      `insert into idempotency_keys (tenant_id, key, operation, holder, process, sealed, running_until, expires_at)
+       values (?, ?, '', '', '', zeroblob(?), 0, 0)`,
+    )
+    for (let at = 0; at < 20; at++) insert.run(TENANT, Buffer.from([at]), bytes)
+    const find = connection.prepare('select 1 from idempotency_keys where tenant_id = ? and key = ?')
+    return async () => find.get(TENANT, Buffer.from([20]))
+  }
+  await costsAtMost(t, 'a key', 2, stored(small.db, 10), stored(db, 1_000_000))
+})
