@@ -19,7 +19,7 @@ const ALLOWED: Readonly<Record<string, { readonly values: string; readonly types
   keys: { values: 'common', types: 'store sdk' },
   audit: { values: 'common access', types: 'store' },
   expressions: { values: 'common', types: 'sdk' },
-  vault: { values: 'common access expressions', types: 'sdk store keys audit' },
+  vault: { values: 'common access expressions sdk', types: 'sdk store keys audit' },
   kernel: { values: 'common access', types: 'sdk store keys audit expressions' },
   // HTTP/2, gRPC framing and the messages of ext_proc; what Envoy's configuration and the gateway agree on
   'ext-proc': { values: 'common' },

@@ -7,12 +7,12 @@ import {
   offsetQuery,
   type PluginContext,
   pageOf,
-  type TokenInput,
+  TokenInput,
   texts,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
-import { TokenCreate, TokenOutput } from './schemas.ts'
+import { TokenOutput } from './schemas.ts'
 
 const parent_id = Type.String({ field: 100 })
 const Pair = Type.Object({ parent_id, child_id: Type.String({ field: 101 }) })
@@ -66,13 +66,12 @@ export const associationOperations = (kernel: PluginContext) => [
     summary: 'Create a child token',
     permission: 'token:create',
     audit: 'none',
-    input: Type.Object({ parent_id, ...TokenCreate.properties }),
+    input: Type.Object({ parent_id, ...TokenInput.properties }),
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
     examples: examples.createChild,
-    run: ({ parent_id, ...input }, call) =>
-      kernel.vault.createChild(parent_id, input as TokenInput, contextOf(call)),
+    run: ({ parent_id, ...input }, call) => kernel.vault.createChild(parent_id, input, contextOf(call)),
   }),
   defineOperation({
     rpc: 'Tokens.ListChildren',

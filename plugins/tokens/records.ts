@@ -1,14 +1,8 @@
-import {
-  defineOperation,
-  EntityId,
-  Nothing,
-  type PluginContext,
-  type TokenInput,
-  type TokenPatch,
-} from '#sdk'
+import { Type } from 'typebox'
+import { defineOperation, EntityId, Nothing, type PluginContext, TokenInput, TokenPatch } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
-import { TokenCreate, TokenOutput, TokenPatchInput } from './schemas.ts'
+import { TokenOutput } from './schemas.ts'
 
 /** Calls on one token. */
 export const recordOperations = (kernel: PluginContext) => [
@@ -18,13 +12,13 @@ export const recordOperations = (kernel: PluginContext) => [
     summary: 'Create a token',
     permission: 'token:create',
     audit: 'none',
-    input: TokenCreate,
+    input: TokenInput,
     output: TokenOutput,
     status: 201,
     location: (token) => `/tokens/${encodeURIComponent(token.id)}`,
     examples: examples.create,
     run: async (input, call) => {
-      const [token] = await kernel.vault.create([input as TokenInput], contextOf(call))
+      const [token] = await kernel.vault.create([input], contextOf(call))
       return token!
     },
   }),
@@ -48,11 +42,11 @@ export const recordOperations = (kernel: PluginContext) => [
     permission: 'token:update',
     audit: 'none',
     consumes: ['application/merge-patch+json'],
-    input: TokenPatchInput,
+    input: Type.Object({ ...EntityId.properties, ...TokenPatch.properties }),
     output: TokenOutput,
     errors: ['unprocessable'],
     examples: examples.update,
-    run: ({ id, ...patch }, call) => kernel.vault.update(id, patch as TokenPatch, contextOf(call)),
+    run: ({ id, ...patch }, call) => kernel.vault.update(id, patch, contextOf(call)),
   }),
   defineOperation({
     rpc: 'Tokens.Delete',

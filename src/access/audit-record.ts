@@ -5,6 +5,10 @@ import type { AuditEvent, AuditOrigin } from '../sdk/index.ts'
 const MAX_ID = 400
 const MAX_MESSAGE = 250
 
+/** The first `maximum` code points. */
+const cut = (text: string, maximum: number): string =>
+  text.length <= maximum ? text : [...text].slice(0, maximum).join('')
+
 const PAST: Readonly<Record<string, string>> = {
   create: 'created',
   read: 'retrieved',
@@ -31,11 +35,11 @@ const recordOf = (
 ): AuditRecord => ({
   tenant_id: actor.tenantId,
   entity_type: entity,
-  entity_id: id.slice(0, MAX_ID),
+  entity_id: cut(id, MAX_ID),
   operation,
   actor_id: actor.id,
   actor_type: actor.type,
-  message: message.slice(0, MAX_MESSAGE),
+  message: cut(message, MAX_MESSAGE),
   trace_id: traceId,
   created_at: at,
 })

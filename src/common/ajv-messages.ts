@@ -5,7 +5,7 @@ const plural = (count: unknown, noun: string) => `${count} ${noun}${count === 1 
 const article = (type: unknown) => (/^[aeio]/.test(String(type)) ? `an ${type}` : `a ${type}`)
 
 /** What is wrong with a value that a schema refuses, without the value (completions §2). */
-export const sentence = ({ keyword, params, message }: ErrorObject): string => {
+export const sentence = ({ keyword, params, message, parentSchema }: ErrorObject): string => {
   switch (keyword) {
     case 'required':
       return 'is required'
@@ -39,7 +39,7 @@ export const sentence = ({ keyword, params, message }: ErrorObject): string => {
     case 'format':
       return `must be a valid ${params.format}`
     case 'pattern':
-      return `must match ${params.pattern}`
+      return parentSchema?.errorMessage ?? `must match ${params.pattern}`
     case 'uniqueItems':
       return 'must not hold the same item twice'
     case 'additionalProperties':
@@ -59,4 +59,4 @@ export const joined = (sentences: ReadonlySet<string>): readonly string[] => {
 
 /** An issue that only says that none of several others may be. */
 export const isAlternative = ({ keyword }: ErrorObject): boolean =>
-  keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if'
+  keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if' || keyword === 'propertyNames'

@@ -22,7 +22,8 @@ interface Compiled {
 
 /** completions §5: what an id may not hold. */
 const NOT_IN_IDS = /[#/\\+?[\]|&=%<>{}^]/
-const LONGEST_ID = 400
+/** UTF-16 units: two for some of the 400 characters. */
+const LONGEST_ID = 800
 
 const NUMBER = /^-?\d+(\.\d+)?$/
 /** Aliases of card and account numbers are ids of digits only; from this length on, digits are taken for one. */

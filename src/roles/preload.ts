@@ -1,5 +1,5 @@
 import { readdirSync } from 'node:fs'
-import { compileValidator } from '../kernel/invoke/validate.ts'
+import { compileValidator } from '../common/validate.ts'
 import { PLUGINS_DIR } from './plugins-dir.ts'
 
 /** Loads the modules of both roles and of all plugins for a standby process. */

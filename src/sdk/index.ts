@@ -35,6 +35,7 @@ export type * from './operation.ts'
 export type * from './outbound.ts'
 export type * from './plugin.ts'
 export * from './schemas.ts'
+export * from './token-input.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
 

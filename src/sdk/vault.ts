@@ -1,34 +1,6 @@
 import type { Json } from '../common/json.ts'
 import type { AccessRule, Caller, Disclosure, TokenPermission } from './access.ts'
-
-/** Body of a create (interface, "Token (request definition)"; completions §5). Members are validated by the vault. */
-export interface TokenInput {
-  readonly id?: string | null
-  readonly type?: string | null
-  readonly data: Json
-  readonly mask?: Json
-  readonly metadata?: Readonly<Record<string, string>> | null
-  readonly search_indexes?: readonly string[] | null
-  readonly fingerprint_expression?: string | null
-  readonly containers?: readonly string[] | null
-  readonly deduplicate_token?: boolean | null
-  readonly expires_at?: string | null
-}
-
-/** Body of a PATCH: absent members stay, `data`, `mask`, `metadata` merge by RFC 7386, the rest is replaced. */
-export type TokenPatch = Partial<
-  Pick<
-    TokenInput,
-    | 'data'
-    | 'mask'
-    | 'metadata'
-    | 'search_indexes'
-    | 'fingerprint_expression'
-    | 'containers'
-    | 'deduplicate_token'
-    | 'expires_at'
-  >
->
+import type { TokenInput, TokenPatch } from './token-input.ts'
 
 /** A token as the API returns it to one caller: `data` by the caller's disclosure; unset members are absent. */
 export interface Token {

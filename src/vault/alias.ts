@@ -3,7 +3,7 @@ import type { Json } from '../common/json.ts'
 import type { Expressions } from '../expressions/types.ts'
 import { storedWork } from '../expressions/work.ts'
 import type { Work } from '../sdk/index.ts'
-import { isTokenId } from './token-input.ts'
+import { isTokenId, TOKEN_LIMITS } from '../sdk/token-input.ts'
 
 /** Ids that an alias expression is asked for at once. */
 const CANDIDATES = 8
@@ -11,8 +11,8 @@ const CANDIDATES = 8
 const SHORTEST_LEAF = 6
 /** Numbers of cards, accounts and persons have at least so many digits. */
 const SHORTEST_NUMBER = 9
-/** Characters of the longest id. */
-const LONGEST_ID = 400
+/** UTF-16 units of the longest id. */
+const LONGEST_ID = 2 * TOKEN_LIMITS.id.maximum
 /** Units of work to compare an id with a leaf. */
 const COMPARED = 5
 

@@ -3,6 +3,7 @@ import { inOwnTurn, mapInTurns } from '../common/event-loop.ts'
 import { deeperThan, isObject, type Json } from '../common/json.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Grants, UseContext, Work } from '../sdk/index.ts'
+import { TokenInput } from '../sdk/token-input.ts'
 import { type Outcome, storeDrafts } from './create.ts'
 import { maskedData } from './disclosure.ts'
 import { createIssues, memberPath } from './issues.ts'
@@ -12,18 +13,7 @@ import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
 /** Members of a token definition (completions §5). */
-const MEMBERS: ReadonlySet<string> = new Set([
-  'id',
-  'type',
-  'data',
-  'mask',
-  'metadata',
-  'search_indexes',
-  'fingerprint_expression',
-  'containers',
-  'deduplicate_token',
-  'expires_at',
-])
+const MEMBERS: ReadonlySet<string> = new Set(Object.keys(TokenInput.properties))
 
 /**
  * An object is a definition when it has `data` and, besides it, either a `type` or nothing but members of a definition;

@@ -15,7 +15,11 @@ export const printedSchema = (schema: unknown): unknown => {
   if (!isObject(schema)) return schema
   const printed: Record<string, unknown> = {}
   for (const [name, value] of Object.entries(schema)) {
-    if (name === 'field' && typeof value === 'number') continue
+    if (
+      (name === 'field' && typeof value === 'number') ||
+      (name === 'errorMessage' && typeof value === 'string')
+    )
+      continue
     if (name === 'patternProperties' && mapOf(value) !== undefined)
       printed.additionalProperties = printedSchema(mapOf(value))
     else if (name === 'properties' || name === 'patternProperties')

@@ -1,5 +1,5 @@
+import { compileValidator } from '../../common/validate.ts'
 import type { Collection } from '../../sdk/index.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import type { Issues } from './issues.ts'
 import { allows, asSchema } from './json-schema.ts'
 

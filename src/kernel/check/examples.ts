@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import { ERRORS } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Operation, TokenType } from '../../sdk/index.ts'
 import { compilePrune } from '../invoke/prune.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import { firstLine, type Issues } from './issues.ts'
 
 const FIX = 'Correct the example, or the schema.'

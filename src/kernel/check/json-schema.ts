@@ -14,6 +14,12 @@ export interface JsonSchema {
   readonly field?: unknown
   readonly const?: unknown
   readonly enum?: readonly unknown[]
+  readonly minLength?: number
+  readonly maxLength?: number
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly minProperties?: number
+  readonly maxProperties?: number
   readonly default?: unknown
   readonly title?: string
   readonly description?: string

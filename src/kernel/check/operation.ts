@@ -1,7 +1,7 @@
 import { ERRORS } from '../../common/errors.ts'
 import { isObject } from '../../common/json.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Operation } from '../../sdk/index.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import { checkExamples } from './examples.ts'
 import { checkFields } from './fields.ts'
 import type { Issues } from './issues.ts'

@@ -1,6 +1,6 @@
 import { isObject } from '../../common/json.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Plugin } from '../../sdk/index.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import type { Candidate } from '../load/discover.ts'
 import { orderByRequirement } from '../load/order.ts'
 import { type Issue, type Issues, issuesAt } from './issues.ts'

@@ -1,7 +1,7 @@
 import { isObject, type Json, pointerParts } from '../../common/json.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import type { TokenType } from '../../sdk/index.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import { checkDataExamples } from './examples.ts'
 import { checkFunctions } from './functions.ts'
 import type { Issues } from './issues.ts'

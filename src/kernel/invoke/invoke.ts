@@ -6,13 +6,13 @@ import { inOwnTurn } from '../../common/event-loop.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Call, Caller, Held, Operation, UsedTokens } from '../../sdk/index.ts'
 import type { Authenticator, CodeInvocation, Invocation, Kernel } from '../types.ts'
 import { createUsedTokens } from '../used-tokens.ts'
 import { deniedRecord, doneRecord } from './audit.ts'
 import { type Idempotency, isRepeatable } from './idempotency.ts'
 import { compilePrune } from './prune.ts'
-import { compileValidator } from './validate.ts'
 
 export interface InvokeDeps {
   readonly authenticator: Authenticator

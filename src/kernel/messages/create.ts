@@ -146,7 +146,7 @@ export const createMessages = (
         shape,
         required: schema.required?.includes(member) ?? false,
         nullable,
-        description: child.description,
+        description: [child.description, ...limitsOf(child)].filter(Boolean).join(' ') || undefined,
       }
     })
 
@@ -186,6 +186,18 @@ export const createMessages = (
     issues,
   }
 }
+
+const range = (minimum: number | undefined, maximum: number | undefined, what: string): readonly string[] => {
+  if (maximum === undefined) return minimum === undefined ? [] : [`At least ${minimum} ${what}.`]
+  return [minimum === undefined ? `At most ${maximum} ${what}.` : `${minimum} to ${maximum} ${what}.`]
+}
+
+/** Counts that a schema bounds, for the comment of a field: protobuf has no other place for them. */
+const limitsOf = (schema: JsonSchema): readonly string[] => [
+  ...range(schema.minLength, schema.maxLength, 'characters'),
+  ...range(schema.minItems, schema.maxItems, 'items'),
+  ...range(schema.minProperties, schema.maxProperties, 'entries'),
+]
 
 const titleOf = ({ title }: JsonSchema): string | undefined =>
   title !== undefined && TITLE.test(title) ? title : undefined

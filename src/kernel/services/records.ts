@@ -4,10 +4,10 @@ import { AppError } from '../../common/errors.ts'
 import { eachInTurn } from '../../common/event-loop.ts'
 import { createKeyedMutex } from '../../common/keyed-mutex.ts'
 import { textMember } from '../../common/record-members.ts'
+import { compileValidator } from '../../common/validate.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Collection, Mutation, Records } from '../../sdk/index.ts'
 import type { RecordRow, RecordStore } from '../../store/types.ts'
-import { compileValidator } from '../invoke/validate.ts'
 import { type OnRejected, openRecord, rejectRecord, sealMutation } from './seal-records.ts'
 
 /** Times that an update starts again because another process wrote in between. */

@@ -1,9 +1,9 @@
 import { Ajv, type ErrorObject, type ValidateFunction } from 'ajv'
 import addFormatsModule from 'ajv-formats'
-import { isAlternative, joined, sentence } from '../../common/ajv-messages.ts'
-import { type AppError, type FieldErrors, invalid } from '../../common/errors.ts'
-import { pointerParts } from '../../common/json.ts'
-import { safeMemberName } from '../../common/safe-member-name.ts'
+import { isAlternative, joined, sentence } from './ajv-messages.ts'
+import { type AppError, type FieldErrors, invalid } from './errors.ts'
+import { pointerParts } from './json.ts'
+import { safeMemberName } from './safe-member-name.ts'
 
 /** Members whose faults one answer names. */
 const MAX_PATHS = 50
@@ -14,7 +14,7 @@ const MAX_PATH_LENGTH = 200
 const addFormats = addFormatsModule as unknown as typeof addFormatsModule.default
 
 const newAjv = (allErrors: boolean) => {
-  const ajv = new Ajv({ strict: false, allErrors, useDefaults: true, ownProperties: true, verbose: false })
+  const ajv = new Ajv({ strict: false, allErrors, useDefaults: true, ownProperties: true, verbose: true })
   addFormats(ajv)
   return ajv
 }

@@ -1,6 +1,6 @@
 import t from 'tap'
 import { Type } from 'typebox'
-import { compileValidator } from '../../../src/kernel/invoke/validate.ts'
+import { compileValidator } from '../../src/common/validate.ts'
 
 const errorsOf = (schema: unknown, value: unknown) => compileValidator(schema)(value)?.errors
 
