@@ -117,9 +117,10 @@ export const plugin = definePlugin({ api: 1, name: 'good', version: '1.0.0',
   reported: /good/,
 }
 
+/** It blocks its thread, as a loop without end does, at no cost of CPU. */
 export const ENDLESS: BadPlugin = {
   name: 'endless',
-  source: plugin('endless', '(() => { for (;;); })()'),
+  source: plugin('endless', '(() => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })()'),
   reported: /plugin "endless" › setup: its code did not return within 12 s\. Look for a loop without end/,
 }
 

@@ -34,7 +34,7 @@ export const sidevault = async (
   const seen = new Set<number>()
   const watch = setInterval(() => {
     if (args[0] === 'start') for (const { pid } of descendants(child.pid as number)) seen.add(pid)
-  }, 200)
+  }, 500)
   const [code] = await once(child, 'close')
   clearInterval(watch)
   const left = [...seen].filter((pid) => existsSync(`/proc/${pid}`)).length

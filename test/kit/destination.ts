@@ -149,9 +149,12 @@ export const startDestination = async (
   if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
   server.on(certificate === undefined ? 'connection' : 'secureConnection', (socket: Socket) => {
     connections++
+    socket.on('error', () => {})
+  })
+  // Those in the middle of their handshake too, which keep the server open.
+  server.on('connection', (socket: Socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
   })
   server.on('tlsClientError', () => {})
   server.on('sessionError', () => {})

@@ -95,11 +95,12 @@ export const startReceiver = async (certificate: Certificate, protocol: 'h1' | '
       : createServer({ ...certificate, ALPNProtocols: ['http/1.1'] }, take)
   // Node's 5 s end a resting connection just as Envoy uses it again, where a machine is slow.
   if ('keepAliveTimeout' in server) server.keepAliveTimeout = 0
-  server.on('secureConnection', (socket: Socket) => {
+  // Those in the middle of their handshake too, which keep the server open.
+  server.on('connection', (socket: Socket) => {
     sockets.add(socket)
-    socket.on('error', () => {})
     socket.on('close', () => sockets.delete(socket))
   })
+  server.on('secureConnection', (socket: Socket) => socket.on('error', () => {}))
   server.on('sessionError', () => {})
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')

@@ -25,7 +25,7 @@ const MAX_CHILD_MB = 500
 const MAX_GROWTH_MB = 150
 const SLOWEST_MS = 10_000
 /** Between two requests of the neighbour: some come during each program, and the machine is not theirs alone. */
-const PAUSE_MS = 5
+const PAUSE_MS = 25
 
 const rssMb = (pid: number): number => {
   try {
