@@ -7,15 +7,13 @@ import {
   notFound,
   type PluginContext,
   type Records,
+  retryOnConflict,
   Secret,
 } from '#sdk'
 import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
 
 /** Keys at a time: enough to rotate without downtime (completions §4). */
 const MAX_KEYS = 3
-
-/** Attempts to commit. An attempt fails when another change of the application was committed concurrently. */
-const ATTEMPTS = 200
 
 /** The author and the time of a change. */
 export interface Change {
@@ -73,23 +71,16 @@ export const createDirectory = (kernel: PluginContext) => {
     id: string,
     plan: (application: ApplicationRecord, keys: readonly KeyRecord[]) => Plan<T>,
   ): Promise<T> =>
-    runExclusive(`${tenantId} ${id}`, async () => {
-      for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    runExclusive(`${tenantId} ${id}`, () =>
+      retryOnConflict(async () => {
         const current = await applications().read(tenantId, id)
         if (current === undefined) throw noApplication(id)
         const { mutations, record, response } = plan(current.record, await keysOf(tenantId, id))
         const replacing = applications().replacing(tenantId, record ?? current.record, current.version)
-        try {
-          await kernel.commit([replacing, ...mutations])
-          return response
-        } catch (error) {
-          if (!(error instanceof AppError && error.code === 'conflict')) throw error
-        }
-      }
-      throw new AppError('overloaded', `Application "${id}" is being changed too often. Try again.`, {
-        retryAfter: 1,
-      })
-    })
+        await kernel.commit([replacing, ...mutations])
+        return response
+      }),
+    )
 
   const get = async (tenantId: string, id: string): Promise<ApplicationRecord> => {
     const application = await applications().get(tenantId, id)

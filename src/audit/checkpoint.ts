@@ -1,6 +1,6 @@
 import { readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
-import { isObject } from '../common/json.ts'
+import { codeOf } from '../common/errors.ts'
 import type { ChainPosition } from './chain-reader.ts'
 import type { Mac } from './line.ts'
 import { syncDirectory, writeSynced } from './write-synced.ts'
@@ -36,7 +36,7 @@ export const readCheckpoint = async (
   try {
     text = await readFile(join(directory, name + CHECKPOINT), 'latin1')
   } catch (thrown) {
-    if (isObject(thrown) && thrown.code === 'ENOENT') return undefined
+    if (codeOf(thrown) === 'ENOENT') return undefined
     throw thrown
   }
   const [, body = '', claimed] = TEXT.exec(text) ?? []

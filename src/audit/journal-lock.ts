@@ -1,7 +1,7 @@
 import { closeSync, openSync } from 'node:fs'
 import { join } from 'node:path'
 import Database from 'better-sqlite3'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 
 const rejection = (name: string, cause: unknown): AppError =>
   new AppError(
@@ -21,15 +21,14 @@ export const lockJournal = (directory: string, name: string): (() => void) => {
     // Only for the mode. An existing file stays open elsewhere: closing a descriptor of it would release its lock.
     closeSync(openSync(path, 'wx', 0o600))
   } catch (thrown) {
-    if (!(thrown instanceof Error && 'code' in thrown && thrown.code === 'EEXIST')) throw thrown
+    if (codeOf(thrown) !== 'EEXIST') throw thrown
   }
   const database = new Database(path, { timeout: 0 })
   try {
     database.exec('BEGIN EXCLUSIVE')
   } catch (thrown) {
     database.close()
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'SQLITE_BUSY')
-      throw rejection(name, thrown)
+    if (codeOf(thrown) === 'SQLITE_BUSY') throw rejection(name, thrown)
     throw thrown
   }
   return () => database.close()

@@ -1,5 +1,6 @@
 import { type FileHandle, open, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { codeOf } from '../common/errors.ts'
 import { LONGEST_LINE } from './line.ts'
 
 const CHUNK = 262_144
@@ -27,7 +28,7 @@ export const listSegments = async (directory: string): Promise<ReadonlyMap<strin
   try {
     files = await readdir(directory)
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown && thrown.code === 'ENOENT') return new Map()
+    if (codeOf(thrown) === 'ENOENT') return new Map()
     throw thrown
   }
   const journals = new Map<string, Segment[]>()

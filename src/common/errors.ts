@@ -76,6 +76,10 @@ export interface CodeResponse {
   readonly body?: Json
 }
 
+/** The code of a system, engine or application error, e.g. `ENOENT`; `''` when there is none. */
+export const codeOf = (thrown: unknown): string =>
+  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+
 interface AppErrorOptions {
   readonly response?: CodeResponse
   readonly errors?: FieldErrors

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
+import { codeOf } from '../common/errors.ts'
 import { isObject } from '../common/json.ts'
 import type { ConfigIssue } from './issue.ts'
 import {
@@ -60,7 +61,7 @@ const readFile = (path: string, issues: ConfigIssue[]): Record<string, unknown> 
   try {
     text = readFileSync(path, 'utf8')
   } catch (error) {
-    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+    const code = codeOf(error) || 'unknown error'
     return issue(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
   }
   try {

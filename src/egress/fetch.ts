@@ -1,6 +1,6 @@
 import type { Agent, Dispatcher } from 'undici'
 import { codingsOf, decode } from '../common/decode-content.ts'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 import { isConnectionHeader } from '../common/http-headers.ts'
 import type { OutboundRequest, OutboundResponse, PluginContext } from '../sdk/index.ts'
 import { createAddresses } from './addresses.ts'
@@ -41,9 +41,6 @@ const invalidRequest = (detail: string) => new AppError('invalid', `The request 
 
 const tooLarge = () =>
   new AppError('too_large', `The body is larger than ${BODY_BYTES} bytes. Send, or ask for, less.`)
-
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 
 /** What went wrong on the way, without a word of what was sent. */
 const failure = (thrown: unknown, signal: AbortSignal): AppError => {

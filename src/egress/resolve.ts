@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns'
 import { Resolver } from 'node:dns/promises'
 import { readFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 
 /** Every address of a name; of an address, itself. Fails with `destination_unreachable`, also after four seconds. */
 export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly LookupAddress[]>
@@ -13,8 +13,7 @@ const HOSTS_FILE = '/etc/hosts'
 const unreachable = (cause?: unknown) =>
   new AppError('destination_unreachable', "The destination's name was not found. Check the URL.", { cause })
 
-const unknownName = (thrown: unknown): boolean =>
-  thrown instanceof Error && 'code' in thrown && /^(ENOTFOUND|ENODATA|ENODOMAIN)$/.test(String(thrown.code))
+const unknownName = (thrown: unknown): boolean => /^(ENOTFOUND|ENODATA|ENODOMAIN)$/.test(codeOf(thrown))
 
 const withFamily = (addresses: readonly string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: isIP(address) }))

@@ -1,5 +1,6 @@
 /** The state of one proxied request, and the steps that its phases share. */
 import { AppError } from '../common/errors.ts'
+import { createStepTimeout } from '../common/with-timeout.ts'
 import type { StoredProxy } from '../sdk/index.ts'
 import { runDryRun } from './dry-run/run.ts'
 import type { SharedState } from './exchange-deps.ts'
@@ -9,7 +10,6 @@ import { identify, ownerOf } from './identify.ts'
 import { dryRunReply, proxyError } from './replies.ts'
 import { createRequestRecord, type RequestRecord } from './request-record.ts'
 import { type RequestResolver, type ResolvedRequest, resolveRequest } from './resolve-request.ts'
-import { createStepTimeout } from './step-timeout.ts'
 import { measured, type Stage, type Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
 import type { CollectedResponse } from './transform/response.ts'
@@ -27,11 +27,13 @@ export interface Accepted {
   readonly shape: Shape | undefined
 }
 
+const SLOW = 'A part of the service does not answer. Nothing more was forwarded. Retry.'
+
 export class RequestState {
   readonly shared: SharedState
   readonly record: RequestRecord
   readonly memory: HeldMemory
-  readonly stepTimeout = createStepTimeout()
+  readonly stepTimeout = createStepTimeout(() => new AppError('gateway_timeout', SLOW))
   readonly stages: Partial<Record<Stage, number>> = {}
   timed: Timed
   prefix: string

@@ -3,6 +3,7 @@ import type { Journal } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
+import { TimeoutError, withTimeout } from '../common/with-timeout.ts'
 import type { Expressions } from '../expressions/types.ts'
 import type { Keys } from '../keys/types.ts'
 import type {
@@ -28,7 +29,6 @@ import { createRejectedRecords, type RejectedRecords } from './services/rejected
 import { createServices } from './services/services.ts'
 import { createTenants } from './services/tenants.ts'
 import type { Kernel, LoadedPlugin, Registry } from './types.ts'
-import { withTimeout } from './with-timeout.ts'
 
 /** What the kernel hands to the vault's maker once all plugins are known. */
 interface VaultParts {
@@ -174,13 +174,15 @@ const runKernel = async (
       if (each.contribution.start) onProgress?.(place)
       const start = (async () => each.contribution.start?.(stopping.signal))()
       onProgress?.(undefined)
-      if ((await withTimeout(start, START_TIMEOUT)) === 'late')
-        throw new Error(`it did not settle within ${START_TIMEOUT / 1000} s`)
+      await withTimeout(START_TIMEOUT, () => start)
       startedPlugins.push(each)
     } catch (err) {
       log.error({ err, plugin: each.plugin.name }, 'a plugin failed to start')
       await stopAll()
-      const problem = `it failed: ${firstLine(err)}.`
+      const isLate = err instanceof TimeoutError
+      const problem = isLate
+        ? `it did not settle within ${START_TIMEOUT / 1000} s.`
+        : `it failed: ${firstLine(err)}.`
       throw new PluginIssues([
         { location: place, message: problem, fix: 'Its log line says where; the others were stopped.' },
       ])
@@ -188,8 +190,9 @@ const runKernel = async (
   }
 
   const stop = async () => {
-    if ((await withTimeout(calls.settled(), STOP_TIMEOUT)) === 'late')
-      log.error('stopping before every call has ended')
+    await withTimeout(STOP_TIMEOUT, calls.settled).catch(() =>
+      log.error('stopping before every call has ended'),
+    )
     await stopAll()
   }
   let stopped: Promise<void> | undefined

@@ -2,13 +2,10 @@ import { randomBytes } from 'node:crypto'
 import type { Stats } from 'node:fs'
 import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 
 /** Larger files are no key: a bound for paths such as /dev/zero. */
 const LARGEST = 4096
-
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : 'unknown error'
 
 const failure = (what: string, path: string, thrown: unknown): AppError =>
   new AppError(

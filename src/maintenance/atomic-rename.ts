@@ -1,6 +1,6 @@
 import { link, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import { AppError } from '../common/errors.ts'
+import { AppError, codeOf } from '../common/errors.ts'
 
 /** Puts a file, or what a directory lists, on disk. */
 export const syncPath = async (path: string): Promise<void> => {
@@ -14,7 +14,7 @@ export const syncPath = async (path: string): Promise<void> => {
 
 /** Why a file could not be begun under a name of its own: a sentence where it is there already. */
 export const partialIssue = (partial: string, thrown: unknown): unknown =>
-  (thrown as NodeJS.ErrnoException).code === 'EEXIST'
+  codeOf(thrown) === 'EEXIST'
     ? new AppError(
         'invalid',
         `"${partial}" is left of a run that was cut short, or another one is at work. When none is, delete it, then repeat this.`,

@@ -5,9 +5,6 @@ import type { Caller } from './access.ts'
 import { handingOut } from './grants-within-own.ts'
 import type { PluginContext } from './plugin.ts'
 
-/** Retries of a change after a conflict. */
-const ATTEMPTS = 200
-
 /** Members of a proxy's or reactor's `configuration` (completions §7). */
 export const CONFIGURATION_MEMBERS = 25
 
@@ -20,17 +17,6 @@ export const checkConfiguration = (configuration: object): void => {
     throw invalid({ configuration: [`must have at most ${CONFIGURATION_MEMBERS} members`] })
   if (JSON.stringify(configuration).length > CONFIGURATION_LENGTH)
     throw invalid({ configuration: [`must have at most ${CONFIGURATION_LENGTH} characters as JSON`] })
-}
-
-/** Runs `attempt`, again after a `conflict`: another change was committed between its read and its write. */
-export const retryOnConflict = async <T>(attempt: () => Promise<T>): Promise<T> => {
-  for (let count = 1; ; count++) {
-    try {
-      return await attempt()
-    } catch (thrown) {
-      if (!(thrown instanceof AppError) || thrown.code !== 'conflict' || count >= ATTEMPTS) throw thrown
-    }
-  }
 }
 
 /** Applies a merge patch (RFC 7386) to a request. Throws `invalid` when a member of `required` is then absent. */

@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import Database from 'better-sqlite3'
+import { codeOf } from '../common/errors.ts'
 import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
@@ -10,8 +11,7 @@ export interface DataDirectory {
   release(): void
 }
 
-const describe = (error: unknown): string =>
-  error instanceof Error && 'code' in error ? String(error.code) : 'unknown error'
+const describe = (error: unknown): string => codeOf(error) || 'unknown error'
 
 /**
  * An exclusive SQLite transaction as lock: the system ends it with the process, so there is nothing stale to clean up.

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
+import { codeOf } from '../common/errors.ts'
 import { StartError } from './start-error.ts'
 
 const ATTEMPTS = 6
@@ -28,7 +29,7 @@ export const claimPort = async (listen: { readonly host: string; readonly port: 
       await once(server, 'close')
       return { host: listen.host, port }
     } catch (error) {
-      const code = error instanceof Error && 'code' in error ? String(error.code) : ''
+      const code = codeOf(error)
       if (code === 'EADDRINUSE' && attempt < ATTEMPTS) {
         await setTimeout(PAUSE)
         continue

@@ -2,6 +2,7 @@ import { type Decision, decide, type Located, SHOWING, seesData, seesDataIn } fr
 import { AppError, invalid } from '../common/errors.ts'
 import { inOwnTurn } from '../common/event-loop.ts'
 import { deeperThan, type Json, mergePatch, valueAt } from '../common/json.ts'
+import { retryOnConflict } from '../common/retry-on-conflict.ts'
 import { bodyWork } from '../expressions/work.ts'
 import type { Disclosure, Grants, Token, TokenPatch, UseContext, Work } from '../sdk/index.ts'
 import type { TokenRow } from '../store/types.ts'
@@ -17,9 +18,6 @@ import { type Draft, parseDraft } from './token-input.ts'
 import type { CompiledType } from './token-types.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
-
-/** Times an update is tried again when other processes were faster. */
-const ATTEMPTS = 200
 
 /** A member that is replaced: the patch's when it has one, else the current one. */
 const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>
@@ -112,14 +110,14 @@ const forbidden = async (
   throw new AppError('forbidden', detail)
 }
 
-/** One try; undefined when another writer was faster. */
+/** One attempt; `conflict` when another writer was faster. */
 const attempt = async (
   parts: VaultParts,
   id: string,
   patch: TokenPatch,
   context: UseContext,
   work: Work,
-): Promise<Token | undefined> => {
+): Promise<Token> => {
   const { caller } = context
   const { row, disclosure } = await findToken(parts, id, 'token:update', 'update', context)
   const type = parts.types.get(row.type)
@@ -198,7 +196,8 @@ const attempt = async (
   const mayMeet = fingerprint !== null && seesDataIn(caller.grants, container)
   const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
   const updated = await parts.tokens.update(update, now)
-  if (updated.kind === 'stale') return undefined
+  if (updated.kind === 'stale')
+    throw new AppError('conflict', 'The token is being changed by others at this moment. Try again.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
   const data: Json | undefined = shownData(parts, row.type, opened, responded, work)
@@ -223,9 +222,5 @@ export const updateToken = async (
   if (deeperThan(patch, parts.limits.depth))
     throw invalid({ data: [`must not nest deeper than ${parts.limits.depth}`] })
   const { work = bodyWork() } = context
-  for (let tries = 0; tries < ATTEMPTS; tries++) {
-    const token = await attempt(parts, id, patch, context, work)
-    if (token) return token
-  }
-  throw new AppError('conflict', 'The token is being changed by others at this moment. Try again.')
+  return retryOnConflict(() => attempt(parts, id, patch, context, work))
 }

@@ -1,7 +1,7 @@
 import { authorize, isAuthorized } from '../../access/authorize.ts'
 import type { Journal } from '../../audit/types.ts'
 import type { Clock } from '../../common/clock.ts'
-import { AppError } from '../../common/errors.ts'
+import { AppError, codeOf } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
 import type { Log } from '../../common/log.ts'
 import { createLogThrottle } from '../../common/log-throttle.ts'
@@ -92,10 +92,6 @@ class OperationCall implements Call {
 
 /** A part is away, and every call fails alike. */
 const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code === 'gateway_timeout'
-
-/** The code of an engine or system error. */
-const causeOf = ({ cause }: AppError): string =>
-  cause instanceof Error && 'code' in cause ? String(cause.code) : ''
 
 /**
  * The pipeline under both transports (docs/architecture.md, "The pipeline"). An operation that is audited by its declaration runs only while the
@@ -206,7 +202,7 @@ export const createInvoke = (
     } catch (thrown) {
       const error = AppError.from(thrown)
       if (error.code === 'internal' || error.cause !== undefined) {
-        const suppressed = isOutage(error) ? throttle(`${error.code} ${causeOf(error)}`) : 0
+        const suppressed = isOutage(error) ? throttle(`${error.code} ${codeOf(error.cause)}`) : 0
         if (suppressed !== undefined)
           log.error(
             {

@@ -1,9 +1,9 @@
 import { existsSync, readdirSync, realpathSync, statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { isAbsolute, join, resolve, sep } from 'node:path'
+import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import { firstLine, type Issue, issuesAt, thrownAt } from '../check/issues.ts'
-import { withTimeout } from '../with-timeout.ts'
 import { declarativePlugin } from './declarative.ts'
 import { fixOf, importFile, importNpm, isAbsent, type Module, provideSdk } from './import-module.ts'
 
@@ -61,20 +61,20 @@ export const discover = async (options: DiscoverOptions, issues: Issue[]): Promi
     const at = issuesAt(place, issues)
     options.onProgress?.(place)
     try {
-      const loaded = await withTimeout(load(), timeout)
-      if (loaded === 'late')
-        at.add(
-          `its module did not load within ${timeout / 1000} s.`,
-          'Declare at the top of a module; do work in start().',
-        )
-      else if (loaded.plugin === undefined)
+      const loaded = await withTimeout(timeout, load)
+      if (loaded.plugin === undefined)
         at.add(
           'its module exports no "plugin".',
           'Export it by name: export const plugin = definePlugin({ … }).',
         )
       else candidates.push({ place, value: loaded.plugin, ...(folder === undefined ? {} : { folder }) })
     } catch (thrown) {
-      if (thrown instanceof Absent)
+      if (thrown instanceof TimeoutError)
+        at.add(
+          `its module did not load within ${timeout / 1000} s.`,
+          'Declare at the top of a module; do work in start().',
+        )
+      else if (thrown instanceof Absent)
         at.add(thrown.message, 'Install the package there with npm, or correct the name.')
       else at.add(`its module cannot be loaded: ${thrownAt(thrown)}.`, fixOf(thrown))
     }

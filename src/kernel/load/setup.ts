@@ -1,8 +1,8 @@
+import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
 import type { Contribution, Plugin, PluginContext } from '../../sdk/index.ts'
 import { checkContributionShape } from '../check/contribution.ts'
 import { type Issue, issuesAt, thrownAt } from '../check/issues.ts'
 import { placeOf } from '../check/plugin.ts'
-import { withTimeout } from '../with-timeout.ts'
 
 /** A setup returns declarations; one that takes longer than this waits for something it should not. */
 const SETUP_TIMEOUT = 10_000
@@ -16,14 +16,12 @@ export const setUp = async (
 ): Promise<Contribution | undefined> => {
   const at = issuesAt(`${placeOf(plugin)} › setup`, issues)
   try {
-    const result = await withTimeout((async () => plugin.setup(kernel))(), timeout)
-    if (result === 'late') {
-      at.add(`it did not settle within ${timeout / 1000} s.`, 'Return declarations; do work in start().')
-      return undefined
-    }
+    const result = await withTimeout(timeout, () => plugin.setup(kernel))
     return checkContributionShape(plugin, result, issues) ? result : undefined
   } catch (thrown) {
-    at.add(`it threw: ${thrownAt(thrown)}.`, 'Repair the plugin, or remove it from the list.')
+    if (thrown instanceof TimeoutError)
+      at.add(`it did not settle within ${timeout / 1000} s.`, 'Return declarations; do work in start().')
+    else at.add(`it threw: ${thrownAt(thrown)}.`, 'Repair the plugin, or remove it from the list.')
     return undefined
   }
 }

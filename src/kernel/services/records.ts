@@ -1,17 +1,14 @@
 import type { Clock } from '../../common/clock.ts'
 import { readCursor, writeCursor } from '../../common/cursor.ts'
-import { AppError } from '../../common/errors.ts'
 import { eachInTurn } from '../../common/event-loop.ts'
 import { createKeyedMutex } from '../../common/keyed-mutex.ts'
 import { textMember } from '../../common/record-members.ts'
+import { isConflict, retryOnConflict } from '../../common/retry-on-conflict.ts'
 import { compileValidator } from '../../common/validate.ts'
 import type { Keys } from '../../keys/types.ts'
 import type { Collection, Mutation, Records } from '../../sdk/index.ts'
 import type { RecordRow, RecordStore } from '../../store/types.ts'
 import { type OnRejected, openRecord, rejectRecord, sealMutation } from './seal-records.ts'
-
-/** Times that an update starts again because another process wrote in between. */
-const MAX_ATTEMPTS = 200
 
 export interface RecordsDeps {
   readonly store: RecordStore
@@ -19,8 +16,6 @@ export interface RecordsDeps {
   readonly clock: Clock
   readonly onRejected: OnRejected
 }
-
-const isConflict = (thrown: unknown) => thrown instanceof AppError && thrown.code === 'conflict'
 
 /** Access to the records of one collection; what is written is valid by its schema or is not written. */
 export const createRecords = <T extends { readonly id: string }>(
@@ -103,19 +98,20 @@ export const createRecords = <T extends { readonly id: string }>(
 
     update: (tenantId, id, change) =>
       runExclusive(`${tenantId} ${id}`, async () => {
-        for (let attempt = 1; ; attempt++) {
+        let version: number | undefined
+        const attempt = async (): Promise<T | undefined> => {
           const current = await store.get(name, tenantId, id)
           if (current === undefined) return undefined
+          version = current.version
           const record = change(await opened(tenantId, current))
-          try {
-            await commit(records.replacing(tenantId, record, current.version))
-            return record
-          } catch (thrown) {
-            // A conflict with the version unchanged is about a lookup value, and would not go away.
-            const now = isConflict(thrown) ? await store.get(name, tenantId, id) : current
-            if (now?.version === current.version || attempt >= MAX_ATTEMPTS) throw thrown
-          }
+          await commit(records.replacing(tenantId, record, version))
+          return record
         }
+        // A conflict with the version unchanged is about a lookup value, and would not go away.
+        return retryOnConflict(
+          attempt,
+          async () => (await store.get(name, tenantId, id))?.version !== version,
+        )
       }),
 
     delete: async (tenantId, id) => {

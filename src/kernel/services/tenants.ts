@@ -1,5 +1,6 @@
 import type { Clock } from '../../common/clock.ts'
 import { AppError } from '../../common/errors.ts'
+import { retryOnConflict } from '../../common/retry-on-conflict.ts'
 import type { Keys, TenantKeys } from '../../keys/types.ts'
 import type { Tenant, TenantRecords, Tenants } from '../../sdk/index.ts'
 import type { StoredTenant, TenantRow, TenantStore } from '../../store/types.ts'
@@ -9,9 +10,6 @@ import { type OnRejected, rejectRecord } from './seal-records.ts'
 
 /** Tenants kept in memory; the least recently used one goes first. */
 const RETAINED = 1_000
-/** Times that an update starts again because another one came between. */
-const ATTEMPTS = 200
-
 export interface TenantsDeps {
   readonly store: TenantStore
   readonly keys: Pick<Keys, 'tenant'>
@@ -67,8 +65,8 @@ export const createTenants = (deps: TenantsDeps): Tenants => {
 /** Tenants with what only their own plugin does to them. */
 export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock }): TenantRecords => ({
   ...createTenants(deps),
-  update: async ({ id, settings, ...change }) => {
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+  update: ({ id, settings, ...change }) =>
+    retryOnConflict(async () => {
       const found = await opened(deps, id)
       if (found === undefined) return undefined
       const given = Object.entries(settings ?? found.row.settings).filter(
@@ -77,8 +75,7 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
       const row = { ...found.row, ...change, settings: Object.fromEntries(given) }
       if (await deps.store.update(row, { from: found.mac, to: macOfTenant(found.ring, row) }))
         return shown(row)
-    }
-    throw new AppError('conflict', 'The tenant is being changed by others at this moment. Try again.')
-  },
+      throw new AppError('conflict', 'The tenant is being changed by others at this moment. Try again.')
+    }),
   delete: (id) => deps.store.delete(id, deps.clock.now()),
 })

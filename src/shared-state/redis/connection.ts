@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { createClient, ErrorReply } from '@redis/client'
+import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { withTimeout } from '../../common/with-timeout.ts'
+import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
 
 /** Between two looks at whether Redis does its work, and while it does not. */
 const BEAT_MS = 1_000
@@ -45,7 +46,7 @@ const pauseAfter = (failures: number, chance = Math.random()): number =>
 const reasonOf = (why: unknown): string => {
   if (why instanceof ErrorReply) return why.message.split(' ', 1)[0] ?? ''
   if (!(why instanceof Error)) return 'unknown'
-  return 'code' in why ? String(why.code) : why.message.startsWith('no answer within') ? 'late' : why.name
+  return codeOf(why) || (why instanceof TimeoutError ? 'late' : why.name)
 }
 
 /**

@@ -1,8 +1,9 @@
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
+import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import type { LockOptions, StoreLock } from '../types.ts'
-import { codeOf, fromPostgres } from './errors.ts'
+import { fromPostgres } from './errors.ts'
 import { clientConfig, USUAL } from './pool.ts'
 import { beginConnection } from './standby-check.ts'
 

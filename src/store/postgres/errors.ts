@@ -1,15 +1,11 @@
 import { DatabaseError } from 'pg'
-import { AppError } from '../../common/errors.ts'
+import { AppError, codeOf } from '../../common/errors.ts'
 import { StandbyError } from './standby-check.ts'
 
 /** Deadlocks and serialization failures. */
 const CONTENDED = new Set(['40001', '40P01', '55P03'])
 /** A row that the transaction read has been deleted: the next attempt handles it. */
 const FOREIGN_KEY = '23503'
-
-/** The five characters of https://www.postgresql.org/docs/current/errcodes-appendix.html, or a system error's name. */
-export const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
 
 /** Code of an engine error only. Its text may quote SQL or values. */
 const stripped = (thrown: unknown): Error => {

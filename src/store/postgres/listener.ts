@@ -1,6 +1,6 @@
 import { Client } from 'pg'
+import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
-import { codeOf } from './errors.ts'
 import { clientConfig, UNLIMITED } from './pool.ts'
 import { CHANNEL } from './transaction.ts'
 

@@ -1,5 +1,6 @@
 import { closeSync, openSync } from 'node:fs'
 import Database from 'better-sqlite3'
+import { codeOf } from '../../common/errors.ts'
 
 export type Connection = Database.Database
 
@@ -18,7 +19,7 @@ export const makePrivateFile = (path: string): void => {
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch (thrown) {
-    if ((thrown as NodeJS.ErrnoException).code !== 'EEXIST') throw thrown
+    if (codeOf(thrown) !== 'EEXIST') throw thrown
   }
 }
 

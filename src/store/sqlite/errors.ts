@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3'
-import { AppError, type ErrorCode, type FieldErrors } from '../../common/errors.ts'
+import { AppError, codeOf, type ErrorCode, type FieldErrors } from '../../common/errors.ts'
 
 /** Code of an engine error only. Its text may quote SQL. */
 const stripped = (code: string): Error => Object.assign(new Error(`SQLite failed (${code})`), { code })
@@ -71,7 +71,7 @@ export const toWire = (thrown: unknown): WireError => {
       ? {
           cause: {
             name: cause.name,
-            ...('code' in cause && typeof cause.code === 'string' ? { code: cause.code } : {}),
+            ...(codeOf(cause) === '' ? {} : { code: codeOf(cause) }),
             // Stack frames only: a message may quote a value.
             stack: (cause.stack ?? '')
               .split('\n')

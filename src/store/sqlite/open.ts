@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { systemClock } from '../../common/clock.ts'
-import { AppError } from '../../common/errors.ts'
+import { AppError, codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { rejectMigrated } from '../migrate-store/read-only-triggers.ts'
 import { SCHEMA_VERSION } from '../migrations/index.ts'
@@ -24,9 +24,6 @@ export interface SqliteOptions {
 }
 
 const POLL = 25
-
-const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown ? String(thrown.code) : ''
 
 /** What an operator can do about a file that does not open. */
 const explain = (thrown: unknown, path: string): AppError => {
