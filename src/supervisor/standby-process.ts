@@ -1,10 +1,10 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** Deaths of spares are not urgent. */
-const PAUSE_MS = 1_000
+/** Loading a standby costs a second of CPU, which a service that has just started has other use for. */
+const PAUSE_MS = 10_000
 
 export interface Standby {
-  /** Has one process ready for the next death; from now on. */
+  /** Loads one process some seconds from now, and another after each that was taken or ended. */
   prepare(): void
   /** The process that is ready, if there is one. It belongs to the caller. */
   take(): ChildProcess | undefined
@@ -20,9 +20,9 @@ export const createStandby = (spawn: () => ChildProcess): Standby => {
   let timer: NodeJS.Timeout | undefined
   let closed = false
 
-  const prepareLater = () => {
+  const prepare = () => {
     clearTimeout(timer)
-    timer = setTimeout(prepare, PAUSE_MS)
+    if (!closed && child === undefined) timer = setTimeout(load, PAUSE_MS)
   }
   const spawnStandby = (): ChildProcess | undefined => {
     try {
@@ -31,15 +31,14 @@ export const createStandby = (spawn: () => ChildProcess): Standby => {
       return undefined // no memory for it at the moment
     }
   }
-  const prepare = () => {
-    if (closed || child !== undefined) return
+  const load = () => {
     const spawned = spawnStandby()
-    if (spawned === undefined) return prepareLater()
+    if (spawned === undefined) return prepare()
     child = spawned
     const gone = () => {
       if (child !== spawned) return
       child = undefined
-      prepareLater()
+      prepare()
     }
     spawned.on('error', gone)
     spawned.once('exit', gone)

@@ -38,17 +38,6 @@ t.test('each permission is for the application types that completions §4 names,
     }
 })
 
-t.test('a permission is declared once', async (t) => {
-  const names = known.map((permission) => permission.type)
-  t.same(names, [...new Set(names)])
-})
-
-t.test('neither permissions nor rules is a fault', async (t) => {
-  t.ok(issuesOf(() => checkGrants({}, 'private', known)).permissions)
-  t.ok(issuesOf(() => checkGrants({ permissions: [], rules: [] }, 'private', known)).permissions)
-  t.ok(issuesOf(() => checkGrants({ permissions: null, rules: null }, 'private', known)).permissions)
-})
-
 t.test('an unknown permission is a fault, and a permission named twice is held once', async (t) => {
   t.ok(issuesOf(() => checkGrants({ permissions: ['token:eat'] }, 'private', known)).permissions)
   const grants = checkGrants({ permissions: ['token:read', 'token:read'] }, 'private', known)
@@ -57,35 +46,6 @@ t.test('an unknown permission is a fault, and a permission named twice is held o
 
 t.test('a rule is stored with its container in lower case', async (t) => {
   t.same(checkGrants({ rules: [rule] }, 'private', known).rules, [{ ...rule, container: '/pci/high/' }])
-})
-
-t.test('faults of rules name the rule and the member', async (t) => {
-  const rules = [
-    rule,
-    rule,
-    { ...rule, priority: 2, container: null },
-    { ...rule, priority: 3, container: null, conditions: [{ attribute: 'id' }] },
-    { ...rule, priority: 4, conditions: [{ attribute: 'id' }] },
-    { ...rule, priority: 5, permissions: ['token:delete', 'proxy:read', 'nonsense'] },
-  ]
-  const issues = issuesOf(() => checkGrants({ rules }, 'private', known))
-  t.same(Object.keys(issues).sort(), [
-    'rules[1].priority',
-    'rules[2].container',
-    'rules[3].conditions',
-    'rules[4].conditions',
-    'rules[5].permissions',
-  ])
-  t.equal(issues['rules[5].permissions']?.length, 2)
-})
-
-t.test('a public application cannot be given by a rule what it cannot be given outright', async (t) => {
-  t.ok(issuesOf(() => checkGrants({ rules: [rule] }, 'public', known))['rules[0].permissions'])
-})
-
-t.test('a management application has no rules', async (t) => {
-  const input = { permissions: ['log:read'], rules: [{ ...rule, permissions: ['log:read'] }] }
-  t.ok(issuesOf(() => checkGrants(input, 'management', known)).rules)
 })
 
 t.test('an expiry is ISO 8601, UTC unless it says otherwise', async (t) => {

@@ -9,7 +9,13 @@ const self = (method: string, body?: object, as = key) =>
 t.test('"Get tenant | GET /tenants/self | … Tenant of the calling key."', async (t) => {
   const { status, body } = await self('GET')
   t.equal(status, 200)
-  t.match(body, { id: /^[0-9a-f-]{36}$/, owner_id: /^[0-9a-f-]{36}$/, name: String, settings: Object })
+  t.match(body, { id: /^[0-9a-f-]{36}$/, owner_id: /^[0-9a-f-]{36}$/, name: String, created_at: /\+00:00$/ })
+  t.strictSame(body.settings, {
+    fingerprint_tokens: 'false',
+    deduplicate_tokens: 'false',
+    strict_code: 'false',
+    grants_within_own: 'true',
+  })
   const { body: application } = await api.call('GET', '/applications/key', { key })
   t.equal(body.id, application.tenant_id)
 })

@@ -74,6 +74,7 @@ t.test(
   async (t) => {
     const { body } = await tokenize([card, 'x'])
     t.strictSame(body[0].data, maskedCard)
+    t.notOk('mask' in body[0])
     t.match(body[1], uuid)
   },
 )

@@ -35,17 +35,6 @@ t.test('the whole token in use is the one that is read, with what the rule shows
   }
 })
 
-t.test('values follow the rule of token:use', async (t) => {
-  const { create, vault, as } = await openTestVault(t)
-  const { id } = await create({ type: 'card', data: CARD })
-  const plain = await create({ data: 'secret' })
-  const use = async (tokenId: string, transform: 'redact' | 'mask') =>
-    (await vault.use([tokenId], as([], [rule('/', transform, ['token:use'])]))).get(tokenId)?.data
-  t.same(await use(id, 'mask'), MASKED_CARD)
-  t.equal(await use(id, 'redact'), null)
-  t.equal(await use(plain.id, 'mask'), null, 'no mask shows nothing')
-})
-
 t.test('one record for each token, and it counts', async (t) => {
   const { create, vault, as, records, metrics } = await openTestVault(t)
   const a = await create({ type: 'card', data: CARD })

@@ -267,15 +267,6 @@ t.test('the trace id comes back under the brand that was used, whatever the outc
   t.match(odd.metadata['svc-trace-id'], /^[0-9a-f-]{36}$/)
 })
 
-t.test('an idempotency key gives the first answer again', async (t) => {
-  const { call } = await start(t)
-  const metadata = { 'svc-idempotency-key': 'once' }
-  const first = await call('Tokens.Create', { data: 'a' }, { metadata })
-  const second = await call('Tokens.Create', { data: 'b' }, { metadata })
-  t.equal(second.output?.id, first.output?.id)
-  t.not((await call('Tokens.Create', { data: 'a' })).output?.id, first.output?.id)
-})
-
 t.test('a deadline, a cancellation and the time limit of calls abort the signal', async (t) => {
   const given = new AbortController()
   for (const [options, code, limits] of [
