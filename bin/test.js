@@ -53,6 +53,18 @@ const LARGER = [
   'test/store/sqlite/',
 ]
 
+/** Each of these shares a running Sidevault, and so a process (test/kit/shared-sidevault.ts). */
+const TOGETHER = [
+  ['test/e2e/client-prefix.test.ts', 'test/e2e/grpc.test.ts'],
+  ['test/e2e/code.test.ts', 'test/e2e/dry-run.test.ts', 'test/invariants/code-inputs.test.ts'],
+  [
+    'test/examples/getting-started.test.ts',
+    'test/examples/grpc-client.test.ts',
+    'test/examples/inbound-tokenization.test.ts',
+    'test/invariants/mutations.test.ts',
+  ],
+]
+
 /** These change, measure or look below the process that they run in. */
 const OWN = ['test/faults/', 'test/bin/', 'test/common/gc-pressure.test.ts']
 
@@ -253,9 +265,11 @@ const shared = (files) => {
   const own = startsWith(OWN)
   const alone = (/** @type {TestFile} */ file) => file.file.endsWith('.long.test.ts') || own(file)
   const program = startsWith(PROGRAMS)
-  const together = files.filter((file) => !alone(file))
+  const groups = TOGETHER.map((group) => files.filter(({ file }) => group.includes(file)))
+  const together = files.filter((file) => !alone(file) && !groups.flat().includes(file))
   return [
     ...packs(files.filter(alone), 1),
+    ...groups.filter(({ length }) => length > 0),
     ...packs(together.filter(program), FILES.programs),
     ...packs(
       together.filter((file) => !program(file)),

@@ -1,13 +1,13 @@
 import t from 'tap'
-import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 /**
  * What client libraries of another brand send and read (completions §1): their headers and query parameter, trailing
  * slashes, repeated members, merge patches, problems.
  */
 
-const vault = await startSidevault({ env: { SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' } })
-t.teardown(() => vault.stop())
+const vault = await sharedSidevault({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 
 interface Sent {
   readonly body?: unknown

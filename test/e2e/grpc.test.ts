@@ -4,16 +4,14 @@ import { service as healthService } from 'grpc-health-check'
 import t from 'tap'
 import { loadOperations } from '../../src/commands/operations.ts'
 import { createGrpcClient } from '../kit/grpc.ts'
-import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { until } from '../supervisor/processes.ts'
 
 const operations = await loadOperations({ plugins: ['*'], pluginBases: [], pluginConfig: {} })
-const vault = await startSidevault({ env: { SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' } })
+const vault = await sharedSidevault({ SIDEVAULT_HEADER_PREFIXES: 'SVC,BT' })
 const client = createGrpcClient(`127.0.0.1:${vault.port}`, operations)
-t.teardown(async () => {
-  client.close()
-  await vault.stop()
-})
+t.teardown(() => client.close())
 const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
 const call = (
   rpc: string,

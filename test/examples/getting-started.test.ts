@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { startSidevault } from '../kit/sidevault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 /** The shell blocks of a document, from a heading on. */
@@ -13,8 +13,7 @@ const blocksOf = (path: string, heading: string): readonly string[] => {
 }
 
 t.test('docs/getting-started.md works as it is written, in one shell', async (t) => {
-  const vault = await startSidevault()
-  t.teardown(() => vault.stop())
+  const vault = await sharedSidevault()
   const blocks = blocksOf('docs/getting-started.md', 'Store a card and send it out')
   t.equal(blocks.length, 5)
   t.equal(blocksOf('README.md', 'The first minute')[0], blocks[0], 'the README has the same first minute')

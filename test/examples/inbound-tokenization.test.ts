@@ -2,12 +2,12 @@ import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import t from 'tap'
-import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 import { root } from '../kit/sources.ts'
 
 t.test('a destination responds with a card, the caller receives a token of it', async (t) => {
-  const vault = await startSidevault()
-  t.teardown(() => vault.stop())
+  const vault = await sharedSidevault()
   const script = join(root, 'examples/inbound-tokenization/run.js')
   const { stdout } = await promisify(execFile)(process.execPath, [script, vault.url, vault.managementKey])
   const { cards } = JSON.parse(stdout)

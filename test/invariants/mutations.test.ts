@@ -2,7 +2,8 @@ import fc from 'fast-check'
 import t from 'tap'
 import { ERRORS } from '../../src/common/errors.ts'
 import { LONG } from '../kit/long.ts'
-import { ALL_TOKEN_PERMISSIONS, startSidevault } from '../kit/sidevault.ts'
+import { sharedSidevault } from '../kit/shared-sidevault.ts'
+import { ALL_TOKEN_PERMISSIONS } from '../kit/sidevault.ts'
 
 interface Request {
   readonly method: string
@@ -117,8 +118,7 @@ const mutateValue = (body: string, at: number, pick: number): string => {
 t.test(
   `${TOTAL} mutations of valid requests give no 500, no crash, and only statuses of the table`,
   async (t) => {
-    const vault = await startSidevault()
-    t.teardown(() => vault.stop())
+    const vault = await sharedSidevault()
     const key = await vault.application({ permissions: ALL_TOKEN_PERMISSIONS })
     const json = { 'content-type': 'application/json' }
     const create = await vault.call('POST', '/tokens', {

@@ -92,6 +92,15 @@ export interface SidevaultOptions {
 
 const MANAGEMENT_KEY = 'key_6vZtXqW9sLr2YpN4mHd8cKf1RbJg7TuE'
 
+/** `Sidevault.application` with this management key. */
+export const applicationBy =
+  (call: Sidevault['call'], key: string): Sidevault['application'] =>
+  async (grants, type = 'private') => {
+    const response = await call('POST', '/applications', { key, body: { name: 'test', type, ...grants } })
+    if (response.status !== 201) throw new Error(`cannot create an application: ${response.text}`)
+    return response.json.key
+  }
+
 /** Starts the whole program as `npm start` does after its bootstrap, and waits until /readyz says yes. */
 export const startSidevault = async (options: SidevaultOptions = {}): Promise<Sidevault> => {
   const dataDir = options.dataDir ?? mkdtempSync(join(tmpdir(), 'sidevault-test-'))
@@ -181,14 +190,7 @@ export const startSidevault = async (options: SidevaultOptions = {}): Promise<Si
     stdout: () => stdout,
     stderr: () => stderr,
     call,
-    application: async (grants, type = 'private') => {
-      const response = await call('POST', '/applications', {
-        key: managementKey,
-        body: { name: 'test', type, ...grants },
-      })
-      if (response.status !== 201) throw new Error(`cannot create an application: ${response.text}`)
-      return response.json.key
-    },
+    application: applicationBy(call, managementKey),
     stop: async () => {
       child.kill('SIGTERM')
       const [code] = await exited

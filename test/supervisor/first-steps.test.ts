@@ -1,7 +1,6 @@
 import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import t from 'tap'
@@ -101,26 +100,6 @@ t.test('two run on one machine, but not on one data directory or one port', asyn
     t.equal(await one.stop(), 0)
     t.notMatch(allBytes(join(dirs, 'one')), key)
   })
-})
-
-t.test('a port that something else has is a sentence and exit code 1', async (t) => {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.teardown(() => server.close())
-  const { port } = server.address() as { port: number }
-  const { output, exited } = await start(t.testdir(), { port })
-  t.equal((await exited)[0], 1)
-  t.match(output.stderr, new RegExp(`127\\.0\\.0\\.1:${port} is in use`))
-})
-
-t.test('what stops the start of a process is told, and nothing is left running', async (t) => {
-  const dir = t.testdir({ 'broken.json': '{ "api": 1, "name": "BROKEN NAME" }' })
-  const { output, exited, child } = await start(join(dir, 'data'), {
-    env: { SIDEVAULT_PLUGINS: `*,${join(dir, 'broken.json')}` },
-  })
-  t.equal((await exited)[0], 2)
-  t.match(output.stderr, /broken\.json/)
-  t.same(descendants(child.pid ?? 0), [])
 })
 
 t.test('npm start ends with npm', async (t) => {

@@ -1,0 +1,40 @@
+import { join } from 'node:path'
+import { unixHttp } from '../../src/common/unix-http.ts'
+import { socketsIn } from '../../src/supervisor/messages.ts'
+import { atProcessEnd } from './process-end.ts'
+import { applicationBy, type Sidevault, startSidevault } from './sidevault.ts'
+
+/** A program that other test files use too: it is not theirs to stop, and its output holds that of all. */
+export type SharedSidevault = Omit<Sidevault, 'process' | 'pid' | 'stop' | 'kill'>
+
+const running = new Map<string, Promise<Sidevault>>()
+
+const started = (env: Readonly<Record<string, string>>): Promise<Sidevault> => {
+  const settings = JSON.stringify(env)
+  const known = running.get(settings)
+  if (known !== undefined) return known
+  const starting = startSidevault({ env })
+  running.set(settings, starting)
+  atProcessEnd(async () => void (await (await starting).stop()))
+  return starting
+}
+
+/** A tenant of its own in a program that all test files of this process with these settings share (bin/test.js). */
+export const sharedSidevault = async (
+  env: Readonly<Record<string, string>> = {},
+): Promise<SharedSidevault> => {
+  const { url, port, dataDir, stdout, stderr, call } = await started(env)
+  const socket = join(dataDir, socketsIn('run', 1).operator)
+  const made = await unixHttp(socket, 'POST', '/tenants', { body: { name: 'Of a test file' } })
+  const { key } = JSON.parse(made.body) as { key: string }
+  return {
+    url,
+    port,
+    dataDir,
+    stdout,
+    stderr,
+    call,
+    managementKey: key,
+    application: applicationBy(call, key),
+  }
+}
