@@ -5,7 +5,7 @@ import { type JsonStructure, structureOfText } from '../common/json-structure.ts
 export const MAX_DEPTH = 64
 
 /** Limits of a body's structure. More takes too much CPU time, even within 1 MiB. */
-export const MOST = { containers: 120_000, members: 60_000, names: 2_000 } as const
+export const MOST = { containers: 60_000, members: 60_000, names: 2_000 } as const
 
 type Structure = Omit<JsonStructure, 'commas'>
 
@@ -31,7 +31,8 @@ export const checkNames = (names: number): void => {
 }
 
 /** `checkStructure` of JSON text before it is parsed. */
-export const checkText = (body: Buffer): void => checkStructure(structureOfText(body, MOST.names))
+export const checkText = async (body: Buffer): Promise<void> =>
+  checkStructure(await structureOfText(body, MOST.names))
 
 /** Counts the structure of a value that was decoded from a message, whose depth is limited. */
 export const structureOf = (value: unknown): Structure => {

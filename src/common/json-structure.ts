@@ -1,3 +1,6 @@
+import { inOwnTurn, yieldIfDue } from './event-loop.ts'
+import type { Json } from './json.ts'
+
 /** What JSON costs to build, as far as it shows before: many small values cost many times what their bytes do. */
 export interface JsonStructure {
   readonly depth: number
@@ -16,15 +19,18 @@ export interface JsonStructure {
  */
 export const MOST_OF_CODE = {
   containers: 300_000,
-  members: 300_000,
+  members: 200_000,
   values: 1_000_000,
   names: 20_000,
 } as const
 
 const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 
-/** The structure of JSON text, before it is built; counts no more than `mostNames` + 1 names. */
-export const structureOfText = (body: Buffer, mostNames: number): JsonStructure => {
+/** Bytes that are counted in one turn. */
+const SLICE = 65_536
+
+/** The structure of JSON text before it is built, as long work; counts at most `mostNames` + 1 names. */
+export const structureOfText = async (body: Buffer, mostNames: number): Promise<JsonStructure> => {
   let depth = 0
   let deepest = 0
   let containers = 0
@@ -34,7 +40,13 @@ export const structureOfText = (body: Buffer, mostNames: number): JsonStructure 
   /** Of the last string. */
   let start = 0
   let end = 0
+  let pauseAt = SLICE
   for (let at = 0; at < body.length; at++) {
+    if (at >= pauseAt) {
+      pauseAt = at + SLICE
+      const pause = yieldIfDue()
+      if (pause) await pause
+    }
     const byte = body[at]
     if (byte === QUOTE) {
       start = at + 1
@@ -54,14 +66,17 @@ export const structureOfText = (body: Buffer, mostNames: number): JsonStructure 
   return { depth: deepest, containers, members, commas, names: names.size }
 }
 
-/** True when JSON text has more of anything than `MOST_OF_CODE`. */
-export const exceedsCode = (json: Buffer): boolean => {
-  const most = MOST_OF_CODE
-  const { containers, members, commas, names } = structureOfText(json, most.names)
-  return (
-    containers > most.containers ||
-    members > most.members ||
-    names > most.names ||
-    containers + commas > most.values
-  )
+/** True for a structure with more of anything than `MOST_OF_CODE`. */
+export const exceedsCode = ({ containers, members, commas, names }: JsonStructure): boolean =>
+  containers > MOST_OF_CODE.containers ||
+  members > MOST_OF_CODE.members ||
+  names > MOST_OF_CODE.names ||
+  containers + commas > MOST_OF_CODE.values
+
+/** The value of JSON text that code gave or returned, as long work; undefined when it exceeds `MOST_OF_CODE`. */
+export const parseOfCode = async (json: string): Promise<Json | undefined> => {
+  if (json.length <= SLICE) return JSON.parse(json)
+  const bytes = await inOwnTurn(() => Buffer.from(json))
+  if (exceedsCode(await structureOfText(bytes, MOST_OF_CODE.names))) return undefined
+  return inOwnTurn(() => JSON.parse(json))
 }

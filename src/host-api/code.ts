@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
-import { exceedsCode } from '../common/json-structure.ts'
+import { parseOfCode } from '../common/json-structure.ts'
 import { PIECE } from '../common/weight.ts'
 import { writeJson } from '../common/write-json.ts'
 import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
@@ -11,15 +11,6 @@ import { failureOf } from './outcome.ts'
 
 /** Milliseconds that a reactor may take (completions §8). */
 export const WALL_MS = 30_000
-
-/** A result's text as its value, or undefined when it holds more than code may return. */
-const readResult = async (json: string): Promise<Json | undefined> => {
-  if (json.length <= PIECE) return JSON.parse(json)
-  await yieldIfDue(true)
-  return (await inOwnTurn(() => exceedsCode(Buffer.from(json))))
-    ? undefined
-    : inOwnTurn(() => JSON.parse(json))
-}
 
 /** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
 export const runCode = async (
@@ -36,9 +27,10 @@ export const runCode = async (
   }: Omit<CodeRun, 'traceId' | 'depth'>,
   heard?: (outcome: Outcome) => void,
 ): Promise<Json | undefined> => {
+  const written = await writeJson(argument)
   const outcome = await sandbox.run({
     program: { tenantId, name, code },
-    argument: (await writeJson(argument)).toString(),
+    argument: await inOwnTurn(() => written.toString()),
     host,
     limits: { wallMs: Math.min(wallMs, WALL_MS) },
     signal,
@@ -46,7 +38,9 @@ export const runCode = async (
   heard?.(outcome)
   if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
   if (outcome.json === undefined) return undefined
-  const result = await readResult(outcome.json)
+  // It has just been received.
+  if (outcome.json.length > PIECE) await yieldIfDue(true)
+  const result = await parseOfCode(outcome.json)
   if (result === undefined)
     throw new AppError(
       'code_failed',

@@ -15,7 +15,7 @@ export const TOKEN_LIMITS = {
   /** Of its JSON text. */
   dataBytes: 1024 * 1024,
   /** Arrays and objects in it: each takes many times the bytes of its text to read and to hold. */
-  dataContainers: 100_000,
+  dataContainers: 50_000,
 } as const
 
 const { id, type, expression, searchIndexes, metadata } = TOKEN_LIMITS

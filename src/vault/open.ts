@@ -10,7 +10,7 @@ import type { VaultParts } from './vault-deps.ts'
 /** So few tokens are read without a look at their sizes: together they are no larger than a call may open. */
 const FEW = 16
 /** Bytes of stored tokens, and tokens, that are in memory at once. */
-const BATCH = { bytes: 4 * 1024 * 1024, tokens: 500 }
+const BATCH = { bytes: 2 * 1024 * 1024, tokens: 500 }
 
 type Sized = Pick<TokenHead, 'id' | 'bytes'>
 

@@ -83,7 +83,7 @@ export const parseJson = async (body: Buffer): Promise<unknown> => {
   } catch {
     throw malformed('The body is not valid UTF-8. Send JSON in UTF-8.')
   }
-  await inOwnTurn(() => checkText(body))
+  await checkText(body)
   let value: unknown
   try {
     value = await inOwnTurn(() => JSON.parse(text))

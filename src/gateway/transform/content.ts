@@ -1,8 +1,8 @@
 /** Bodies as transforms see them, and what they return as bytes again (interface, "Proxy transforms"). */
 import { AppError } from '../../common/errors.ts'
-import { mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
-import { deeperThan, isObject, type Json } from '../../common/json.ts'
-import { exceedsCode, MOST_OF_CODE } from '../../common/json-structure.ts'
+import { inOwnTurn, mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
+import { isObject, type Json } from '../../common/json.ts'
+import { exceedsCode, MOST_OF_CODE, structureOfText } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { contentOf } from '../body/content.ts'
 import { decodeForm, encodeForm } from '../body/form-encoding.ts'
@@ -42,21 +42,17 @@ const malformed = (what: string) =>
 const tooComplex = () =>
   new AppError('too_large', 'The body holds more values or names of members than code takes. Send fewer.')
 
-/** Throws `too_large` for a body whose values code does not take, before they are built. */
-export const checkBody = (shape: Shape, bytes: Buffer): void => {
-  if (shape === 'json' && exceedsCode(bytes)) throw tooComplex()
-}
-
-const parseJson = (text: string): Json => {
-  let value: Json
+const parseJson = async (bytes: Buffer): Promise<Json> => {
+  const structure = await structureOfText(bytes, MOST_OF_CODE.names)
+  if (structure.depth > BODY_LIMITS.jsonDepth)
+    throw new AppError('malformed', `The body nests deeper than ${BODY_LIMITS.jsonDepth} levels.`)
+  if (exceedsCode(structure)) throw tooComplex()
+  const text = await inOwnTurn(() => bytes.toString('utf8').replace(/^\uFEFF/, ''))
   try {
-    value = JSON.parse(text.replace(/^\uFEFF/, ''))
+    return await inOwnTurn(() => JSON.parse(text))
   } catch {
     throw malformed('JSON')
   }
-  if (deeperThan(value, BODY_LIMITS.jsonDepth))
-    throw new AppError('malformed', `The body nests deeper than ${BODY_LIMITS.jsonDepth} levels.`)
-  return value
 }
 
 const AMPERSAND = 0x26
@@ -90,7 +86,7 @@ const parseForm = async (bytes: Buffer): Promise<Json> => {
 /** `args.body`. No bytes are an empty object. Rejects with `malformed` and `too_large`. */
 export const readBody = async (shape: Shape, bytes: Buffer): Promise<Json> => {
   if (bytes.length === 0) return {}
-  return shape === 'json' ? parseJson(bytes.toString('utf8')) : parseForm(bytes)
+  return shape === 'json' ? parseJson(bytes) : parseForm(bytes)
 }
 
 /** Characters that are written in one turn. */

@@ -1,10 +1,9 @@
 import { AppError } from '../../common/errors.ts'
-import { inOwnTurn } from '../../common/event-loop.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import type { Code, StoredProxy } from '../../sdk/index.ts'
 import type { BodyLimits } from '../body/limits.ts'
 import type { Edits, Head, HeaderRules } from '../headers.ts'
-import { checkBody, readBody, type Shape, writeBody } from './content.ts'
+import { readBody, type Shape, writeBody } from './content.ts'
 import { changesOf, isHidden, readHeaders, showHeaders } from './headers.ts'
 
 export type TransformName = 'request_transform' | 'response_transform'
@@ -81,8 +80,7 @@ export const runTransform = async (
   if (text === undefined) throw new Error(`the proxy has no ${name}`)
   if (body.length > CODE_BYTES)
     throw tooLarge(`The body is larger than the ${CODE_BYTES} bytes that code takes.`)
-  await inOwnTurn(() => checkBody(shape, body))
-  const value = await inOwnTurn(() => readBody(shape, body))
+  const value = await readBody(shape, body)
   const unseen = new Set(stripped)
   const shown = showHeaders(head, (header) => unseen.has(header) || isHidden(header, prefixes))
   const argument = {

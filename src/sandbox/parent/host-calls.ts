@@ -1,8 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { inOwnTurn } from '../../common/event-loop.ts'
-import type { Json } from '../../common/json.ts'
-import { exceedsCode } from '../../common/json-structure.ts'
-import { PIECE } from '../../common/weight.ts'
+import { parseOfCode } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
 import type { Envelope } from '../realm/abi.ts'
 import type { SandboxHost } from '../types.ts'
@@ -44,10 +41,8 @@ export const createHostCalls = (
   const result = async (method: string, json: string): Promise<string> => {
     try {
       controller ??= new AbortController()
-      const isLong = json.length > PIECE
-      if (isLong && (await inOwnTurn(() => exceedsCode(Buffer.from(json)))))
-        return rejected('The input of this call holds too many values.')
-      const input: Json = isLong ? await inOwnTurn(() => JSON.parse(json)) : JSON.parse(json)
+      const input = await parseOfCode(json)
+      if (input === undefined) return rejected('The input of this call holds too many values.')
       const ok = (await host.call(method, input, controller.signal)) ?? null
       const text = await writeJson({ ok } satisfies Envelope)
       return text.length > options.maxChars

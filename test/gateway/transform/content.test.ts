@@ -1,6 +1,6 @@
 import t from 'tap'
 import type { Json } from '../../../src/common/json.ts'
-import { asUtf8, checkBody, readBody, shapeOf, writeBody } from '../../../src/gateway/transform/content.ts'
+import { asUtf8, readBody, shapeOf, writeBody } from '../../../src/gateway/transform/content.ts'
 
 t.test('transforms apply to JSON and forms only', async (t) => {
   for (const type of [
@@ -81,9 +81,9 @@ t.test('a body with more values or names than code takes is rejected before it i
     `[${'1,'.repeat(1_000_000)}1]`,
     JSON.stringify(Object.fromEntries(names.map((name) => [name, 1]))),
   ])
-    t.throws(() => checkBody('json', Buffer.from(text)), { code: 'too_large' }, text.slice(0, 10))
-  checkBody('json', Buffer.from(JSON.stringify('[],'.repeat(400_000))))
-  for (const text of ['a=1&'.repeat(300_001), names.join('=&')])
+    await t.rejects(readBody('json', Buffer.from(text)), { code: 'too_large' }, text.slice(0, 10))
+  await readBody('json', Buffer.from(JSON.stringify('[],'.repeat(400_000))))
+  for (const text of ['a=1&'.repeat(200_001), names.join('=&')])
     await t.rejects(readBody('form', Buffer.from(text)), { code: 'too_large' }, text.slice(0, 10))
 })
 
