@@ -612,6 +612,19 @@ t.test('idempotency records', async (t) => {
   }
 })
 
+t.test('records of large calls on their way into the store', async (t) => {
+  for (const rpc of ['Tokens.Tokenize', 'Tokens.Detokenize'] as const) {
+    const operation = operations.find((one) => one.rpc === rpc) as Operation
+    const body = rpc === 'Tokens.Tokenize' ? VALUES.strings : texts(small)
+    await judge(t, `ingest after ${rpc}`, async () => {
+      const outcome = await overHttp(operation, { body })()
+      // 10,000 records at 250 a write, looked for every 200 ms.
+      await setTimeout(5_000)
+      return outcome
+    })
+  }
+})
+
 t.test('pages', async (t) => {
   for (const path of ['/metrics', '/openapi.json', '/docs', '/readyz'])
     await judge(t, path, async () => String((await vault.call('GET', path)).status))

@@ -5,7 +5,7 @@ import { isObject, type Json } from '../../common/json.ts'
 import { exceedsCode, MOST_OF_CODE, structureOfText } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { contentOf } from '../body/content.ts'
-import { decodeForm, encodeForm } from '../body/form-encoding.ts'
+import { decodeForm, divisibleAt, encodeForm } from '../body/form-encoding.ts'
 import { inAscii } from '../body/json.ts'
 import { BODY_LIMITS } from '../body/limits.ts'
 
@@ -55,13 +55,29 @@ const parseJson = async (bytes: Buffer): Promise<Json> => {
   }
 }
 
+/** Bytes or characters that are read or written in one turn. */
+const SLICE = 65_536
+
 const AMPERSAND = 0x26
 const EQUALS = 0x3d
+
+/** The text of `[from, to)` of a form, as long work. */
+const textOf = async (form: Buffer, from: number, to: number): Promise<string> => {
+  if (to - from <= SLICE) return decodeForm(form, from, to).bytes.toString('utf8')
+  const pieces: Buffer[] = []
+  for (let at = from; at < to; ) {
+    const pause = yieldIfDue()
+    if (pause) await pause
+    const end = to - at > SLICE ? divisibleAt(form, at, at + SLICE) : to
+    pieces.push(decodeForm(form, at, end).bytes)
+    at = end
+  }
+  return inOwnTurn(() => Buffer.concat(pieces).toString('utf8'))
+}
 
 /** A field that occurs several times becomes a list. Long work (event-loop.ts). */
 const parseForm = async (bytes: Buffer): Promise<Json> => {
   const fields: Record<string, string | string[]> = Object.create(null)
-  const decoded = (from: number, to: number) => decodeForm(bytes, from, to).bytes.toString('utf8')
   let left: number = MOST_OF_CODE.members
   let names: number = MOST_OF_CODE.names
   for (let at = 0, end = 0; at < bytes.length; at = end + 1) {
@@ -71,8 +87,8 @@ const parseForm = async (bytes: Buffer): Promise<Json> => {
     end = next === -1 ? bytes.length : next
     if (end === at) continue
     const equals = bytes.subarray(at, end).indexOf(EQUALS)
-    const name = decoded(at, equals === -1 ? end : at + equals)
-    const value = equals === -1 ? '' : decoded(at + equals + 1, end)
+    const name = await textOf(bytes, at, equals === -1 ? end : at + equals)
+    const value = equals === -1 ? '' : await textOf(bytes, at + equals + 1, end)
     const before = fields[name]
     if (before === undefined) fields[name] = value
     else if (typeof before === 'string') fields[name] = [before, value]
@@ -88,9 +104,6 @@ export const readBody = async (shape: Shape, bytes: Buffer): Promise<Json> => {
   if (bytes.length === 0) return {}
   return shape === 'json' ? parseJson(bytes) : parseForm(bytes)
 }
-
-/** Characters that are written in one turn. */
-const SLICE = 65_536
 
 /** The text in slices, as bytes of what `write` makes of each. No slice ends within a surrogate pair. */
 const writtenInSlices = async (text: string, write: (slice: string) => string): Promise<Buffer> => {
