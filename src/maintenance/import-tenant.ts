@@ -4,6 +4,7 @@ import { AppError } from '../common/errors.ts'
 import { newId, newKey } from '../common/ids.ts'
 import { isObject, type Json } from '../common/json.ts'
 import { Secret } from '../common/secret.ts'
+import { weigh } from '../common/weight.ts'
 import type { Config } from '../config.ts'
 import { sealMutation } from '../kernel/services/seal-records.ts'
 import { createTenant } from '../roles/create-tenant.ts'
@@ -18,6 +19,8 @@ import { type OperatedKernel, withKernel } from './open-kernel.ts'
 import type { Print } from './open-vault.ts'
 
 const BATCH = 100
+/** Weight of the tokens of one write: the writers of a running service wait for it. */
+const MOST_WEIGHT = 4 * 1024 * 1024
 
 interface MovedToken {
   readonly id: string
@@ -125,6 +128,7 @@ const importInto = (
     try {
       const types = createTokenTypes(() => kernel.registry.tokenTypes)
       let tokens: MovedToken[] = []
+      let weight = 0
 
       const flush = async (): Promise<void> => {
         if (tokens.length === 0) return
@@ -145,6 +149,7 @@ const importInto = (
           return { ...row, ...sealToken(ring, opened, bound), ...rest, tenant_id: id }
         })
         tokens = []
+        weight = 0
         await store.tokens.create(rows, now)
       }
 
@@ -171,7 +176,8 @@ const importInto = (
       for await (const line of readEncrypted(path, passphrase) as AsyncIterable<Line>) {
         if (line.token !== undefined) {
           tokens.push(line.token as MovedToken)
-          if (tokens.length === BATCH) await flush()
+          weight += weigh(line.token, MOST_WEIGHT)
+          if (tokens.length === BATCH || weight > MOST_WEIGHT) await flush()
         } else if (line.record !== undefined) await place(line)
         else if (typeof line.parent === 'string' && typeof line.child === 'string') {
           await flush()
