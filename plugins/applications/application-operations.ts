@@ -1,13 +1,11 @@
 import { Type } from 'typebox'
+import { EntityId, exceeds, handingOut, texts } from '#kit'
 import {
   AppError,
   type Call,
   type Caller,
   defineOperation,
-  EntityId,
-  exceeds,
   type Grants,
-  handingOut,
   invalid,
   listOf,
   Nothing,
@@ -15,7 +13,6 @@ import {
   offsetQuery,
   type PluginContext,
   pageOf,
-  texts,
 } from '#sdk'
 import type { ApplicationRecord } from './collections.ts'
 import type { Change, Directory } from './directory.ts'

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { changeMembers } from '#sdk'
+import { changeMembers } from '#kit'
 import { ApplicationTypes, StoredRule } from './schemas.ts'
 
 /** An application as it is stored; times in ms since the epoch. */

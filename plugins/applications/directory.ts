@@ -1,15 +1,5 @@
-import {
-  AppError,
-  createKeyedMutex,
-  type Mutation,
-  newId,
-  newKey,
-  notFound,
-  type PluginContext,
-  type Records,
-  retryOnConflict,
-  Secret,
-} from '#sdk'
+import { createKeyedMutex, newKey, notFound, retryOnConflict } from '#kit'
+import { AppError, type Mutation, newId, type PluginContext, type Records, Secret } from '#sdk'
 import { ApplicationKeys, type ApplicationRecord, Applications, type KeyRecord } from './collections.ts'
 
 /** Keys at a time: enough to rotate without downtime (completions §4). */

@@ -1,4 +1,5 @@
-import { invalid, parseIsoTime } from '#sdk'
+import { parseIsoTime } from '#kit'
+import { invalid } from '#sdk'
 
 /** ISO 8601 (UTC unless it says otherwise) → ms since the epoch, after `now`; else `invalid` at `expires_at`. */
 export const parseExpiry = (text: string, now: number): number => {

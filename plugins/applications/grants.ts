@@ -1,11 +1,6 @@
 import type { Static } from 'typebox'
-import {
-  type ApplicationType,
-  type FieldIssue,
-  type PermissionInfo,
-  throwIfInvalid,
-  unknownPermission,
-} from '#sdk'
+import { type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
+import type { ApplicationType, PermissionInfo } from '#sdk'
 import type { RuleInput, StoredRule } from './schemas.ts'
 
 type Rule = Static<typeof StoredRule>

@@ -1,12 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  defineOperation,
-  invalid,
-  type LogFilter,
-  type PageRequest,
-  type PluginContext,
-  parseIsoTime,
-} from '#sdk'
+import { parseIsoTime } from '#kit'
+import { defineOperation, invalid, type LogFilter, type PageRequest, type PluginContext } from '#sdk'
 import * as examples from './examples.ts'
 import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
 

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { changeMembers } from '#sdk'
+import { changeMembers } from '#kit'
 
 /** A member besides the tenant's owner; times in ms since the epoch. */
 export const Members = {

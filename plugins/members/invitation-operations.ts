@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
+import { EntityId, notFound } from '#kit'
 import {
   defineOperation,
-  EntityId,
   listOf,
   Nothing,
   newId,
-  notFound,
   offsetPage,
   offsetQuery,
   type PluginContext,

@@ -1,11 +1,10 @@
 import { Type } from 'typebox'
+import { EntityId, notFound } from '#kit'
 import {
   AppError,
   defineOperation,
-  EntityId,
   listOf,
   Nothing,
-  notFound,
   offsetPage,
   offsetQuery,
   type PluginContext,

@@ -1,5 +1,5 @@
 import { type Static, Type } from 'typebox'
-import { changeMembers } from '#sdk'
+import { changeMembers } from '#kit'
 import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })

@@ -2,18 +2,12 @@ import { type Static, Type } from 'typebox'
 import {
   authorityError,
   type CertificateInfo,
-  type DestinationTls,
   describeCertificates,
-  field,
   identityErrors,
-  invalid,
-  isoTime,
-  newId,
-  orNull,
   plainCertificates,
   plainKey,
-  Secret,
-} from '#sdk'
+} from '#kit'
+import { type DestinationTls, field, invalid, isoTime, newId, orNull, Secret } from '#sdk'
 
 const pem = (description: string, maxLength: number) => Type.String({ minLength: 1, maxLength, description })
 

@@ -1,13 +1,6 @@
 import type { Static } from 'typebox'
-import {
-  type Caller,
-  type CodeWarning,
-  checkApplication,
-  checkConfiguration,
-  checkDestination,
-  codeWarnings,
-  type PluginContext,
-} from '#sdk'
+import { checkApplication, checkConfiguration, checkDestination, codeWarnings } from '#kit'
+import type { Caller, CodeWarning, PluginContext } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { parseDestinationTls, type StoredTls } from './destination-tls.ts'
 import type { ProxyInput } from './schemas.ts'

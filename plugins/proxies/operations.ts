@@ -1,21 +1,23 @@
 import { type Static, Type } from 'typebox'
 import {
-  type Call,
-  type CodeWarning,
   createKeyedMutex,
-  defineOperation,
   EntityId,
-  listOf,
-  Nothing,
   namedPage,
   namedQuery,
-  newId,
   notFound,
-  offsetPage,
-  type PluginContext,
   patchedInput,
   randomBase58,
   retryOnConflict,
+} from '#kit'
+import {
+  type Call,
+  type CodeWarning,
+  defineOperation,
+  listOf,
+  Nothing,
+  newId,
+  offsetPage,
+  type PluginContext,
   Secret,
 } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'

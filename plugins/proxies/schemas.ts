@@ -1,14 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  CODE_LENGTH,
-  CONFIGURATION_MEMBERS,
-  type CodeWarning,
-  field,
-  isoTime,
-  orNull,
-  Reference,
-  warningsOf,
-} from '#sdk'
+import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
+import { type CodeWarning, field, isoTime, orNull } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 

@@ -1,4 +1,5 @@
-import { type FieldIssue, invalid, isObject, type Json, type Static, throwIfInvalid } from '#sdk'
+import { type FieldIssue, throwIfInvalid } from '#kit'
+import { invalid, isObject, type Json, type Static } from '#sdk'
 import type { Elements, ElementType, Parameters } from './parameters.ts'
 
 type Members = Record<string, unknown>

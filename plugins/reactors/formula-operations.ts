@@ -1,20 +1,15 @@
 import { type Static, Type } from 'typebox'
+import { checkActing, codeWarnings, EntityId, namedPage, retryOnConflict, throwIfInvalid } from '#kit'
 import {
   AppError,
   type CodeWarning,
-  checkActing,
-  codeWarnings,
   defineOperation,
-  EntityId,
   listOf,
   Nothing,
-  namedPage,
   newId,
   offsetPage,
   offsetQuery,
   type PluginContext,
-  retryOnConflict,
-  throwIfInvalid,
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import * as examples from './examples.ts'

@@ -1,4 +1,5 @@
-import { AppError, notFound } from '#sdk'
+import { notFound } from '#kit'
+import { AppError } from '#sdk'
 
 export const noReactor = (id: string) => notFound('reactor_not_found', id)
 

@@ -1,5 +1,6 @@
 import { type Static, Type } from 'typebox'
-import { type FieldIssue, orNull } from '#sdk'
+import type { FieldIssue } from '#kit'
+import { orNull } from '#sdk'
 
 /** Elements of a list (completions §11). */
 const MAX_ELEMENTS = 25

@@ -1,11 +1,5 @@
-import {
-  type Call,
-  checkDestination,
-  defineOperation,
-  type Json,
-  type PluginContext,
-  type Static,
-} from '#sdk'
+import { checkDestination } from '#kit'
+import { type Call, defineOperation, type Json, type PluginContext, type Static } from '#sdk'
 import type { BackgroundRequests } from './async-invocations.ts'
 import * as examples from './examples.ts'
 import type { React } from './react.ts'

@@ -1,13 +1,5 @@
-import {
-  AppError,
-  type Call,
-  type Caller,
-  holds,
-  isObject,
-  type Json,
-  type PluginContext,
-  type Program,
-} from '#sdk'
+import { holds } from '#kit'
+import { AppError, type Call, type Caller, isObject, type Json, type PluginContext, type Program } from '#sdk'
 import { castArguments, castConfiguration } from './coerce.ts'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import { noReactor } from './not-found.ts'

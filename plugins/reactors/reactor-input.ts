@@ -1,15 +1,6 @@
 import type { Static } from 'typebox'
-import {
-  type Caller,
-  type CodeWarning,
-  checkApplication,
-  checkConfiguration,
-  codeWarnings,
-  invalid,
-  type Mutation,
-  type PluginContext,
-  throwIfInvalid,
-} from '#sdk'
+import { checkApplication, checkConfiguration, codeWarnings, throwIfInvalid } from '#kit'
+import { type Caller, type CodeWarning, invalid, type Mutation, type PluginContext } from '#sdk'
 import { Formulas, type ReactorRecord } from './collections.ts'
 import type { ElementType } from './parameters.ts'
 import type { ReactorInput } from './schemas.ts'

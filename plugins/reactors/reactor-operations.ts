@@ -1,21 +1,23 @@
 import { type Static, Type } from 'typebox'
 import {
-  type Call,
-  type CodeWarning,
   createKeyedMutex,
-  defineOperation,
   EntityId,
   eachInTurn,
-  listOf,
-  Nothing,
   namedPage,
   namedQuery,
-  newId,
-  offsetPage,
-  type PluginContext,
   patchedInput,
   randomBase58,
   retryOnConflict,
+} from '#kit'
+import {
+  type Call,
+  type CodeWarning,
+  defineOperation,
+  listOf,
+  Nothing,
+  newId,
+  offsetPage,
+  type PluginContext,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'

@@ -1,15 +1,6 @@
 import { type Static, Type } from 'typebox'
-import {
-  type ApplicationInfo,
-  CODE_LENGTH,
-  CONFIGURATION_MEMBERS,
-  type CodeWarning,
-  field,
-  isoTime,
-  orNull,
-  Reference,
-  warningsOf,
-} from '#sdk'
+import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
+import { type ApplicationInfo, type CodeWarning, field, isoTime, orNull } from '#sdk'
 import type { FormulaRecord, ReactorRecord } from './collections.ts'
 import { Elements, elementsInput, Parameters, parametersInput } from './parameters.ts'
 

@@ -1,4 +1,5 @@
-import { exceeds, type PluginContext, type Ports } from '#sdk'
+import { exceeds } from '#kit'
+import type { PluginContext, Ports } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 
 export interface SessionOptions {

@@ -1,5 +1,6 @@
 import type { Static } from 'typebox'
-import { type FieldIssue, type Grants, type PermissionInfo, throwIfInvalid, unknownPermission } from '#sdk'
+import { type FieldIssue, throwIfInvalid, unknownPermission } from '#kit'
+import type { Grants, PermissionInfo } from '#sdk'
 import type { AuthorizeInput, RuleInput, StoredRule } from './schemas.ts'
 
 type Sent = Static<typeof RuleInput>

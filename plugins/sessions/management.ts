@@ -1,13 +1,12 @@
 import { type Static, Type } from 'typebox'
+import { EntityId, notFound } from '#kit'
 import {
   cursorPage,
   cursorQuery,
   defineOperation,
-  EntityId,
   isoTime,
   listOf,
   Nothing,
-  notFound,
   type PluginContext,
   pageOf,
 } from '#sdk'

@@ -1,18 +1,15 @@
 import { Type } from 'typebox'
+import { exceeds, newKey, parseIsoTime, randomBase58 } from '#kit'
 import {
   AppError,
   type Call,
   type Caller,
   defineOperation,
-  exceeds,
   invalid,
   isoTime,
   Nothing,
   newId,
-  newKey,
   type PluginContext,
-  parseIsoTime,
-  randomBase58,
   Secret,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'

@@ -1,14 +1,6 @@
 import { Type } from 'typebox'
-import {
-  AppError,
-  type Call,
-  type Caller,
-  defineOperation,
-  holds,
-  isAdministrator,
-  Nothing,
-  type PluginContext,
-} from '#sdk'
+import { holds, isAdministrator } from '#kit'
+import { AppError, type Call, type Caller, defineOperation, Nothing, type PluginContext } from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { texts } from '#kit'
 import {
   defineOperation,
   listOf,
@@ -8,7 +9,6 @@ import {
   type PluginContext,
   pageOf,
   TokenInput,
-  texts,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'

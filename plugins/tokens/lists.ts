@@ -1,4 +1,5 @@
 import { type Static, Type } from 'typebox'
+import { texts } from '#kit'
 import {
   type Call,
   cursorPage,
@@ -13,7 +14,6 @@ import {
   pageOf,
   type TokenFilter,
   type TokenPermission,
-  texts,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'

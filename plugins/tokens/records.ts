@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineOperation, EntityId, Nothing, type PluginContext, TokenInput, TokenPatch } from '#sdk'
+import { EntityId } from '#kit'
+import { defineOperation, Nothing, type PluginContext, TokenInput, TokenPatch } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'

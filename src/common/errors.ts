@@ -78,7 +78,9 @@ export interface CodeResponse {
 
 /** The code of a system, engine or application error, e.g. `ENOENT`; `''` when there is none. */
 export const codeOf = (thrown: unknown): string =>
-  thrown instanceof Error && 'code' in thrown && typeof thrown.code === 'string' ? thrown.code : ''
+  typeof thrown === 'object' && thrown !== null && 'code' in thrown && typeof thrown.code === 'string'
+    ? thrown.code
+    : ''
 
 interface AppErrorOptions {
   readonly response?: CodeResponse

@@ -3,32 +3,16 @@ import type { Operation } from './operation.ts'
 import type { Contribution, Plugin, PluginContext } from './plugin.ts'
 
 export { type Static, type TSchema, Type } from 'typebox'
-export { holds } from '../access/authorize.ts'
-export { exceeds } from '../access/grant-subset.ts'
 
-export {
-  authorityError,
-  type CertificateInfo,
-  describeCertificates,
-  identityErrors,
-  plainCertificates,
-  plainKey,
-} from '../common/certificates.ts'
-export { isoTime, parseIsoTime } from '../common/clock.ts'
-export { AppError, type FieldIssue, invalid, throwIfInvalid } from '../common/errors.ts'
-export { eachInTurn } from '../common/event-loop.ts'
-export { newId, newKey, randomBase58, UUID_PATTERN } from '../common/ids.ts'
+export { isoTime } from '../common/clock.ts'
+export { AppError, invalid } from '../common/errors.ts'
+export { newId } from '../common/ids.ts'
 export type { Json } from '../common/json.ts'
-export { isObject, mergePatch } from '../common/json.ts'
-export { createKeyedMutex, type RunExclusive } from '../common/keyed-mutex.ts'
-export { notFound, unknownPermission } from '../common/not-found.ts'
-export { retryOnConflict } from '../common/retry-on-conflict.ts'
+export { isObject } from '../common/json.ts'
 export { Secret } from '../common/secret.ts'
 export type * from './access.ts'
-export * from './changes.ts'
-export * from './code.ts'
+export type * from './code.ts'
 export type * from './collection.ts'
-export * from './grants-within-own.ts'
 export type * from './key-provider.ts'
 export * from './lists.ts'
 export type * from './logs.ts'
@@ -36,7 +20,7 @@ export type * from './operation.ts'
 export type * from './outbound.ts'
 export type * from './plugin.ts'
 export * from './schemas.ts'
-export * from './token-input.ts'
+export { TokenInput, TokenPatch } from './token-input.ts'
 export type * from './token-type.ts'
 export type * from './vault.ts'
 

@@ -136,11 +136,11 @@ export const pluginContract = (t: Test, input: ContractInput): void => {
       t.same(issues, [])
     })
 
-    t.test('it imports #sdk, packages, modules of Node and its own files', async (t) => {
+    t.test('it imports #sdk, #kit, packages, modules of Node and its own files', async (t) => {
       for (const file of readdirSync(folder).filter((name) => name.endsWith('.ts')))
         for (const specifier of imports(readFileSync(join(folder, file), 'utf8')))
           t.ok(
-            specifier === '#sdk' || /^(\.\/[\w-]+\.ts|(node:)?[a-z@][\w@/-]*)$/.test(specifier),
+            /^#(sdk|kit)$/.test(specifier) || /^(\.\/[\w-]+\.ts|(node:)?[a-z@][\w@/-]*)$/.test(specifier),
             `${file}: ${specifier}`,
           )
     })

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { newKey } from '#sdk'
+import { newKey } from '#kit'
 import { startTestService } from '../kit/service.ts'
 import { openInThread } from '../kit/store-in-thread.ts'
 

@@ -7,6 +7,7 @@ import { limits } from './limits.ts'
 import type { Page } from './markdown.ts'
 import { metrics } from './metrics.ts'
 import { permissions } from './permissions.ts'
+import { sdk } from './sdk.ts'
 
 /** The pages of docs/reference/. `npm run docs` writes them, reference.test.ts compares them. */
 export const pages: readonly Page[] = [
@@ -18,4 +19,5 @@ export const pages: readonly Page[] = [
   limits,
   expressions,
   auditFormat,
+  sdk,
 ]

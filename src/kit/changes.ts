@@ -1,9 +1,8 @@
 import { isDeepStrictEqual } from 'node:util'
 import { AppError, invalid } from '../common/errors.ts'
 import { mergePatch } from '../common/json.ts'
-import type { Caller } from './access.ts'
+import type { Caller, PluginContext } from '../sdk/index.ts'
 import { handingOut } from './grants-within-own.ts'
-import type { PluginContext } from './plugin.ts'
 
 /** Members of a proxy's or reactor's `configuration` (completions §7). */
 export const CONFIGURATION_MEMBERS = 25

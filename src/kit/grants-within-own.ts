@@ -1,7 +1,6 @@
 import { holds } from '../access/authorize.ts'
 import { AppError } from '../common/errors.ts'
-import type { ApplicationType, Caller, Grants } from './access.ts'
-import type { PluginContext } from './plugin.ts'
+import type { ApplicationType, Caller, Grants, PluginContext } from '../sdk/index.ts'
 
 /** Permissions of an administrator, who may give grants on tokens, which no management application holds. */
 const ADMINISTRATOR = ['application:create', 'application:read', 'application:update', 'application:delete']

@@ -1,0 +1,23 @@
+/** Helpers of the built-in plugins (`#kit`). Not part of the contract: other plugins import `sidevault/sdk` only. */
+export { holds } from '../access/authorize.ts'
+export { exceeds } from '../access/grant-subset.ts'
+export {
+  authorityError,
+  type CertificateInfo,
+  describeCertificates,
+  identityErrors,
+  plainCertificates,
+  plainKey,
+} from '../common/certificates.ts'
+export { parseIsoTime } from '../common/clock.ts'
+export { type FieldIssue, throwIfInvalid } from '../common/errors.ts'
+export { eachInTurn } from '../common/event-loop.ts'
+export { newKey, randomBase58 } from '../common/ids.ts'
+export { createKeyedMutex } from '../common/keyed-mutex.ts'
+export { notFound, unknownPermission } from '../common/not-found.ts'
+export { retryOnConflict } from '../common/retry-on-conflict.ts'
+export * from './changes.ts'
+export * from './code-warnings.ts'
+export * from './grants-within-own.ts'
+export * from './lists.ts'
+export * from './schemas.ts'
