@@ -76,7 +76,7 @@ t.test('a terminal is shown the key itself, and no file holds it', async (t) => 
 })
 
 t.test('two run on one machine, but not on one data directory or one port', async (t) => {
-  const dirs = t.testdir({ one: {}, two: {} })
+  const dirs = t.testdir()
   const key = 'key_from-the-environment-0123456789'
   const one = await start(join(dirs, 'one'), { env: { SIDEVAULT_BOOTSTRAP_KEY: key } })
   const two = await start(join(dirs, 'two'))

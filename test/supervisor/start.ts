@@ -1,6 +1,9 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { rememberChecks } from '../kit/checked.ts'
+import { LONG } from '../kit/long.ts'
 import { freePort } from '../kit/sidevault.ts'
 import { until } from './processes.ts'
 
@@ -14,6 +17,7 @@ interface StartOptions {
 
 /** The program as a person starts it, without waiting for anything: no key is given. */
 export const startBlind = (dataDir: string, options: StartOptions & { readonly port: number }) => {
+  if (!LONG && !existsSync(dataDir)) rememberChecks(dataDir)
   const child = spawn(process.execPath, [script, 'start'], {
     env: {
       PATH: process.env.PATH,
