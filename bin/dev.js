@@ -2,14 +2,14 @@
 /** Development tasks (`npm test`, `npm run bench`, `npm run docs`): `node bin/dev.js test|bench|docs [arguments]`. */
 import { dirname } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { keepMemoryOutOfCores } from './bootstrap/memory.js'
+import { excludeMemoryFromCoreFiles } from './bootstrap/memory.js'
 import { prepare, run } from './bootstrap/prepare.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const [task, ...args] = process.argv.slice(2)
 
 run(async () => {
-  keepMemoryOutOfCores()
+  excludeMemoryFromCoreFiles()
   if (!(await prepare(root, { packages: 'all', envoy: task !== 'docs' }))) return
   if (task === 'test') await (await import('./test.js')).test(root, args)
   else if (task === 'bench') await import('../test/bench/run.ts')

@@ -3,8 +3,8 @@ import { get as getPlain } from 'node:http'
 import { get as getTls } from 'node:https'
 
 /**
- * For containers: exit code 0 when the service of this machine answers `/healthz`, or the path given (`/readyz`), with 200
- * within 4 s. Asks the address of SIDEVAULT_LISTEN on loopback, so that nothing but loopback needs to be listened on.
+ * Health check for containers: exit code 0 when the service on this machine returns 200 within 4 s for `/healthz`, or
+ * for the path given (`/readyz`). Connects to the port of SIDEVAULT_LISTEN on loopback.
  */
 const [path = '/healthz'] = process.argv.slice(2)
 const port = Number(/:(\d+)$/.exec(process.env.SIDEVAULT_LISTEN ?? '')?.[1] ?? 8080)
@@ -16,13 +16,13 @@ const fail = (why) => {
   process.exit(1)
 }
 
-// The certificate names the edge, not loopback, and nothing is sent that anybody could want.
+// The certificate names the edge, not loopback. The request contains no secret.
 const request = get(
   { host: '127.0.0.1', port, path, timeout: 4_000, rejectUnauthorized: false },
   (response) => {
-    if (response.statusCode !== 200) fail(`answered ${response.statusCode}`)
+    if (response.statusCode !== 200) fail(`status ${response.statusCode}`)
     process.exit(0)
   },
 )
-request.on('timeout', () => fail('no answer within 4 s'))
+request.on('timeout', () => fail('timeout after 4 s'))
 request.on('error', ({ message }) => fail(message))

@@ -2,7 +2,7 @@
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { closeInherited } from './bootstrap/descriptors.js'
-import { keepMemoryOutOfCores } from './bootstrap/memory.js'
+import { excludeMemoryFromCoreFiles } from './bootstrap/memory.js'
 import { prepare, run } from './bootstrap/prepare.js'
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -11,7 +11,7 @@ const starts = args.find((arg) => !arg.startsWith('-')) === 'start'
 const asksForHelp = args.includes('--help') || args.includes('-h')
 
 run(async () => {
-  keepMemoryOutOfCores()
+  excludeMemoryFromCoreFiles()
   if (starts) closeInherited()
   if (!(await prepare(root, { packages: 'production', envoy: starts && !asksForHelp }))) return
   const { enableCompileCache } = await import('node:module') // Node 20 has none

@@ -7,13 +7,13 @@ import { join, relative, sep } from 'node:path'
 /** @typedef {{ name: string, passed: number, failed: number, skipped: number, output: string, seconds: number }} Result */
 /** @typedef {() => Promise<readonly Result[]>} Job what one process does */
 
-/** A test file that takes longer (ms) is stuck. */
+/** Time limit of one test file, in ms. */
 const TIMEOUT = 600_000
 
-/** Test files per process: a process loads the product once, in three seconds of CPU. Programs take longer than that. */
+/** Test files per process. A process loads the product once, which takes three seconds of CPU. */
 const FILES = { programs: 4, others: 12 }
 
-/** Test files that start whole programs. They run first, so that none runs alone at the end. */
+/** Test files that start programs. They run first, so that none runs alone at the end. */
 const PROGRAMS = [
   'test/faults/',
   'test/supervisor/',
@@ -25,7 +25,7 @@ const PROGRAMS = [
 ]
 
 /**
- * Not unit tests: they start processes or threads (sandboxes, databases, parts of the program), or drive the whole service
+ * Integration tests: they start processes or threads (sandboxes, databases, parts of the program), or test the complete service
  * through its interface.
  */
 const LARGER = [
@@ -53,7 +53,7 @@ const LARGER = [
   'test/store/sqlite/',
 ]
 
-/** Each of these shares a running Sidevault, and so a process (test/kit/shared-sidevault.ts). */
+/** Files of one list share a running Sidevault and a process (test/kit/shared-sidevault.ts). */
 const TOGETHER = [
   ['test/e2e/client-prefix.test.ts', 'test/e2e/grpc.test.ts'],
   ['test/e2e/code.test.ts', 'test/e2e/dry-run.test.ts', 'test/invariants/code-inputs.test.ts'],
@@ -65,7 +65,7 @@ const TOGETHER = [
   ],
 ]
 
-/** These change, measure or look below the process that they run in. */
+/** Test files that change, measure or inspect their process. Each runs in a process of its own. */
 const OWN = ['test/faults/', 'test/bin/', 'test/common/gc-pressure.test.ts']
 
 /** @param {readonly string[]} parts */
@@ -75,7 +75,7 @@ const startsWith =
     parts.some((part) => file.startsWith(part))
 
 /**
- * Counts the tests of a TAP stream (https://testanything.org): the points at the level of so many spaces.
+ * Counts the test points of a TAP stream (https://testanything.org) at one level of indentation.
  * @param {string} tap
  * @param {number} indent
  */
@@ -92,7 +92,7 @@ export const countTap = (tap, indent = 0) => {
 }
 
 /**
- * What did not run, with its reason.
+ * Skipped tests, with their reasons.
  * @param {string} tap
  */
 const skippedPoints = (tap) =>
@@ -121,7 +121,7 @@ const run = (root, file, args, { input = '', timeout }) =>
       stdio: ['pipe', 'pipe', 'pipe'],
     })
     const limit = setTimeout(() => child.kill('SIGKILL'), timeout)
-    child.stdin.on('error', () => {}) // one that reads nothing
+    child.stdin.on('error', () => {}) // the child does not read it
     child.stdin.end(input)
     child.stdout.on('data', (chunk) => {
       stdout += chunk
@@ -140,7 +140,7 @@ const run = (root, file, args, { input = '', timeout }) =>
   })
 
 /**
- * A check that is no test file.
+ * A check without a test file.
  * @param {string} root
  * @param {string} name
  * @param {string} program
@@ -155,7 +155,7 @@ const check = (root, name, program, args) => async () => {
 }
 
 /**
- * The parts of a TAP stream that are its subtests', in order.
+ * Subtests of a TAP stream, in order.
  * @param {string} tap
  */
 const subtests = (tap) =>
@@ -169,7 +169,7 @@ const subtests = (tap) =>
     })
 
 /**
- * Some test files, one after the other in a process of their own (test/kit/run-files.ts).
+ * Runs test files in one process, one after the other (test/kit/run-files.ts).
  * @param {string} root
  * @param {readonly TestFile[]} files
  * @returns {Job}
@@ -183,7 +183,7 @@ const testing = (root, files) => async () => {
   const results = files.map(({ name }, index) => {
     const part = parts[index] ?? { text: '', ok: false, seconds: 0 }
     const counts = countTap(part.text, 4)
-    // What ends before its last test, and what has none.
+    // A file that ends before its last test, or has no test, has failed.
     if (counts.failed === 0 && (!part.ok || counts.passed + counts.skipped === 0)) counts.failed = 1
     return { name, ...counts, output: part.text, seconds: part.seconds }
   })
@@ -231,7 +231,7 @@ const withoutDatabase = ({ file, timeout }) => ({
 })
 
 /**
- * One PostgreSQL for all test files that do with a database of their own (test/kit/postgres.ts).
+ * Starts one PostgreSQL for all test files; each file uses its own database (test/kit/postgres.ts).
  * @param {readonly TestFile[]} files
  * @returns {Promise<{ missing: string | false, close: () => Promise<void> }>}
  */
@@ -257,7 +257,7 @@ const packs = (files, size) =>
   )
 
 /**
- * The files of each process.
+ * Test files by process.
  * @param {readonly TestFile[]} files
  * @returns {readonly (readonly TestFile[])[]}
  */
@@ -279,9 +279,9 @@ const shared = (files) => {
 }
 
 /**
- * Lint, types and every test file, a few at a time. The last line on standard output is `N passed, N failed`; the exit
- * code is 1 when anything failed. `--unit`: only tests of parts, within one process; no lint and no types. `--long`: only
- * `*.long.test.ts`, which judge clocks or take long, one at a time.
+ * Runs lint, types and all test files, a few at a time. The last line on standard output is `N passed, N failed`; the
+ * exit code is 1 when anything failed. `--unit`: only unit tests, without lint and types. `--long`: only
+ * `*.long.test.ts`, which measure time or run long, one at a time.
  * @param {string} root the project
  * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
  */
@@ -303,7 +303,7 @@ export const test = async (root, args = []) => {
   process.env.SIDEVAULT_TEST_LONG = long ? '1' : '0' // test/kit/long.ts
   const postgres = await startDatabase(files)
   if (postgres.missing) {
-    process.stdout.write(`SKIP all that needs PostgreSQL: ${postgres.missing}\n`)
+    process.stdout.write(`SKIP tests that need PostgreSQL: ${postgres.missing}\n`)
     total.skipped += files.filter(needsDatabase).length
   }
   const possible = files.map((file) =>
@@ -321,7 +321,7 @@ export const test = async (root, args = []) => {
         for (const line of skippedPoints(output)) process.stdout.write(`SKIP ${line}\n`)
       }
   }
-  // One more than there are cores: many wait for what they have stopped, or for a time limit.
+  // One more than cores: many tests wait for a process or a timeout.
   await Promise.all(Array.from({ length: long ? 1 : Math.min(2, availableParallelism()) + 1 }, work))
   await postgres.close()
   rmSync(checked, { recursive: true, force: true })

@@ -22,9 +22,9 @@ export type { FileContent } from './config/read.ts'
 /** The checked configuration (docs/reference/configuration.md). Paths are absolute, times in the unit of their name. */
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number }
-  /** True when only this machine can reach `listen`. */
+  /** True when `listen` is a loopback address. */
   readonly loopback: boolean
-  /** What relative paths and plugin folders are relative to. */
+  /** Base of relative paths and plugin folders. */
   readonly baseDir: string
   readonly dataDir: string
   readonly bootstrapKey: Secret<string> | undefined
@@ -32,25 +32,25 @@ export interface Config {
   readonly headerPrefixes: readonly [string, ...string[]]
   /** Path of the SQLite file; unused where `postgres` is set. */
   readonly store: string
-  /** Address of the database that replicas share. */
+  /** URL of the database that replicas share. */
   readonly postgres: Secret<string> | undefined
-  /** What each process asks of PostgreSQL. */
+  /** Limits of each process towards PostgreSQL. */
   readonly storeLimits: {
-    /** Connections for requests; one more listens for changes. */
+    /** Connections for requests. One more listens for changes. */
     readonly connections: number
-    /** ms that the server works on one statement. */
+    /** Statement timeout of the server. */
     readonly statementMs: number
-    /** ms that a statement waits for another transaction's lock. */
+    /** Lock timeout of the server. */
     readonly lockMs: number
-    /** ms to get a connection, be it a free one or a new one. */
+    /** Timeout to get a free or new connection. */
     readonly connectMs: number
   }
-  /** Undefined: what replicas share for a short time is kept in each process. */
+  /** Undefined: short-lived shared state is held in each process. */
   readonly redisUrl: Secret<string> | undefined
   /** `file:…`, `env:…` or `passphrase:…`; undefined: a key file made on first start. */
   readonly rootKeySource: Secret<string> | undefined
   readonly plugins: readonly string[]
-  /** Where relative paths and npm names in `plugins` are looked up, in order; first where the list was written. */
+  /** Folders for relative paths and npm names in `plugins`, in lookup order. */
   readonly pluginBases: readonly string[]
   readonly pluginConfig: Readonly<Record<string, unknown>>
   readonly egress: {
@@ -60,20 +60,20 @@ export interface Config {
     readonly ca: string | undefined
     readonly resolvers: readonly { readonly address: string; readonly port: number }[]
   }
-  /** Calls a minute; undefined: any number. */
+  /** Calls a minute; undefined: unlimited. */
   readonly rateLimits: {
     readonly perKey: number | undefined
     readonly perAddress: number | undefined
-    /** Values of `data` searched for by a key that does not see what it finds. */
+    /** Values of `data` that a key searches for without seeing the data. */
     readonly guesses: number | undefined
-    /** Nobody asked for others: each process counts by itself. */
+    /** True for the default limits: each process then counts by itself. */
     readonly areDefault: boolean
   }
   readonly tls: { readonly certificate: string; readonly key: string } | undefined
   readonly workers: number
-  readonly warmContexts: boolean
+  readonly reuseContexts: boolean
   readonly sandboxMemoryMb: number
-  /** Confinement of the processes that run tenants' code without which nothing starts. */
+  /** Required confinement of the processes that run tenants' code. The service does not start without it. */
   readonly sandboxRequire: readonly string[]
   readonly envoyMemoryBytes: number
   readonly logLevel: string
@@ -81,32 +81,32 @@ export interface Config {
   readonly bodyLimit: number
   readonly proxyBodyLimit: number
   readonly destinationTimeoutMs: number
-  /** Undefined: as the card plugin has it. */
+  /** Undefined: the default of the card plugin. */
   readonly cvcSeconds: number | undefined
   readonly auditSync: boolean
-  /** Files of the audit journals whose records the store has: for how long, and at most how much of them, is kept. */
-  readonly auditKeep: {
+  /** Retention of audit journal files whose records are in the store. */
+  readonly auditRetention: {
     readonly days: number | 'forever'
-    /** MiB; undefined: without end with `forever`, else what is sensible on the disk. */
+    /** MiB; undefined: unlimited with `forever`, else a part of the disk. */
     readonly mb: number | undefined
   }
   readonly drainMs: number
-  /** What the configuration file held: with it, another process makes the same configuration of the same environment. */
+  /** Content of the configuration file. Child processes load the same configuration from it and the environment. */
   readonly file: Secret<FileContent>
-  /** Things that look like mistakes but stop nothing. */
+  /** Likely mistakes that do not prevent a start. */
   readonly warnings: readonly string[]
 }
 
 export interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
   readonly file?: string | undefined
-  /** What the file held when it was accepted: it is not read again, and files that it names are not looked at. */
+  /** Content of an accepted file. With it, the file is not read again, and files that it names are not checked. */
   readonly content?: FileContent | undefined
-  /** What relative paths are relative to. Default: the working directory. */
+  /** Base of relative paths. Default: the working directory. */
   readonly cwd?: string
 }
 
-/** Plugins named in the file lie beside it; those named by the environment, where the command was given. */
+/** Plugins named in the file are relative to it; those named by the environment, to the working directory. */
 const pluginBases = (cwd: string, file: string | undefined, variable: string | undefined) => {
   if (file === undefined) return [cwd]
   const folder = dirname(resolve(cwd, file))
@@ -114,8 +114,8 @@ const pluginBases = (cwd: string, file: string | undefined, variable: string | u
 }
 
 /**
- * Calls a minute: five and ten thousand a second, more than services call and less than a flood. Guesses: more than people
- * search for, and a hundred thousand numbers take a day.
+ * Calls a minute. 5,000 and 10,000 a second are above what services need and below a flood. 60 guesses are above what
+ * people need, and 100,000 numbers take a day.
  */
 const RATE_LIMITS = {
   rate_limit_per_key: '300000',
@@ -138,7 +138,7 @@ const rateLimitsOf = (settings: Settings): Config['rateLimits'] => {
   }
 }
 
-/** Environment and file, merged and checked. Throws ConfigError with every fault at once. */
+/** Merges and checks environment and file. Throws ConfigError with all issues. */
 export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): Config => {
   const cwd = args.cwd ?? process.cwd()
   const path = args.file ?? (env.SIDEVAULT_CONFIG || undefined)
@@ -189,8 +189,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   if (!loopback && plain && settings.insecure_listen !== true)
     issue(
       'listen',
-      `"${settings.listen}" is reachable from other machines, and no certificate is set: keys and card numbers would travel in clear.`,
-      'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true where something in front ends TLS.',
+      `"${settings.listen}" is reachable from other machines, but no certificate is set: keys and card numbers would be sent in clear text.`,
+      'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true behind a proxy that terminates TLS.',
     )
 
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
@@ -198,8 +198,8 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   if (address === undefined && settings.store !== undefined && settings.store !== 'sqlite')
     issue(
       'store',
-      'this is not a store.',
-      'Leave it unset, or write sqlite or postgres://user:password@host/database.',
+      'the value is not a store.',
+      'Leave it unset, or set sqlite or postgres://user:password@host/database.',
     )
   const redisUrl = settings.redis_url
   if (redisUrl !== undefined) parsed('redis_url', () => parseRedisUrl(redisUrl))
@@ -246,7 +246,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     rateLimits: rateLimitsOf(settings),
     tls: certificate === undefined || key === undefined ? undefined : { certificate, key },
     workers: settings.workers ?? 1,
-    warmContexts: settings.reuse_contexts ?? false,
+    reuseContexts: settings.reuse_contexts ?? false,
     sandboxMemoryMb: settings.sandbox_memory_mib ?? 700,
     sandboxRequire: settings.sandbox_require ?? [],
     envoyMemoryBytes:
@@ -258,7 +258,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
     destinationTimeoutMs: (settings.destination_timeout_seconds ?? 25) * 1000,
     cvcSeconds: settings.cvc_seconds,
     auditSync: settings.audit_sync ?? false,
-    auditKeep: {
+    auditRetention: {
       days:
         settings.audit_retention_days === 'forever' ? 'forever' : Number(settings.audit_retention_days ?? 30),
       mb: settings.audit_retention_mib,
@@ -269,6 +269,6 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   }
 }
 
-/** One line for each setting, for help texts: variable and description. */
+/** Variable and description of each setting, for help texts. */
 export const describeSettings = (): readonly { readonly variable: string; readonly description: string }[] =>
   settingNames.map((name) => ({ variable: variableOf(name), description: settingOf(name).description }))

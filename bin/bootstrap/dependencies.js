@@ -18,8 +18,8 @@ const packagesOf = (path) => {
 }
 
 /**
- * Packages that `package-lock.json` asks for and `node_modules` does not hold in that version. npm writes
- * `node_modules/.package-lock.json` last, so an install that was cut short counts as missing.
+ * Packages of `package-lock.json` that `node_modules` does not have in that version. npm writes
+ * `node_modules/.package-lock.json` last, so an interrupted install counts as missing.
  * @param {string} root the project
  * @param {'production' | 'all'} mode
  * @returns {string[]} their places, e.g. `node_modules/pino`
@@ -45,7 +45,7 @@ export const missingPackages = (root, mode) => {
 }
 
 /**
- * Makes sure that `node_modules` holds what the lock file says; npm runs only when something is missing.
+ * Installs the packages of the lock file. npm runs only when one is missing.
  * @param {string} root the project
  * @param {'production' | 'all'} mode
  */
@@ -55,8 +55,8 @@ export const ensureDependencies = async (root, mode) => {
     const missing = missingPackages(root, mode)
     if (missing.length === 0) return
     say(`Installing ${missing.length} npm packages …`)
-    // `npm ci` empties node_modules first; a running service would lose the ground under its feet when only
-    // the development packages are missing.
+    // `npm ci` empties node_modules first, which would break a running service when only development packages are
+    // missing.
     const additions = mode === 'all' && missingPackages(root, 'production').length === 0
     const how = mode === 'production' ? ['ci', '--omit=dev'] : [additions ? 'install' : 'ci', '--include=dev']
     await npm(root, root, additions ? [...how, '--no-save'] : how)

@@ -8,18 +8,18 @@ const isInherited = (/** @type {number} */ fd) => {
     const flags = /^flags:\s+([0-7]+)$/m.exec(readFileSync(`${FOLDER}/${fd}`, 'utf8'))?.[1]
     return flags !== undefined && (Number.parseInt(flags, 8) & O_CLOEXEC) === 0
   } catch {
-    return false // it was the one of the folder
+    return false // the descriptor of the folder itself
   }
 }
 
 /**
- * Closes what this process was started with besides its standard streams: all below it would have it, code of tenants
- * included. What Node opens itself is closed at each exec(2). Linux; elsewhere nothing tells one from the other.
+ * Closes inherited descriptors other than the standard streams: child processes would inherit them too, those with
+ * tenants' code included. Node sets FD_CLOEXEC on its own. Linux only; other systems cannot distinguish them.
  */
 export const closeInherited = () => {
   try {
     for (const fd of readdirSync(FOLDER).map(Number)) if (fd > 2 && isInherited(fd)) closeSync(fd)
   } catch {
-    // no such folder: another system, or /proc is not there
+    // another system, or /proc is not mounted
   }
 }

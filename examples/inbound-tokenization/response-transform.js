@@ -1,4 +1,4 @@
-/** Card numbers in the destination's answer become tokens; the caller never sees them. */
+/** Replaces card numbers in the destination's response by tokens; the caller never receives them. */
 const passesLuhn = (digits) =>
   [...digits]
     .reverse()

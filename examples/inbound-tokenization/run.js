@@ -1,6 +1,7 @@
 /**
- * node run.js <address of the vault> <management key>: makes an application and a stored proxy, calls the proxy, and
- * shows what its caller receives.
+ * node run.js <URL of the vault> <management key>: creates an application and a stored proxy, calls the proxy, and
+ * shows
+ * the response.
  */
 import { readFileSync } from 'node:fs'
 
@@ -13,7 +14,7 @@ const call = async (method, path, headers, body) => {
     body: JSON.stringify(body),
   })
   const text = await response.text()
-  if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${text}`)
+  if (!response.ok) throw new Error(`${method} ${path} responded with ${response.status}: ${text}`)
   return JSON.parse(text)
 }
 
@@ -25,7 +26,7 @@ const application = await call('POST', '/applications', management, {
 })
 const proxy = await call('POST', '/proxies', management, {
   name: 'Card issuer',
-  // The demo destination answers with what it received: an issuer that sends cards, for once.
+  // The demo destination responds with the request it received, like an issuer that sends cards.
   destination_url: 'https://demo.sidevault.test/cards',
   application: { id: application.id },
   response_transform: { code: readFileSync(new URL('response-transform.js', import.meta.url), 'utf8') },

@@ -1,5 +1,5 @@
-// A destination that asks for a client certificate: node server.js <folder> [port]
-// The folder holds server.pem and server-key.pem, and ca.pem, whose client certificates are let in.
+// A destination that requires a client certificate: node server.js <folder> [port]
+// The folder contains server.pem, server-key.pem, and ca.pem, the authority of accepted client certificates.
 import { readFileSync } from 'node:fs'
 import { createServer } from 'node:https'
 import { join } from 'node:path'

@@ -13,7 +13,7 @@ import {
 } from 'sidevault/sdk'
 import { isPassport } from './passport.ts'
 
-/** What is kept of a check: nothing of the passport itself. */
+/** The record of a check. Contains no data of the passport. */
 export const Checks = {
   name: 'passport_checks',
   schema: Type.Object({
@@ -42,14 +42,14 @@ const DAY_MS = 86_400_000
 export const checkOperations = (kernel: PluginContext, graceDays: number) => {
   const checks = kernel.records(Checks)
 
-  /** Under the caller's own grants: the vault refuses, and records, as it does for the proxy. */
+  /** Uses the caller's own grants: the vault authorizes and records the disclosure as for the proxy. */
   const expiryOf = async (tokenId: string, { caller, traceId, now }: Call): Promise<number> => {
     const used = await kernel.vault.use([tokenId], { caller, traceId, now })
     const token = used.get(tokenId)
     if (token?.type !== 'passport' || !isPassport(token.data))
       throw new AppError(
         'unprocessable',
-        `The token "${tokenId}" is no passport that this key may use. Name one it may reveal.`,
+        `The token "${tokenId}" is not a passport that this key may use. Name one that it may reveal.`,
       )
     return Date.parse(token.data.expires) + (graceDays + 1) * DAY_MS
   }

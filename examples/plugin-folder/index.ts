@@ -3,7 +3,7 @@ import { Checks, checkOperations } from './checks.ts'
 import { mrzNumber } from './mrz.ts'
 import { passport } from './passport.ts'
 
-/** Passports: a token type, a filter for `/proxy`, and a check that never shows the passport to who asks for it. */
+/** Passports: a token type, a filter for `/proxy`, and a check that does not disclose the passport to its caller. */
 export const plugin = definePlugin({
   api: 1,
   name: 'passport',

@@ -5,7 +5,7 @@ const Passport = Type.Object({
   country: Type.String({ pattern: '^[A-Za-z]{3}$' }),
   number: Type.String({ pattern: '^ *([A-Za-z0-9] *){6,9}$' }),
   expires: Type.String({ format: 'date' }),
-  /** Card access number: opens the chip, and is nobody's to read. */
+  /** Card access number, which opens the chip. Never disclosed. */
   can: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
 })
 

@@ -6,13 +6,15 @@ export interface Invitation {
   readonly expires_at: number
 }
 
-/** A header's value that ends neither its line nor its header. */
+/** Checks that a header value has no line break. */
 const oneLine = (text: string): string => {
-  if (/[\r\n]/.test(text)) throw new Error('a header would hold more than one line')
+  if (/[\r\n]/.test(text)) throw new Error('a header must not contain a line break')
   return text
 }
 
-/** The mail to somebody invited, in the Internet Message Format (RFC 5322); `page` is where invitations are accepted. */
+/**
+ * The mail for an invitation, in the Internet Message Format (RFC 5322). `page`: URL where invitations are accepted.
+ */
 export const messageOf = (
   { id, tenant_id, email, role, expires_at }: Invitation,
   { from, page }: { readonly from: string; readonly page: string },

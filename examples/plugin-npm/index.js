@@ -5,8 +5,9 @@ import { checkDigit } from './check-digit.js'
 const VIN = '^[A-HJ-NPR-Za-hj-npr-z0-9]{17}$'
 
 /**
- * Token type `vin`. Configured by SIDEVAULT_PLUGIN_CONFIG, e.g. {"vin":{"check_digit":false}} where vehicles come from
- * places that have none.
+ * Token type `vin`. Configured by SIDEVAULT_PLUGIN_CONFIG, e.g. {"vin":{"check_digit":false}} for vehicles without a
+ * check
+ * digit.
  */
 export const plugin = definePlugin({
   api: 1,

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { Clock } from '../common/clock.ts'
 import { newId } from '../common/ids.ts'
 import type { LogStore } from '../store/types.ts'
-import { acceptance } from './acknowledged-loss.ts'
+import { lossRecord } from './acknowledged-loss.ts'
 import type { ChainError, ChainPosition } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
 import { lockJournal } from './journal-lock.ts'
@@ -73,7 +73,7 @@ const firstBytes = async (path: string, length: number): Promise<Buffer> => {
  * Returns the names of the files set aside; undefined when there was no loss. Rejects with `gateway_timeout` while a
  * process writes the journal.
  */
-export const acceptLoss = async (
+export const acknowledgeLoss = async (
   deps: LossDeps,
   directory: string,
   name: string,
@@ -92,9 +92,9 @@ export const acceptLoss = async (
     const held = segments.some(({ number }) => number === place.segment)
     if (held) await link(path, path + suffix)
     const message = `Records from ${place.seq + 1} on are lost: ${issue.reason} (${issue.file}, line ${issue.line})`
-    const record = acceptance(name, message, newId(), now)
+    const record = lossRecord(name, message, newId(), now)
     const { text } = writeLine(deps.mac, place.hash, last + 1, record)
-    const fresh = join(directory, `${name}.accepting`)
+    const fresh = join(directory, `${name}.acknowledging`)
     const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
     await writeSynced(fresh, Buffer.concat([retained, Buffer.from(text)]))
     // The checkpoint is valid until here: without it the files after it would be no chain.

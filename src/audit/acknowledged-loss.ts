@@ -6,20 +6,20 @@ import type { AuditRecord } from './types.ts'
 const FIRST_LOST = /^Records from (\d+) on are lost/
 
 /** The record by which an operator acknowledges lost records of a journal. No tenant's log shows it. */
-export const acceptance = (journal: string, message: string, traceId: string, at: number): AuditRecord =>
-  operatorRecord('', { entity: 'journal', id: journal, operation: 'accept_loss', message }, traceId, at)
+export const lossRecord = (journal: string, message: string, traceId: string, at: number): AuditRecord =>
+  operatorRecord('', { entity: 'journal', id: journal, operation: 'acknowledge_loss', message }, traceId, at)
 
-const accepts = (record: AuditRecord): boolean =>
-  record.tenant_id === '' && record.entity_type === 'journal' && record.operation === 'accept_loss'
+const isLoss = (record: AuditRecord): boolean =>
+  record.tenant_id === '' && record.entity_type === 'journal' && record.operation === 'acknowledge_loss'
 
-export const isAcceptance = ({ record }: ChainLine): boolean => accepts(record)
+export const isLossRecord = ({ record }: ChainLine): boolean => isLoss(record)
 
 /** For a record that acknowledges a loss: the number of the record that the chain continues after; 0: it starts anew. */
-export const acceptedBehind = (record: AuditRecord): number | undefined => {
-  const first = accepts(record) ? FIRST_LOST.exec(record.message)?.[1] : undefined
+export const lossContinuesAfter = (record: AuditRecord): number | undefined => {
+  const first = isLoss(record) ? FIRST_LOST.exec(record.message)?.[1] : undefined
   return first === undefined ? undefined : Number(first) - 1
 }
 
 /** Sequence numbers have no gap; after an acknowledged loss they continue where the lost ones ended. */
 export const follows = (line: ChainLine, seq: number): boolean =>
-  line.seq === seq + 1 || (line.seq > seq && isAcceptance(line))
+  line.seq === seq + 1 || (line.seq > seq && isLossRecord(line))

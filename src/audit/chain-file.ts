@@ -92,15 +92,15 @@ export class ChainFile {
     try {
       while (written < lines.length) written += writeSync(this.#fd, lines, written)
     } catch (error) {
-      const whole = written === 0 ? 0 : lines.lastIndexOf(NEWLINE, written - 1) + 1
-      this.#size += whole
-      if (written > whole) this.#torn = true
+      const complete = written === 0 ? 0 : lines.lastIndexOf(NEWLINE, written - 1) + 1
+      this.#size += complete
+      if (written > complete) this.#torn = true
       try {
         this.#mend()
       } catch {
         // Retried before the next write.
       }
-      return { bytes: whole, error }
+      return { bytes: complete, error }
     }
     this.#size += written
     return { bytes: written }

@@ -80,7 +80,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
   const broken = new Map<string, ChainError>()
   const forked = new Set<string>()
   /** ms: when the store last had each journal up to its end. */
-  const whole = new Map<string, number>()
+  const completeAt = new Map<string, number>()
 
   const reject = (journal: string, issue: ChainError): void => {
     broken.set(journal, issue)
@@ -136,12 +136,12 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     let count = 0
     const failures: unknown[] = []
     for (const [name, segments] of journals) {
-      if (!whole.has(name)) whole.set(name, began)
+      if (!completeAt.has(name)) completeAt.set(name, began)
       try {
         if (forked.has(name)) stopWriter(name, segments.at(-1)!)
         if (broken.has(name)) continue
         count += await ingestJournal(name, segments)
-        if (!broken.has(name)) whole.set(name, began)
+        if (!broken.has(name)) completeAt.set(name, began)
       } catch (thrown) {
         // An unreadable journal must not block the others.
         failures.push(thrown)
@@ -178,10 +178,7 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
       await catchUp().catch((err: unknown) => {
         const suppressed = throttle('round')
         if (suppressed !== undefined)
-          log.error(
-            { err, ...(suppressed > 0 ? { unsaid: suppressed } : {}) },
-            'audit ingest failed; retrying',
-          )
+          log.error({ err, ...(suppressed > 0 ? { suppressed } : {}) }, 'audit ingest failed; retrying')
       })
       await delay(POLL, undefined, { ref: false, signal }).catch(() => {})
     }
@@ -204,6 +201,6 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     },
     reached: (journal) => places.get(journal)?.segment,
     behind: () =>
-      stopping === undefined ? 0 : Math.max(0, clock.now() - Math.min(clock.now(), ...whole.values())),
+      stopping === undefined ? 0 : Math.max(0, clock.now() - Math.min(clock.now(), ...completeAt.values())),
   }
 }

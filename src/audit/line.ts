@@ -46,8 +46,8 @@ const valuesOf = (record: AuditRecord) =>
 type Values = ReturnType<typeof valuesOf>
 
 /** Record of a line. */
-export const recordOf = (held: Values): AuditRecord => {
-  const [tenant_id, entity_type, entity_id, operation, actor_id, ...others] = held
+export const recordOf = (values: Values): AuditRecord => {
+  const [tenant_id, entity_type, entity_id, operation, actor_id, ...others] = values
   const [actor_type, message, trace_id, created_at, token_seq] = others
   return {
     tenant_id,

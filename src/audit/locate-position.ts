@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
-import { isAcceptance } from './acknowledged-loss.ts'
+import { isLossRecord } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
 import { claimedHash, claimedSeq, type Mac } from './line.ts'
@@ -24,7 +24,7 @@ export const allMissing = (name: string, seq: number): ChainError => ({
 })
 
 /** The checkpoint is newer than the store: the store was restored from an older state. */
-export const forgotten = (name: string, known: number, removed: number): ChainError => ({
+export const missingInStore = (name: string, known: number, removed: number): ChainError => ({
   file: name + CHECKPOINT,
   line: 1,
   seq: known + 1,
@@ -32,7 +32,7 @@ export const forgotten = (name: string, known: number, removed: number): ChainEr
 })
 
 /** A position shortly before the record that acknowledges the loss of record `seq`, if there is one. */
-const beforeAcceptance = async (
+const beforeLossRecord = async (
   mac: Mac,
   segments: readonly Segment[],
   start: ChainPosition,
@@ -41,7 +41,7 @@ const beforeAcceptance = async (
   let place = start
   for (;;) {
     const piece = await nextPiece(mac, segments, place, BATCH)
-    if (piece.lines.some((line) => line.seq > seq && isAcceptance(line))) return place
+    if (piece.lines.some((line) => line.seq > seq && isLossRecord(line))) return place
     if (piece.lines.length === 0) return undefined
     place = piece.place
   }
@@ -103,15 +103,15 @@ export const resume = async (
       ? { place: start, segments }
       : (issue ?? allMissing(name, known))
   if (issue !== undefined) return issue
-  const acceptance = () => beforeAcceptance(mac, segments, start, known)
+  const lossRecord = () => beforeLossRecord(mac, segments, start, known)
   if (checkpoint !== undefined && checkpoint.seq > known) {
     if (((await logs.position(name))?.seq ?? 0) >= checkpoint.seq) return resume(deps, directory, name)
-    return (await acceptance()) === undefined
-      ? forgotten(name, known, checkpoint.seq)
+    return (await lossRecord()) === undefined
+      ? missingInStore(name, known, checkpoint.seq)
       : { place: start, segments }
   }
   if (position === undefined || position.hash === checkpoint?.hash) return { place: start, segments }
-  const place = (await placeOf(segments, position)) ?? (await acceptance())
+  const place = (await placeOf(segments, position)) ?? (await lossRecord())
   if (place === undefined)
     return {
       file: newest.file,

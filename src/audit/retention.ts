@@ -2,7 +2,7 @@ import { stat, unlink } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import { isAcceptance } from './acknowledged-loss.ts'
+import { isLossRecord } from './acknowledged-loss.ts'
 import { type ChainError, nextPiece } from './chain-reader.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoint.ts'
 import type { Ingest } from './ingest.ts'
@@ -46,8 +46,8 @@ export interface Retention {
   start(): void
   /** Waits for the current removal. */
   stop(): Promise<void>
-  /** Effective from the next file. */
-  take(limits: RetentionLimits): void
+  /** Applies limits from the next file. */
+  apply(limits: RetentionLimits): void
   /** Journals with a file that does not verify. Each is logged and excluded from removal until a restart. */
   readonly issues: number
 }
@@ -106,7 +106,7 @@ const checkpointAt = async (
         seq: place.seq,
         reason: 'the journal ends here',
       }
-    losses += piece.lines.filter(isAcceptance).length
+    losses += piece.lines.filter(isLossRecord).length
     place = piece.place
   }
 }
@@ -121,7 +121,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
   const { mac, ingest, clock, log } = deps
   const { directory } = options
   const broken = new Set<string>()
-  let { limits: keep } = options
+  let { limits } = options
 
   const reject = (journal: string, issue: ChainError): void => {
     broken.add(journal)
@@ -141,7 +141,7 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
       const reached = broken.has(name) ? 0 : (ingest.reached(name) ?? 0)
       journals.push(files.slice(0, -1).filter(({ number }) => number < reached))
     }
-    return due(journals, total, keep, clock.now())
+    return due(journals, total, limits, clock.now())
   }
 
   /** In this order: after a crash the checkpoint counts the file as removed, or nothing has changed. */
@@ -205,8 +205,8 @@ export const createRetention = (deps: RetentionDeps, options: RetentionOptions):
       await loop
       stopping = undefined
     },
-    take: (next) => {
-      keep = next
+    apply: (next) => {
+      limits = next
     },
     get issues() {
       return broken.size

@@ -82,15 +82,15 @@ export interface Tail {
 }
 
 const tailOf = (bytes: Buffer, from: number, size: number): Tail | undefined => {
-  const whole = from === 0
+  const isComplete = from === 0
   const end = bytes.lastIndexOf(NEWLINE)
-  if (end === -1) return whole ? { last: undefined, before: undefined, end: 0, size } : undefined
+  if (end === -1) return isComplete ? { last: undefined, before: undefined, end: 0, size } : undefined
   const start = end === 0 ? -1 : bytes.lastIndexOf(NEWLINE, end - 1)
-  if (start === -1 && !whole) return undefined
+  if (start === -1 && !isComplete) return undefined
   const last = bytes.subarray(start + 1, end)
   if (start === -1) return { last, before: undefined, end: end + 1, size }
   const earlier = start === 0 ? -1 : bytes.lastIndexOf(NEWLINE, start - 1)
-  if (earlier === -1 && !whole) return undefined
+  if (earlier === -1 && !isComplete) return undefined
   return { last, before: bytes.subarray(earlier + 1, start), end: from + end + 1, size }
 }
 

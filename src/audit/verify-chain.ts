@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isAcceptance } from './acknowledged-loss.ts'
+import { isLossRecord } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
 import type { ChainLine, Mac } from './line.ts'
-import { forgotten } from './locate-position.ts'
+import { missingInStore } from './locate-position.ts'
 import type { RetainedChain } from './retained-chain.ts'
 
 const BATCH = 1000
@@ -17,7 +17,7 @@ export interface Walked {
   /** After the last line that verifies and was not replaced. */
   readonly place: ChainPosition
   /** Records that acknowledge losses. */
-  readonly accepted: readonly ChainLine[]
+  readonly acknowledged: readonly ChainLine[]
   readonly issue?: ChainError
   /** The issue is an unfinished line at the very end: the next start of its writer removes it. */
   readonly torn?: true
@@ -36,10 +36,10 @@ export const walk = async (
   let place: ChainPosition = start
   let timeout: number = TIMEOUT.times
   const end = segments.at(-1)?.file ?? `${name}.*.jsonl`
-  const accepted: ChainLine[] = []
+  const acknowledged: ChainLine[] = []
   const stop = (issue?: ChainError): Walked => ({
     place,
-    accepted,
+    acknowledged,
     ...(issue === undefined ? {} : { issue }),
   })
   const here = (reason: string): ChainError => ({
@@ -67,7 +67,7 @@ export const walk = async (
       return stop({ file, line, seq, reason: 'the record is not the one that was ingested' })
     }
     place = piece.place
-    accepted.push(...piece.lines.filter(isAcceptance))
+    acknowledged.push(...piece.lines.filter(isLossRecord))
     if (piece.issue !== undefined)
       return stop(
         segments.some(({ number }) => number === place.segment) ? piece.issue : (gap ?? piece.issue),
@@ -84,9 +84,9 @@ export const walk = async (
       checkpoint !== undefined &&
       position !== undefined &&
       checkpoint.seq > position.seq &&
-      accepted.length === 0
+      acknowledged.length === 0
     )
-      return stop(forgotten(name, position.seq, checkpoint.seq))
+      return stop(missingInStore(name, position.seq, checkpoint.seq))
     if (piece.rest > 0) return { ...stop(here('the last line is incomplete')), torn: true }
     return stop()
   }

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { LogRow, LogStore } from '../store/types.ts'
-import { acceptedBehind } from './acknowledged-loss.ts'
+import { lossContinuesAfter } from './acknowledged-loss.ts'
 import { genesis, hashOf, type Mac } from './line.ts'
 
 /** Rows verified before other work gets a turn: some 3 ms. */
@@ -40,7 +40,7 @@ const continues = async (
   { journal, journal_seq: seq, hash, ...record }: LogRow,
 ): Promise<boolean> => {
   if (hashOf(mac, previous, seq, record) === hash) return true
-  const behind = acceptedBehind(record)
+  const behind = lossContinuesAfter(record)
   if (behind === undefined) return false
   const [row] = behind === 0 ? [] : await logs.rows(journal, behind - 1, 1)
   return hashOf(mac, row?.hash ?? genesis(mac, journal), seq, record) === hash

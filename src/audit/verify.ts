@@ -20,7 +20,7 @@ export interface JournalReport {
   /** Sequence number of the last record that verifies, up to the first issue. */
   readonly records: number
   /** Records that acknowledge losses; absent when there are none. */
-  readonly accepted?: readonly ChainLine[]
+  readonly acknowledged?: readonly ChainLine[]
   /** What was removed by retention, and when. */
   readonly removed?: Checkpoint
   readonly issue?: ChainError
@@ -57,11 +57,11 @@ export const verifyJournals = async (deps: VerifyDeps, directory: string): Promi
   for (const name of await journalNames(directory, deps)) {
     const position = await deps.logs?.position(name)
     const retained = await readRetainedChain(deps.mac, directory, name)
-    const { place, accepted, issue } = await walk(deps.mac, name, retained, position)
+    const { place, acknowledged, issue } = await walk(deps.mac, name, retained, position)
     journals.push({
       name,
       records: place.seq,
-      ...(accepted.length === 0 ? {} : { accepted }),
+      ...(acknowledged.length === 0 ? {} : { acknowledged }),
       ...(retained.checkpoint === undefined ? {} : { removed: retained.checkpoint }),
       ...(issue === undefined ? {} : { issue }),
     })

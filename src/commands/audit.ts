@@ -1,7 +1,7 @@
 import type { Command } from 'commander'
 import { configOption, operate, print } from './run-command.ts'
 
-/** `sidevault audit …`: on the journals of the data directory, whether its service runs or not. */
+/** `sidevault audit …`: on the journals of the data directory. The service may run. */
 export const addAuditCommand = (root: Command): void => {
   const audit = root.command('audit').description('the audit journal')
   audit
@@ -25,7 +25,7 @@ export const addAuditCommand = (root: Command): void => {
     .option('--yes', 'do it; without it, only show what would be lost', false)
     .addOption(configOption())
     .action(async ({ config, ...options }: { config?: string; journal: string; yes: boolean }) => {
-      const { acceptAuditLoss } = await import('../maintenance/audit.ts')
-      await operate(config, (settings) => acceptAuditLoss(settings, options, print))
+      const { acknowledgeAuditLoss } = await import('../maintenance/audit.ts')
+      await operate(config, (settings) => acknowledgeAuditLoss(settings, options, print))
     })
 }

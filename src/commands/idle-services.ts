@@ -4,10 +4,10 @@ import { createServices } from '../kernel/services/services.ts'
 import type { Plugin, PluginContext } from '../sdk/index.ts'
 
 const nothing = (): never => {
-  throw new Error('nothing runs while plugins are looked at')
+  throw new Error('services are not available while plugins are inspected')
 }
 
-/** The kernel as a plugin sees it during setup, where no start follows: services refuse to work before one. */
+/** The services of a plugin's setup without a start. Services throw before a start. */
 export const idleServices = (plugin: Plugin, config: unknown, log: Log): PluginContext =>
   createServices(plugin, config, {
     store: {} as never,

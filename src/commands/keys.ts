@@ -2,7 +2,7 @@ import type { Command } from 'commander'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, operate, print } from './run-command.ts'
 
-/** `sidevault keys …`: on the store itself, whether the service runs or not. */
+/** `sidevault keys …`: on the store itself. The service may run. */
 export const addKeysCommand = (root: Command): void => {
   const keys = root.command('keys').description('root key and data keys; the service may run')
   keys
@@ -17,7 +17,7 @@ export const addKeysCommand = (root: Command): void => {
     .action(async ({ config, to, finish }: { config?: string; to?: string; finish: boolean }) => {
       if (to?.startsWith('passphrase:') && !to.startsWith('passphrase:env:'))
         throw new StartError(
-          'A passphrase does not belong on the command line, where others see it and histories keep it. Put it into an environment variable: --to passphrase:env:<NAME>.',
+          'A passphrase on the command line is visible to other users and stored in the shell history. Set it in an environment variable: --to passphrase:env:<NAME>.',
           { configuration: true },
         )
       const { runRotateRoot } = await import('../maintenance/keys.ts')
@@ -38,7 +38,7 @@ export const addKeysCommand = (root: Command): void => {
     .option('--tenant <id>', 'only this tenant')
     .addOption(configOption())
     .action(async ({ config, tenant }: { config?: string; tenant?: string }) => {
-      const { runRetireData } = await import('../maintenance/keys.ts')
-      await operate(config, (settings) => runRetireData(settings, tenant, print))
+      const { runDestroyOldKeys } = await import('../maintenance/keys.ts')
+      await operate(config, (settings) => runDestroyOldKeys(settings, tenant, print))
     })
 }

@@ -11,7 +11,7 @@ import { idleServices } from './idle-services.ts'
 
 const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))
 
-/** What the configured plugins declare; nothing is started. Rejects with `PluginFaults`. */
+/** The declarations of the configured plugins. Starts nothing. Rejects with `PluginIssues`. */
 export const loadRegistry = async (
   config: Pick<Config, 'plugins' | 'pluginBases' | 'pluginConfig'>,
 ): Promise<Registry> => {

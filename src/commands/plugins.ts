@@ -3,17 +3,17 @@ import { configOption, USAGE } from './run-command.ts'
 
 const print = (text: string) => process.stdout.write(text)
 
-/** Faults are the answer of these commands; they make the exit code 2. */
+/** Sets the exit code 2 if there are issues. */
 const report = (invalid: boolean) => {
   if (invalid) process.exitCode = USAGE
 }
 
-/** `sidevault plugins …`: for those who write and those who install plugins. */
+/** `sidevault plugins …`: for authors and operators of plugins. */
 export const addPluginsCommand = (root: Command): void => {
   const plugins = root.command('plugins').description('the plugins of the service')
   plugins
     .command('list')
-    .description('what each plugin of SIDEVAULT_PLUGINS brings')
+    .description('list what each plugin of SIDEVAULT_PLUGINS contributes')
     .addOption(configOption())
     .action(async ({ config }: { config?: string }) => {
       const { listPlugins } = await import('./plugins/check.ts')

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander'
 import { configOption, USAGE } from './run-command.ts'
 
-/** `sidevault proto`: for those who write gRPC clients. */
+/** `sidevault proto`: for authors of gRPC clients. */
 export const addProtoCommand = (root: Command): void => {
   root
     .command('proto')

@@ -15,7 +15,7 @@ const reloadOne = async (socket: string): Promise<void> => {
   const response = await unixHttp(socket, 'POST', '/reload', { timeoutMs: TIMEOUT_MS }).catch(() => undefined)
   if (response === undefined)
     throw new StartError(
-      'The service does not answer, so it is not known whether anything was changed. Look at its log, then repeat this.',
+      'The service did not respond. Settings may or may not have changed. Check its log, then retry.',
     )
   const value: unknown = JSON.parse(response.body)
   if (response.status !== 200 || !isObject(value))
@@ -27,12 +27,12 @@ const reloadOne = async (socket: string): Promise<void> => {
     readonly string[]
   >
   for (const warning of warnings) process.stderr.write(`warning: ${warning}\n`)
-  for (const name of applied) print(`in force                  ${name}`)
-  for (const name of waiting) print(`from the next start on    ${name}`)
+  for (const name of applied) print(`applied                   ${name}`)
+  for (const name of waiting) print(`needs a restart           ${name}`)
   print(
     applied.length + waiting.length > 0
-      ? 'Settings are applied.'
-      : 'No setting changed; certificates were read again.',
+      ? 'Settings applied.'
+      : 'No setting changed. Certificates were reloaded.',
   )
 }
 
@@ -43,7 +43,7 @@ export const addReloadCommand = (root: Command): void => {
     .description('apply the configuration file and certificates to a running service, without a restart')
     .addOption(configOption())
     .action(async ({ config }: { config?: string }) => {
-      // Faults of the new configuration are told here, before the service is asked.
+      // Reports configuration errors before the service is called.
       const { dataDir } = loadConfig(process.env, { file: config })
       const sockets = ROLES.map((role) => socketsIn(runDirOf(role), 1).control).filter((path) =>
         existsSync(join(dataDir, path)),
@@ -52,7 +52,7 @@ export const addReloadCommand = (root: Command): void => {
         throw new StartError(
           `No service runs on the data directory "${dataDir}". Start it, or set SIDEVAULT_DATA_DIR.`,
         )
-      // Paths of sockets are short; that of the data directory may not be.
+      // Socket paths are limited in length: relative ones are short.
       process.chdir(dataDir)
       for (const socket of sockets) await reloadOne(socket)
     })

@@ -3,14 +3,14 @@ import { AppError } from '../common/errors.ts'
 import { type Config, loadConfig } from '../config.ts'
 import { StartError } from '../supervisor/start-error.ts'
 
-/** Exit codes, besides 0 for what was done: what failed, and wrong usage or configuration. */
+/** Exit codes: failure, and wrong usage or configuration. */
 export const FAILURE = 1
 export const USAGE = 2
 
-/** A line of what a command answers. */
+/** Prints a line to standard output. */
 export const print = (line: string): void => void process.stdout.write(`${line}\n`)
 
-/** Runs an operator's command; what it refuses is a sentence, what it could not do wholly exit code 1. */
+/** Runs an operator's command. Exit code 1 if it resolves with false. An AppError is shown without a stack. */
 export const operate = async (
   file: string | undefined,
   work: (config: Config) => Promise<unknown>,
@@ -24,4 +24,4 @@ export const operate = async (
 
 /** The option that all commands have which read the configuration. */
 export const configOption = () =>
-  new Option('--config <file>', 'JSON or YAML file with settings; the environment wins')
+  new Option('--config <file>', 'JSON or YAML file with settings; environment variables take precedence')

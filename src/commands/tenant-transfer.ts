@@ -5,10 +5,10 @@ import { configOption, operate, print } from './run-command.ts'
 
 const VARIABLE = 'SIDEVAULT_EXPORT_PASSPHRASE'
 
-/** Not an option: command lines are seen by others and kept in histories. */
+/** Not an option: command lines are visible to other users and stored in the shell history. */
 const passphrase = (): Secret<string> => {
   const text = process.env[VARIABLE]
-  if (!text) throw new StartError(`Set ${VARIABLE} to the passphrase of the file, at least 12 characters.`)
+  if (!text) throw new StartError(`Set ${VARIABLE} to the passphrase of the file (at least 12 characters).`)
   return new Secret(text)
 }
 
@@ -29,12 +29,9 @@ export const addMoveCommands = (root: Command): void => {
     })
   root
     .command('import')
-    .description('create a tenant from a file that "export" wrote, and print its management key once')
+    .description('create a tenant from a file written by "export", and print its management key once')
     .argument('<file>', `the file; its passphrase in ${VARIABLE}`)
-    .option(
-      '--map <file>',
-      'where to write which ids changed, and what was left out (default: <file>.map.json)',
-    )
+    .option('--map <file>', 'file for the changed ids and the omitted parts (default: <file>.map.json)')
     .addOption(configOption())
     .action(async (file: string, { config, map }: { config?: string; map?: string }) => {
       const { runImport } = await import('../maintenance/import-tenant.ts')
@@ -43,10 +40,10 @@ export const addMoveCommands = (root: Command): void => {
     })
   root
     .command('migrate-store')
-    .description('move the vault of the data directory to an empty PostgreSQL database')
+    .description('migrate the vault of the data directory to an empty PostgreSQL database')
     .requiredOption(
       '--to <address>',
-      'env:<NAME>, a variable that holds postgres://user:password@host/database, or the address itself (its password in PGPASSWORD)',
+      'env:<NAME>, a variable with postgres://user:password@host/database, or the URL itself (its password in PGPASSWORD)',
     )
     .addOption(configOption())
     .action(async ({ config, to }: { config?: string; to: string }) => {

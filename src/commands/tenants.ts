@@ -8,10 +8,10 @@ import { socketsIn } from '../supervisor/messages.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import { configOption, print } from './run-command.ts'
 
-/** Where the parts that hold the management API keep their sockets. */
+/** Socket directories of the roles with the management API. */
 const RUN_DIRS = ['run', 'run-admin']
 
-/** Calls the running service of the data directory, by its socket for operators. */
+/** Calls the operator socket of the running service. */
 const call = async (
   config: string | undefined,
   method: 'GET' | 'POST' | 'DELETE',
@@ -26,14 +26,16 @@ const call = async (
       `No service runs on the data directory "${dataDir}" in the role admin. Start it, or set SIDEVAULT_DATA_DIR.`,
     )
   if (socket === undefined) throw notRunning()
-  // Paths of sockets are short; that of the data directory may not be.
+  // Socket paths are limited in length: relative ones are short.
   process.chdir(dataDir)
   const response = await unixHttp(socket, method, path, { ...(body ? { body } : {}) }).catch(() => {
     throw notRunning()
   })
   const value: unknown = response.body === '' ? undefined : JSON.parse(response.body)
   if (response.status < 400) return value
-  throw new StartError(isObject(value) ? String(value.detail) : `The service answered ${response.status}.`)
+  throw new StartError(
+    isObject(value) ? String(value.detail) : `The service responded with status ${response.status}.`,
+  )
 }
 
 /** `sidevault tenants …`: for the operator of a running service, on its machine. */
@@ -45,9 +47,12 @@ export const addTenantsCommand = (root: Command): void => {
     .argument('<name>', 'name of the tenant, at most 200 characters')
     .addOption(configOption())
     .action(async (name: string, { config }: { config?: string }) => {
-      const made = (await call(config, 'POST', '/tenants', { name })) as Record<'id' | 'name' | 'key', string>
-      print(`tenant  ${made.id}`)
-      print(`key     ${made.key}`)
+      const created = (await call(config, 'POST', '/tenants', { name })) as Record<
+        'id' | 'name' | 'key',
+        string
+      >
+      print(`tenant  ${created.id}`)
+      print(`key     ${created.key}`)
     })
   tenants
     .command('list')
@@ -59,7 +64,7 @@ export const addTenantsCommand = (root: Command): void => {
     })
   tenants
     .command('delete')
-    .description('destroy a tenant, its keys and everything it owns, for good')
+    .description('destroy a tenant, its keys and all its data irrevocably')
     .argument('<id>', 'its id, as "list" prints it')
     .addOption(configOption())
     .action(async (id: string, { config }: { config?: string }) => {

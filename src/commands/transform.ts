@@ -4,24 +4,24 @@ import { configOption, FAILURE } from './run-command.ts'
 import type { FixtureOptions } from './transform/fixtures.ts'
 
 const EXAMPLES = `
-The code runs as in the service, with the same limits, on a message that you give. What it returns goes to standard
-output, its console, changes and time to standard error. "bt" needs a vault and answers an error here; "fetch" calls
-public https:// addresses, or what the settings SIDEVAULT_EGRESS_… allow.
+The code runs as in the service, with the same limits, on the given message. Its result is written to standard output,
+its console, changes and time to standard error. "bt" needs a vault and fails here; "fetch" calls public https://
+addresses, or those that the settings SIDEVAULT_EGRESS_… allow.
 
   sidevault transform run sign.js --body '{"amount":100}' --headers '{"X-Order":"7"}'
   sidevault transform run sign.js --body @order.json --configuration '{"secret":"s3cret"}'
   sidevault transform run hide.js --response --body @answer.json
   sidevault transform run form.js --type form --body 'number=4242424242424242&month=12'
 
-Exit codes: 0 it returned { body, headers }; 1 it failed, or returned something else; 2 it could not be run.`
+Exit codes: 0 it returned { body, headers }; 1 it failed or returned something else; 2 it could not be run.`
 
-/** `sidevault transform …`: for those who write the code of stored proxies. */
+/** `sidevault transform …`: for authors of transforms. */
 export const addTransformCommand = (root: Command): void => {
   root
     .command('transform')
     .description('the code of stored proxies')
     .command('run')
-    .description('run a transform on a message of your own, without a service')
+    .description('run a transform on a given message, without a service')
     .argument('<file>', 'JavaScript that exports the function')
     .option('--body <json|@file>', "the message's body; default: none")
     .option('--headers <json|@file>', 'its headers by name')
@@ -44,11 +44,11 @@ export const addTransformCommand = (root: Command): void => {
         import('./transform/fixtures.ts'),
       ])
       try {
-        const well = await runFile(file, options, config, {
+        const succeeded = await runFile(file, options, config, {
           out: (text) => process.stdout.write(text),
           err: (text) => process.stderr.write(text),
         })
-        if (!well) process.exitCode = FAILURE
+        if (!succeeded) process.exitCode = FAILURE
       } catch (error) {
         if (!(error instanceof FixtureError)) throw error
         command.error(`sidevault: ${error.message}`)

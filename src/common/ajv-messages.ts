@@ -4,7 +4,7 @@ const plural = (count: unknown, noun: string) => `${count} ${noun}${count === 1 
 
 const article = (type: unknown) => (/^[aeio]/.test(String(type)) ? `an ${type}` : `a ${type}`)
 
-/** What is wrong with a value that a schema refuses, without the value (completions §2). */
+/** Message for one Ajv error, without the rejected value (completions §2). */
 export const sentence = ({ keyword, params, message, parentSchema }: ErrorObject): string => {
   switch (keyword) {
     case 'required':
@@ -41,15 +41,15 @@ export const sentence = ({ keyword, params, message, parentSchema }: ErrorObject
     case 'pattern':
       return parentSchema?.errorMessage ?? `must match ${params.pattern}`
     case 'uniqueItems':
-      return 'must not hold the same item twice'
+      return 'must not contain the same item twice'
     case 'additionalProperties':
-      return 'must not have members that the schema does not name'
+      return 'must not have members that are not in the schema'
     default:
       return message ?? 'is not valid'
   }
 }
 
-/** Issues of alternatives are told as one sentence: "must be a string or null", "must be one of …". */
+/** Merges issues of alternatives into one sentence: "must be a string or null". */
 export const joined = (sentences: ReadonlySet<string>): readonly string[] => {
   const kinds = [...sentences].filter((text) => /^must be (an? \w+|null|".*"|one of .*)$/.test(text))
   if (kinds.length < 2) return [...sentences]
@@ -57,6 +57,6 @@ export const joined = (sentences: ReadonlySet<string>): readonly string[] => {
   return [`must be ${kinds.map((text) => text.slice('must be '.length)).join(' or ')}`, ...rest]
 }
 
-/** An issue that only says that none of several others may be. */
+/** True for an error of Ajv that only wraps the errors of its alternatives. */
 export const isAlternative = ({ keyword }: ErrorObject): boolean =>
   keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'if' || keyword === 'propertyNames'

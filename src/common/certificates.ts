@@ -1,4 +1,4 @@
-/** What certificates and keys must be for Envoy to use them, told before it is given them. */
+/** Checks of certificates and keys by Envoy's rules, before Envoy gets them. */
 import {
   createPrivateKey,
   createPublicKey,
@@ -7,19 +7,19 @@ import {
   X509Certificate,
 } from 'node:crypto'
 
-/** What is wrong, as the end of a sentence that begins with the name of what holds it. */
+/** End of a sentence whose subject is the file or field, e.g. `expired at …`. */
 export type PemIssue = string
 
 class PemError extends Error {}
 
 const CERTIFICATES = /-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\r\n\t ]+-----END CERTIFICATE-----/g
 
-/** Curves and sizes that Envoy takes (BoringSSL). */
+/** Curves and sizes that Envoy accepts (BoringSSL). */
 const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 const RSA_BITS = [2048, 8192] as const
 const LARGEST_EXPONENT = 2n ** 32n
 
-/** The certificates of a PEM text, in its order. Throws PemError. */
+/** Certificates of a PEM text, in order. Throws PemError. */
 const parse = (pem: string): X509Certificate[] => {
   const blocks = pem.match(CERTIFICATES)
   if (blocks === null) throw new PemError('holds no PEM certificate')
@@ -52,8 +52,8 @@ const attempt = <T>(work: () => T): { readonly value: T } | { readonly error: Pe
 const chainOf = (pem: string, now: number): X509Certificate => {
   const chain = parse(pem)
   const [leaf] = chain as [X509Certificate]
-  const late = timeError(leaf, now)
-  if (late !== undefined) throw new PemError(late)
+  const issue = timeError(leaf, now)
+  if (issue !== undefined) throw new PemError(issue)
   for (const [index, certificate] of chain.entries()) {
     const issuer = chain[index + 1]
     if (issuer !== undefined && !certificate.checkIssued(issuer))
@@ -65,7 +65,7 @@ const chainOf = (pem: string, now: number): X509Certificate => {
 const numberIn = (jwk: JsonWebKey, name: keyof JsonWebKey): bigint =>
   BigInt(`0x0${Buffer.from(String(jwk[name] ?? ''), 'base64url').toString('hex')}`)
 
-/** BoringSSL checks what OpenSSL takes as it is: two primes, and numbers that fit together (RFC 8017 §3.2). */
+/** BoringSSL checks what OpenSSL does not: two primes, and consistent numbers (RFC 8017 §3.2). */
 const isValid = (jwk: JsonWebKey): boolean => {
   const of = (name: keyof JsonWebKey) => numberIn(jwk, name)
   const [n, e, d, p, q] = [of('n'), of('e'), of('d'), of('p'), of('q')]
@@ -75,7 +75,7 @@ const isValid = (jwk: JsonWebKey): boolean => {
   return inverse && of('dp') === dp && of('dq') === dq && (of('qi') * q) % p === 1n
 }
 
-/** As others read it: curves by their names, since BoringSSL takes no parameters. Throws for a key that is none. */
+/** The key with its curve by name: BoringSSL rejects explicit curve parameters. Throws for an invalid key. */
 const privateAsNamed = (jwk: JsonWebKey): Buffer =>
   createPrivateKey({ key: jwk, format: 'jwk' }).export({ type: 'pkcs8', format: 'der' })
 
@@ -108,12 +108,12 @@ const keyOf = (pem: string): KeyObject => {
   if (!good) throw new PemError(`is neither RSA of ${least} to ${most} bits nor EC on P-256, P-384 or P-521`)
   if (publicExponent > LARGEST_EXPONENT) throw new PemError(`has a public exponent above ${LARGEST_EXPONENT}`)
   if (key.asymmetricKeyType === 'rsa' && !isValid(key.export({ format: 'jwk' })))
-    throw new PemError('is an RSA key of more than two primes, or one whose numbers do not fit together')
+    throw new PemError('is an RSA key of more than two primes, or its numbers are inconsistent')
   if (!isNamed(key)) throw new PemError('gives its curve by parameters instead of by name')
   return key
 }
 
-/** What is wrong with a certificate chain (its own certificate first) and its key; empty when Envoy takes them. */
+/** Issues of a certificate chain (leaf first) and its key; empty when Envoy accepts them. */
 export const identityErrors = (
   { certificate, key }: { readonly certificate: string; readonly key: string },
   now: number,
@@ -132,8 +132,8 @@ export const identityErrors = (
 }
 
 /**
- * What is wrong with the authorities of a PEM text; undefined when Envoy takes them and one of them counts at least. One that
- * ends beside others vouches for nobody any more, and is no reason to refuse a start, or the edge's next certificate.
+ * Issue of the authorities in a PEM text; undefined when Envoy accepts them and at least one is valid now. An expired
+ * authority beside valid ones is no issue: it must not block a start or a renewed edge certificate.
  */
 export const authorityError = (pem: string, now: number): PemIssue | undefined => {
   const all = attempt(() => parse(pem))
@@ -142,10 +142,10 @@ export const authorityError = (pem: string, now: number): PemIssue | undefined =
   return errors.includes(undefined) ? undefined : errors[0]
 }
 
-/** The certificates of a PEM text and nothing else of it. */
+/** Certificates of a PEM text, without any other text. */
 export const plainCertificates = (pem: string): string => `${(pem.match(CERTIFICATES) ?? []).join('\n')}\n`
 
-/** The same for a key that has no error: PKCS #8. */
+/** A valid private key as PKCS #8. */
 export const plainKey = (pem: string): string =>
   keyOf(pem).export({ type: 'pkcs8', format: 'pem' }).toString()
 
@@ -158,7 +158,7 @@ export interface CertificateInfo {
   readonly expires: number
 }
 
-/** The certificates of a PEM text that has no error. */
+/** Certificates of a valid PEM text. */
 export const describeCertificates = (pem: string): readonly CertificateInfo[] =>
   parse(pem).map((certificate) => ({
     subject: certificate.subject.split('\n').join(', '),

@@ -3,7 +3,7 @@ import { type AppError, invalid } from './errors.ts'
 /** Characters of a cursor (completions §3). */
 const LENGTH = 500
 
-/** What a cursor is bound to, as a token is. */
+/** Associated data of a sealed cursor, shaped like a token's. */
 interface Bound {
   readonly tenantId: string
   readonly tokenId: string
@@ -12,13 +12,13 @@ interface Bound {
   readonly part: 'sealed'
 }
 
-/** A tenant's keys. */
+/** Data keys of a tenant. */
 interface Ring {
   seal(plain: Buffer, bound: Bound): Buffer
   open(sealed: Buffer, bound: Bound): Buffer
 }
 
-/** Under a type that no token can have: positions count what belongs to all tenants, and concern nobody else. */
+/** The type is one that no token can have. Positions are sealed because they count rows of all tenants. */
 const bound = (tenantId: string, list: string): Bound => ({
   tenantId,
   tokenId: '',
@@ -27,14 +27,14 @@ const bound = (tenantId: string, list: string): Bound => ({
   part: 'sealed',
 })
 
-/** The opaque position in a list of a tenant. */
+/** Seals a position in a list of a tenant as opaque text. */
 export const writeCursor = (
   ring: Ring,
   { tenantId, list }: { readonly tenantId: string; readonly list: string },
   position: readonly number[],
 ): string => ring.seal(Buffer.from(JSON.stringify(position)), bound(tenantId, list)).toString('base64url')
 
-/** The position that a cursor stands for. Throws `invalid` unless this service made it for this list and tenant. */
+/** Opens a cursor. Throws `invalid` unless this service issued it for this list and tenant. */
 export const readCursor = async (
   keys: { tenant(tenantId: string, sealed?: readonly Buffer[]): Promise<Ring> },
   { tenantId, list }: { readonly tenantId: string; readonly list: string },
@@ -47,7 +47,6 @@ export const readCursor = async (
   try {
     return JSON.parse(ring.open(sealed, bound(tenantId, list)).toString()) as number[]
   } catch {
-    // Told apart from no other malformed cursor.
     throw rejected()
   }
 }

@@ -20,13 +20,13 @@ const decoders = {
   raw: promisify(inflateRaw),
 }
 
-/** RFC 1950 §2.2: "deflate" has a two-byte header that is a multiple of 31; some senders leave it out. */
+/** RFC 1950 §2.2: "deflate" has a two-byte header that is a multiple of 31. Some senders omit it. */
 const hasZlibHeader = (body: Buffer): boolean =>
   body.length >= 2 && ((body[0] ?? 0) & 0x0f) === 8 && body.readUInt16BE(0) % 31 === 0
 
 /**
- * The codings of a Content-Encoding in the order to undo them: empty when there is nothing to undo, undefined when one
- * is unknown.
+ * Codings of a Content-Encoding header in decoding order. Empty: the body is plain. Undefined: a coding is unknown, or
+ * there are too many.
  */
 export const codingsOf = (header: string | undefined): readonly Coding[] | undefined => {
   const names = (header ?? '')
@@ -38,7 +38,10 @@ export const codingsOf = (header: string | undefined): readonly Coding[] | undef
   return (codings as Coding[]).reverse()
 }
 
-/** Undoes content codings. `too_large` past `limit` bytes; `malformed` when the body is not what its header says. */
+/**
+ * Removes content codings. Throws `too_large` above `limit` bytes, `malformed` when the body does not match its
+ * header.
+ */
 export const decode = async (body: Buffer, codings: readonly Coding[], limit: number): Promise<Buffer> => {
   let current = body
   for (const coding of codings) {
@@ -49,11 +52,11 @@ export const decode = async (body: Buffer, codings: readonly Coding[], limit: nu
       if ((error as { readonly code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE')
         throw new AppError(
           'too_large',
-          `The body is larger than ${limit} bytes once decompressed. Send a smaller one.`,
+          `The decompressed body is larger than ${limit} bytes. Send a smaller one.`,
         )
       throw new AppError(
         'malformed',
-        `The body cannot be decompressed as its content-encoding "${coding}" says. Compress it again or drop the header.`,
+        `The body is not valid "${coding}", as content-encoding declares. Compress it again or remove the header.`,
       )
     }
   }

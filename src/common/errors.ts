@@ -10,7 +10,7 @@ export const ERRORS = {
   malformed: { status: 400, grpc: 3, title: 'Malformed request' },
   invalid: { status: 400, grpc: 3, title: 'Validation failed' },
   invalid_expression: { status: 400, grpc: 3, title: 'Invalid expression' },
-  code_failed: { status: 400, grpc: 9, title: 'Code failed' },
+  code_failed: { status: 400, grpc: 9, title: 'Code execution failed' },
   invalid_destination: { status: 400, grpc: 3, title: 'Invalid destination' },
   unauthenticated: { status: 401, grpc: 16, title: 'Unauthorized' },
   forbidden: { status: 403, grpc: 7, title: 'Forbidden' },
@@ -72,7 +72,7 @@ export const problemOf = (
 export interface CodeResponse {
   readonly status: number
   readonly headers?: Readonly<Record<string, string>>
-  /** The whole body in place of a problem; a string is sent as it is. */
+  /** Body in place of a problem; a string is sent unchanged. */
   readonly body?: Json
 }
 
@@ -85,9 +85,9 @@ export const codeOf = (thrown: unknown): string =>
 interface AppErrorOptions {
   readonly response?: CodeResponse
   readonly errors?: FieldErrors
-  /** Ids of tokens that the error is about. Never sent: a body's places stand for them. */
+  /** Ids of the tokens that caused the error. Never sent: clients get locations in their body instead. */
   readonly tokens?: readonly string[]
-  /** What was asked for may have been done, or not. */
+  /** The effect may or may not have happened. */
   readonly uncertain?: boolean
   readonly cause?: unknown
   /** Seconds a client should wait, printed as `Retry-After`. */
@@ -97,11 +97,11 @@ interface AppErrorOptions {
 }
 
 const INTERNAL_DETAIL =
-  'The service failed to answer. Retry; if it persists, ask the operator to look up the trace id.'
+  'The request failed inside the service. Retry; if it persists, give the trace id to the operator.'
 
 /**
- * The one error class. `detail` says what was asked, what is wrong and what to do; ids in quotes; never a token's
- * data, a key or a body. The cause goes to the log only.
+ * The one error class. `detail` states what was asked, what is wrong and what to do, with ids in quotes and never a
+ * token's data, a key or a body. `cause` goes only to the log.
  */
 export class AppError extends Error {
   readonly code: ErrorCode
@@ -128,14 +128,17 @@ export class AppError extends Error {
     return this.response?.status ?? ERRORS[this.code].status
   }
 
-  /** The gRPC status code: that of the table, or of the first failure with the status that code chose. */
+  /**
+   * gRPC status code of the table. When a tenant's code chose another HTTP status: of the first error with that
+   * status.
+   */
   get grpc(): number {
     const own = ERRORS[this.code]
     if (this.status === own.status) return own.grpc
     return Object.values(ERRORS).find(({ status }) => status === this.status)?.grpc ?? own.grpc
   }
 
-  /** Any thrown thing as an AppError; what is not ours becomes `internal` with a fixed sentence. */
+  /** Any thrown value as an AppError; other errors become `internal` with a fixed detail. */
   static from(thrown: unknown): AppError {
     if (thrown instanceof AppError) return thrown
     return new AppError('internal', INTERNAL_DETAIL, { cause: thrown })
@@ -155,7 +158,7 @@ export const invalid = (
   detail = 'One or more members of the request are not valid; see "errors".',
 ): AppError => new AppError('invalid', detail, { errors })
 
-/** What is wrong at a property path; undefined: nothing. */
+/** Validation issue at a property path; undefined: none. */
 export type FieldIssue = readonly [path: string, sentence: string | undefined]
 
 /** Throws `invalid` with all issues, unless there are none. */

@@ -1,13 +1,13 @@
-/** Milliseconds of one turn of the event loop that long work may take, all calls together. */
+/** Milliseconds of long work per turn of the event loop, for all calls together. */
 export const SLICE_MS = 10
 
-/** Something to await when others are to be served first; undefined when work may go on. */
+/** A promise to await when other work is due; undefined when work may continue. */
 export type YieldIfDue = (isDue?: boolean) => Promise<void> | undefined
 
-/** `yieldIfDue` with a state of its own; `now`: milliseconds of a clock that does not go back. */
+/** `yieldIfDue` with its own state. `now`: milliseconds of a monotonic clock. */
 export const createYield = (now: () => number = () => performance.now(), ms = SLICE_MS): YieldIfDue => {
   const waiting: (() => void)[] = []
-  /** When long work began in this turn of the loop. */
+  /** Start of long work in this turn of the loop. */
   let began: number | undefined
 
   const begin = () => {
@@ -33,15 +33,15 @@ export const createYield = (now: () => number = () => performance.now(), ms = SL
  * For every loop over tokens, expressions, rows or records, before each item:
  * `const pause = yieldIfDue(); if (pause) await pause`.
  *
- * Calls share one slice of 10 ms in each turn of the event loop. Those that are out of time wait in line, and one of them
- * goes on in each turn, so that input and output are served in between however many there are. One item must cost less
- * than a slice: it cannot be interrupted.
+ * Calls share one slice of 10 ms in each turn of the event loop. Calls beyond it queue, and one of them continues in
+ * each turn, so that I/O is served in between at any number of calls. One item must cost less than a slice: it cannot
+ * be interrupted.
  */
 export const yieldIfDue: YieldIfDue = createYield()
 
 /**
- * One step of a call that cannot be divided. When it takes long, others go on behind it, so that the next step has a turn
- * of the event loop of its own. What is small never waits for others.
+ * Runs an indivisible step of a call. If it was long, yields, so that the next step gets its own turn of the event loop.
+ * Short steps never wait.
  */
 export const inOwnTurn = async <T>(step: () => T): Promise<T> => {
   const began = performance.now()
@@ -57,16 +57,16 @@ export const mapInTurns = async <T, R>(
 ): Promise<R[]> => {
   const made: R[] = []
   for (const [index, item] of items.entries()) {
-    // What is small never waits for others.
+    // A single item never waits.
     const pause = index > 0 ? yieldIfDue() : undefined
     if (pause) await pause
-    // What comes behind the last one has no part in the slice.
+    // Work after the last item is not counted in the slice.
     made.push(index === items.length - 1 ? await inOwnTurn(() => make(item, index)) : make(item, index))
   }
   return made
 }
 
-/** What `make` resolves to for each item, one after the other, as long work: see `yieldIfDue`. */
+/** Sequential `Promise.all(items.map(make))` as long work: see `yieldIfDue`. */
 export const eachInTurn = async <T, R>(
   items: readonly T[],
   make: (item: T, index: number) => Promise<R>,

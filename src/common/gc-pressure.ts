@@ -1,19 +1,19 @@
 /**
- * Buffers lie outside V8's heap, and few other objects come with a large body, so V8 thinks of collecting them only when
- * 64 MiB are there, and then goes through the whole heap for what a collection of young objects finds in a moment.
+ * Garbage collection after large bodies. Buffers lie outside V8's heap, so V8 collects them only after 64 MiB, and then
+ * with a full collection where a minor one would do.
  */
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** Bytes received between two collections; three or four times as much is left behind by then. */
+/** Bytes received between two collections. Garbage is then three to four times as much. */
 const EVERY = 10_485_760
 
-/** Bytes that heap and buffers may grow by before all of it is gone through: what is in use during two collections grows old. */
+/** Growth of heap and buffers, in bytes, before a major collection: objects that survive two minor ones are old. */
 const AGED = 16_777_216
 
 type Collect = (options: { readonly type: 'minor' | 'major' }) => void
 
-/** V8's own `gc`, which nobody else gets to see; undefined where it is not to be had. */
+/** V8's own `gc`, without exposing it to other code; undefined when V8 does not provide it. */
 const exposed = (): Collect | undefined => {
   setFlagsFromString('--expose-gc')
   const collect: unknown = runInNewContext('globalThis.gc')
@@ -27,8 +27,8 @@ const size = (): number => {
 }
 
 /**
- * To be told of bytes received; each time that there were enough of them it collects young objects, or old ones too when
- * many have grown old, so that uploads need little memory.
+ * A function to call with the number of bytes received. Each `every` bytes it starts a minor collection, or a major one
+ * when memory has grown, so that uploads need little memory.
  */
 export const createGcPressure = (
   collect: Collect | undefined = exposed(),

@@ -1,4 +1,4 @@
-/** Headers of one connection only, lower case: RFC 9110 §7.6.1, and the names of older practice. */
+/** Headers of one connection only, lower case: RFC 9110 §7.6.1, and names of older practice. */
 export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'connection',
   'keep-alive',
@@ -12,10 +12,10 @@ export const HOP_BY_HOP: ReadonlySet<string> = new Set([
   'http2-settings',
 ])
 
-/** Headers that say where a message goes and where it ends, lower case: the sender of the message sets them. */
+/** Headers for routing and framing of a message, lower case. The sender of the message sets them. */
 export const FRAMING: ReadonlySet<string> = new Set(['host', 'content-length', 'expect'])
 
-/** Whether only the sender of a message may set this header, in any case. */
+/** True for a header that only the sender of a message may set, in any letter case. */
 export const isConnectionHeader = (name: string): boolean => {
   const lower = name.toLowerCase()
   return HOP_BY_HOP.has(lower) || FRAMING.has(lower) || lower.startsWith('proxy-')

@@ -4,7 +4,7 @@ export type Json = null | boolean | number | string | readonly Json[] | { readon
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** True when arrays and objects nest deeper than `limit`. Looks no deeper, so a hostile depth costs no stack. */
+/** True when arrays and objects nest deeper than `limit`. Recursion stops there, so hostile input costs no stack. */
 export const deeperThan = (value: unknown, limit: number): boolean => {
   if (typeof value !== 'object' || value === null) return false
   if (limit === 0) return true
@@ -13,7 +13,7 @@ export const deeperThan = (value: unknown, limit: number): boolean => {
   return false
 }
 
-/** True when a value holds more than `most` arrays and objects. */
+/** True when a value contains more than `most` arrays and objects. */
 export const holdsMore = (value: unknown, most: number): boolean => {
   let left = most
   const open: unknown[] = [value]
@@ -40,7 +40,7 @@ export const mergePatch = (target: unknown, patch: unknown): unknown => {
 
 const unescapePointer = (part: string) => part.replaceAll('~1', '/').replaceAll('~0', '~')
 
-/** The parts of a JSON pointer (RFC 6901); `''` is the whole value. */
+/** Parts of a JSON pointer (RFC 6901); `''` names the document. */
 export const pointerParts = (pointer: string): string[] =>
   pointer === '' ? [] : pointer.slice(1).split('/').map(unescapePointer)
 
@@ -54,7 +54,7 @@ export const valueAt = (value: unknown, pointer: string): unknown => {
   return current
 }
 
-/** A copy of `value` without the member at `pointer`; the value itself when there is none. */
+/** A copy of `value` without the member at `pointer`; `value` itself when there is no such member. */
 export const without = (value: unknown, pointer: string): unknown => {
   const [head, ...rest] = pointerParts(pointer)
   if (head === undefined || typeof value !== 'object' || value === null || !Object.hasOwn(value, head))

@@ -1,9 +1,9 @@
-/** Runs `work` when its key is free. Packages such as `p-limit` have no keys: the map of keys is most of this file. */
+/** Runs `work` under a key's lock. Resolves or rejects as `work` does. Packages such as `p-limit` have no keys. */
 export type RunExclusive = <T>(key: string, work: () => Promise<T>) => Promise<T>
 
 /**
- * One holder for each key, in order. For changes that write over the version they read: n concurrent ones would need n²/2
- * attempts. In order, they conflict with those of other processes only.
+ * Mutex per key, for optimistic read-modify-write changes: n concurrent ones would need n²/2 attempts. In turn they
+ * conflict only with those of other processes.
  */
 export const createKeyedMutex = (): RunExclusive => {
   const last = new Map<string, Promise<unknown>>()
@@ -19,25 +19,25 @@ export const createKeyedMutex = (): RunExclusive => {
   }
 }
 
-interface Room {
+interface Slots {
   running: number
   readonly waiting: (() => void)[]
 }
 
-/** At most `most` holders for each key; others wait, in order. */
+/** Semaphore per key: at most `most` run concurrently under one key, the others wait in order. */
 export const createKeyedSemaphore = (most: number): RunExclusive => {
-  const rooms = new Map<string, Room>()
+  const byKey = new Map<string, Slots>()
   return async (key, work) => {
-    const room = rooms.get(key) ?? { running: 0, waiting: [] }
-    rooms.set(key, room)
-    if (room.running < most) room.running++
-    else await new Promise<void>((go) => room.waiting.push(go))
+    const slots = byKey.get(key) ?? { running: 0, waiting: [] }
+    byKey.set(key, slots)
+    if (slots.running < most) slots.running++
+    else await new Promise<void>((resolve) => slots.waiting.push(resolve))
     try {
       return await work()
     } finally {
-      const next = room.waiting.shift()
+      const next = slots.waiting.shift()
       if (next !== undefined) next()
-      else if (--room.running === 0) rooms.delete(key)
+      else if (--slots.running === 0) byKey.delete(key)
     }
   }
 }

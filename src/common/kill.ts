@@ -1,8 +1,8 @@
-/** SIGKILL for a process that may be gone already. */
+/** Sends SIGKILL to a process that may have exited. */
 export const killQuietly = (pid: number): void => {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {
-    // it is gone
+    // it has exited
   }
 }

@@ -1,23 +1,23 @@
 import { constants, fstatSync, openSync, writeSync } from 'node:fs'
 
-/** Characters kept for a reader that is behind. */
+/** Characters buffered for a slow reader. */
 const RETAINED = 1024 * 1024
-/** Bytes written at once: a pipe takes so many whole or not at all, so lines of several processes do not mix. */
+/** PIPE_BUF: writes of up to this many bytes are atomic, so lines of several processes do not mix. */
 const ATOMIC = 4096
-/** ms after which a reader that was behind is tried again. */
-const AGAIN = 50
+/** ms until the next write to a blocked reader. */
+const RETRY_MS = 50
 
-const notice = (lost: number): string =>
+const notice = (dropped: number): string =>
   `${JSON.stringify({
     level: 'warn',
     time: new Date().toISOString(),
-    lost,
-    msg: 'lines of the log were lost, since nobody read them in time',
+    dropped,
+    msg: 'log lines dropped: stderr is blocked',
   })}\n`
 
 const countOf = (lines: string): number => lines.split('\n').length - 1
 
-/** Length of as many whole lines as are written at once, or of the first when it alone is more. */
+/** Length of the complete lines that fit one atomic write, or of the first line when it alone is longer. */
 const head = (lines: string): number => {
   if (lines.length <= ATOMIC) return lines.length
   const last = lines.lastIndexOf('\n', ATOMIC - 1)
@@ -25,8 +25,9 @@ const head = (lines: string): number => {
 }
 
 /**
- * A pipe is opened once more, for writes that return at once: the flags of what several processes share are set back by
- * each that ends. A socket cannot be opened; it has the flag from Node's own stream.
+ * Descriptor for non-blocking writes. A pipe is reopened, because processes that share a description also share its
+ * flags.
+ * A socket cannot be reopened; Node's stream has already set its flag.
  */
 const ownDescriptor = (fd: number): number => {
   try {
@@ -38,19 +39,19 @@ const ownDescriptor = (fd: number): number => {
 }
 
 /**
- * Writes whole lines to a pipe, socket, terminal or file, and never waits for whoever reads it: a log that nobody collects
- * must not hold up a payment, nor the end of the process. Lines for which there is no room in `KEPT` are dropped, and
- * counted in a line that follows. A reader that is gone is no error.
+ * Writes complete lines to a pipe, socket, terminal or file without ever blocking: an unread log must not delay a
+ * payment or the exit of the process. Lines beyond the buffer are dropped, and a later line has their count. A closed
+ * reader is no error.
  */
 export const createLineWriter = (stream: { readonly fd: number }) => {
   const fd = ownDescriptor(stream.fd)
   let retained = ''
   let rest: Uint8Array = Buffer.alloc(0)
-  let lost = 0
+  let dropped = 0
   let gone = false
   let timer: NodeJS.Timeout | undefined
 
-  /** False when there is no room now. */
+  /** False when the reader is blocked. */
   const wrote = (): boolean => {
     try {
       rest = rest.subarray(writeSync(fd, rest))
@@ -72,12 +73,12 @@ export const createLineWriter = (stream: { readonly fd: number }) => {
         retained = retained.slice(length)
       }
       if (!wrote()) {
-        timer ??= setTimeout(again, AGAIN).unref()
+        timer ??= setTimeout(again, RETRY_MS).unref()
         return
       }
-      if (lost > 0 && retained === '') {
-        retained = notice(lost)
-        lost = 0
+      if (dropped > 0 && retained === '') {
+        retained = notice(dropped)
+        dropped = 0
       }
     }
   }
@@ -90,7 +91,7 @@ export const createLineWriter = (stream: { readonly fd: number }) => {
     /** `lines` end with a line feed. */
     write(lines: string): void {
       if (gone) return
-      if (lost > 0 || retained.length + lines.length > RETAINED) lost += countOf(lines)
+      if (dropped > 0 || retained.length + lines.length > RETAINED) dropped += countOf(lines)
       else retained += lines
       if (timer === undefined) pump()
     },

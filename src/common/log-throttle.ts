@@ -1,21 +1,21 @@
-/** ms for which one of a kind speaks for those that follow. */
+/** ms between two log lines of one kind. */
 const EVERY_MS = 10_000
 
 /**
- * For logs of what may happen with every call: how many of this kind went unsaid since one was last said, or undefined
- * when this one should go unsaid too. Kinds must be few. `now`: ms of any clock that only goes forward.
+ * Throttle for log lines that any call may cause. Returns how many of this kind were suppressed since the last one, or
+ * undefined when this one must be suppressed too. Kinds must be few. `now`: ms of a monotonic clock.
  */
 export const createLogThrottle = (
   now: () => number = () => performance.now(),
 ): ((kind: string) => number | undefined) => {
   const last = new Map<string, { readonly at: number; suppressed: number }>()
   return (kind) => {
-    const said = last.get(kind)
-    if (said !== undefined && now() < said.at + EVERY_MS) {
-      said.suppressed++
+    const logged = last.get(kind)
+    if (logged !== undefined && now() < logged.at + EVERY_MS) {
+      logged.suppressed++
       return undefined
     }
     last.set(kind, { at: now(), suppressed: 0 })
-    return said?.suppressed ?? 0
+    return logged?.suppressed ?? 0
   }
 }

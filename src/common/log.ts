@@ -3,7 +3,10 @@ import { createLineWriter } from './line-writer.ts'
 
 export type Log = Pick<Logger, 'trace' | 'debug' | 'info' | 'warn' | 'error' | 'fatal' | 'child'>
 
-/** Thrown values may quote what they choked on (SQL parameters, JSON text): only name, code and our own frames are kept. */
+/**
+ * Name, code and stack frames of an error. Its message may quote input (SQL parameters, JSON text), so it is not
+ * logged.
+ */
 const describeError = (error: unknown): Record<string, unknown> =>
   error instanceof Error
     ? {
@@ -18,13 +21,13 @@ const describeError = (error: unknown): Record<string, unknown> =>
       }
     : { type: typeof error }
 
-/** ms that lines wait for company: a write for each would cost more than making it. Trouble waits for nothing. */
+/** ms that lines below `warn` are buffered: one write each would cost more than formatting them. */
 const GATHER = 20
-/** Characters that may wait. */
+/** Characters buffered at most. */
 const GATHERED = 16_384
 const WARN = 40
 
-/** Standard error: lines are written some at a time, from warnings on at once. A killed process loses what it had gathered. */
+/** Buffered standard error; warnings and errors are written at once. A killed process loses its buffer. */
 const gathered = () => {
   const lines = createLineWriter(process.stderr)
   let text = ''
@@ -55,7 +58,7 @@ const standardError = () => {
   return shared
 }
 
-/** Structured JSON on standard error, one object a line. Never hand it a request body, a header or a token's data. */
+/** JSON lines on standard error. Never pass a request body, a header or a token's data. */
 export const createLog = (process: string, level = 'info'): Log =>
   pino(
     {

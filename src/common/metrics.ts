@@ -1,12 +1,12 @@
 import { Counter, collectDefaultMetrics, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Sums that the library calls totals, as only counters may be. */
+/** Gauges that prom-client names `_total`, which is reserved for counters. */
 const MISNAMED = ['handles', 'requests', 'resources']
 
 /** From a tenth of a millisecond to half a minute, in seconds. */
 const BUCKETS = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1, 5, 30]
 
-/** Labels are names of ours only (routes, stages, types); never an id, a path, a host or a value of a caller. */
+/** Labels are fixed names (routes, stages, types), never an id, a path, a host or a caller's value. */
 export const createMetrics = () => {
   const registry = new Registry()
   const registers = [registry]
@@ -61,7 +61,7 @@ export const createMetrics = () => {
     sandbox: {
       invocations: new Counter({
         name: 'sidevault_sandbox_invocations_total',
-        help: 'Runs of code, by outcome: returned, threw, unusable, or the limit that was met.',
+        help: 'Runs of code, by outcome: returned, threw, unusable, or the name of the exceeded limit.',
         labelNames: ['outcome'] as const,
         registers,
       }),
@@ -79,7 +79,7 @@ export const createMetrics = () => {
       }),
       ends: new Counter({
         name: 'sidevault_sandbox_child_ends_total',
-        help: 'Child processes that ended, by reason: silent, memory, crash, wiped (idle, and its place given to another tenant).',
+        help: 'Child processes that ended, by reason: silent, memory, crash, wiped (idle, replaced for another tenant).',
         labelNames: ['why'] as const,
         registers,
       }),

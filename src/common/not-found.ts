@@ -5,8 +5,8 @@ const UUID = new RegExp(UUID_PATTERN)
 const PERMISSION = /^[a-z][a-z-]{0,49}(?::[a-z-]{1,50}){1,3}$/
 
 /**
- * The 404 for an entity whose ids are UUIDs. Any other id is not repeated: callers mistake keys and values for ids, and
- * errors never hold either (completions §2).
+ * The 404 of an entity whose ids are UUIDs. Any other text is not repeated: callers send keys and values as ids, and
+ * errors never contain either (completions §2).
  */
 export const notFound = (code: Extract<ErrorCode, `${string}_not_found`>, id: string): AppError => {
   const entity = ERRORS[code].title.replace(' not found', '')
@@ -16,6 +16,6 @@ export const notFound = (code: Extract<ErrorCode, `${string}_not_found`>, id: st
   )
 }
 
-/** What is wrong with a permission that nothing has declared; repeated only when it is shaped like one. */
+/** Issue of an undeclared permission. Repeats the text only when it has the form of a permission. */
 export const unknownPermission = (permission: string): string =>
   `${PERMISSION.test(permission) ? `"${permission}"` : 'what was sent'} is not a permission; see GET /permissions`

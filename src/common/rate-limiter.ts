@@ -1,21 +1,21 @@
-/** Who wants to be served, as a transport saw it. */
+/** Client of a request, as the transport saw it. */
 interface Client {
-  /** The API key as sent. */
+  /** API key as sent. */
   readonly key: string | undefined
-  /** The address that the request came from. */
+  /** Source address of the request. */
   readonly address: string | undefined
-  /** Only a page of the service's own is wanted, which has a limit of its own. */
+  /** The request is for a page of the service itself (health, metrics, docs), which has its own limit. */
   readonly page?: true
 }
 
-/** Rejects with `rate_limited` and a time to wait when a visitor has been served too often; counts the call otherwise. */
-export type RateLimiter = (visitor: Client) => Promise<void>
+/** Counts a call. Rejects with `rate_limited` and `retryAfter` when the client is above its limit. */
+export type RateLimiter = (client: Client) => Promise<void>
 
-/** Rejects with `rate_limited` when a caller has guessed at values that it does not see too often; counts the guesses otherwise. */
+/** Counts searches by value of a caller that cannot see the values. Rejects with `rate_limited` above its limit. */
 export type GuessLimiter = (
   caller: { readonly tenantId: string; readonly actorId: string },
   guesses: number,
 ) => Promise<void>
 
-/** The header in which Envoy tells its own processes who connected; set by nobody else, and forwarded to nobody else. */
+/** Header in which Envoy reports the client's address to the gateway and admin processes. Callers cannot set it. */
 export const CLIENT_ADDRESS_HEADER = 'x-sidevault-client-address'

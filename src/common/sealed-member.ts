@@ -1,2 +1,2 @@
-/** The member that holds all sealed members of a stored record, as base64; no schema can name it. */
+/** Member with all sealed members of a stored record, as base64. No schema can declare it. */
 export const SEALED_MEMBER = '$sealed'

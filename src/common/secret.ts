@@ -3,8 +3,9 @@ import { inspect } from 'node:util'
 const MASK = '[secret]'
 
 /**
- * A value that must not be printed: `String()`, JSON, template literals and `util.inspect` all give `[secret]`.
- * Only `reveal()` gives the value; the files that may call it are listed in test/secrets.test.ts (docs/security-model.md, "No plaintext at rest").
+ * A value that must not be printed: `String()`, JSON, template literals and `util.inspect` return `[secret]`. Only
+ * `reveal()` returns the value; test/secrets.test.ts lists the files that may call it (docs/security-model.md, "No
+ * plaintext at rest").
  */
 export class Secret<T> {
   readonly #value: T

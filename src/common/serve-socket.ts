@@ -2,7 +2,7 @@ import { chmod, rm } from 'node:fs/promises'
 import { createServer, type RequestListener } from 'node:http'
 import type { Server } from 'node:net'
 
-/** Listens on a unix socket that only this user may open; a left-over one is replaced. */
+/** Listens on a unix socket of mode 0600. Replaces a stale socket file. */
 export const listenOn = async (server: Server, socketPath: string): Promise<void> => {
   await rm(socketPath, { force: true })
   await new Promise<void>((resolve, reject) => {
@@ -12,9 +12,7 @@ export const listenOn = async (server: Server, socketPath: string): Promise<void
   await chmod(socketPath, 0o600)
 }
 
-/**
- * HTTP on a unix socket, as `listenOn` says. Resolves when it listens; `close` breaks off what is still open.
- */
+/** HTTP server on a unix socket (see `listenOn`). Resolves when it listens; `close` aborts open connections. */
 export const serveSocket = async (
   socketPath: string,
   listener: RequestListener,

@@ -1,27 +1,28 @@
 import { AppError } from './errors.ts'
 
-/** Some of a limited resource, until it is given back. */
+/** Part of a limited resource, until it is released. */
 export interface Share {
-  /** Holds this much instead. Throws as `take` does when that is more. Does nothing once it is given back. */
+  /** Changes the amount held. An increase throws as `take` does. No effect after `release`. */
   resize(amount: number): void
-  /** Gives it back, once. */
+  /** Returns the amount. Idempotent. */
   release(): void
 }
 
 export interface Shares {
   /**
-   * Takes some for an owner, named by a path such as tenant and proxy; without one only the limit counts. Throws
-   * `rate_limited` when the owner holds its share already, `overloaded` when others hold everything.
+   * Takes an amount for an owner, a path such as tenant and proxy; without an owner only the limit applies. Throws
+   * `rate_limited` when the owner is above its share, `overloaded` when the resource is exhausted.
    */
   take(amount: number, ...owner: readonly string[]): Share
-  /** Held by all owners. */
+  /** Amount held by all owners. */
   readonly held: number
 }
 
 /**
- * Divides a limited resource among whoever uses it at the moment: nobody may hold more than what is then left of it
- * (dynamic thresholds, Choudhury and Hahne 1998). One owner gets half, n greedy ones 1/(n + 1) each, and as much stays
- * free for the next; likewise among the proxies of a tenant. The first of an owner always fits where there is room.
+ * Divides a limited resource among its current users: no owner may hold more than what is then left free (dynamic
+ * thresholds, Choudhury and Hahne 1998). One owner gets half; n greedy owners get 1/(n + 1) each, and the same amount
+ * stays free for the next. The rule also applies among the proxies of a tenant. An owner's first take needs only free
+ * space.
  */
 export const createShares = (limit: number, detail: string): Shares => {
   const holdings = new Map<string, number>()
@@ -37,7 +38,7 @@ export const createShares = (limit: number, detail: string): Shares => {
       if (own > 0 && own + amount > most) throw new AppError('rate_limited', detail, { retryAfter: 1 })
     }
     if (total + amount > limit)
-      throw new AppError('overloaded', 'The service is at its limit. Retry later.', { retryAfter: 1 })
+      throw new AppError('overloaded', 'The service is at its capacity. Retry later.', { retryAfter: 1 })
   }
 
   const add = (amount: number, path: readonly string[]) => {

@@ -2,7 +2,7 @@ import { request } from 'node:http'
 
 const TIMEOUT_MS = 2_000
 
-/** One HTTP call on a unix socket: Envoy's administration interface, a gateway's status page, the operator's commands. */
+/** One HTTP request on a unix socket: Envoy's admin interface, a process's status page, maintenance commands. */
 export const unixHttp = (
   socketPath: string,
   method: 'GET' | 'POST' | 'PUT' | 'DELETE',
@@ -24,7 +24,7 @@ export const unixHttp = (
       response.on('end', () => resolve({ status: response.statusCode ?? 0, body }))
       response.on('error', reject)
     })
-    call.on('timeout', () => call.destroy(new Error('no answer in time')))
+    call.on('timeout', () => call.destroy(new Error('request timeout')))
     call.on('error', reject)
     call.end(sent === undefined ? undefined : JSON.stringify(sent))
   })

@@ -1,10 +1,10 @@
-/** What a piece of long work weighs at most: a few milliseconds to write as JSON or as a message. */
+/** Largest weight of one piece of long work: a few milliseconds to serialize. */
 export const PIECE = 128 * 1024
 
-/** Characters that take about as long to write as a value besides its text. */
+/** Serialization overhead of one value, in characters. */
 const VALUE = 8
 
-/** About how much a JSON value costs to write: its characters, and some for each value. Looks no further than `most`. */
+/** Approximate cost of serializing a JSON value, in characters. Stops above `most`. */
 export const weigh = (value: unknown, most: number): number => {
   let weight = 0
   const open: unknown[] = [value]
@@ -26,7 +26,7 @@ export const weigh = (value: unknown, most: number): number => {
   return weight
 }
 
-/** The items in runs that weigh no more than a piece; one that alone weighs more is a run of its own, and `heavy`. */
+/** Groups items into runs of at most one piece. An item above that is a run of its own, and `heavy`. */
 export function* runsOf<T>(
   items: readonly T[],
   contentOf: (item: T) => unknown,

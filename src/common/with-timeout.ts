@@ -1,21 +1,21 @@
-/** A step did not end in time. */
+/** A step exceeded its timeout. */
 export class TimeoutError extends Error {
   override readonly name = 'TimeoutError'
 }
 
-/** Bounds steps of work in time, one step at a time. */
+/** A timeout for steps of work, one at a time. */
 export interface StepTimeout {
-  /** Rejects after `ms`, or when the step is canceled; the work then continues without a reader. */
+  /** Rejects after `ms`, or when the step is canceled. The work then continues, and its result is ignored. */
   within<T>(ms: number, work: Promise<T>): Promise<T>
-  /** Aborted when a step failed so. */
+  /** Aborted when a step times out or is canceled. */
   signal(): AbortSignal
   cancel(): void
 }
 
-/** `late`: the error of a step that did not end in `ms`. */
+/** `late`: returns the error of a step that did not end within `ms`. */
 export const createStepTimeout = (late: (ms: number) => Error): StepTimeout => {
   let end: (() => void) | undefined
-  // Most uses need none.
+  // Created lazily: most uses need none.
   let controller: AbortController | undefined
   let over = false
   return {
@@ -32,7 +32,7 @@ export const createStepTimeout = (late: (ms: number) => Error): StepTimeout => {
           controller?.abort()
         }
         end = fail
-        // Timers run before sockets are read: a reply that has arrived in time counts.
+        // Timers run before socket reads, setImmediate after them: a reply that arrived in time counts.
         const timer = setTimeout(() => setImmediate(() => end === fail && fail()), ms)
         work.then(
           (value) => {
@@ -60,7 +60,7 @@ export const withTimeout = async <T>(
   ask: (signal: AbortSignal) => Promise<T> | T,
 ): Promise<T> => {
   const controller = new AbortController()
-  const timeout = createStepTimeout(() => new TimeoutError(`no answer within ${ms} ms`))
+  const timeout = createStepTimeout(() => new TimeoutError(`timeout after ${ms} ms`))
   try {
     return await timeout.within(ms, (async () => ask(controller.signal))())
   } finally {

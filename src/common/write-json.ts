@@ -32,7 +32,7 @@ const write = async (value: unknown, out: Write): Promise<void> => {
   } else out(JSON.stringify(value ?? null))
 }
 
-/** Items or members without the brackets around them. */
+/** Writes items or members without the surrounding brackets. */
 const writeRun = async (items: object, out: Write): Promise<void> => {
   const pause = yieldIfDue()
   if (pause) await pause

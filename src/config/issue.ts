@@ -1,4 +1,4 @@
-/** One thing wrong with one setting. Never holds a secret's value. */
+/** Issue of one setting. Never contains a secret's value. */
 export interface ConfigIssue {
   /** The variable, e.g. `SIDEVAULT_LISTEN`. */
   readonly name: string
@@ -6,7 +6,7 @@ export interface ConfigIssue {
   readonly fix: string
 }
 
-/** Every issue of a configuration at once, and the warnings, of which one may tell why; the message lists them one a line. */
+/** All issues of a configuration, one a line, and its warnings, which may explain them. */
 export class ConfigError extends Error {
   readonly issues: readonly ConfigIssue[]
 

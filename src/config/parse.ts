@@ -1,7 +1,7 @@
 import { accessSync, constants, statSync } from 'node:fs'
 import ipaddr from 'ipaddr.js'
 
-/** What is wrong with one setting; the message never holds a secret. */
+/** Error of one setting. The message never contains a secret. */
 export class SettingError extends Error {
   readonly fix: string
 
@@ -36,7 +36,7 @@ export const isLoopback = (host: string): boolean => ipaddr.process(host).range(
 const isUsualSpelling = (address: string): boolean =>
   address.includes(':') || ipaddr.IPv4.isValidFourPartDecimal(address)
 
-/** A CIDR block in its usual spelling; a bare address is a block of one. */
+/** A CIDR block in canonical form; a bare address is a block of one. */
 export const parseBlock = (text: string): string => {
   try {
     if (!isUsualSpelling(text.split('/')[0] ?? '')) throw new Error('another spelling')
@@ -73,7 +73,7 @@ export const parseResolver = (text: string): { readonly address: string; readonl
   return { address, port: number }
 }
 
-/** Says nothing of the text itself, which may hold a password. */
+/** Checks the URL of a Redis. The error does not quote it, since it may contain a password. */
 export const parseRedisUrl = (text: string): string => {
   try {
     const { protocol, hostname, username, password, pathname } = new URL(text)
@@ -83,8 +83,8 @@ export const parseRedisUrl = (text: string): string => {
     return text
   } catch {
     throw new SettingError(
-      'this is not the URL of a Redis.',
-      'Write redis://[[user]:password@]host[:port][/database], or rediss:// for TLS; percent-encode what is special in a password.',
+      'the value is not a Redis URL.',
+      'Write redis://[[user]:password@]host[:port][/database], or rediss:// for TLS. Percent-encode special characters in the password.',
     )
   }
 }
@@ -98,7 +98,7 @@ export const parsePrefix = (text: string): string => {
   return text.toUpperCase()
 }
 
-/** The path of a file that this process can read. */
+/** Checks that this process can read a file; returns its path. */
 export const readable = (path: string): string => {
   try {
     if (!statSync(path).isFile()) throw new Error('not a file')
@@ -109,25 +109,25 @@ export const readable = (path: string): string => {
   }
 }
 
-/** Those of https://www.postgresql.org/docs/current/libpq-ssl.html that leave no doubt; `no-verify` checks no certificate. */
+/** Unambiguous modes of https://www.postgresql.org/docs/current/libpq-ssl.html; `no-verify` checks no certificate. */
 const SSL_MODES: readonly (string | null)[] = ['disable', 'no-verify', 'verify-full', null]
 
 const STORE_FORM =
   'Write postgres://user:password@host:5432/database, or leave it unset: SQLite in the data directory.'
 
-/** Files that libpq names in an address. */
+/** Parameters of a URL that name files (libpq). */
 const PEM_FILES = ['sslrootcert', 'sslcert', 'sslkey'] as const
 
-/** An address of PostgreSQL, the files in it as `pem` finds them; one beyond this machine is spoken to by TLS with a checked certificate unless it says otherwise. */
+/** Checks a URL of PostgreSQL; `pem` resolves the files in it. Beyond loopback the default is `sslmode=verify-full`. */
 export const parsePostgres = (text: string, pem = readable): string => {
-  // A socket's directory stands encoded where the host is, which URLs of this kind keep as it is.
+  // The host may be the percent-encoded directory of a unix socket.
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || url.hostname === '' || url.pathname.length < 2)
-    throw new SettingError('this is not the address of a database.', STORE_FORM)
+    throw new SettingError('the value is not the URL of a database.', STORE_FORM)
   const mode = url.searchParams.get('sslmode')
   if (!SSL_MODES.includes(mode))
     throw new SettingError(
-      'this sslmode does not say whether the server is checked.',
+      'the sslmode does not state whether the server certificate is checked.',
       'Use sslmode=verify-full (with sslrootcert=<file> for an authority of your own), no-verify or disable.',
     )
   const host = decodeURIComponent(url.hostname).replace(/^\[|\]$/g, '')

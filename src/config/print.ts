@@ -7,9 +7,9 @@ const hidden = (value: unknown): string | undefined => (value === undefined ? un
 const place = (host: string, port: number): string =>
   host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 
-/** Every setting that is in force, defaults included, as a configuration file has it. */
+/** All effective settings with defaults, as members of a configuration file. */
 const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
-  const { listen, loopback, egress, storeLimits, rateLimits, tls } = config
+  const { listen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } = config
   return {
     listen: place(listen.host, listen.port),
     data_dir: config.dataDir,
@@ -36,7 +36,7 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     sandbox_memory_mib: config.sandboxMemoryMb,
     sandbox_require: config.sandboxRequire,
     envoy_memory_mib: config.envoyMemoryBytes / 1024 / 1024,
-    reuse_contexts: config.warmContexts,
+    reuse_contexts: config.reuseContexts,
     log_level: config.logLevel,
     access_log: config.accessLog,
     body_limit: config.bodyLimit,
@@ -47,15 +47,15 @@ const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } 
     rate_limit_per_address: rateLimits.perAddress ?? 'none',
     rate_limit_guesses: rateLimits.guesses ?? 'none',
     audit_sync: config.auditSync,
-    audit_retention_days: config.auditKeep.days,
-    audit_retention_mib: config.auditKeep.mb,
+    audit_retention_days: auditRetention.days,
+    audit_retention_mib: auditRetention.mb,
     drain_seconds: config.drainMs / 1000,
   }
 }
 
 /**
- * The configuration as the YAML of a configuration file; without secrets in it, it reads back as the same. Secrets and
- * plugins' configurations print as `[secret]`.
+ * The configuration as YAML. Secrets and plugins' configurations print as `[secret]`; without them, the text loads as
+ * the same configuration.
  */
 export const printConfig = (config: Config): string => {
   const set = Object.entries(settingsOf(config)).filter(([, value]) => value !== undefined)

@@ -15,10 +15,10 @@ import {
 import { matches } from './validate.ts'
 import { yaml } from './yaml.ts'
 
-/** Variables with our prefix that are not settings. */
+/** SIDEVAULT_ variables that are not settings. */
 const OTHERS = new Set(['SIDEVAULT_CONFIG'])
 
-/** What a configuration file holds: members as in the schema, unchecked. */
+/** Unchecked members of a configuration file. */
 export type FileContent = Readonly<Record<string, unknown>>
 
 interface Read {
@@ -45,8 +45,8 @@ const fromText = (text: string, type: string): unknown => {
   }
 }
 
-/** Where the parser stopped and what it calls that; its message quotes the text, which may hold secrets. */
-const placeOf = (error: unknown): string => {
+/** Location and code of a parse error. The parser's message quotes the text, which may contain secrets. */
+const locationOf = (error: unknown): string => {
   const { code, linePos } = error as { code?: string; linePos?: readonly { line: number; col: number }[] }
   const at = linePos?.[0]
   return at === undefined ? '' : ` at line ${at.line}, column ${at.col} (${code})`
@@ -62,23 +62,23 @@ const readFile = (path: string, issues: ConfigIssue[]): Record<string, unknown> 
     text = readFileSync(path, 'utf8')
   } catch (error) {
     const code = codeOf(error) || 'unknown error'
-    return issue(`the file "${path}" cannot be read (${code}).`, 'Name a JSON or YAML file that can be.')
+    return issue(`the file "${path}" cannot be read (${code}).`, 'Name a readable JSON or YAML file.')
   }
   try {
     const content: unknown = yaml().parse(text) // YAML 1.2 holds JSON
     if (content === null || content === undefined) return {}
     if (isObject(content)) return content
   } catch (error) {
-    return issue(`the file "${path}" is no YAML or JSON${placeOf(error)}.`, 'Correct what is written there.')
+    return issue(`the file "${path}" is not valid YAML or JSON${locationOf(error)}.`, 'Correct the file.')
   }
   return issue(`the file "${path}" is not a JSON or YAML object.`, 'Write one member for each setting.')
 }
 
-/** A printed configuration has this where a secret was, which as a key would be one that everybody knows. */
+/** True for the placeholder of a printed secret: as a key it would be a public one. */
 const isHidden = (value: unknown): boolean =>
   value === HIDDEN || (isObject(value) && Object.values(value).includes(HIDDEN))
 
-/** A list given as text in a file, and numbers in lists or for text, are taken as a variable would be. */
+/** Accepts lists as text, and numbers in lists or as text, as for variables. */
 const fromFile = (value: unknown, name: SettingName): unknown => {
   const { type } = settingOf(name)
   if (type === 'string' && typeof value === 'number') return String(value)
@@ -90,8 +90,9 @@ const fromFile = (value: unknown, name: SettingName): unknown => {
 }
 
 /**
- * Merges the file named by SIDEVAULT_CONFIG (members as in the schema), or what one held, with the environment, which
- * wins, and checks both against the schema. An empty variable counts as unset. Settings with an issue are left out.
+ * Merges the environment over the file named by SIDEVAULT_CONFIG, or over given content, and checks both against the
+ * schema.
+ * An empty variable counts as unset. Settings with an issue are left out.
  */
 export const readSettings = (
   env: NodeJS.ProcessEnv,
@@ -104,11 +105,12 @@ export const readSettings = (
   const content = from.content ?? (from.file ? readFile(resolve(cwd, from.file), issues) : {})
   const known = new Set<string>(settingNames)
   for (const name of Object.keys(content))
-    if (!known.has(name)) warnings.push(`"${name}" in the configuration file is no setting; it is ignored.`)
+    if (!known.has(name))
+      warnings.push(`"${name}" in the configuration file is not a setting; it is ignored.`)
   const variables = new Set(settingNames.map(variableOf))
   for (const name of Object.keys(env))
     if (/^SIDEVAULT_(?!TEST_)/.test(name) && !variables.has(name) && !OTHERS.has(name))
-      warnings.push(`${name} is no setting; it is ignored.`)
+      warnings.push(`${name} is not a setting; it is ignored.`)
   for (const name of settingNames) {
     const text = env[variableOf(name)]
     const given = content[name]
@@ -117,7 +119,7 @@ export const readSettings = (
     else continue
     const { description, secret } = settingOf(name)
     if (secret && isHidden(merged[name])) {
-      const problem = `"${HIDDEN}" stands where "config print" left out a secret.`
+      const problem = `"${HIDDEN}" is the placeholder of "config print" for a secret.`
       issues.push({
         name: variableOf(name),
         message: problem,

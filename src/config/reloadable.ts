@@ -1,7 +1,7 @@
 import type { FileContent } from './read.ts'
 import { type SettingName, settingNames, variableOf } from './schema.ts'
 
-/** Settings that a running service takes over; all others count from its next start. */
+/** Settings that a running service applies on reload. All others need a restart. */
 const LIVE: ReadonlySet<string> = new Set<SettingName>([
   'egress_allow',
   'egress_ports',
@@ -22,15 +22,15 @@ const LIVE: ReadonlySet<string> = new Set<SettingName>([
 ])
 
 export interface LiveChanges {
-  /** What the service runs with from now on: `before` with the live settings of `after`. */
+  /** Effective content: `before` with the reloadable settings of `after`. */
   readonly content: FileContent
-  /** Settings that changed and count now. */
+  /** Changed settings that are applied. */
   readonly applied: readonly SettingName[]
-  /** Settings that changed and count from the next start. */
+  /** Changed settings that need a restart. */
   readonly waiting: readonly SettingName[]
 }
 
-/** What a running service makes of another content of its file. A setting of the environment is not the file's. */
+/** Compares two contents of the configuration file. Settings from the environment are not the file's. */
 export const liveChanges = (before: FileContent, after: FileContent, env: NodeJS.ProcessEnv): LiveChanges => {
   const changed = settingNames.filter(
     (name) => !env[variableOf(name)] && JSON.stringify(before[name]) !== JSON.stringify(after[name]),

@@ -4,12 +4,12 @@ const list = (description: string) => Type.Array(Type.String({ minLength: 1 }), 
 
 const RATE_LIMIT = '^(none|0|[1-9][0-9]{0,7})$'
 
-/** Stands for a secret where a configuration is printed, and is refused where one is read. */
+/** Placeholder of a secret in a printed configuration; rejected as a value. */
 export const HIDDEN = '[secret]'
 
 /**
- * Every setting as a configuration file holds it. The variable of a member is `SIDEVAULT_` and its name in capitals;
- * in a variable a list is separated by commas and an object is JSON. `secret`: never printed.
+ * All settings, as members of a configuration file. The variable of a member is `SIDEVAULT_` and its name in capitals.
+ * In a variable, a list is separated by commas and an object is JSON. `secret`: never printed.
  */
 export const settingsSchema = Type.Partial(
   Type.Object({
@@ -81,28 +81,28 @@ export const settingsSchema = Type.Partial(
     }),
     tls_key: Type.String({ minLength: 1, description: 'PEM file with the private key of the edge.' }),
     insecure_listen: Type.Boolean({
-      description: 'Allow plain HTTP beyond loopback, where something in front ends TLS: true or false.',
+      description: 'Allow plain HTTP beyond loopback, behind a proxy that terminates TLS: true or false.',
     }),
     workers: Type.Integer({ minimum: 1, maximum: 64, description: 'Gateway processes, 1 to 64.' }),
     reuse_contexts: Type.Boolean({
       description:
-        'Calls of the same transform or formula share a context: a quarter of the CPU, but variables outside its function, card data too, stay for later calls: true or false.',
+        'Reuse the context of a transform or formula for later calls: true or false. Saves three quarters of the CPU, but variables outside its function (card data too) stay for later calls.',
     }),
     sandbox_memory_mib: Type.Integer({
       minimum: 700,
       maximum: 65_536,
       description:
-        'MiB that all processes of one sandbox may hold, 700 to 65536: two processes, and one more for each 350.',
+        'Memory of all processes of one sandbox in MiB, 700 to 65536: two processes, and one more for each 350.',
     }),
     sandbox_require: Type.Array(Type.String({ pattern: '^(uid|network|syscalls|files|tenant)$' }), {
       description:
-        'Confinement of the sandbox without which nothing starts: uid, network, syscalls, files; tenant: no process runs code of two tenants.',
+        'Required confinement of the sandbox: uid, network, syscalls, files; tenant (no process runs code of two tenants). The service does not start without it.',
     }),
     envoy_memory_mib: Type.Integer({
       minimum: 256,
       maximum: 16_384,
       description:
-        'MiB that Envoy may hold, 256 to 16384. Tenants share three quarters of it. Unset: 1024, or 256 for each worker when that is more.',
+        'Memory of Envoy in MiB, 256 to 16384. Tenants share three quarters of it. Unset: 1024, or 256 for each worker when that is more.',
     }),
     log_level: Type.String({
       pattern: '^(trace|debug|info|warn|error|fatal)$',
@@ -126,7 +126,7 @@ export const settingsSchema = Type.Partial(
       minimum: 1,
       maximum: 600,
       description:
-        "Seconds until a destination's response begins, and again until it is complete where a transform needs it whole, 1 to 600.",
+        "Seconds until a destination's response starts, 1 to 600. With a response transform: again until the response is complete.",
     }),
     cvc_seconds: Type.Integer({
       minimum: 1,
@@ -175,7 +175,7 @@ export const settingNames = Object.keys(settingsSchema.properties) as readonly S
 
 export const variableOf = (name: string): string => `SIDEVAULT_${name.toUpperCase()}`
 
-/** What the schema says of one setting. */
+/** Type, description and secrecy of one setting. */
 export const settingOf = (
   name: SettingName,
 ): { readonly type: string; readonly description: string; readonly secret: boolean } => {

@@ -1,6 +1,6 @@
 import { isObject } from '../common/json.ts'
 
-/** The keywords that settings use (JSON Schema 2020-12, validation). */
+/** JSON Schema keywords that settings use (2020-12, validation). */
 interface SettingSchema {
   readonly type?: string
   readonly pattern?: string
@@ -11,8 +11,8 @@ interface SettingSchema {
 }
 
 /**
- * Whether a value is as a setting's schema says. Every process reads the configuration before anything else, and a
- * whole validator takes longer to load than the rest of that.
+ * Checks a value against a setting's schema. Every process reads the configuration first, and a complete validator
+ * takes longer to load than everything else there.
  */
 export const matches = (schema: SettingSchema, value: unknown): boolean => {
   const { type, pattern, minLength = 0, minimum = -Infinity, maximum = Infinity, items } = schema

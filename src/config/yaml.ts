@@ -1,4 +1,4 @@
 import { createRequire } from 'node:module'
 
-/** The YAML library, loaded when there is YAML to read or write: most starts have none. */
+/** The YAML library, loaded on demand: most starts need none. */
 export const yaml = (): typeof import('yaml') => createRequire(import.meta.url)('yaml')

@@ -1,4 +1,4 @@
-/** The file that Envoy starts with. */
+/** Envoy's bootstrap file. */
 import { DEFAULT_MEMORY_BYTES } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
 import type { BootstrapOptions } from './options.ts'
@@ -9,7 +9,7 @@ const FIXED_HEAP = 'type.googleapis.com/envoy.extensions.resource_monitors.fixed
 const CONNECTIONS =
   'type.googleapis.com/envoy.extensions.resource_monitors.downstream_connections.v3.DownstreamConnectionsConfig'
 
-/** Under memory pressure Envoy gives memory back first, and then refuses new requests with 503. */
+/** Under memory pressure Envoy first shrinks its heap, then rejects new requests with 503. */
 const overload = (memoryBytes: number) => ({
   refresh_interval: '0.25s',
   resource_monitors: [
@@ -42,7 +42,7 @@ const common = ({ envoyAdminSocket: adminSocket, memoryBytes = DEFAULT_MEMORY_BY
   overload_manager: overload(memoryBytes),
 })
 
-/** What Envoy starts with: how to reach the control plane, which says the rest. A `Bootstrap` message in its JSON form. */
+/** `Bootstrap` message in JSON: only the connection to the control plane, which serves everything else. */
 export const renderBootstrap = (options: Common & { readonly controlSocket: string }): object => ({
   ...common(options),
   dynamic_resources: { cds_config: fromControlPlane, lds_config: fromControlPlane },
@@ -58,7 +58,7 @@ export const renderBootstrap = (options: Common & { readonly controlSocket: stri
   },
 })
 
-/** The same resources without a control plane, for `envoy --mode validate` and for an Envoy that stands alone. */
+/** The same resources without a control plane, for `envoy --mode validate` and tests. */
 export const renderStatic = (options: BootstrapOptions): object => {
   const { listeners, routes, clusters, secrets } = createSnapshot(options)
   const [route] = routes

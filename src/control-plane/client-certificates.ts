@@ -1,42 +1,42 @@
-/** Certificates of stored proxies that Envoy has clusters for: those that are in use. They are in memory only. */
+/** Envoy clusters for the certificates of stored proxies in use. The certificates are in memory only. */
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
 import { NackError } from './discovery.ts'
 import type { BootstrapOptions, DestinationIdentity } from './options.ts'
 
-/** A gateway tells of a use once a minute, and holds a request for two at most. */
+/** Idle time until a cluster is removed. A gateway reports a use once a minute, and holds a request for two at most. */
 const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 60_000
 
-/** Each is a cluster with its own guards, and Envoy is told of all when one comes. */
+/** Limits of clusters: each has its own egress filters, and each change sends all of them to Envoy. */
 const MOST = { all: 200, ofOwner: 50 }
 
-/** Certificates that Envoy refused are remembered: others have another name, so that these are likely to stay refused. */
+/** Remembered certificates that Envoy rejected. */
 const REMEMBERED = 2_000
-/** ms until one is tried again: something else may have been at fault. */
+/** ms until a rejected certificate is tried again: the cause may have been another one. */
 const REJECTED_MS = 60_000
-/** ms in which a tenant whose certificates were refused may bring no others: each refusal costs all a change. */
+/** ms in which a tenant with a rejected certificate may add no others: each NACK costs a configuration change. */
 const PENALTY_MS = 10_000
 
 export interface OwnedCertificate extends DestinationIdentity {
-  /** The tenant, whose use is limited. */
+  /** The tenant, for its limit. */
   readonly owner: string
 }
 
-/** Makes what `next` says Envoy's configuration, as `Control.change` does. */
+/** See `Control.change`. */
 type Change = (next: (current: BootstrapOptions) => BootstrapOptions) => Promise<void>
 
 export interface Identities {
-  /** Resolves when Envoy has a cluster for it; rejects when it refuses that, or when there are too many. */
+  /** Resolves when Envoy has a cluster for it; rejects when Envoy rejects it, or there are too many. */
   use(identity: OwnedCertificate): Promise<void>
   close(): void
 }
 
-/** Envoy would tell its log of a configuration that is no UTF-8, whole. */
+/** ASCII only: Envoy logs the complete configuration when it is not valid UTF-8. */
 const text = (value: unknown): value is string => typeof value === 'string' && /^[\t\n\r -~]+$/.test(value)
 
-/** What a gateway sent for the cluster `name`. Throws an Error when that is no identity. */
+/** Parses a gateway's request for the cluster `name`. Throws an Error when it is invalid. */
 export const parseIdentity = (name: string, body: unknown): OwnedCertificate => {
   if (!isObject(body) || !text(body.owner)) throw new Error('not an identity')
   const { owner, certificate, key, authorities } = body
@@ -61,11 +61,14 @@ export const createIdentities = (
   })
   const penalties = new LRUCache<string, number>({ max: REMEMBERED })
 
-  const forgetIdle = () => {
+  const removeIdle = () => {
     for (const [name, { usedAt }] of known) if (usedAt <= clock.now() - IDLE_MS) known.delete(name)
   }
-  /** `current` with `more`, and without what nobody uses. */
-  const having = (current: BootstrapOptions, more: readonly DestinationIdentity[]): BootstrapOptions => {
+  /** `current` with `more`, without unused identities. */
+  const withIdentities = (
+    current: BootstrapOptions,
+    more: readonly DestinationIdentity[],
+  ): BootstrapOptions => {
     const { identities = [] } = current
     const retained = identities.filter(({ name }) => known.has(name))
     const all = new Map([...more, ...retained].map((one) => [one.name, one]))
@@ -78,8 +81,8 @@ export const createIdentities = (
     const rejection = rejections.get(name)
     if (rejection !== undefined && clock.now() < rejection.until) throw rejection.error
     if (!known.has(name) && clock.now() < (penalties.get(owner) ?? 0))
-      throw new Error('certificates of this tenant were refused a moment ago')
-    forgetIdle()
+      throw new Error('a certificate of this tenant was rejected recently')
+    removeIdle()
     const others = [...known].filter(([other]) => other !== name)
     const ofOwner = others.filter(([, one]) => one.owner === owner)
     if (others.length >= most.all || ofOwner.length >= most.ofOwner)
@@ -87,7 +90,7 @@ export const createIdentities = (
     known.set(name, { owner, usedAt: clock.now() })
   }
 
-  /** Those that came while another change was made come together. */
+  /** Identities that arrive during a change are added together by the next one. */
   const add = async (identity: OwnedCertificate): Promise<void> => {
     waiting.set(identity.name, identity)
     let batch: readonly DestinationIdentity[] = []
@@ -95,18 +98,18 @@ export const createIdentities = (
       await control.change((current) => {
         batch = [...waiting.values()]
         waiting.clear()
-        return having(current, [...batch, identity])
+        return withIdentities(current, [...batch, identity])
       })
     } catch (error) {
-      // One that is refused is not to stop the others.
+      // A rejected certificate must not block the others.
       if (batch.length <= 1) throw error
-      await control.change((current) => having(current, [identity]))
+      await control.change((current) => withIdentities(current, [identity]))
     }
   }
 
   const sweep = setInterval(() => {
-    forgetIdle()
-    control.change((current) => having(current, [])).catch(() => {}) // it is logged there, and tried again
+    removeIdle()
+    control.change((current) => withIdentities(current, [])).catch(() => {}) // logged there, and retried
   }, SWEEP_MS).unref()
 
   return {
@@ -115,7 +118,7 @@ export const createIdentities = (
       admit(identity)
       try {
         await add(identity)
-        // The same use, asked for by another gateway, may have failed meanwhile.
+        // A concurrent use by another gateway may have failed and removed it.
         known.set(identity.name, { owner: identity.owner, usedAt: clock.now() })
       } catch (error) {
         if (isNew) known.delete(identity.name)

@@ -1,4 +1,4 @@
-/** The far ends of Envoy: gateway processes, the admin process, destinations. */
+/** Clusters: gateway processes, the admin process, destinations. */
 import { destinations } from './destinations.ts'
 import { UNREACHED } from './limits.ts'
 import { loadAssignment } from './load-assignment.ts'
@@ -66,7 +66,7 @@ const grpc = (socket: string) => ({
   load_assignment: loadAssignment(CLUSTERS.grpc, [socket]),
 })
 
-/** No endpoints: what is routed here goes nowhere. */
+/** A cluster without endpoints. */
 const nowhere = {
   name: CLUSTERS.nowhere,
   type: 'STATIC',

@@ -1,21 +1,22 @@
 import { unixHttp } from '../common/unix-http.ts'
 import type { TypeStatus } from './discovery.ts'
 
-/** Envoy takes a change in some 50 ms; one that is killed is back in less. */
+/** Envoy applies a change in some 50 ms; a killed one restarts within this time. */
 const APPLY_TIMEOUT_MS = 10_000
 
 const statusOf = async (socketPath: string, signal: AbortSignal): Promise<readonly TypeStatus[]> => {
   const { status, body } = await unixHttp(socketPath, 'GET', '/status', { signal })
-  if (status !== 200) throw new Error(`the control plane answered ${status}`)
+  if (status !== 200) throw new Error(`control plane status ${status}`)
   return JSON.parse(body)
 }
 
-/** Rejects when Envoy has not taken what it was given long ago. */
+/** Rejects when Envoy has not acknowledged a version within the timeout. */
 export const checkEnvoyConfig = async (socketPath: string, signal: AbortSignal): Promise<void> => {
-  const late = (await statusOf(socketPath, signal)).filter(
+  const overdue = (await statusOf(socketPath, signal)).filter(
     ({ acked, ageMs }) => !acked && ageMs > APPLY_TIMEOUT_MS,
   )
-  if (late.length > 0) throw new Error(`Envoy has not taken its ${late.map(({ kind }) => kind).join(', ')}`)
+  if (overdue.length > 0)
+    throw new Error(`Envoy has not acknowledged its ${overdue.map(({ kind }) => kind).join(', ')}`)
 }
 
 const SHOWN: readonly (readonly [
@@ -50,7 +51,7 @@ const SHOWN: readonly (readonly [
   ],
 ]
 
-/** What Envoy is given and has taken, in the form of prom-client's JSON. */
+/** Offered and acknowledged versions, as prom-client's JSON. */
 export const envoyConfigMetrics = async (
   socketPath: string,
   signal: AbortSignal,

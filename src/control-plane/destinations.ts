@@ -1,4 +1,4 @@
-/** The ways to destinations: names that Envoy looks up, addresses that the gateway names, the demo. */
+/** Clusters of destinations: names that Envoy resolves, addresses that the gateway resolved, the demo. */
 import { createHash } from 'node:crypto'
 import { deniedRanges, dialedAddressFilter, resolvedAddressFilter } from '../egress/envoy-filter.ts'
 import { IDENTITY_PREFIX, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
@@ -23,10 +23,10 @@ const CODEC = 'type.googleapis.com/envoy.extensions.filters.http.upstream_codec.
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.UpstreamTlsContext'
 
 const KEEP_ALIVE = '60s'
-/** Of a destination's answer: what a caller may read is the caller's affair, what Envoy holds has a bound. */
+/** Header limits of a destination's response, which bound Envoy's memory. */
 const RESPONSE_HEADERS = { max_headers_count: 1_000, max_response_headers_kb: 256 }
 
-/** The DNS cache that destination clusters share; its address filter is the first egress guard. */
+/** DNS cache of destination clusters; its address filter is the first egress guard. */
 const dnsCacheConfig = ({ egress }: Settings) => ({
   dns_lookup_family: 'V4_PREFERRED',
   dns_query_timeout: '4s',
@@ -59,13 +59,13 @@ const dnsCacheConfig = ({ egress }: Settings) => ({
 const hashOf = (cluster: object): string =>
   createHash('sha256').update(JSON.stringify(cluster)).digest('hex').slice(0, 12)
 
-/** Envoy never lets the cache of one name have other settings: each settings have a name of their own. */
+/** Envoy rejects a DNS cache with the same name and other settings, so the name contains a hash of the settings. */
 const dnsCache = (settings: Settings) => {
   const config = dnsCacheConfig(settings)
   return { name: `egress-${hashOf(config)}`, ...config }
 }
 
-/** Says what the destination answered, in the place of anything it may have said about it itself. */
+/** Sets the destination status header, which overwrites one of the destination itself. */
 const headerMutation = (prefixes: readonly string[]) => ({
   name: 'envoy.filters.http.header_mutation',
   typed_config: {
@@ -137,7 +137,7 @@ const trusted = (
   ...(client === undefined ? {} : { client }),
 })
 
-/** What all ways to destinations have in common. */
+/** Common settings of clusters of destinations. */
 const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: DestinationIdentity) => ({
   lb_policy: 'CLUSTER_PROVIDED',
   connect_timeout: '5s',
@@ -179,7 +179,7 @@ const destination = (settings: Settings, scheme: 'https' | 'http', identity?: De
   },
 })
 
-/** To the address that the gateway names; the egress guard looks at it here too. */
+/** Connects to the address that the gateway resolved; the egress guard checks it here too. */
 const dialed = (settings: Settings, scheme: 'https' | 'http') => ({
   name: CLUSTERS[`dialed_${scheme}`],
   ...toDestination(settings, scheme),
@@ -203,9 +203,9 @@ const demo = (settings: Settings, { socket, authority, host }: NonNullable<Setti
 })
 
 /**
- * Of other settings, a cluster of another name. While a cluster that looks names up is replaced under its name, some
- * requests find no host in it: the old one goes with the main thread's list, before each worker has the new one. What Envoy
- * counts keeps the plain name.
+ * A cluster whose name contains a hash of its settings. When a cluster with DNS is replaced under the same name, some
+ * requests find no host: the main thread removes the old one before each worker has the new one. Statistics use the
+ * plain name.
  */
 const versioned = <T extends { readonly name: string }>(cluster: T, hash = hashOf(cluster)) => ({
   ...cluster,
@@ -213,10 +213,10 @@ const versioned = <T extends { readonly name: string }>(cluster: T, hash = hashO
   alt_stat_name: cluster.name,
 })
 
-/** An identity's name stands for its certificates already. */
+/** Hash of the settings only: an identity's name already identifies its certificates. */
 const hashOfSettings = (settings: Settings): string => hashOf(destination(settings, 'https'))
 
-/** The cluster of the identity `name` under these settings. */
+/** Cluster name of an identity under these settings. */
 export const identityCluster = (settings: Settings, name: string): string =>
   versioned({ name }, hashOfSettings(settings)).name
 
@@ -226,8 +226,8 @@ interface Cluster {
 }
 
 /**
- * Those clusters of `before` that requests begun before a change of settings may still go to, since their routes or
- * gateways name them. Certificates that nobody uses are none of them.
+ * Clusters of `before` that requests in flight may still use after a change of settings, because their routes or
+ * gateways name them. Unused certificates are not included.
  */
 export const drainingClusters = <T extends Cluster>(
   before: readonly T[],
@@ -242,8 +242,8 @@ export const drainingClusters = <T extends Cluster>(
   )
 }
 
-/** By the name that the gateway has for each way. */
-const ways = (settings: Settings) => ({
+/** Clusters by the gateway's name of the upstream. */
+const byUpstream = (settings: Settings) => ({
   https: versioned(destination(settings, 'https')),
   dialed_https: versioned(dialed(settings, 'https')),
   ...(settings.egress.http
@@ -254,17 +254,17 @@ const ways = (settings: Settings) => ({
     : {}),
 })
 
-/** The cluster of each way to a destination that there is. */
+/** Cluster name of each available upstream. */
 export const destinationClusters = (settings: Settings): Readonly<Record<string, string>> => ({
-  ...Object.fromEntries(Object.entries(ways(settings)).map(([way, { name }]) => [way, name])),
+  ...Object.fromEntries(Object.entries(byUpstream(settings)).map(([upstream, { name }]) => [upstream, name])),
   ...(settings.demo ? { demo: CLUSTERS.demo } : {}),
 })
 
-/** All of them, those of proxies' certificates included. */
+/** All clusters of destinations, including those with certificates of proxies. */
 export const destinations = (settings: Settings) => {
   const hash = hashOfSettings(settings)
   return [
-    ...Object.values(ways(settings)),
+    ...Object.values(byUpstream(settings)),
     ...(settings.identities ?? []).map((one) => versioned(destination(settings, 'https', one), hash)),
     ...(settings.demo ? [demo(settings, settings.demo)] : []),
   ]

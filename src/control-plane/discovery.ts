@@ -1,62 +1,62 @@
-/** Answers Envoy's questions for its configuration, and knows from the next question whether it took the last answer. */
+/** State of xDS: responses to discovery requests, and ACK or NACK by the next request. */
 import { createHash } from 'node:crypto'
 import type { Clock } from '../common/clock.ts'
 import { type Snapshot, typed } from './snapshot.ts'
 import { HOLD_MS, KIND_NAMES, KINDS, type Kind } from './xds.ts'
 
-/** The members of a `DiscoveryRequest` that count here. */
+/** Used members of a `DiscoveryRequest`. */
 export interface DiscoveryRequest {
   readonly version_info?: string
   readonly resource_names?: readonly string[]
 }
 
-/** 304: nothing new. */
+/** 304: no new version. */
 export type DiscoveryResponse = { readonly status: 200; readonly body: string } | { readonly status: 304 }
 
 export interface TypeStatus {
   readonly kind: Kind
-  /** What is served. */
+  /** Offered version. */
   readonly version: string
-  /** Whether Envoy has taken it. */
+  /** Whether Envoy has acknowledged it. */
   readonly acked: boolean
   /** Milliseconds since it was first served. */
   readonly ageMs: number
-  /** Versions that Envoy refused. */
+  /** Number of versions that Envoy rejected. */
   readonly nacked: number
 }
 
 export interface Discovery {
   /**
-   * What Envoy gets from now on. Resolves when it has taken all of it; rejects with NotTaken when it refuses something,
-   * or after `limitMs`. What is served then stays, and is given again and again, until the caller serves something else.
+   * Offers a snapshot. Resolves when Envoy has acknowledged all of it; rejects with NackError when Envoy rejects a
+   * part, or after `limitMs`. The snapshot is then offered again, until the caller serves another one.
    */
   serve(snapshot: Snapshot, limitMs: number): Promise<void>
-  /** One question; waits for news when there are none. */
-  response(kind: Kind, question: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryResponse>
-  /** Another Envoy asks from now on. */
+  /** Response to one request; waits for a new version. */
+  response(kind: Kind, request: DiscoveryRequest, signal: AbortSignal): Promise<DiscoveryResponse>
+  /** Requests come from a new Envoy process from now on. */
   restarted(): void
   status(): readonly TypeStatus[]
-  /** Lets all that wait go. */
+  /** Ends all waiting calls. */
   close(): void
 }
 
-/** Envoy did not take what it was given. */
+/** Envoy did not acknowledge the configuration. `nacked`: rejected types; empty: a timeout. */
 export class NackError extends Error {
   readonly nacked: readonly Kind[]
 
   constructor(nacked: readonly Kind[]) {
     super(
       nacked.length === 0
-        ? 'Envoy did not take the configuration in time.'
-        : `Envoy refused the new ${nacked.join(' and ')}. Its log line says why.`,
+        ? 'Envoy did not acknowledge the configuration.'
+        : `Envoy rejected the new ${nacked.join(' and ')}. The reason is in Envoy's log.`,
     )
     this.nacked = nacked
   }
 }
 
-/** An answer may be lost on its way; one that was given so often and not taken is refused. */
+/** A response may be lost, so only a version that is not acknowledged after this many responses is a NACK. */
 const SERVED = 3
-/** What was refused is given once more after so many ms: an address may be free by then, a file be there again. */
+/** ms until a rejected version is offered again: its cause (an address in use, a missing file) may be gone. */
 const AGAIN_MS = 5_000
 
 interface Served {
@@ -64,12 +64,12 @@ interface Served {
   text: string
   version: string
   since: number
-  state: 'offered' | 'taken' | 'refused'
-  given: number
+  state: 'offered' | 'acked' | 'nacked'
+  responses: number
   nacks: number
 }
 
-/** Over REST a refusal has no message of its own: Envoy goes on asking with the version that it has. */
+/** Over REST a NACK has no message: Envoy continues to request with its previous version. */
 export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery => {
   let snapshot: Snapshot | undefined
   let changes = 0
@@ -77,7 +77,7 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
   const served = new Map<Kind, Served>(
     KIND_NAMES.map((kind) => [
       kind,
-      { kind, text: '', version: '', since: clock.now(), state: 'offered', given: 0, nacks: 0 },
+      { kind, text: '', version: '', since: clock.now(), state: 'offered', responses: 0, nacks: 0 },
     ]),
   )
   const waiting = new Set<() => void>()
@@ -86,28 +86,28 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     for (const one of [...all]) one()
   }
 
-  /** Nobody asks for a kind that there is nothing of. */
-  const asked = () => [...served.values()].filter(({ text }) => text !== '[]')
-  const outcome = (): 'open' | 'taken' | readonly Kind[] => {
-    const nacked = asked().filter(({ state }) => state === 'refused')
+  /** Envoy requests no type without resources. */
+  const requested = () => [...served.values()].filter(({ text }) => text !== '[]')
+  const outcome = (): 'open' | 'acked' | readonly Kind[] => {
+    const nacked = requested().filter(({ state }) => state === 'nacked')
     if (nacked.length > 0) return nacked.map(({ kind }) => kind)
-    return asked().every(({ state }) => state === 'taken') ? 'taken' : 'open'
+    return requested().every(({ state }) => state === 'acked') ? 'acked' : 'open'
   }
 
   const put = (one: Served, text: string) => {
-    // After a refusal Envoy may hold a part of what it refused: the same again is news.
-    if (one.text === text && one.state !== 'refused') return
+    // After a NACK Envoy may have applied a part, so the same content needs a new version.
+    if (one.text === text && one.state !== 'nacked') return
     const hash = createHash('sha256').update(text).digest('hex').slice(0, 12)
     const version = `${++changes}-${hash}`
-    Object.assign(one, { text, version, since: clock.now(), state: 'offered', given: 0 })
+    Object.assign(one, { text, version, since: clock.now(), state: 'offered', responses: 0 })
   }
 
-  /** What the version that Envoy asks with says of the last answer. */
+  /** Derives ACK or NACK from the version in Envoy's request. */
   const judge = (one: Served, has: string) => {
     if (one.state !== 'offered') return
-    if (one.version !== '' && one.version === has) one.state = 'taken'
-    else if (one.given >= SERVED) {
-      one.state = 'refused'
+    if (one.version !== '' && one.version === has) one.state = 'acked'
+    else if (one.responses >= SERVED) {
+      one.state = 'nacked'
       one.nacks++
     } else return
     notify(watching)
@@ -115,27 +115,27 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
 
   const settled = (limitMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const now = closed ? [] : outcome()
         if (now === 'open') return
         done()
-        if (now === 'taken') resolve()
+        if (now === 'acked') resolve()
         else reject(new NackError(now))
       }
-      const late = setTimeout(() => {
+      const timer = setTimeout(() => {
         done()
         reject(new NackError([]))
       }, limitMs)
       const done = () => {
-        clearTimeout(late)
-        watching.delete(look)
+        clearTimeout(timer)
+        watching.delete(check)
       }
-      watching.add(look)
-      look()
+      watching.add(check)
+      check()
     })
 
-  const give = (one: Served, names: readonly string[]): DiscoveryResponse => {
-    one.given++
+  const responseOf = (one: Served, names: readonly string[]): DiscoveryResponse => {
+    one.responses++
     const all = snapshot?.[one.kind] ?? []
     const resources = names.length === 0 ? all : all.filter(({ name }) => names.includes(name))
     const body = {
@@ -146,8 +146,8 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     return { status: 200, body: JSON.stringify(body) }
   }
 
-  /** Resolves after the next news, `ms` or the end of the question. */
-  const news = (signal: AbortSignal, ms: number): Promise<void> =>
+  /** Resolves at the next version, after `ms`, or when the request ends. */
+  const nextVersion = (signal: AbortSignal, ms: number): Promise<void> =>
     new Promise((resolve) => {
       const go = () => {
         clearTimeout(timer)
@@ -169,23 +169,23 @@ export const createDiscovery = ({ clock }: { readonly clock: Clock }): Discovery
     },
     async response(kind, { version_info: has = '', resource_names: names = [] }, signal) {
       const one = served.get(kind) as Served
-      const isNews = () => one.version !== '' && one.version !== has && one.state !== 'refused'
+      const isNew = () => one.version !== '' && one.version !== has && one.state !== 'nacked'
       judge(one, has)
       const { state, version } = one
-      if (!isNews()) await news(signal, state === 'refused' ? AGAIN_MS : HOLD_MS)
-      // Whoever serves something else after a refusal has done so long ago.
-      if (state === 'refused' && one.version === version && !signal.aborted)
-        Object.assign(one, { state: 'offered', given: SERVED - 1 })
-      return !signal.aborted && isNews() ? give(one, names) : { status: 304 }
+      if (!isNew()) await nextVersion(signal, state === 'nacked' ? AGAIN_MS : HOLD_MS)
+      // A caller that serves another snapshot after a NACK has done so by now.
+      if (state === 'nacked' && one.version === version && !signal.aborted)
+        Object.assign(one, { state: 'offered', responses: SERVED - 1 })
+      return !signal.aborted && isNew() ? responseOf(one, names) : { status: 304 }
     },
     restarted() {
-      for (const one of served.values()) Object.assign(one, { given: 0, state: 'offered' })
+      for (const one of served.values()) Object.assign(one, { responses: 0, state: 'offered' })
     },
     status: () =>
-      asked().map(({ kind, version, state, since, nacks }) => ({
+      requested().map(({ kind, version, state, since, nacks }) => ({
         kind,
         version,
-        acked: state === 'taken',
+        acked: state === 'acked',
         nacked: nacks,
         ageMs: clock.now() - since,
       })),

@@ -1,6 +1,6 @@
 /**
- * Envoy takes `connection` off and makes up an `x-forwarded-proto` before the gateway sees a request. These copies,
- * made first and never forwarded, keep what the caller really sent.
+ * Envoy removes `connection` and sets `x-forwarded-proto` before the gateway sees a request. These copies are made
+ * earlier, preserve the caller's headers, and are never forwarded.
  */
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
 import { CLUSTER_HEADER } from '../ext-proc/contract.ts'
@@ -9,13 +9,13 @@ export const CONNECTION_COPY = 'x-sidevault-connection'
 const FORWARDED_PROTO = 'x-forwarded-proto'
 const FORWARDED_PROTO_COPY = 'x-sidevault-forwarded-proto'
 
-/** None of them is for anybody but the gateway. */
+/** Headers for the gateway only. */
 export const COPIES: readonly string[] = [CONNECTION_COPY, FORWARDED_PROTO_COPY]
 
 const EARLY =
   'type.googleapis.com/envoy.extensions.http.early_header_mutation.header_mutation.v3.HeaderMutation'
 
-/** Replaces `to` by the value of `from`; without one `to` is gone. */
+/** Sets `to` to the value of `from`, or removes it without one. */
 const copy = (from: string, to: string) => [
   { remove: to },
   {
@@ -26,7 +26,7 @@ const copy = (from: string, to: string) => [
   },
 ]
 
-/** Who connected, whatever the caller says in this header or in `x-forwarded-for`. */
+/** Address of the connection, regardless of this header or `x-forwarded-for` in the request. */
 const clientAddress = [
   { remove: CLIENT_ADDRESS_HEADER },
   {
@@ -51,7 +51,10 @@ export const headerCopies = (withClientAddress: boolean) => ({
   },
 })
 
-/** Last mutations before a destination: the router needs an `x-forwarded-proto`, the destination gets the caller's. */
+/**
+ * Last mutations before a destination: the router needs its own `x-forwarded-proto`, the destination gets the
+ * caller's.
+ */
 export const restoreForwardedProto = [
   ...copy(FORWARDED_PROTO_COPY, FORWARDED_PROTO),
   { remove: FORWARDED_PROTO_COPY },

@@ -1,33 +1,34 @@
 /**
- * What Envoy holds for a call, and for all. The gateway shares it among tenants (src/gateway/README.md, "Shares"), so no
- * limit of Envoy's own may be reached before: those know no tenants, and fail everybody's calls.
+ * Memory limits of Envoy for each call and in total. The gateway divides them among tenants (src/gateway/README.md,
+ * "Shares").
+ * Envoy's own limits must be higher: they do not distinguish tenants, and would fail all calls.
  */
 
 const KIB = 1024
 const MIB = 1024 * KIB
 
-/** Of a connection, in each direction, when the other side does not read. */
+/** Buffer of a connection in each direction. */
 export const BUFFER_BYTES = 64 * KIB
 
-/** Of a response over HTTP/2; a connection has room for all of its streams, so that a slow reader stops no other. */
+/** HTTP/2 windows of responses. A connection's window covers all its streams, so a slow reader blocks no other. */
 export const DESTINATION_STREAMS = 100
 export const STREAM_WINDOW_BYTES = 128 * KIB
 export const CONNECTION_WINDOW_BYTES = 16 * MIB
 
-/** All of these that a call may fill, beside its body. */
+/** All buffers of one call, without its body. */
 export const CALL_BYTES = 256 * KIB
 
-/** Of a body that goes on in pieces, those that wait for a destination that does not read. */
+/** Buffered pieces of a streamed body. */
 export const PIECES_BYTES = MIB
 
 export const DEFAULT_MEMORY_BYTES = 1024 * MIB
 
-/** What calls may hold of Envoy's memory; the rest is for connections, configuration and what is not returned yet. */
+/** Part of Envoy's memory for calls; the rest is for connections, configuration and freed pages. */
 export const heldBytes = (memoryBytes: number): number => memoryBytes * 0.75
 
-/** Calls, connections and look-ups of names at once: beyond what `heldBytes` allows of the largest memory. */
+/** Envoy's own limit of calls, connections and lookups: above the number that `heldBytes` allows. */
 export const UNREACHED = 65_536
 
-/** Names in Envoy's cache that gateways share out, and what the cache has room for: it forgets some later than they do. */
+/** Host names that gateways divide among tenants, and the size of Envoy's DNS cache, which evicts later. */
 export const HOSTS = 16_384
 export const CACHED_HOSTS = 2 * HOSTS

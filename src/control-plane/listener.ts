@@ -1,4 +1,4 @@
-/** The one port that is reachable: management API and `/proxy` (docs/architecture.md, "Processes"). */
+/** The only open port: management API and `/proxy` (docs/architecture.md, "Processes"). */
 import { HEADER_KIB, HEADER_LINES, METADATA, prefixHeaders } from '../ext-proc/contract.ts'
 import { customResponse } from './custom-response.ts'
 import { headerCopies } from './early-header-mutation.ts'
@@ -19,7 +19,7 @@ const ROUTER = 'type.googleapis.com/envoy.extensions.filters.http.router.v3.Rout
 const TLS = 'type.googleapis.com/envoy.extensions.transport_sockets.tls.v3.DownstreamTlsContext'
 const STDERR = 'type.googleapis.com/envoy.extensions.access_loggers.stream.v3.StderrAccessLog'
 
-/** `x-envoy-*` of a caller would steer our router: retries, time limits. None reaches a later filter. */
+/** Removes `x-envoy-*` headers of callers, which would control the router: retries, timeouts. */
 const withoutEnvoyHeaders = {
   name: 'envoy.filters.http.header_mutation',
   typed_config: {
@@ -47,7 +47,7 @@ const gateway = ({ gatewayTimeoutMs }: Settings) => ({
     failure_mode_allow: false,
     status_on_error: { code: 'GatewayTimeout' },
     message_timeout: duration(gatewayTimeoutMs),
-    // For requests whose answer a transform waits for; for all others answers never pass through the gateway.
+    // For requests with a response transform; other responses never pass through the gateway.
     allow_mode_override: true,
     allowed_override_modes: [responseMode('NONE'), responseMode('BUFFERED')],
     processing_mode: {
@@ -63,7 +63,7 @@ const gateway = ({ gatewayTimeoutMs }: Settings) => ({
   },
 })
 
-/** An upstream that cannot be found, reached or waited for, or is overloaded; not a caller that went away. */
+/** Response flags of upstream failures, without disconnects of callers. */
 const UPSTREAM_FAILURES = [
   'DF',
   'UF',
@@ -95,8 +95,7 @@ const failures = {
 }
 
 /**
- * What only Envoy knows: the gateway has let a request go before its destination fails. No paths, queries, headers or
- * hosts (completions §12).
+ * Access log of failures after the gateway released a request. No paths, queries, headers or hosts (completions §12).
  */
 const accessLog = ({ prefixes: [prefix, other = prefix], accessLog: which = 'failures' }: Settings) => ({
   name: 'envoy.access_loggers.stderr',
@@ -125,20 +124,20 @@ const connectionManager = (settings: Settings) => ({
     '@type': HCM,
     stat_prefix: 'edge',
     codec_type: 'AUTO',
-    // What a caller says in x-forwarded-for is neither believed nor changed.
+    // A caller's x-forwarded-for is neither trusted nor changed.
     use_remote_address: false,
     skip_xff_append: true,
     generate_request_id: false,
-    // Byte fidelity: the gateway refuses what must not be in a path (completions §7).
+    // Paths stay unchanged: the gateway rejects invalid ones (completions §7).
     normalize_path: false,
     merge_slashes: false,
     path_with_escaped_slashes_action: 'KEEP_UNCHANGED',
     server_header_transformation: 'PASS_THROUGH',
     scheme_header_transformation: { match_upstream: true },
-    // The gateway counts what callers send; Envoy also what code and the gateway make of it, and breaks off above this.
+    // The gateway limits headers of callers. Envoy's limit also covers headers added by code and the gateway.
     max_request_headers_kb: 2 * HEADER_KIB,
     request_headers_timeout: '10s',
-    // Routes have a shorter one for all but uploads.
+    // Routes have a shorter timeout, except for uploads.
     request_timeout: duration(settings.uploadTimeoutMs),
     stream_idle_timeout: '300s',
     common_http_protocol_options: {
@@ -146,7 +145,7 @@ const connectionManager = (settings: Settings) => ({
       max_headers_count: 2.5 * HEADER_LINES,
       headers_with_underscores_action: 'ALLOW',
     },
-    // Methods that nobody knows are answered by routes, with 405, like those that are known.
+    // Routes respond with 405 to unknown methods too.
     http_protocol_options: { allow_custom_methods: true },
     http2_protocol_options: {
       max_concurrent_streams: 100,

@@ -1,6 +1,6 @@
 /**
- * Envoy's own failures in the shapes of completions §2: `{ "proxy_error": … }` inside the proxy, the bare error
- * elsewhere, always `application/json; charset=utf-8` and always with the trace id. The first mapper that matches counts.
+ * Envoy's local replies in the form of completions §2: `{ "proxy_error": … }` for the proxy, the plain problem
+ * elsewhere, always as `application/json; charset=utf-8` with the trace id. The first matching mapper applies.
  */
 import { ERRORS, type ErrorCode, problemOf } from '../common/errors.ts'
 import { TRACE_ID_LENGTH, TRACE_ID_PATTERN } from '../common/trace-id.ts'
@@ -51,7 +51,7 @@ const GATEWAY_ERRORS = [
 interface Rule {
   readonly when: Filter
   readonly code: ErrorCode
-  /** Absent: Envoy's own. */
+  /** Absent: Envoy's own status. */
   readonly status?: number
   readonly detail: string
   readonly allow?: string
@@ -65,25 +65,25 @@ const rule = (when: Filter, code: ErrorCode, detail: string): Rule => ({
 })
 
 const FORBIDDEN =
-  'The destination has an address that this gateway does not call. Ask its operator to allow the network it is in.'
-const HELD = 'The gateway could not finish the request, and nothing of it was forwarded. Retry.'
+  'The address of the destination is not allowed. Ask the operator of this gateway to allow its network.'
+const HELD = 'The gateway could not complete the request; nothing was forwarded. Retry.'
 const RELEASED =
-  'The gateway could not finish the answer. The destination may have received the request and done what it asks.'
-const METHODS = 'The proxy takes GET, POST, PUT, PATCH and DELETE. Use one of them.'
+  'The gateway could not complete the response. The destination may have processed the request.'
+const METHODS = 'The proxy supports GET, POST, PUT, PATCH and DELETE. Use one of them.'
 const GATEWAY_ROUTES = [ROUTES.hold, ROUTES.pending, ROUTES.stream]
 
 const SHARED: readonly Rule[] = [
   rule(
     any(flags('UO', 'OM', 'DO'), status('EQ', 503)),
     'overloaded',
-    'The gateway handles as many requests as it can. Retry later.',
+    'The gateway is at its capacity. Retry later.',
   ),
   rule(
     any(flags('SI', 'DT'), status('EQ', 408)),
     'destination_timeout',
-    'The request was not complete in time. Send it again, faster.',
+    'The request was not complete within the time limit. Send it again, faster.',
   ),
-  rule(status('EQ', 413), 'too_large', 'The body is larger than this service takes. Send a smaller one.'),
+  rule(status('EQ', 413), 'too_large', 'The body is too large. Send a smaller one.'),
   rule(status('EQ', 431), 'headers_too_large', 'The request has too many or too large headers. Send fewer.'),
   {
     when: status('EQ', 426),
@@ -93,10 +93,10 @@ const SHARED: readonly Rule[] = [
   rule(
     status('EQ', 501),
     'malformed',
-    'The transfer coding is not supported. Send the body with its length, or chunked and nothing else.',
+    'The transfer coding is not supported. Send the body with a content-length, or chunked only.',
   ),
-  rule(status('GE', 500), 'gateway_timeout', 'A part of the service does not answer. Retry.'),
-  rule(status('EQ', 404), 'not_found', 'There is nothing at this path. /docs lists what there is.'),
+  rule(status('GE', 500), 'gateway_timeout', 'A component of the service does not respond. Retry.'),
+  rule(status('EQ', 404), 'not_found', 'No such route. See /docs.'),
   {
     when: status('GE', 400),
     code: 'malformed',
@@ -110,7 +110,7 @@ const upgrade = rule(
   'Protocol upgrades are not supported. Send the request without an "upgrade" header.',
 )
 
-/** Envoy wants a content type of the method QUERY (RFC 10008) before any route can say that nothing here answers it. */
+/** Envoy requires a content type for the method QUERY (RFC 10008) before any route can respond with 405. */
 const QUERY_WITHOUT_TYPE = cel(`${DETAILS} == 'query_missing_content_type'`)
 
 const PROXY: readonly Rule[] = [
@@ -121,12 +121,12 @@ const PROXY: readonly Rule[] = [
   rule(
     cel(`${DETAILS} == 'response_payload_too_large'`),
     'bad_gateway',
-    "The destination's answer is larger than a transform may take. It may have done what was asked.",
+    "The destination's response is too large for a transform. The destination may have processed the request.",
   ),
   rule(
     all(metadataPresent('upstream'), status('EQ', 502), cel(`${DETAILS} == ''`)),
     'bad_gateway',
-    'The destination opened a tunnel, or answered with a status that is none. It may have done what was asked.',
+    'The destination sent status 101 or an invalid status. It may have processed the request.',
   ),
   rule(
     all(flags('UH'), cel(GATEWAY_ROUTES.map((name) => `xds.route_name == '${name}'`).join(' || '))),
@@ -138,18 +138,18 @@ const PROXY: readonly Rule[] = [
   rule(
     flags('UT', 'UMSDR'),
     'destination_timeout',
-    'The destination did not answer in time. It may have received the request.',
+    'The destination did not respond in time. It may have received the request.',
   ),
   rule(
     all(flags('SI'), metadataPresent('upstream')),
     'destination_timeout',
-    'Neither the request nor its answer went on for too long. The destination may have received it.',
+    'Neither the request nor the response made progress. The destination may have received the request.',
   ),
   rule(cel(`${DETAILS} == 'cluster_not_found'`), 'gateway_timeout', HELD),
   rule(
     cel(`${DETAILS}.startsWith('dns_cache')`),
     'overloaded',
-    'The gateway looks up as many names as it can. Retry later.',
+    'The gateway is at its capacity of DNS lookups. Retry later.',
   ),
   rule(
     cel(`${DETAILS}.startsWith('dns_resolution_failure')`),
@@ -159,7 +159,7 @@ const PROXY: readonly Rule[] = [
   rule(
     flags('UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
     'destination_unreachable',
-    'The destination could not be reached, its certificate was not valid, or it broke off. Check the URL, or retry later.',
+    'The destination is unreachable, has an invalid certificate, or closed the connection. Check the URL, or retry later.',
   ),
   upgrade,
   ...SHARED,
@@ -170,18 +170,18 @@ const API: readonly Rule[] = [
     ...rule(
       cel(`xds.route_name == '${ROUTES.connect}'`),
       'method_not_allowed',
-      'CONNECT is not supported. Send the request itself.',
+      'CONNECT is not supported. Send the request without a tunnel.',
     ),
     allow: PROXY_METHODS.join(', '),
   },
   {
-    ...rule(QUERY_WITHOUT_TYPE, 'method_not_allowed', 'No path answers QUERY. /docs lists what there is.'),
+    ...rule(QUERY_WITHOUT_TYPE, 'method_not_allowed', 'No route supports QUERY. See /docs.'),
     allow: PROXY_METHODS.join(', '),
   },
   rule(
     flags('UT', 'UMSDR', 'UF', 'UC', 'UR', 'LR', 'UPE', 'UH', 'URX', 'NC'),
     'gateway_timeout',
-    'A part of the service does not answer. Retry.',
+    'A component of the service does not respond. Retry.',
   ),
   upgrade,
   ...SHARED,
@@ -191,8 +191,8 @@ const inProxy = any(metadata('active', { bool_match: true }), {
   header_filter: { header: { name: ':path', string_match: { safe_regex: { regex: '/proxy([/?].*)?' } } } },
 })
 
-/** The request spoke this brand: as the gateway found, or, before it could, by the headers it carries. */
-const speaks = (prefix: string): Filter => {
+/** The request uses this header prefix: by the gateway's metadata, or before that by its headers. */
+const usesPrefix = (prefix: string): Filter => {
   const { apiKey, proxyKey, proxyUrl, traceId } = prefixHeaders(prefix)
   return any(
     metadata('prefix', { string_match: { exact: prefix } }),
@@ -213,7 +213,7 @@ const traceHeaders = (prefix: string) => {
   ]
 }
 
-/** Left out unless the destination had answered. */
+/** Only present after a response of the destination. */
 const destinationStatus = (prefix: string) => ({
   header: {
     key: prefixHeaders(prefix).destinationStatus,
@@ -247,7 +247,7 @@ export const localReplies = ({ prefixes }: Settings) => {
   const prefixFilters: readonly (readonly [string, readonly Filter[]])[] = [
     ...(others.length === 0
       ? []
-      : [canonical, ...others].map((prefix) => [prefix, [speaks(prefix)]] as const)),
+      : [canonical, ...others].map((prefix) => [prefix, [usesPrefix(prefix)]] as const)),
     [canonical, []],
   ]
   return {

@@ -1,17 +1,17 @@
 import { isIP } from 'node:net'
 import { networkInterfaces } from 'node:os'
 
-/** What a destination is shown, and by whom its certificate must be signed. */
+/** Client certificate for a destination, and the authorities that must have signed the destination's certificate. */
 export interface DestinationIdentity {
-  /** Another identity has another one; its cluster is `identityCluster`. */
+  /** Unique for each identity; its cluster is `identityCluster`. */
   readonly name: string
   /** Certificate chain and key, PEM. */
   readonly client?: { readonly certificate: string; readonly key: string }
-  /** Authorities, PEM, in the place of those of `egress.trustBundle`. */
+  /** Authorities, PEM, instead of those of `egress.trustBundle`. */
   readonly authorities?: string
 }
 
-/** What Envoy's configuration is made from. Paths may be relative: Envoy and the service share a working directory. */
+/** Input of Envoy's configuration. Paths may be relative: Envoy and the service share a working directory. */
 export interface BootstrapOptions {
   /** `host` is an IP address or `localhost`. */
   readonly listen: { readonly host: string; readonly port: number }
@@ -21,13 +21,13 @@ export interface BootstrapOptions {
   readonly gatewaySockets: readonly string[]
   /** Unix socket of the admin process: every path but `/proxy`. */
   readonly apiSocket: string
-  /** Unix socket of the admin process for gRPC, told by its content type; absent: it is not served. */
+  /** Unix socket of the admin process for gRPC (by content type); absent: no gRPC. */
   readonly grpcSocket?: string
   /** Unix socket of Envoy's own administration interface. */
   readonly envoyAdminSocket: string
-  /** Bytes that Envoy may hold before it refuses requests. Default 1 GiB. */
+  /** Bytes of memory above which Envoy rejects requests. Default 1 GiB. */
   readonly memoryBytes?: number
-  /** Header brands, first canonical, any letter case. */
+  /** Header prefixes, the first one canonical, in any letter case. */
   readonly prefixes: readonly string[]
   readonly egress: {
     /** CIDR blocks outside the public internet that destinations may have. */
@@ -35,28 +35,28 @@ export interface BootstrapOptions {
     readonly http: boolean
     /** PEM file of the authorities trusted for destinations (`writeTrustBundle`). */
     readonly trustBundle: string
-    /** Milliseconds until the destination's answer begins, before 408. Default 25,000. */
+    /** Timeout of the start of a destination's response (408). Default 25,000. */
     readonly timeoutMs?: number
-    /** Addresses of this machine, refused together with the listener's port. Default: those of its interfaces. */
+    /** Addresses of this machine, rejected together with the listener's port. Default: those of its interfaces. */
     readonly ownAddresses?: readonly string[]
     /** Name servers instead of the system's. */
     readonly resolvers?: readonly { readonly address: string; readonly port: number }[]
   }
-  /** Of stored proxies with certificates of their own. */
+  /** Identities of stored proxies with certificates. */
   readonly identities?: readonly DestinationIdentity[]
   /** The demo destination: TLS over a unix socket, verified against an authority of its own. */
   readonly demo?: { readonly socket: string; readonly authority: string; readonly host: string }
-  /** Bytes of a proxied body, before and after its values are in. Default 8 MiB. */
+  /** Bytes of a proxied body, before and after tokens are replaced. Default 8 MiB. */
   readonly bodyLimit?: number
-  /** Milliseconds a gateway process may take for one answer, before 504. Default 15,000. */
+  /** Timeout of one reply of a gateway process (504). Default 15,000. */
   readonly gatewayTimeoutMs?: number
-  /** Milliseconds the admin process may take, before 504. Default 60,000. */
+  /** Timeout of the admin process (504). Default 60,000. */
   readonly apiTimeoutMs?: number
-  /** Milliseconds a caller may take to send its request, before 408. Default 120,000. */
+  /** Timeout of a complete request (408). Default 120,000. */
   readonly requestTimeoutMs?: number
-  /** The same for a request whose body goes on in pieces; at least as long. Default 900,000. */
+  /** Timeout of a streamed request; at least `requestTimeoutMs`. Default 900,000. */
   readonly uploadTimeoutMs?: number
-  /** Tell our own processes the address that connected, for rate limits. Default false. */
+  /** Pass the client's address to the gateway and admin processes, for rate limits. Default false. */
   readonly clientAddress?: boolean
   /** JSON lines of route, status, flags, trace id and time on standard error. Default `failures`. */
   readonly accessLog?: 'failures' | 'all'
@@ -77,13 +77,13 @@ export interface Settings extends BootstrapOptions {
 const PREFIX = /^[a-z0-9](?:[a-z0-9-]{0,30}[a-z0-9])?$/
 const SOCKET_PATH_BYTES = 107
 
-/** An IPv4 address or block as IPv6 has it. */
+/** An IPv4 address or block as IPv4-mapped IPv6. */
 const mapped = (block: string): string => {
   const [address, length = '32'] = block.split('/')
   return `::ffff:${address}/${96 + Number(length)}`
 }
 
-/** Addresses and blocks by which this machine reaches itself. */
+/** Addresses and blocks of this machine. */
 export const machineAddresses = (): readonly string[] =>
   [
     '127.0.0.0/8',
@@ -94,7 +94,7 @@ export const machineAddresses = (): readonly string[] =>
       .map(({ address }) => address.replace(/%.*$/, '')),
   ].flatMap((block) => (block.includes(':') ? [block] : [block, mapped(block)]))
 
-/** Options with their defaults. Throws an Error naming what is wrong: a brand, a socket path. */
+/** Applies defaults. Throws an Error for an invalid option: a header prefix, a socket path. */
 export const settle = (options: BootstrapOptions): Settings => {
   const [canonical, ...others] = [...new Set(options.prefixes.map((prefix) => prefix.toLowerCase()))]
   if (canonical === undefined) throw new Error('at least one header prefix is needed')

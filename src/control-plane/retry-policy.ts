@@ -1,6 +1,7 @@
 /**
- * Bridges the restart of a process of ours, for one or two seconds. Only what no process has seen is tried again: a
- * connection that could not be made (Envoy's `connect-failure`). Never used towards destinations.
+ * Bridges the restart of a gateway or admin process, for one or two seconds. Only failed connections are retried
+ * (Envoy's
+ * `connect-failure`), so no process has seen the request. Never used towards destinations.
  */
 export const RECONNECT = {
   retry_on: 'connect-failure',

@@ -1,4 +1,4 @@
-/** Names of the routes: what the access log shows, and what local replies are told apart by. */
+/** Names of the routes, for the access log and for local replies. */
 export const ROUTES = {
   hold: 'proxy_hold',
   pending: 'proxy_pending',

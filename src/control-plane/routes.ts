@@ -1,4 +1,4 @@
-/** Where a request goes. The order is the security property: see envoy/README.md, "Routes". */
+/** Routes. Their order is a security property: see envoy/README.md, "Routes". */
 import { CLIENT_ADDRESS_HEADER } from '../common/rate-limiter.ts'
 import {
   CLUSTER_HEADER,
@@ -22,7 +22,7 @@ const withoutGateway = {
 
 const metadata = (key: string, value: object) => ({ filter: METADATA, path: [{ key }], value })
 
-/** The body goes to the gateway as it comes, and on as the gateway gives it: chosen here, before any of it is sent. */
+/** Streams the body through the gateway. Set on the route, before anything is sent to the gateway. */
 const inPieces = {
   typed_per_filter_config: {
     'envoy.filters.http.ext_proc': {
@@ -41,10 +41,10 @@ const inPieces = {
   },
 }
 
-/** A stream that stands still this long, in both directions, is given up; server-sent events may be quiet for minutes. */
-const QUIET_MS = 300_000
+/** Idle timeout of a stream in both directions; server-sent events may pause for minutes. */
+const IDLE_TIMEOUT_MS = 300_000
 
-/** `cluster`: undefined where a header names it. */
+/** Route to a destination. `cluster`: undefined when a header selects it. */
 const released = (
   settings: Settings,
   { upstream, cluster }: { readonly upstream: string; readonly cluster?: string | undefined },
@@ -74,9 +74,9 @@ const released = (
     ],
     route: {
       ...(cluster === undefined ? { cluster_header: CLUSTER_HEADER } : { cluster }),
-      // The whole response may take as long as it likes; its start may not.
+      // No timeout for the complete response; `per_try_timeout` limits its start.
       timeout: '0s',
-      idle_timeout: duration(QUIET_MS),
+      idle_timeout: duration(IDLE_TIMEOUT_MS),
       retry_policy: {
         num_retries: 0,
         per_try_timeout: duration(settings.destinationTimeoutMs),
@@ -86,24 +86,24 @@ const released = (
 }
 
 /**
- * The time that a request may stay on a route, counted from its beginning: the next route has its own. A gRPC caller's
- * own deadline holds when it is shorter.
+ * Time limit of a request on a route, from its start; another route has its own limit. A shorter deadline of a gRPC
+ * caller applies.
  */
-const within = (ms: number) => ({
+const streamLimit = (ms: number) => ({
   max_stream_duration: { max_stream_duration: duration(ms), grpc_timeout_header_max: duration(ms) },
 })
 
-/** Where a request waits whose body is wanted whole. */
+/** Route for a request whose body is being buffered. */
 const waiting = ({ requestTimeoutMs, bodyLimit }: Settings) => ({
   request_body_buffer_limit: bodyLimit,
-  route: { cluster: CLUSTERS.nowhere, ...within(requestTimeoutMs) },
+  route: { cluster: CLUSTERS.nowhere, ...streamLimit(requestTimeoutMs) },
 })
 
-/** To the admin process. */
-const ours = (cluster: string, { apiTimeoutMs, requestTimeoutMs }: Settings) => ({
+/** Route to the admin process. */
+const toAdmin = (cluster: string, { apiTimeoutMs, requestTimeoutMs }: Settings) => ({
   cluster,
   timeout: duration(apiTimeoutMs),
-  ...within(requestTimeoutMs + apiTimeoutMs),
+  ...streamLimit(requestTimeoutMs + apiTimeoutMs),
   retry_policy: RECONNECT,
 })
 
@@ -112,12 +112,11 @@ export const EDGE_ROUTES = 'edge'
 
 /** Its `RouteConfiguration`. */
 export const routes = (settings: Settings) => {
-  const ways = Object.entries(destinationClusters(settings))
   const upstreams = [
-    ...ways.map(([upstream, cluster]) => ({ upstream, cluster })),
+    ...Object.entries(destinationClusters(settings)).map(([upstream, cluster]) => ({ upstream, cluster })),
     { upstream: 'tls' satisfies Upstream },
   ]
-  // Unless Envoy sets it, it is the caller's, and means nothing.
+  // Unless Envoy sets the address header, it comes from the caller.
   const notForApi = settings.clientAddress ? COPIES : [...COPIES, CLIENT_ADDRESS_HEADER]
   return {
     name: EDGE_ROUTES,
@@ -126,7 +125,9 @@ export const routes = (settings: Settings) => {
         name: 'all',
         domains: ['*'],
         routes: [
-          ...settings.prefixes.flatMap((prefix) => upstreams.map((way) => released(settings, way, prefix))),
+          ...settings.prefixes.flatMap((prefix) =>
+            upstreams.map((upstream) => released(settings, upstream, prefix)),
+          ),
           {
             name: ROUTES.hold,
             match: { prefix: '/', dynamic_metadata: [metadata('active', { bool_match: true })] },
@@ -173,7 +174,7 @@ export const routes = (settings: Settings) => {
             direct_response: { status: 405 },
             ...withoutGateway,
           },
-          // Behind the proxy's routes: a gRPC call to a destination is the proxy's.
+          // After the proxy's routes: a gRPC call to a destination belongs to the proxy.
           ...(settings.grpcSocket === undefined
             ? []
             : [
@@ -181,7 +182,7 @@ export const routes = (settings: Settings) => {
                   name: ROUTES.grpc,
                   match: { prefix: '/', grpc: {} },
                   request_headers_to_remove: notForApi,
-                  route: ours(CLUSTERS.grpc, settings),
+                  route: toAdmin(CLUSTERS.grpc, settings),
                   ...withoutGateway,
                 },
               ]),
@@ -189,7 +190,7 @@ export const routes = (settings: Settings) => {
             name: ROUTES.api,
             match: { prefix: '/' },
             request_headers_to_remove: notForApi,
-            route: ours(CLUSTERS.api, settings),
+            route: toAdmin(CLUSTERS.api, settings),
             ...withoutGateway,
           },
         ],

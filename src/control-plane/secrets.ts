@@ -1,6 +1,6 @@
 import type { Settings } from './options.ts'
 
-/** Name of the edge's certificate. */
+/** Name of the edge certificate. */
 export const EDGE_CERTIFICATE = 'edge'
 
 /** `Secret` messages. */

@@ -1,4 +1,4 @@
-/** Everything that Envoy gets from the control plane, as plain data that is never changed. */
+/** All resources of the control plane, as immutable plain data. */
 import { clusters } from './clusters.ts'
 import { listener } from './listener.ts'
 import { type BootstrapOptions, settle } from './options.ts'
@@ -11,7 +11,7 @@ export type Resource = Readonly<Record<string, unknown>> & { readonly name: stri
 
 export type Snapshot = Readonly<Record<Kind, readonly Resource[]>>
 
-/** What these options come to. Throws an Error naming an option that cannot be. */
+/** Creates the resources for these options. Throws an Error for an invalid option. */
 export const createSnapshot = (options: BootstrapOptions): Snapshot => {
   const settings = settle(options)
   return {
@@ -22,13 +22,12 @@ export const createSnapshot = (options: BootstrapOptions): Snapshot => {
   }
 }
 
-/** The resources of a kind in a snapshot, each with the type that an `Any` names. */
+/** Resources with the type URL of an `Any`. */
 export const typed = (kind: Kind, resources: readonly Resource[]): readonly object[] =>
   resources.map((resource) => ({ '@type': KINDS[kind].type, ...resource }))
 
 /**
- * A snapshot whose clusters are all of its own and those of `before` that it has no more: what refers to them may be
- * taken and left in any order.
+ * `next` with the removed clusters of `before`, so that references to both can be applied in any order.
  */
 export const overlapping = (before: Snapshot, next: Snapshot): Snapshot => {
   const names = new Set(next.clusters.map(({ name }) => name))
@@ -36,6 +35,6 @@ export const overlapping = (before: Snapshot, next: Snapshot): Snapshot => {
   return { ...next, clusters: [...next.clusters, ...leaving] }
 }
 
-/** True when both hold the same. */
+/** True when both have the same content. */
 export const isSame = (one: Snapshot, other: Snapshot): boolean =>
   KIND_NAMES.every((kind) => JSON.stringify(one[kind]) === JSON.stringify(other[kind]))

@@ -1,4 +1,4 @@
-/** The control plane of this machine's Envoy: what it has been given, and the socket by which it asks for it. */
+/** Control plane of this machine's Envoy: the current configuration, and the socket that serves it. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Clock } from '../common/clock.ts'
 import { isObject } from '../common/json.ts'
@@ -12,28 +12,28 @@ import { type BootstrapOptions, settle } from './options.ts'
 import { createSnapshot, isSame, overlapping, type Resource, type Snapshot } from './snapshot.ts'
 import { KIND_NAMES, KINDS, type Kind } from './xds.ts'
 
-/** An Envoy that was killed is back by then. */
-const TAKE_MS = 10_000
+/** Timeout of an acknowledgement; a killed Envoy restarts within it. */
+const ACK_TIMEOUT_MS = 10_000
 
-/** Envoy says with each question what it is made of, which is long. */
+/** Each discovery request contains the description of Envoy's build, which is long. */
 const MAX_BODY = 4 * 1024 * 1024
 
 const KIND_BY_PATH: ReadonlyMap<string | undefined, Kind> = new Map(
   KIND_NAMES.map((kind) => [KINDS[kind].path, kind]),
 )
 
-/** `PUT /identities/<name>`: a gateway's request for the cluster of that identity; the answer names it. */
+/** `PUT /identities/<name>`: a gateway's request for the cluster of an identity; the response contains its name. */
 const IDENTITY = new RegExp(`^PUT /identities/(${IDENTITY_PREFIX}[a-z0-9_-]{1,100})$`)
 
 export interface Control {
   /**
-   * Makes what `next` says Envoy's configuration; one change after the other. Resolves when Envoy has it. Rejects with
-   * what `next` throws, or with NotTaken: then Envoy is given what it had before.
+   * Applies the result of `next` as Envoy's configuration; changes run one after the other. Resolves when Envoy has
+   * acknowledged it. Rejects with the error of `next`, or with NackError after restoring the previous configuration.
    */
   change(next: (current: BootstrapOptions) => BootstrapOptions): Promise<void>
-  /** A new Envoy begins to ask. */
+  /** A new Envoy process starts. */
   restarted(): void
-  /** Whether an Envoy may be told of this file from now on: clusters that were left behind name files of before. */
+  /** Whether the configuration refers to this file; draining clusters may refer to earlier files. */
   namesFile(path: string): boolean
   status(): readonly TypeStatus[]
   close(): Promise<void>
@@ -44,7 +44,7 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
   let size = 0
   for await (const chunk of request) {
     size += chunk.length
-    if (size > MAX_BODY) throw new Error('the question is too long')
+    if (size > MAX_BODY) throw new Error('the request is too large')
     chunks.push(chunk)
   }
   return JSON.parse(Buffer.concat(chunks).toString())
@@ -53,11 +53,11 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
 export interface ControlDeps {
   readonly log: Log
   readonly clock: Clock
-  /** For `POST /reload`: what it resolves with is the answer. */
+  /** Handles `POST /reload`; its result is the response. */
   readonly reload?: () => Promise<object>
 }
 
-/** Serves `options` on a unix socket. Resolves when it listens. Throws an Error naming an option that cannot be. */
+/** Serves `options` on a unix socket. Resolves when it listens. Throws an Error for an invalid option. */
 export const startControl = async (
   { log, clock, reload }: ControlDeps,
   { socketPath, options }: { readonly socketPath: string; readonly options: BootstrapOptions },
@@ -65,31 +65,32 @@ export const startControl = async (
   const discovery = createDiscovery({ clock })
   let current = options
   let snapshot = createSnapshot(options)
-  // Nobody asks before Envoy runs, and whether it comes up is seen there.
-  discovery.serve(snapshot, TAKE_MS).catch(() => {})
+  // Envoy is not running yet; the supervisor checks its start.
+  discovery.serve(snapshot, ACK_TIMEOUT_MS).catch(() => {})
 
-  /** Clusters by name that requests may still go to that were begun before a change. */
-  const left = new Map<string, Resource>()
-  const withLeft = (one: Snapshot): Snapshot => overlapping({ ...one, clusters: [...left.values()] }, one)
+  /** Clusters that requests in flight from before a change may still use, by name. */
+  const draining = new Map<string, Resource>()
+  const withDraining = (one: Snapshot): Snapshot =>
+    overlapping({ ...one, clusters: [...draining.values()] }, one)
 
-  const leave = (clusters: readonly Resource[], limitMs: number): void => {
-    for (const cluster of clusters) left.set(cluster.name, cluster)
+  const drain = (clusters: readonly Resource[], limitMs: number): void => {
+    for (const cluster of clusters) draining.set(cluster.name, cluster)
     setTimeout(() => {
-      // One that was in use again, and left again, has another object, and a time of its own.
-      const over = clusters.filter((cluster) => left.get(cluster.name) === cluster)
+      // A cluster that was used and drained again is another object with its own timer.
+      const over = clusters.filter((cluster) => draining.get(cluster.name) === cluster)
       if (over.length === 0) return
-      for (const { name } of over) left.delete(name)
-      runExclusive(() => discovery.serve(withLeft(snapshot), TAKE_MS)).catch(() => {})
+      for (const { name } of over) draining.delete(name)
+      runExclusive(() => discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS)).catch(() => {})
     }, limitMs).unref()
   }
 
-  /** Old and new clusters first, then what refers to the new ones, then without the old ones that nobody waits for. */
+  /** Offers old and new clusters, then references to the new ones, then removes the old ones that are not draining. */
   const move = async (before: Snapshot, next: Snapshot, limitMs: number): Promise<void> => {
     const both = overlapping(before, next)
-    await discovery.serve(withLeft({ ...before, clusters: both.clusters }), TAKE_MS)
-    await discovery.serve(withLeft(both), TAKE_MS)
-    leave(drainingClusters(before.clusters, next.clusters), limitMs)
-    await discovery.serve(withLeft(next), TAKE_MS)
+    await discovery.serve(withDraining({ ...before, clusters: both.clusters }), ACK_TIMEOUT_MS)
+    await discovery.serve(withDraining(both), ACK_TIMEOUT_MS)
+    drain(drainingClusters(before.clusters, next.clusters), limitMs)
+    await discovery.serve(withDraining(next), ACK_TIMEOUT_MS)
   }
 
   const run = async (next: (current: BootstrapOptions) => BootstrapOptions): Promise<void> => {
@@ -101,7 +102,7 @@ export const startControl = async (
         await move(snapshot, made, settle(current).uploadTimeoutMs)
       } catch (error) {
         log.error({ nacked: error instanceof NackError ? error.nacked : [] }, String(error))
-        discovery.serve(withLeft(snapshot), TAKE_MS).catch(() => {})
+        discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS).catch(() => {})
         throw error
       }
     current = wanted
@@ -115,7 +116,7 @@ export const startControl = async (
     return mine
   }
 
-  /** For the operator, and for those who ask how things are. */
+  /** Commands of the operator, of gateways, and status. */
   const command = async (
     request: IncomingMessage,
   ): Promise<{ readonly status: number; readonly body: object }> => {
@@ -146,9 +147,9 @@ export const startControl = async (
     }
     const gone = new AbortController()
     response.once('close', () => gone.abort())
-    const question = await bodyOf(request)
-    if (!isObject(question)) throw new Error('the question is no object')
-    const reply = await discovery.response(kind, question as DiscoveryRequest, gone.signal)
+    const body = await bodyOf(request)
+    if (!isObject(body)) throw new Error('the request is not an object')
+    const reply = await discovery.response(kind, body as DiscoveryRequest, gone.signal)
     response.writeHead(reply.status, { 'content-type': 'application/json' })
     response.end(reply.status === 200 ? reply.body : '')
   }
@@ -162,12 +163,12 @@ export const startControl = async (
     change,
     restarted: () => {
       discovery.restarted()
-      if (left.size === 0) return
-      // It has no request of before; what a change that is being made leaves behind comes later.
-      left.clear()
-      runExclusive(() => discovery.serve(withLeft(snapshot), TAKE_MS)).catch(() => {})
+      if (draining.size === 0) return
+      // A new process has no requests in flight. A running change adds its draining clusters later.
+      draining.clear()
+      runExclusive(() => discovery.serve(withDraining(snapshot), ACK_TIMEOUT_MS)).catch(() => {})
     },
-    namesFile: (path) => JSON.stringify(withLeft(snapshot)).includes(JSON.stringify(path)),
+    namesFile: (path) => JSON.stringify(withDraining(snapshot)).includes(JSON.stringify(path)),
     status: () => discovery.status(),
     close: async () => {
       identities.close()

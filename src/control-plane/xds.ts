@@ -1,15 +1,15 @@
 /**
- * How Envoy asks this control plane for its configuration: REST-JSON xDS (v3 discovery requests as HTTP POSTs with JSON
- * bodies) over a unix socket. Envoy asks again as soon as it has an answer; the answer waits until there is news.
+ * REST-JSON xDS (v3 discovery requests as HTTP POSTs with JSON bodies) over a unix socket. Envoy sends the next request
+ * as soon as it has a response; the response waits for a new version.
  */
 
-/** The static cluster that leads to the control plane. */
+/** Static cluster of the control plane. */
 export const CONTROL_PLANE = 'control_plane'
 
-/** Milliseconds that a question waits for news. */
+/** Longest wait of a response for a new version, in ms. */
 export const HOLD_MS = 25_000
 
-/** What is served, with the type of its resources and the path that Envoy posts to. */
+/** Resource types, with their type URL and the path of their discovery requests. */
 export const KINDS = {
   clusters: { type: 'type.googleapis.com/envoy.config.cluster.v3.Cluster', path: '/v3/discovery:clusters' },
   listeners: {
@@ -30,7 +30,7 @@ export type Kind = keyof typeof KINDS
 
 export const KIND_NAMES = Object.keys(KINDS) as readonly Kind[]
 
-/** A `ConfigSource`: resources come from the control plane. Without a first answer Envoy is not ready, and waits. */
+/** `ConfigSource` of the control plane. Envoy is not ready before the first response. */
 export const fromControlPlane = {
   resource_api_version: 'V3',
   initial_fetch_timeout: '0s',

@@ -1,6 +1,6 @@
 /**
- * Hosts as the WHATWG URL parser canonicalises them: that form, never the caller's spelling, goes to Envoy, because the
- * two read some spellings differently (`0177.0.0.1` is 127.0.0.1 here and 177.0.0.1 there).
+ * Hosts in the canonical form of the WHATWG URL parser. Envoy gets this form, never the caller's, because the two parse
+ * some hosts differently (`0177.0.0.1` is 127.0.0.1 here and 177.0.0.1 in Envoy).
  */
 import { isIP } from 'node:net'
 import { AppError } from '../common/errors.ts'
@@ -10,7 +10,7 @@ const LABEL = /^[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?$/
 const NAME_LENGTH = 253
 
 export interface AddressPolicy {
-  /** Blocks outside the public internet that the operator opened. */
+  /** Blocks outside the public internet that the operator allows. */
   readonly allow: readonly Cidr[]
 }
 
@@ -19,9 +19,9 @@ const forbidden = (detail: string) => new AppError('destination_not_allowed', de
 const isLoopbackName = (name: string) => name === 'localhost' || name.endsWith('.localhost')
 
 /**
- * The host to send to Envoy: a lower-case DNS name without a final dot, or an address literal (IPv6 in brackets) that
- * lies in an allowed block. Throws `invalid_destination` for what is no name, `destination_not_allowed` for what is refused.
- * Which addresses a name resolves to is Envoy's to check (egress/envoy-filter.ts).
+ * The host for Envoy: a lower-case DNS name without a final dot, or an address literal (IPv6 in brackets) in an allowed
+ * block. Throws `invalid_destination` if it is not a name, `destination_not_allowed` if it is not allowed. Envoy checks
+ * the addresses that a name resolves to (egress/envoy-filter.ts).
  */
 export const checkHost = (hostname: string, { allow }: AddressPolicy): string => {
   const bare = hostname.startsWith('[') ? hostname.slice(1, -1) : hostname

@@ -8,11 +8,11 @@ import type { Resolve } from './resolve.ts'
 export interface AddressRules {
   /** CIDR blocks outside the public internet that may be dialed. */
   readonly allow: readonly string[]
-  /** Where this gateway listens itself; never dialed. */
+  /** This gateway's own listener. Never dialed. */
   readonly own: OwnListener | undefined
 }
 
-/** The addresses of a host that may be dialed at a port, at least one. A host of IPv6 may be in brackets. */
+/** The addresses of a host that may be dialed at a port, at least one. An IPv6 host may be in brackets. */
 export type Addresses = (
   hostname: string,
   port: number,
@@ -21,8 +21,9 @@ export type Addresses = (
 const bare = (hostname: string) => hostname.replace(/^\[(.*)\]$/, '$1')
 
 /**
- * Looks a name up once and drops what may not be dialed (docs/security-model.md, "Egress"). Rejects with `destination_unreachable` for a name
- * that is not found, `destination_not_allowed` when nothing is left.
+ * Resolves a name once and drops denied addresses (docs/security-model.md, "Egress"). Rejects with
+ * `destination_unreachable`
+ * if the name is not found, `destination_not_allowed` if all addresses are denied.
  */
 export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules): Addresses => {
   const denied = deniedRanges(allow)
@@ -35,13 +36,13 @@ export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules):
     if (first === undefined)
       throw new AppError(
         'destination_not_allowed',
-        'The destination has no address that this gateway calls. Use a public one, or ask its operator to allow its network.',
+        'The destination has no address that this gateway may call. Use a public one, or ask the operator to allow its network.',
       )
     return [first, ...others]
   }
 }
 
-/** The address of a host to dial, with its port, as Envoy writes it: IPv4 before IPv6. */
+/** The address to dial, with its port, in Envoy's format. IPv4 is preferred. */
 export const dialed = async (addresses: Addresses, hostname: string, port: number): Promise<string> => {
   const all = await addresses(hostname, port)
   const { address } = all.find(({ family }) => family === 4) ?? all[0]

@@ -1,4 +1,4 @@
-/** Connections of requests that this process makes for tenants: each tenant has its own, and a share of what all have. */
+/** Connections of outbound requests for tenants. Each tenant has its own connections, and a share of the requests. */
 import { LRUCache } from 'lru-cache'
 import { Agent } from 'undici'
 import { createShares } from '../common/shares.ts'
@@ -8,21 +8,23 @@ import { createConnect } from './connect.ts'
 export interface AgentsOptions {
   /** PEM of the authorities trusted for destinations. */
   readonly trust: string
-  /** Milliseconds until an answer begins, and between its pieces. */
+  /** Timeout until the response starts, and between its chunks, ms. */
   readonly timeoutMs: number
 }
 
 export interface Agents {
-  /** Runs one request of a tenant over its connections. Throws `rate_limited` when the tenant has its share of requests. */
+  /**
+   * Runs one request of a tenant over its connections. Rejects with `rate_limited` if the tenant has used its share.
+   */
   use<T>(tenantId: string, work: (agent: Agent) => Promise<T>): Promise<T>
   close(): Promise<void>
 }
 
 const CONNECT_MS = 10_000
 const HEADER_BYTES = 64 * 1024
-/** To one origin, of one tenant: further requests wait. */
+/** Maximum connections of a tenant to one origin. Further requests wait. */
 const CONNECTIONS = 32
-/** Requests of all tenants at once, names that are looked up for them, and tenants whose connections are kept. */
+/** Maximum concurrent requests and lookups of all tenants, and tenants with pooled connections. */
 const REQUESTS = 1_024
 const LOOKUPS = 256
 const TENANTS = 256
@@ -31,9 +33,12 @@ export const createAgents = (addresses: Addresses, { trust, timeoutMs }: AgentsO
   const connect = createConnect({ trust, timeoutMs: CONNECT_MS })
   const requests = createShares(
     REQUESTS,
-    'Code of this tenant makes as many requests as it can. Retry later.',
+    'Code of this tenant makes too many concurrent requests. Retry later.',
   )
-  const lookups = createShares(LOOKUPS, 'Code of this tenant looks up as many names as it can. Retry later.')
+  const lookups = createShares(
+    LOOKUPS,
+    'Code of this tenant makes too many concurrent DNS lookups. Retry later.',
+  )
 
   const agentOf = (tenantId: string): Agent =>
     new Agent({

@@ -1,7 +1,7 @@
 import { parseCidr } from './cidr.ts'
 import { parseDestination } from './parse-url.ts'
 
-/** What of the operator's settings decides where a request may go. */
+/** The egress settings of the operator. */
 export interface EgressSettings {
   /** CIDR blocks outside the public internet. */
   readonly allow: readonly string[]
@@ -9,7 +9,9 @@ export interface EgressSettings {
   readonly http: boolean
 }
 
-/** Throws `invalid_destination` or `destination_not_allowed` for a URL that this gateway would not call, before anyone tries. */
+/**
+ * Returns a check of URLs that throws `invalid_destination` or `destination_not_allowed`. It does not resolve names.
+ */
 export const createDestinationCheck = ({ allow, ports, http }: EgressSettings): ((url: string) => void) => {
   const policy = { allow: allow.map(parseCidr), ports, http }
   return (url) => {

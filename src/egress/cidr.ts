@@ -1,4 +1,4 @@
-/** Sets of addresses as CIDR blocks, over bare integers so that subtraction is exact. */
+/** Sets of addresses as CIDR blocks. Computed with integers, so that subtraction is exact. */
 import ipaddr from 'ipaddr.js'
 
 /** One block: `prefixLength` leading bits of `address` (an IPv4 or IPv6 address in text form). */
@@ -63,14 +63,14 @@ export const parseCidr = (text: string): Cidr => {
   return { address: ipaddr.parse(address).toString(), prefixLength }
 }
 
-/** `blocks` without any address of `holes`, as the fewest blocks that say so. */
+/** `blocks` without the addresses of `holes`, as few blocks as possible. */
 export const subtract = (blocks: readonly Cidr[], holes: readonly Cidr[]): Cidr[] => {
   let left = blocks.map(toBlock)
   for (const hole of holes.map(toBlock)) left = left.flatMap((block) => subtractOne(block, hole))
   return left.map((block) => ({ address: toAddress(block), prefixLength: block.prefixLength }))
 }
 
-/** True when one of the blocks holds the address. An IPv4-mapped IPv6 address is not its IPv4 address. */
+/** True if one of the blocks contains the address. An IPv4-mapped IPv6 address differs from its IPv4 address. */
 export const holds = (blocks: readonly Cidr[], address: string): boolean => {
   const bits = ipaddr.parse(address).kind() === 'ipv4' ? 32 : 128
   const single = toBlock({ address, prefixLength: bits })

@@ -8,12 +8,12 @@ import type { Addresses } from './addresses.ts'
 export interface ConnectOptions {
   /** PEM of the authorities trusted for destinations. */
   readonly trust: string
-  /** Milliseconds until a connection stands. */
+  /** Timeout of a connection, ms. */
   readonly timeoutMs: number
 }
 
-/** Hands out addresses that were looked up before. */
-const responding =
+/** A lookup function that returns these addresses. */
+const lookupOf =
   (addresses: readonly LookupAddress[]): LookupFunction =>
   (_host, { all }, callback) => {
     const [first] = addresses
@@ -22,8 +22,8 @@ const responding =
   }
 
 /**
- * Connects to addresses that were checked, and to no others (docs/security-model.md, "Egress"): a name is looked up once, what may not be
- * dialed is dropped from the answer, and the socket is given the rest. TLS ≥ 1.2, certificate and name verified.
+ * Connects only to checked addresses (docs/security-model.md, "Egress"): a name is resolved once, denied addresses are
+ * dropped, and the socket uses the others. TLS ≥ 1.2, certificate and name verified.
  */
 export const createConnect = ({
   trust,
@@ -34,7 +34,7 @@ export const createConnect = ({
   const connectorTo = (addresses: readonly LookupAddress[]): buildConnector.connector =>
     buildConnector({
       secureContext,
-      lookup: responding(addresses),
+      lookup: lookupOf(addresses),
       timeout: timeoutMs,
       allowH2: false,
       rejectUnauthorized: true,

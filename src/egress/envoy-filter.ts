@@ -1,10 +1,10 @@
 /**
- * Which addresses a destination may have (completions §7). Envoy checks them twice, on every address that a name
- * resolves to and on the address it is about to dial, so that no answer of a DNS server gets around it (docs/security-model.md, "Egress").
+ * The addresses that a destination may have (completions §7). Envoy checks every address that a name resolves to, and
+ * again the address it dials, against DNS rebinding (docs/security-model.md, "Egress").
  */
 import { type Cidr, parseCidr, subtract } from './cidr.ts'
 
-/** Everything that is not plain public unicast (IANA special-purpose registries, RFC 6890), and Azure's wire server. */
+/** All addresses that are not public unicast (IANA special-purpose registries, RFC 6890), and Azure's wire server. */
 const NOT_PUBLIC: readonly Cidr[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -21,7 +21,7 @@ const NOT_PUBLIC: readonly Cidr[] = [
   '198.51.100.0/24',
   '203.0.113.0/24',
   '224.0.0.0/3',
-  // Global unicast is 2000::/3 (RFC 4291); the rest holds what embeds IPv4 (mapped, SIIT, NAT64), ULAs and link-local.
+  // Global unicast is 2000::/3 (RFC 4291). The rest includes embedded IPv4 (mapped, SIIT, NAT64), ULA and link-local.
   '::/3',
   '4000::/2',
   '8000::/1',
@@ -58,7 +58,7 @@ const METADATA = [
   'fe80::a9fe:a9fe/128', // OpenStack
 ]
 
-/** "No address": who dials it reaches this machine, by whatever listens there. */
+/** Unspecified addresses. Dialing one connects to this machine. */
 const UNSPECIFIED = ['0.0.0.0/32', '::/128']
 
 /** IPv6 networks whose last 32 bits are an IPv4 address: compatible, mapped, SIIT, and behind a NAT64 (RFC 6052). */
@@ -70,7 +70,7 @@ const sixToFour = (address: string): string => {
   return `2002:${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}::/48`
 }
 
-/** Denied whatever the operator allows, an IPv4 address also by its IPv6 forms. */
+/** Always denied, even if the operator allows them; IPv4 addresses also in their IPv6 forms. */
 const NEVER: readonly Cidr[] = [...METADATA, ...UNSPECIFIED]
   .flatMap((block) => {
     if (block.includes(':')) return [block]
@@ -79,7 +79,9 @@ const NEVER: readonly Cidr[] = [...METADATA, ...UNSPECIFIED]
   })
   .map(parseCidr)
 
-/** The blocks that destinations may not have, given what the operator allows. Metadata and unspecified addresses stay in it. */
+/**
+ * The denied blocks, without those that the operator allows. Metadata and unspecified addresses are always included.
+ */
 export const deniedRanges = (allowed: readonly string[]): readonly Cidr[] => {
   const holes = subtract(allowed.map(parseCidr), NEVER)
   return subtract(NOT_PUBLIC, holes)
@@ -90,7 +92,7 @@ const IP_PORT = 'type.googleapis.com/envoy.extensions.rbac.matchers.upstream_ip_
 
 const cidrRange = ({ address, prefixLength }: Cidr) => ({ address_prefix: address, prefix_len: prefixLength })
 
-/** First guard: addresses that the DNS cache drops from what a name resolved to. */
+/** First check: addresses that Envoy's DNS cache drops from a resolved name. */
 export const resolvedAddressFilter = (denied: readonly Cidr[]) => ({ ranges: denied.map(cidrRange) })
 
 const dialed = (block: Cidr, port?: number) => ({
@@ -109,7 +111,7 @@ export interface OwnListener {
   readonly port: number
 }
 
-/** Second guard: refuses, at the moment of dialing, a denied address and this gateway's own listener. */
+/** Second check: Envoy rejects the dialed address if it is denied or this gateway's own listener. */
 export const dialedAddressFilter = (denied: readonly Cidr[], own: OwnListener) => ({
   name: 'envoy.filters.http.upstream_rbac',
   typed_config: {

@@ -21,7 +21,7 @@ export interface OutboundOptions {
   /** PEM of the authorities trusted for destinations. */
   readonly trust: string
   readonly own?: OwnListener | undefined
-  /** Milliseconds until an answer begins, and between its pieces. */
+  /** Timeout until the response starts, and between its chunks, ms. */
   readonly timeoutMs: number
 }
 
@@ -31,7 +31,7 @@ export interface Outbound {
 }
 
 export const MOST_REDIRECTS = 5
-/** Bytes of a body, sent or received, decoded or not. */
+/** Maximum bytes of a body, sent or received, encoded or decoded. */
 export const BODY_BYTES = 5 * 1024 * 1024
 const URL_LENGTH = 8_192
 
@@ -40,16 +40,15 @@ const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 const invalidRequest = (detail: string) => new AppError('invalid', `The request cannot be sent: ${detail}.`)
 
 const tooLarge = () =>
-  new AppError('too_large', `The body is larger than ${BODY_BYTES} bytes. Send, or ask for, less.`)
+  new AppError('too_large', `The body is larger than ${BODY_BYTES} bytes. Send or request less.`)
 
-/** What went wrong on the way, without a word of what was sent. */
+/** The error of a failed request. Contains nothing of what was sent. */
 const failure = (thrown: unknown, signal: AbortSignal): AppError => {
   if (thrown instanceof AppError) return thrown
-  if (signal.aborted)
-    return new AppError('gateway_timeout', 'The request was given up before it was answered.')
+  if (signal.aborted) return new AppError('gateway_timeout', 'The request was aborted before the response.')
   const code = codeOf(thrown)
   if (/TIMEOUT/.test(code))
-    return new AppError('destination_timeout', 'The destination did not answer in time. Try again later.')
+    return new AppError('destination_timeout', 'The destination did not respond in time. Retry later.')
   if (/^UND_ERR_(INVALID_ARG|NOT_SUPPORTED)/.test(code) || thrown instanceof TypeError)
     return invalidRequest('a header or its method is not valid')
   return new AppError(
@@ -80,10 +79,10 @@ const headerPairs = (headers: Dispatcher.ResponseData['headers']): (readonly [st
   )
 
 /**
- * Requests of code and of the service itself, under the rules of the proxy's egress (completions §7): scheme, name and
- * port are checked before, addresses when they are dialed, each redirect like a first address. Errors: `invalid`,
+ * Requests of code and of the service itself, under the egress rules of the proxy (completions §7): scheme, name and
+ * port are checked first, addresses when they are dialed, and each redirect like a new URL. Rejects with `invalid`,
  * `invalid_destination`, `destination_not_allowed`, `destination_unreachable`, `destination_timeout`, `too_large`,
- * `gateway_timeout` when `signal` ends it, `rate_limited` beyond the tenant's share of requests.
+ * `gateway_timeout` if `signal` fires, `rate_limited` beyond the tenant's share of requests.
  */
 export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOptions): Outbound => {
   const policy = { allow: egress.allow.map(parseCidr), ports: egress.ports, http: egress.http }
@@ -93,9 +92,9 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
   const urlOf = (text: string, base?: string): URL => {
     if (text.length > URL_LENGTH) throw new AppError('invalid_destination', 'The URL is too long.')
     const url = URL.parse(text, base)
-    if (url === null) throw new AppError('invalid_destination', 'The URL is not an absolute one.')
+    if (url === null) throw new AppError('invalid_destination', 'The URL is not absolute.')
     if (url.username !== '' || url.password !== '')
-      throw new AppError('invalid_destination', 'The URL holds user information. Send it in a header.')
+      throw new AppError('invalid_destination', 'The URL contains user information. Send it in a header.')
     parseDestination(`${url.protocol}//${url.host}`, policy)
     return url
   }
@@ -128,8 +127,8 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     const encoding = pairs.filter(([name]) => name === 'content-encoding').map(([, value]) => value)
     const codings = codingsOf(encoding.join(','))
     const decoded = codings !== undefined && codings.length > 0 && bytes.length > 0
-    const whole = decoded ? await decode(bytes, codings, BODY_BYTES) : bytes
-    if (whole.length > bytes.length) onBytes(whole.length - bytes.length)
+    const content = decoded ? await decode(bytes, codings, BODY_BYTES) : bytes
+    if (content.length > bytes.length) onBytes(content.length - bytes.length)
     const dropped = decoded ? ['content-encoding', 'content-length'] : []
     return {
       status: statusCode,
@@ -137,7 +136,7 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
       url: url.href,
       redirected: hops > 0,
       headers: pairs.filter(([name]) => !dropped.includes(name)),
-      body: whole,
+      body: content,
     }
   }
 
@@ -164,10 +163,10 @@ export const createOutbound = ({ egress, trust, own, timeoutMs }: OutboundOption
     fetch: async (request: OutboundRequest, signal) => {
       const { method = 'GET', headers = [], body, tenantId = '' } = request
       const verb = method.toUpperCase()
-      if (!METHODS.includes(verb)) throw invalidRequest(`its method is none of ${METHODS.join(', ')}`)
+      if (!METHODS.includes(verb)) throw invalidRequest(`its method is not one of ${METHODS.join(', ')}`)
       if (body !== undefined && Buffer.byteLength(body) > BODY_BYTES) throw tooLarge()
       if (body !== undefined && (verb === 'GET' || verb === 'HEAD'))
-        throw invalidRequest(`a ${verb} has no body`)
+        throw invalidRequest(`a ${verb} request has no body`)
       try {
         const hop = { url: urlOf(request.url), method: verb, headers, body }
         return await agents.use(tenantId, (agent) => follow(agent, hop, request, signal))

@@ -1,4 +1,4 @@
-/** Where a proxied request goes: URL rules and joining of completions §7. Knows nothing of Envoy's messages. */
+/** Destinations of proxied requests: the URL rules and path joining of completions §7. */
 import { LRUCache } from 'lru-cache'
 import { AppError } from '../common/errors.ts'
 import type { Upstream } from '../ext-proc/contract.ts'
@@ -8,10 +8,10 @@ export const URL_LENGTH = 400
 const DEFAULT_PORTS: Readonly<Record<string, number>> = { 'https:': 443, 'http:': 80 }
 
 export interface DestinationPolicy extends AddressPolicy {
-  /** Ports that destinations may have; the default port of an allowed scheme is always one of them. */
+  /** Allowed ports. The default port of an allowed scheme is always included. */
   readonly ports: '*' | readonly number[]
   readonly http: boolean
-  /** Host of the demo destination, when it runs. */
+  /** Host of the demo destination, if it runs. */
   readonly demoHost?: string
 }
 
@@ -27,10 +27,10 @@ export interface Destination {
   readonly baseQuery: string
 }
 
-/** What came after `/proxy`. */
+/** The part of a request's path after `/proxy`. */
 export interface Suffix {
   readonly path: string
-  /** Without `?`, proxy keys removed; undefined when there was none. */
+  /** Without `?` and proxy keys. Undefined if there was none. */
   readonly query: string | undefined
   /** Values of the proxy-key parameters, decoded. */
   readonly proxyKeys: readonly string[]
@@ -39,7 +39,7 @@ export interface Suffix {
 const bad = (detail: string) => new AppError('invalid_destination', detail)
 const forbidden = (detail: string) => new AppError('destination_not_allowed', detail)
 
-/** Characters that URL parsers drop, split at, or disagree about. */
+/** True for characters that URL parsers drop, split at, or interpret differently. */
 const isUnsafe = (text: string): boolean => {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index)
@@ -49,8 +49,8 @@ const isUnsafe = (text: string): boolean => {
 }
 
 /**
- * Parses and checks a base URL. Throws `invalid_destination` when it is not one, `destination_not_allowed` when this gateway
- * does not go there.
+ * Parses and checks a base URL. Throws `invalid_destination` if it is not valid, `destination_not_allowed` if the
+ * egress rules deny it.
  */
 export const parseDestination = (text: string, policy: DestinationPolicy): Destination => {
   if (text.length > URL_LENGTH) throw bad(`The destination URL is longer than ${URL_LENGTH} characters.`)
@@ -58,11 +58,12 @@ export const parseDestination = (text: string, policy: DestinationPolicy): Desti
   if (!parts || isUnsafe(text) || !URL.canParse(text))
     throw bad('The destination is not an absolute https:// URL without blanks, backslashes or a fragment.')
   const authority = parts[2] as string
-  if (authority.includes('@')) throw bad('The destination URL holds user information. Send it in a header.')
+  if (authority.includes('@'))
+    throw bad('The destination URL contains user information. Send it in a header.')
   if (authority.includes('%')) throw bad("The destination's host is not a DNS name. Check the URL.")
   const url = new URL(text)
   if (url.protocol === 'http:' && !policy.http)
-    throw forbidden('The destination is not an https:// URL, and this gateway calls no other.')
+    throw forbidden('The destination is not an https:// URL. This gateway calls only https:// URLs.')
   const standard = DEFAULT_PORTS[url.protocol] as number
   const port = url.port === '' ? standard : Number(url.port)
   if (port === 0) throw bad('The destination has no valid port.')
@@ -70,9 +71,7 @@ export const parseDestination = (text: string, policy: DestinationPolicy): Desti
   if (policy.demoHost !== undefined && host === policy.demoHost && url.protocol === 'https:' && port === 443)
     return { ...split(url), upstream: 'demo', host, port, authority: host }
   if (port !== standard && policy.ports !== '*' && !policy.ports.includes(port))
-    throw forbidden(
-      'The destination has a port that this gateway does not call. Ask its operator to allow it.',
-    )
+    throw forbidden('The port of the destination is not allowed. Ask the operator to allow it.')
   return {
     ...split(url),
     upstream: url.protocol === 'https:' ? 'https' : 'http',
@@ -90,10 +89,10 @@ const split = (url: URL) => ({
 const decodeOnce = (text: string): string =>
   text.replace(/%([0-9a-f]{2})/gi, (_, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)))
 
-/** A segment that a server may read as `.` or `..`, path parameters, blanks and control characters aside. */
+/** True if a server may read the segment as `.` or `..`, also with path parameters, blanks or control characters. */
 const isDotSegment = (segment: string) => /^[\s\p{Cc}]*\.\.?[\s\p{Cc}]*(?:;.*)?$/su.test(segment)
 
-const climbs = (path: string): boolean => {
+const hasDotSegment = (path: string): boolean => {
   let text = path
   for (let round = 0; round < 3; round++) {
     if (text.split(/[/\\]/).some(isDotSegment)) return true
@@ -112,14 +111,15 @@ const parameter = (pair: string): readonly [string, string] => {
 }
 
 /**
- * Takes a request's path (`/proxy/a/b?c=d`) apart. `keyNames`: proxy-key parameters, lower case. Throws
- * `invalid_destination` when the suffix may climb out of the base: dot segments in any encoding, backslashes.
+ * Parses a request's path (`/proxy/a/b?c=d`). `keyNames`: proxy-key parameters, lower case. Throws
+ * `invalid_destination` if
+ * the suffix could leave the base path: dot segments in any encoding, backslashes.
  */
 export const parseSuffix = (requestPath: string, keyNames: readonly string[]): Suffix => {
   const mark = requestPath.indexOf('?')
   const path = (mark < 0 ? requestPath : requestPath.slice(0, mark)).slice('/proxy'.length)
-  if (path.includes('\\') || climbs(path))
-    throw bad('The path after /proxy holds dot segments or backslashes. Send the path that is meant.')
+  if (path.includes('\\') || hasDotSegment(path))
+    throw bad('The path after /proxy contains dot segments or backslashes. Send the normalized path.')
   const suffix = path === '/' ? '' : path
   if (mark < 0) return { path: suffix, query: undefined, proxyKeys: [] }
   const retained: string[] = []
@@ -133,7 +133,7 @@ export const parseSuffix = (requestPath: string, keyNames: readonly string[]): S
   return { path: suffix, query, proxyKeys }
 }
 
-/** The `:path` that the destination sees. */
+/** The `:path` for the destination. */
 export const joinPath = (destination: Destination, suffix: Suffix): string => {
   const path = `${destination.basePath}${suffix.path}` || '/'
   const queries = [destination.baseQuery, suffix.query ?? ''].filter((query) => query !== '')
@@ -146,7 +146,7 @@ interface OwnAddress {
   readonly port: number
 }
 
-/** Where a caller reached this gateway, as a destination would name it; undefined when nothing can name it. */
+/** Host and port at which a caller reached this gateway. Undefined if the authority is not valid. */
 const parseOwn = (authority: string, scheme: string): OwnAddress | undefined => {
   const text = `${scheme === 'https' ? 'https' : 'http'}://${authority}`
   if (!URL.canParse(text)) return undefined
@@ -158,16 +158,16 @@ const parseOwn = (authority: string, scheme: string): OwnAddress | undefined => 
 export interface Destinations {
   /** `parseDestination`. */
   parse(url: string): Destination
-  /** True when the destination is what the caller itself called to reach this gateway. */
+  /** True if the destination is the address at which the caller reached this gateway. */
   isOwn(destination: Destination, authority: string, scheme: string): boolean
 }
 
-const RETAINED = 1000
+const MAX_CACHED = 1000
 
-/** The same under one policy, remembering what it parsed lately: callers name few destinations, and often. */
+/** Caches parsed destinations under one policy: callers use few destinations, often. */
 export const createDestinations = (policy: DestinationPolicy): Destinations => {
-  const parsed = new LRUCache<string, Destination>({ max: RETAINED })
-  const owned = new LRUCache<string, { readonly address: OwnAddress | undefined }>({ max: RETAINED })
+  const parsed = new LRUCache<string, Destination>({ max: MAX_CACHED })
+  const owned = new LRUCache<string, { readonly address: OwnAddress | undefined }>({ max: MAX_CACHED })
   return {
     parse(url) {
       let destination = parsed.get(url)

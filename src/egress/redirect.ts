@@ -1,6 +1,6 @@
 import { AppError } from '../common/errors.ts'
 
-/** One request on its way through redirects. */
+/** One request of a chain of redirects. */
 export interface Hop {
   readonly url: URL
   readonly method: string
@@ -10,15 +10,15 @@ export interface Hop {
 
 const STATUSES = [301, 302, 303, 307, 308]
 
-/** All else may hold a credential, and stays with the origin that it was meant for. */
+/** Headers that may be sent to another origin. All others may contain credentials. */
 const ANY_ORIGIN = /^(accept(-.*)?|content-.*|user-agent)$/i
 
 export const isRedirect = (status: number): boolean => STATUSES.includes(status)
 
 /**
- * The request that follows a redirect (fetch standard, "HTTP-redirect fetch"), stricter to another origin: headers are
- * left out but those that describe the content, and a body goes there only for `bodyToAnyOrigin`. Throws
- * `destination_not_allowed` for that, and for a redirect from https to http.
+ * The request after a redirect (fetch standard, "HTTP-redirect fetch"), stricter for another origin: it gets only
+ * headers that describe the content, and a body only with `bodyToAnyOrigin`. Throws `destination_not_allowed`
+ * otherwise, and for redirects from https to http.
  */
 export const redirected = (hop: Hop, status: number, url: URL, bodyToAnyOrigin: boolean): Hop => {
   if (hop.url.protocol === 'https:' && url.protocol !== 'https:')
@@ -39,7 +39,7 @@ export const redirected = (hop: Hop, status: number, url: URL, bodyToAnyOrigin: 
   if (isOther && hop.body !== undefined && !bodyToAnyOrigin)
     throw new AppError(
       'destination_not_allowed',
-      'The destination redirects a request with a body to another origin. Call that one, or set redirect to "follow-with-body".',
+      'The destination redirects a request with a body to another origin. Call that origin, or set redirect to "follow-with-body".',
     )
   return { ...hop, url, headers }
 }

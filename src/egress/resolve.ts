@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises'
 import { isIP, isIPv6 } from 'node:net'
 import { AppError, codeOf } from '../common/errors.ts'
 
-/** Every address of a name; of an address, itself. Fails with `destination_unreachable`, also after four seconds. */
+/** All addresses of a name, or the address itself. Rejects with `destination_unreachable`, also after four seconds. */
 export type Resolve = (host: string, signal?: AbortSignal) => Promise<readonly LookupAddress[]>
 
 const TIMEOUT_MS = 4_000
@@ -18,7 +18,7 @@ const unknownName = (thrown: unknown): boolean => /^(ENOTFOUND|ENODATA|ENODOMAIN
 const withFamily = (addresses: readonly string[]): LookupAddress[] =>
   addresses.map((address) => ({ address, family: isIP(address) }))
 
-/** What a hosts file says of a name (hosts(5)). */
+/** The addresses of a name in a hosts file (hosts(5)). */
 export const addressesIn = (hosts: string, name: string): readonly LookupAddress[] =>
   withFamily(
     hosts.split('\n').flatMap((line) => {
@@ -29,8 +29,9 @@ export const addressesIn = (hosts: string, name: string): readonly LookupAddress
   )
 
 /**
- * By the name servers given, else by the hosts file and the servers of this machine. Never by `getaddrinfo`, which shares
- * four threads among all callers and cannot be cancelled. As in Envoy, search domains do not count.
+ * Resolves with the given name servers, otherwise with the hosts file and the name servers of this machine. Not with
+ * `getaddrinfo`, which shares four threads among all callers and cannot be cancelled. As in Envoy, search domains are
+ * ignored.
  */
 export const createResolve = (
   servers: readonly { readonly address: string; readonly port: number }[],
@@ -40,7 +41,7 @@ export const createResolve = (
       const known = addressesIn(await readFile(HOSTS_FILE, 'utf8').catch(() => ''), host)
       if (known.length > 0) return known
     }
-    // Cancelling is for all questions of a resolver: each name has one of its own.
+    // `cancel` cancels all queries of a resolver, so each name has its own.
     const resolver = new Resolver({ timeout: TIMEOUT_MS / 2, tries: 2 })
     if (servers.length > 0)
       resolver.setServers(

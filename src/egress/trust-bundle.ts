@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
 import { rootCertificates } from 'node:tls'
 
-/** Where systems keep their bundle: Debian, Fedora, SUSE, newer Fedora, Alpine and macOS. */
+/** Locations of the system's bundle: Debian, Fedora, SUSE, newer Fedora, Alpine and macOS. */
 const SYSTEM_BUNDLES = [
   '/etc/ssl/certs/ca-certificates.crt',
   '/etc/pki/tls/certs/ca-bundle.crt',
@@ -32,16 +32,17 @@ const withSystem = async (extra?: string): Promise<string> => {
 }
 
 /**
- * The authorities trusted for destinations, PEM: the system's (Node's own list where the system has none), and those of
- * the PEM file `extra`. Throws an Error when `extra` cannot be read or holds no certificate.
+ * The authorities trusted for destinations, PEM: the system's (otherwise Node's own list), and those of the PEM file
+ * `extra`. Rejects if `extra` cannot be read or contains no certificate.
  */
 export const trustBundle = async (extra?: string): Promise<string> =>
   withSystem(extra === undefined ? undefined : await readFile(extra, 'utf8'))
 
 /**
- * Puts the system's authorities, and those of the PEM text `extra`, into a file of `directory` whose name tells its
- * content, so that another bundle is another file; its path. It is whole at every moment, since who is born meanwhile
- * reads it. Those of before stay until `removeTrustBundles`. Throws an Error when `extra` holds no certificate.
+ * Writes the system's authorities, and those of the PEM text `extra`, to a file of `directory`, and resolves with its
+ * path.
+ * The file name is a hash of the content, and the file is written atomically, as starting processes read it. Earlier
+ * bundles remain until `removeTrustBundles`. Rejects if `extra` contains no certificate.
  */
 export const writeTrustBundle = async (directory: string, extra?: string): Promise<string> => {
   const bundle = await withSystem(extra)
@@ -52,7 +53,7 @@ export const writeTrustBundle = async (directory: string, extra?: string): Promi
   return path
 }
 
-/** Removes the bundles of `directory` that nobody needs; `isNeeded` is asked for the path of each. */
+/** Removes the bundles of `directory` for whose path `isNeeded` returns false. */
 export const removeTrustBundles = async (
   directory: string,
   isNeeded: (path: string) => boolean,

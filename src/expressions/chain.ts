@@ -8,13 +8,13 @@ import type { Work } from './work.ts'
 
 export type Filters = ReadonlyMap<string, FilterRule>
 
-/** Compiled filters, over a value and what their arguments may name. Its result is what the last filter left. */
+/** Compiled filters. Returns the result of the last one. `variables`: values that arguments may name. */
 export type Chain = (value: unknown, variables: object, work: Work) => unknown
 
-/** Units for a name of a path, and for a member that is counted. */
+/** Units for each part of a path, and for each member counted by `size`. */
 const MEMBER = 1
 
-/** A member as Liquid reads it: `size`, `first` and `last` besides the members that a value has of its own. */
+/** A member by Liquid's rules: own members, and `size`, `first` and `last`. */
 const memberOf = (value: unknown, part: string | number, work: Work): unknown => {
   if (value === null || value === undefined) return null
   const isList = Array.isArray(value)
@@ -30,7 +30,7 @@ const memberOf = (value: unknown, part: string | number, work: Work): unknown =>
   return length
 }
 
-/** What an operand stands for; null for what is not there. */
+/** Value of an operand; null when it does not exist. */
 export const operandValue = (operand: Operand, variables: object, work: Work): unknown => {
   if (operand.kind === 'literal') return operand.value
   work.use(operand.parts.length * MEMBER)
@@ -45,10 +45,12 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
   const rule = filters.get(name)
   if (rule === undefined)
     throw badExpression(
-      /^[A-Za-z_]\w{0,49}$/.test(name) ? `There is no filter "${name}".` : 'There is no filter of that name.',
+      /^[A-Za-z_]\w{0,49}$/.test(name)
+        ? `The filter "${name}" does not exist.`
+        : 'A filter does not exist. Check its name.',
     )
   for (const given of named.keys())
-    if (given !== rule.named) throw badFilter(name, 'takes no argument of that name.')
+    if (given !== rule.named) throw badFilter(name, 'has no argument of that name.')
   const operands = [...args, ...named.values()]
   const literals = operands.every(({ kind }) => kind === 'literal')
     ? operands.map((operand) => operandValue(operand, {}, { use: () => {} }))
@@ -70,19 +72,19 @@ const stepOf = ({ name, args, named }: FilterCall, filters: Filters): Step => {
   }
 }
 
-/** What the native parts of filters throw says nothing outside. */
+/** Hides errors of native code, which may contain values. */
 const attempt = <T>(run: () => T): T => {
   try {
     return run()
   } catch (thrown) {
     if (thrown instanceof AppError) throw thrown
-    throw badExpression('An expression cannot be evaluated. Check what its filters are given.')
+    throw badExpression('An expression cannot be evaluated. Check the arguments of its filters.')
   }
 }
 
 /**
- * Compiles filters; each charges for what it reads and makes, before it makes it or when that is no more than what it
- * read. Throws `invalid_expression` for one that there is not.
+ * Compiles filters. Each charges `work` for its input and output: before it creates the output, unless that is no
+ * larger than the input. Throws `invalid_expression` for an unknown filter.
  */
 export const compileFilters = (calls: readonly FilterCall[], filters: Filters): Chain => {
   const steps = calls.map((call) => stepOf(call, filters))

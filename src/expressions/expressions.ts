@@ -15,14 +15,14 @@ import { toJson } from './values.ts'
 import { bodyWork, storedWork, type Work } from './work.ts'
 
 export interface ExpressionsOptions {
-  /** Filters of plugins, besides those of completions §6; null in, null out is handled here. */
+  /** Filters of plugins, in addition to those of completions §6. They are not called for null: the result is null. */
   readonly filters?: Readonly<Record<string, Filter>>
 }
 
-/** Units for each character that a filter of a plugin is given or gives. */
+/** Units for each character of input and output of a plugin's filter. */
 const OF_PLUGINS = 1
 
-/** A plugin's filter sees and gives JSON only; what it throws, other than an AppError, tells nothing outside. */
+/** A plugin's filter gets and returns JSON only. Its errors other than AppError are hidden. */
 const fromPlugin = (filter: Filter): FilterRule => ({
   rate: OF_PLUGINS,
   run: (value, args, name) => {
@@ -40,21 +40,21 @@ const toPublic =
   (value, ...args) =>
     value === null && !takesNull ? null : toJson(run(value, args, name, storedWork().use))
 
-/** Those of the language and of plugins, by name. Throws for a name that is malformed or taken. */
+/** All filters by name. Throws for a plugin's name that is malformed or already in use. */
 export const allFilters = (plugins: Readonly<Record<string, Filter>>): Filters => {
   const filters = new Map(FILTERS)
   for (const [name, filter] of Object.entries(plugins)) {
     if (!/^[a-z][a-z0-9_]{0,49}$/.test(name))
-      throw new Error(`The filter name "${name}" is not of the form [a-z][a-z0-9_]*; rename it.`)
-    if (filters.has(name)) throw new Error(`There is a filter "${name}" already; rename the plugin's.`)
+      throw new Error(`The filter name "${name}" does not match [a-z][a-z0-9_]*; rename it.`)
+    if (filters.has(name)) throw new Error(`The filter "${name}" already exists; rename the plugin's filter.`)
     filters.set(name, fromPlugin(filter))
   }
   return filters
 }
 
 /**
- * The `{{ }}` language of completions §6. Stored expressions are kept compiled; what callers send is not, so that nobody
- * drives out what others use. Throws at once when a plugin's filter has a bad or a taken name.
+ * The `{{ }}` language of completions §6. Compiled stored expressions are cached. Expressions in requests are not, so
+ * that callers cannot evict them. Throws when a plugin's filter has an invalid or used name.
  */
 export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions = {}): Expressions => {
   const filters = allFilters(plugins)
@@ -69,7 +69,7 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return expression
   }
 
-  /** Of token types, whose masks are frozen; those of single tokens come and go. */
+  /** Compiled masks of token types, which are frozen objects. Masks of single tokens are not cached. */
   const masks = new WeakMap<object, Mask>()
   const maskOf = (mask: Json): Mask => {
     if (typeof mask !== 'object' || mask === null || !Object.isFrozen(mask))
@@ -79,12 +79,12 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     return ready
   }
 
-  /** What the expressions of one call have compiled. */
+  /** Compiled filters of one call. */
   const chains = new WeakMap<Work, Map<string, Chain>>()
-  const parse: Expressions['parse'] = (text, whole = bodyWork()) => {
-    const known = chains.get(whole) ?? new Map<string, Chain>()
-    chains.set(whole, known)
-    const work = storedWork(whole)
+  const parse: Expressions['parse'] = (text, total = bodyWork()) => {
+    const known = chains.get(total) ?? new Map<string, Chain>()
+    chains.set(total, known)
+    const work = storedWork(total)
     const chainOf = (written: string): Chain => {
       work.use(LIMITS.call)
       const ready = known.get(written)
@@ -102,7 +102,7 @@ export const createExpressions = ({ filters: plugins = {} }: ExpressionsOptions 
     parse,
     within: (work) => ({ ...expressions, parse: (text, own = work) => parse(text, own) }),
     parseStored,
-    evaluateMask: (mask, variables, whole) => maskOf(mask)(variables, storedWork(whole)),
+    evaluateMask: (mask, variables, total) => maskOf(mask)(variables, storedWork(total)),
     filters: new Map([...filters].map(([name, rule]) => [name, toPublic(name, rule)])),
   }
   return expressions

@@ -4,7 +4,7 @@ import type { StoredExpression } from './types.ts'
 import { weigh } from './values.ts'
 import type { Work } from './work.ts'
 
-/** A mask made ready: every string inside is an expression; the shape stays. Throws `invalid_expression`. */
+/** A compiled mask: every string inside is an expression; the structure stays. Throws `invalid_expression`. */
 export type Mask = (variables: Readonly<Record<string, Json>>, work: Work) => Json
 
 /** Parses each expression of a mask once. Throws `invalid_expression`. */

@@ -2,21 +2,21 @@ import { AppError } from '../common/errors.ts'
 import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
-/** Text between expressions, `[start, end)`; white space that a `{{-` or `-}}` eats is already left out. */
+/** Text between expressions, `[start, end)`, without white space that a `{{-` or `-}}` trims. */
 interface LiteralPiece {
   readonly kind: 'literal'
   readonly start: number
   readonly end: number
 }
 
-/** One `{{ … }}`. `[start, end)` holds the braces too. */
+/** One `{{ … }}`. `[start, end)` includes the braces. */
 export interface ExpressionPiece {
   readonly kind: 'expression'
   readonly start: number
   readonly end: number
-  /** What stands before the first `|`, trimmed; a token id or a literal. */
+  /** Trimmed text before the first `|`: a token id or a literal. */
   readonly head: string
-  /** The filters, beginning with `|`; empty when there is none. */
+  /** The filters, starting with `|`; empty when there is none. */
   readonly chain: string
 }
 
@@ -41,7 +41,7 @@ const skipBlanks = (text: string, from: number, limit: number): number => {
   return at
 }
 
-/** Index behind the string that opens at `at`, or -1 when it does not close before `limit`. */
+/** Index after the string that opens at `at`, or -1 when it does not close before `limit`. */
 const skipString = (text: string, at: number, limit: number): number => {
   const quote = text.charCodeAt(at)
   for (let next = at + 1; next < limit; next++) {
@@ -55,7 +55,7 @@ const skipString = (text: string, at: number, limit: number): number => {
 const closesAt = (text: string, at: number) =>
   text.charCodeAt(at) === BRACE && text.charCodeAt(at + 1) === BRACE
 
-/** Index behind a quoted head, or -1 when the quote belongs to a token id (`'tis-an-id`). */
+/** Index after a quoted head, or -1 when the quote belongs to a token id (`'tis-an-id`). */
 const quotedHead = (text: string, from: number, limit: number): number => {
   const end = skipString(text, from, limit)
   if (end === -1) return -1
@@ -68,7 +68,7 @@ const unclosed = (tooLong: boolean) =>
   badExpression(
     tooLong
       ? `An expression is longer than ${LIMITS.expression} characters, or its "}}" is missing.`
-      : 'An expression is opened by "{{" but not closed by "}}". Close it, or send the text without "{{".',
+      : 'An expression starts with "{{" but has no "}}". Close it, or remove the "{{".',
   )
 
 interface Expression extends ExpressionPiece {
@@ -76,7 +76,7 @@ interface Expression extends ExpressionPiece {
   readonly trimAfter: boolean
 }
 
-/** The head rule of completions §6: ids are never handed to a Liquid parser. */
+/** Scans one expression by the head rule of completions §6: ids are never parsed as Liquid. */
 export const scanExpression = (text: string, start: number): Expression => {
   const limit = Math.min(text.length, start + LIMITS.expression)
   const trimBefore = text.charCodeAt(start + 2) === DASH
@@ -101,11 +101,11 @@ export const scanExpression = (text: string, start: number): Expression => {
   return { kind: 'expression', start, end: at + 2, head, chain, trimBefore, trimAfter }
 }
 
-/** `too_large`: a text or body has more expressions than can be served in bounded time. */
+/** `too_large`: a text or body has too many expressions. */
 export const tooMany = (): AppError =>
   new AppError(
     'too_large',
-    `There are more than ${LIMITS.expressions} expressions in one body. Send it in several parts.`,
+    `The body has more than ${LIMITS.expressions} expressions. Send several requests.`,
   )
 
 const trimmedEnd = (text: string, start: number, end: number): number => {
@@ -114,11 +114,11 @@ const trimmedEnd = (text: string, start: number, end: number): number => {
   return at
 }
 
-/** Scans one text, as a whole or in parts. */
+/** Scans one text, complete or in parts. */
 export interface TextScanner {
   /**
-   * Goes on where the last call stopped: `end` is how much of `part` is decided, and the rest of it begins the next part.
-   * What lies before `end` and in no piece is white space that a `-}}` or `{{-` eats. Throws as `scanText` does.
+   * Continues after the last call. `end`: how much of `part` is scanned; the caller prepends the rest to the next part.
+   * Text before `end` in no piece is white space that a `-}}` or `{{-` trims. Throws as `scanText` does.
    */
   scan(part: string, isLast: boolean): { readonly pieces: readonly Piece[]; readonly end: number }
 }
@@ -126,14 +126,14 @@ export interface TextScanner {
 const manyBlanks = () =>
   new AppError(
     'too_large',
-    `More than ${LIMITS.blanks} characters of white space stand before a "{{-". Send fewer.`,
+    `More than ${LIMITS.blanks} characters of white space precede a "{{-". Send fewer.`,
   )
 
-/** For a text in parts no more than LIMITS.blanks characters of white space wait for a `{{-` behind them. */
+/** Scanner for a text in parts. It holds back at most `blanks` characters of white space for a `{{-` after them. */
 export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner => {
-  /** White space that the next part begins with belongs to a `-}}`. */
+  /** The next part's leading white space is trimmed by a `-}}`. */
   let trimming = false
-  /** So many characters of white space, just before the next part, have been let go. */
+  /** Characters of white space released immediately before the next part. */
   let passed = 0
   return {
     scan(part, isLast) {
@@ -146,7 +146,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
       const started = passed
       if (from < part.length) trimming = false
       for (let open = part.indexOf(OPEN, from); open !== -1; open = part.indexOf(OPEN, from)) {
-        // What an expression is may depend on all that it may hold.
+        // The longest possible expression must be available before it is scanned.
         if (!isLast && part.length < open + LIMITS.expression + OPEN.length) break
         if (++expressions > LIMITS.expressions) throw tooMany()
         const { trimBefore, trimAfter, ...piece } = scanExpression(part, open)
@@ -168,7 +168,7 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
       const undecided = open === -1 ? half : open
       let end = trimmedEnd(part, from, undecided)
       const held = undecided - end
-      // Only what goes on with white space from its very beginning goes on counting.
+      // Only white space that continues from the start of the part adds to the count.
       const before = end === 0 ? started : 0
       passed = 0
       if (held + before > blanks) {
@@ -182,9 +182,8 @@ export const createTextScanner = (blanks: number = LIMITS.blanks): TextScanner =
 }
 
 /**
- * Splits a text at its expressions; empty literals are left out. Linear in the text's length. `text` may also be bytes
- * read as latin1: only ASCII is looked at. Throws `invalid_expression` on an unclosed, empty or overlong `{{ }}`, `too_large`
- * on too many.
+ * Splits a text at its expressions, without empty literals, in linear time. `text` may also be bytes decoded as latin1:
+ * only ASCII matters. Throws `invalid_expression` for an unclosed, empty or overlong `{{ }}`, `too_large` for too many.
  */
 export const scanText = (text: string): readonly Piece[] =>
   createTextScanner(Number.POSITIVE_INFINITY).scan(text, true).pieces

@@ -11,7 +11,7 @@ type Variables = Readonly<Record<string, Json>>
 type Output = (variables: Variables, work: Work) => Json
 
 const OPEN = '{{'
-/** What an output is made of, up to its end: strings whole, so that braces in them count for nothing. */
+/** One output with its quoted strings, in which braces do not count. */
 const OUTPUT = /\{\{(-?)((?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|[^'"])*?)(-?)\}\}/sy
 
 const outputOf = (content: string, filters: Filters): Output => {
@@ -25,7 +25,7 @@ const outputOf = (content: string, filters: Filters): Output => {
   }
 }
 
-/** Literal texts and outputs in order. White space before a `{{-` and behind a `-}}` is left out. */
+/** Literal texts and outputs in order, without white space before a `{{-` and after a `-}}`. */
 const partsOf = (text: string, filters: Filters): readonly (string | Output)[] => {
   const parts: (string | Output)[] = []
   let from = 0
@@ -40,11 +40,11 @@ const partsOf = (text: string, filters: Filters): readonly (string | Output)[] =
     OUTPUT.lastIndex = open
     const found = OUTPUT.exec(text)
     if (found === null)
-      throw badExpression('An expression is opened by "{{" but not closed by "}}". Check its quotes too.')
-    const [whole, before, content = '', after] = found
+      throw badExpression('An expression starts with "{{" but has no "}}". Check its quotes too.')
+    const [all, before, content = '', after] = found
     literal(open, before === '-')
     parts.push(outputOf(content, filters))
-    from = open + whole.length
+    from = open + all.length
     isTrimmed = after === '-'
   }
   literal(text.length, false)
@@ -52,8 +52,8 @@ const partsOf = (text: string, filters: Filters): readonly (string | Output)[] =
 }
 
 /**
- * Parses an expression that is stored with a token: text with outputs; tags are text. A text that is nothing but one
- * output keeps its value's type. Throws `invalid_expression`.
+ * Parses a stored expression: text with outputs; tags are text. The result of a text with only one output has the type
+ * of its value. Throws `invalid_expression`.
  */
 export const parseStoredText = (text: string, filters: Filters): StoredExpression => {
   if (text.length > LIMITS.stored)

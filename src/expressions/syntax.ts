@@ -1,4 +1,4 @@
-/** The grammar of one output: `value | filter: argument, … | …`. Liquid's, without operators, ranges and tags. */
+/** Grammar of one output: `value | filter: argument, … | …`. Liquid without operators, ranges and tags. */
 import { badExpression, badFilter } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
@@ -29,7 +29,7 @@ const CONSTANTS: ReadonlyMap<string, string | boolean | null> = new Map<string, 
 
 const ESCAPES: Readonly<Record<string, string>> = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v' }
 
-/** The text of a quoted string, escapes as Liquid engines read them. */
+/** Text of a quoted string, with the escapes of Liquid engines. */
 const unquoted = (quoted: string): string =>
   quoted
     .slice(1, -1)
@@ -39,10 +39,10 @@ const unquoted = (quoted: string): string =>
 
 const unreadable = () =>
   badExpression(
-    'An expression cannot be read. Check its quotes, commas and "|"; operators do not exist here.',
+    'An expression has a syntax error. Check its quotes, commas and "|"; operators are not supported.',
   )
 
-/** Reads one text from its beginning to its end. */
+/** Parser of one text. */
 const createReader = (text: string) => {
   let at = 0
   const take = (pattern: RegExp): string | undefined => {
@@ -84,7 +84,7 @@ const createReader = (text: string) => {
     return { kind: 'path', parts }
   }
 
-  /** Undefined where nothing begins that could be one. */
+  /** Undefined when no operand starts here. */
   const operand = (): Operand | undefined => {
     skip()
     const quoted = take(STRING)
@@ -100,8 +100,7 @@ const createReader = (text: string) => {
   const filter = (): FilterCall => {
     skip()
     const name = take(WORD)
-    if (name === undefined)
-      throw badExpression('An expression has a "|" without the name of a filter behind it.')
+    if (name === undefined) throw badExpression('An expression has a "|" without a filter name after it.')
     const args: Operand[] = []
     const named = new Map<string, Operand>()
     if (takes(':'))
@@ -132,14 +131,14 @@ const createReader = (text: string) => {
 type Reader = ReturnType<typeof createReader>
 
 /**
- * Filters to the end. With `slips`, a comma where a `|` belongs is read as one: what the author of
- * `{{ data.number, reveal_last: 4 }}` meant is a mask, and Liquid's own reading would show the number.
+ * Parses filters to the end. `lenient`: a comma in place of a `|` counts as one. The author of
+ * `{{ data.number, reveal_last: 4 }}` meant a mask, and Liquid would show the number.
  */
-const filtersOf = (reader: Reader, slips: boolean): readonly FilterCall[] => {
+const filtersOf = (reader: Reader, lenient: boolean): readonly FilterCall[] => {
   const filters: FilterCall[] = []
   for (;;) {
     if (!reader.takes('|')) {
-      if (!slips || !reader.takes(',')) break
+      if (!lenient || !reader.takes(',')) break
       if (!reader.isWord()) throw unreadable()
     }
     filters.push(reader.filter())
@@ -160,7 +159,7 @@ export const parseFilters = (text: string): readonly FilterCall[] => {
   return filters
 }
 
-/** `value | filter: argument, … | …` of a stored expression; slips are read as meant. Throws `invalid_expression`. */
+/** `value | filter: argument, … | …` of a stored expression, lenient about commas. Throws `invalid_expression`. */
 export const parseOutput = (
   text: string,
 ): { readonly head: Operand; readonly filters: readonly FilterCall[] } => {

@@ -8,11 +8,11 @@ import type { Resolve, Template } from './types.ts'
 import { inText, resultOf } from './values.ts'
 import { storedWork, type Work } from './work.ts'
 
-/** Compiles the filters of an expression, `| filter: …`. */
+/** Compiles the filters of an expression: `| filter: …`. */
 export type ChainOf = (filters: string) => Chain
 
 type Head =
-  | { readonly kind: 'token'; readonly id: string; readonly whole: boolean }
+  | { readonly kind: 'token'; readonly id: string; readonly isToken: boolean }
   | { readonly kind: 'constant'; readonly value: string | number }
 
 interface Compiled {
@@ -20,13 +20,13 @@ interface Compiled {
   readonly chain: Chain | undefined
 }
 
-/** completions §5: what an id may not hold. */
+/** Characters that an id must not contain (completions §5). */
 const NOT_IN_IDS = /[#/\\+?[\]|&=%<>{}^]/
 /** UTF-16 units: two for some of the 400 characters. */
 const LONGEST_ID = 800
 
 const NUMBER = /^-?\d+(\.\d+)?$/
-/** Aliases of card and account numbers are ids of digits only; from this length on, digits are taken for one. */
+/** Aliases of card and account numbers are ids of digits only: this many digits or more are an id. */
 const SHORTEST_DIGIT_ID = 9
 
 const NO_VARIABLES = {}
@@ -42,11 +42,11 @@ const headOf = (head: string): Head => {
   if (isQuoted(head)) return { kind: 'constant', value: unquote(head) }
   if (NUMBER.test(head) && !(/^\d+$/.test(head) && head.length >= SHORTEST_DIGIT_ID))
     return { kind: 'constant', value: Number(head) }
-  const whole = /^token\s*:/.exec(head)
-  const id = whole === null ? head : head.slice(whole[0].length).trim()
+  const prefix = /^token\s*:/.exec(head)
+  const id = prefix === null ? head : head.slice(prefix[0].length).trim()
   if (id === '' || id.length > LONGEST_ID || NOT_IN_IDS.test(id))
-    throw badExpression('What stands first in an expression cannot be a token id. Write "{{ <token id> }}".')
-  return { kind: 'token', id, whole: whole !== null }
+    throw badExpression('An expression does not start with a valid token id. Write "{{ <token id> }}".')
+  return { kind: 'token', id, isToken: prefix !== null }
 }
 
 const compile = (piece: ExpressionPiece, chainOf: ChainOf): Compiled => ({
@@ -60,20 +60,20 @@ const evaluateOne = ({ head, chain }: Compiled, resolve: Resolve, work: Work): J
   if (head.kind === 'constant') value = head.value
   else {
     const token = resolve(head.id)
-    if (token === undefined) throw badExpression(`There is no token "${head.id}".`)
-    value = head.whole ? token.token : token.data
+    if (token === undefined) throw badExpression(`Token "${head.id}" does not exist.`)
+    value = head.isToken ? token.token : token.data
   }
   return chain === undefined ? value : resultOf(chain(value, NO_VARIABLES, work))
 }
 
 /**
- * Parses a text of a detokenization by the head rule of completions §6. Reading it and evaluating it may each take what
- * a single expression may, and count in `reading` and in the work that is handed in. Throws `invalid_expression`.
+ * Parses a text of a detokenization by the head rule of completions §6. Parsing charges `reading`, evaluation the work
+ * that is passed to it; each is limited like a single expression. Throws `invalid_expression`.
  */
 export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Template => {
   const parts: (string | Compiled)[] = []
   const ids = new Set<string>()
-  // Counted before it is looked for what they are: a text of very many is not read at all.
+  // Charged before parsing: a text with too many expressions is not parsed at all.
   for (let at = text.indexOf('{{'); at !== -1; at = text.indexOf('{{', at + 2)) reading.use(LIMITS.call)
   for (const piece of scanText(text)) {
     if (piece.kind === 'literal') {
@@ -88,13 +88,13 @@ export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Te
   const [first] = parts
   const only = parts.length === 1 && typeof first === 'object' ? first : undefined
 
-  const render = (resolve: Resolve, whole?: Work): string => {
-    const work = storedWork(whole)
+  const render = (resolve: Resolve, total?: Work): string => {
+    const work = storedWork(total)
     let result = ''
     for (const part of parts) {
       result += typeof part === 'string' ? part : inText(evaluateOne(part, resolve, work), work)
       if (result.length > LIMITS.result)
-        throw new AppError('too_large', 'The values of the tokens named make the text too large. Name fewer.')
+        throw new AppError('too_large', 'The values of the tokens make the text too large. Use fewer tokens.')
     }
     return result
   }
@@ -102,8 +102,8 @@ export const parseTemplate = (text: string, chainOf: ChainOf, reading: Work): Te
   return {
     ids: [...ids],
     single: only !== undefined,
-    evaluate: (resolve, whole) =>
-      only === undefined ? render(resolve, whole) : evaluateOne(only, resolve, storedWork(whole)),
+    evaluate: (resolve, total) =>
+      only === undefined ? render(resolve, total) : evaluateOne(only, resolve, storedWork(total)),
     render,
   }
 }

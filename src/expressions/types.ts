@@ -2,16 +2,16 @@ import type { Json } from '../common/json.ts'
 import type { Filter } from '../sdk/index.ts'
 import type { Work } from './work.ts'
 
-/** What a token id in an expression stands for; `undefined` when the id is unknown. */
+/** Resolves a token id of an expression; `undefined` for an unknown id. */
 export type Resolve = (id: string) => { readonly data: Json; readonly token: Json } | undefined
 
 /** A parsed text of a detokenization: literal pieces and expressions in order. */
 export interface Template {
-  /** Token ids that its expressions name, each once. */
+  /** Token ids in its expressions, each once. */
   readonly ids: readonly string[]
-  /** True when the text is exactly one expression: the result then keeps the value's own type. */
+  /** True when the text is exactly one expression: the result then has the type of the value. */
   readonly single: boolean
-  /** Values are never evaluated again. Texts of one body share `work`. Throws `invalid_expression`. */
+  /** Values themselves are not evaluated. Texts of one body share `work`. Throws `invalid_expression`. */
   evaluate(resolve: Resolve, work?: Work): Json
   /** The result as text: objects as JSON, null as empty. */
   render(resolve: Resolve, work?: Work): string
@@ -19,26 +19,27 @@ export interface Template {
 
 /** A stored expression (mask, fingerprint, search index, alias) over named variables. */
 export interface StoredExpression {
-  /** `undefined` variables read as null. Throws `invalid_expression`. */
+  /** Undefined variables are null. Throws `invalid_expression`. */
   evaluate(variables: Readonly<Record<string, Json>>, work?: Work): Json
   render(variables: Readonly<Record<string, Json>>, work?: Work): string
 }
 
-/** The `{{ }}` language (completions §6). Pure; of compiled texts only stored expressions are kept. */
+/** The `{{ }}` language (completions §6). Pure; only compiled stored expressions are cached. */
 export interface Expressions {
   /**
-   * Throws `invalid_expression` on an unclosed or empty `{{ }}`, an unknown filter or a syntax fault, and when `work` is used
-   * up: reading an expression counts as evaluating it does. What is compiled is shared by texts of the same `work`.
+   * Throws `invalid_expression` for an unclosed or empty `{{ }}`, an unknown filter or a syntax error, and when
+   * `work` is
+   * exhausted: parsing counts like evaluation. Texts with the same `work` share compiled filters.
    */
   parse(text: string, work?: Work): Template
-  /** The same language, whose `parse` counts in `work` where none is given. */
+  /** The same language with `work` as default of `parse`. */
   within(work: Work): Expressions
-  /** Any text with `{{ }}`, tags included as text. Lenient about argument commas, as completions §6 says of masks. */
+  /** Any text with `{{ }}`; tags are text. Lenient about argument commas (completions §6, masks). */
   parseStored(text: string): StoredExpression
-  /** Every string inside is an expression; the shape stays. `whole`: what several masks may cost together. */
-  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, whole?: Pick<Work, 'use'>): Json
+  /** Every string inside is an expression; the structure stays. `total`: work that several masks share. */
+  evaluateMask(mask: Json, variables: Readonly<Record<string, Json>>, total?: Pick<Work, 'use'>): Json
   readonly filters: ReadonlyMap<string, Filter>
 }
 
-/** True when the text may hold an expression. */
+/** True when the text may contain an expression. */
 export const mayHoldExpression = (text: string): boolean => text.includes('{{')

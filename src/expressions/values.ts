@@ -3,7 +3,7 @@ import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 import type { Work } from './work.ts'
 
-/** Bytes on their way through a filter chain, e.g. from `hmac`. As a result, or in a filter that wants text: base64. */
+/** Bytes within a filter chain, e.g. from `hmac`. As a result, or for a filter that needs text, they are base64. */
 export class Bytes {
   readonly buffer: Buffer
 
@@ -17,14 +17,14 @@ export class Bytes {
 }
 
 const tooLarge = () =>
-  badExpression('An expression yields more than may be sent. Select a smaller part of the token.')
+  badExpression('The result of an expression is too large. Select a smaller part of the token.')
 
-/** Nodes that are looked at before they are counted. */
+/** Nodes between two calls of `count`. */
 const STRETCH = 1_024
 
 /**
- * The size of a value in characters, some for each element and member (limits.ts), given to `count` while it is walked.
- * Throws when it is larger than may be handled, and what `count` throws.
+ * Walks a value and passes its size to `count`, in characters, with a weight for each element and member (limits.ts).
+ * Throws when the value is too large, and what `count` throws.
  */
 export const weigh = (value: unknown, count: (characters: number) => void): void => {
   if (typeof value === 'string' && value.length > LIMITS.result) throw tooLarge()
@@ -60,7 +60,7 @@ const jsonOf = (value: unknown): Json => {
     case 'boolean':
       return value
     case 'number':
-      if (!Number.isFinite(value)) throw badExpression('An expression yields something that is not a number.')
+      if (!Number.isFinite(value)) throw badExpression('The result of an expression is not a valid number.')
       return value
     case 'object':
       if (value === null) return null
@@ -72,17 +72,17 @@ const jsonOf = (value: unknown): Json => {
   }
 }
 
-/** What a plugin's filter yielded, as JSON: undefined is null, bytes are base64. */
+/** Result of a plugin's filter as JSON: undefined is null, bytes are base64. */
 export const toJson = (value: unknown): Json => {
   weigh(value, () => {})
   return jsonOf(value)
 }
 
-/** What a chain of filters yielded. Lists and objects in it are JSON already: no filter makes anything else. */
+/** Result of a filter chain as JSON. Lists and objects are JSON already: no filter creates others. */
 export const resultOf = (value: unknown): Json =>
   typeof value === 'object' && value !== null && !(value instanceof Bytes) ? (value as Json) : jsonOf(value)
 
-/** A value inside other text: objects and arrays as JSON, null as empty (completions §6). */
+/** A value as part of a text: objects and arrays as JSON, null as empty (completions §6). */
 export const toText = (value: unknown): string => {
   if (typeof value === 'string') return value
   const json = resultOf(value)
@@ -90,7 +90,7 @@ export const toText = (value: unknown): string => {
   return typeof json === 'object' ? JSON.stringify(json) : String(json)
 }
 
-/** The same, counted: printing a large value costs as much as a filter over it. */
+/** `toText` that charges `work`: printing a large value costs as much as a filter. */
 export const inText = (value: unknown, work: Work): string => {
   if (typeof value === 'object') weigh(value, (characters) => work.use(characters * LIMITS.printed))
   return toText(value)

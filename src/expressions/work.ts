@@ -2,21 +2,21 @@ import { badExpression } from './errors.ts'
 import { LIMITS } from './limits.ts'
 
 /**
- * What the expressions of one call may cost together: each is small, but a body or a mask can hold very many. Counted in
- * units of up to 0.1 µs for what filters read and make, so that what is refused once is refused always.
+ * Budget of all expressions of one call: each is small, but a body or a mask can contain very many. Counted in units of
+ * up to 0.1 µs for input and output of filters, so that results are deterministic.
  */
 export interface Work {
-  /** Throws `invalid_expression` when more is used than there is, or when the call takes too long. */
+  /** Throws `invalid_expression` when the budget is exhausted, or the call takes too long. */
   use(units: number): void
 }
 
 const exhausted = () =>
-  badExpression('The expressions take more time or memory than they may. Make them simpler or fewer.')
+  badExpression('The expressions exceed the limit of time or memory. Use simpler or fewer ones.')
 
-/** `units`, counted in `whole` as well. With `milliseconds` it ends then too, by the clock `now`. */
+/** A budget of `units`, also charged to `total`. `milliseconds`: time limit by the clock `now`. */
 export const createWork = (
   units: number,
-  whole?: Work,
+  total?: Work,
   milliseconds = Number.POSITIVE_INFINITY,
   now: () => number = () => performance.now(),
 ): Work => {
@@ -32,21 +32,21 @@ export const createWork = (
         unchecked = 0
         if (now() > deadline) throw exhausted()
       }
-      whole?.use(wanted)
+      total?.use(wanted)
     },
   }
 }
 
-/** For all that one call evaluates: the expressions of its body, the masks of the tokens that it reads, makes or uses. */
+/** Budget of one call: the expressions of its body, and the masks of its tokens. */
 export const bodyWork = (): Work => createWork(LIMITS.bodyWork, undefined, LIMITS.milliseconds)
 
-/** For all expressions of a body that comes in parts. */
+/** Budget of a streamed body. */
 export interface GrowingWork extends Work {
-  /** So many bytes more have come. */
-  came(bytes: number): void
+  /** Adds the units of received bytes. */
+  grow(bytes: number): void
 }
 
-/** It grows with the body, so that a large one may hold as many expressions for its size as a whole one. */
+/** Creates a budget that grows with the body, in the ratio of a buffered body. */
 export const growingWork = (): GrowingWork => {
   let left: number = LIMITS.bodyWork
   return {
@@ -54,11 +54,11 @@ export const growingWork = (): GrowingWork => {
       if (wanted > 0) left -= wanted
       if (left < 0) throw exhausted()
     },
-    came: (bytes) => {
+    grow: (bytes) => {
       left += bytes * LIMITS.byteWork
     },
   }
 }
 
-/** For what is evaluated without a pause: one stored expression, all of one mask, or one text; counted in `whole` as well. */
-export const storedWork = (whole?: Work): Work => createWork(LIMITS.expressionWork, whole)
+/** Budget of work without a pause: one stored expression, one complete mask, or one text; also charged to `total`. */
+export const storedWork = (total?: Work): Work => createWork(LIMITS.expressionWork, total)

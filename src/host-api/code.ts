@@ -9,10 +9,10 @@ import type { Code, CodeRun } from '../sdk/index.ts'
 import type { CreateSandboxHost } from './host.ts'
 import { failureOf } from './outcome.ts'
 
-/** Milliseconds that a reactor may take (completions §8). */
+/** Wall-clock limit of one run, in ms (completions §8). */
 export const WALL_MS = 30_000
 
-/** `Code.run`, with what the code may ask of the service. `heard` is told how it ended, also before this rejects. */
+/** `Code.run` with a host. Calls `onOutcome` before it resolves or rejects. */
 export const runCode = async (
   sandbox: Pick<Sandbox, 'run'>,
   host: SandboxHost,
@@ -25,7 +25,7 @@ export const runCode = async (
     wallMs = WALL_MS,
     signal,
   }: Omit<CodeRun, 'traceId' | 'depth'>,
-  heard?: (outcome: Outcome) => void,
+  onOutcome?: (outcome: Outcome) => void,
 ): Promise<Json | undefined> => {
   const written = await writeJson(argument)
   const outcome = await sandbox.run({
@@ -35,7 +35,7 @@ export const runCode = async (
     limits: { wallMs: Math.min(wallMs, WALL_MS) },
     signal,
   })
-  heard?.(outcome)
+  onOutcome?.(outcome)
   if (outcome.kind !== 'returned') throw failureOf(outcome, { name, texts })
   if (outcome.json === undefined) return undefined
   // It has just been received.
@@ -49,7 +49,7 @@ export const runCode = async (
   return result
 }
 
-/** The sandbox as plugins see it. */
+/** The sandbox for plugins. */
 export const createCode = ({
   sandbox,
   createHost,
@@ -62,6 +62,8 @@ export const createCode = ({
   check: async (program) => {
     const { issues, exportsFunction } = await sandbox.check(program)
     if (issues.length > 0 || exportsFunction) return issues
-    return [{ line: 1, column: 1, message: 'It exports no function. Set module.exports to one.' }]
+    return [
+      { line: 1, column: 1, message: 'The code exports no function. Set module.exports to a function.' },
+    ]
   },
 })

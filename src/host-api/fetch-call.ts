@@ -3,12 +3,12 @@ import { isObject, type Json } from '../common/json.ts'
 import type { OutboundRequest, OutboundResponse } from '../sdk/index.ts'
 
 /**
- * `fetch` as it crosses the border: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`,
- * of which redirects are followed for `redirect: "follow"` only, and take a body to another origin for
- * `"follow-with-body"`. Answered with
- * `{ url, status, statusText, redirected, headers: [name, value][], base64 }`.
+ * `fetch` as JSON. Request: `{ url, method?, headers?: [name, value][], body?: text | { base64 }, redirect? }`.
+ * `"follow"`
+ * follows redirects; `"follow-with-body"` also sends the body to another origin.
+ * Response: `{ url, status, statusText, redirected, headers: [name, value][], base64 }`.
  */
-const wrong = (detail: string) => new AppError('invalid', `fetch was not called with a request: ${detail}.`)
+const wrong = (detail: string) => new AppError('invalid', `fetch needs a valid request: ${detail}.`)
 
 const isPair = (value: unknown): value is [string, string] =>
   Array.isArray(value) && value.length === 2 && value.every((part) => typeof part === 'string')
@@ -20,7 +20,7 @@ const bodyOf = (body: Json | undefined): string | Buffer | undefined => {
   throw wrong('its body is neither text nor bytes')
 }
 
-/** The request that code asks for. Throws `invalid`. */
+/** Parses a request of code. Throws `invalid`. */
 export const requestOf = (input: Json): OutboundRequest => {
   if (!isObject(input) || typeof input.url !== 'string') throw wrong('it has no url')
   const { url, method = 'GET', headers = [], redirect } = input
@@ -37,7 +37,7 @@ export const requestOf = (input: Json): OutboundRequest => {
   }
 }
 
-/** The answer as code is told it. */
+/** A response as JSON for code. */
 export const responseOf = ({ body, headers, ...response }: OutboundResponse): Json => ({
   ...response,
   headers: headers.map(([name, value]) => [name, value]),

@@ -4,13 +4,13 @@ import { createCode } from './code.ts'
 import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from './host.ts'
 import { onDemand } from './lazy-sandbox.ts'
 
-/** What a process runs tenants' code with. */
+/** Runs tenants' code in one process. */
 export interface CodeHost {
-  /** Its processes start with the first use. */
+  /** Its processes start at first use. */
   readonly sandbox: Sandbox
-  /** For the kernel, once its operations are known. */
+  /** Called once by the kernel, with its operations. */
   createCode(parts: Omit<HostDeps, 'fetch'>): Code
-  /** What one invocation may ask of the service; from the kernel's start on. */
+  /** Creates the host of one invocation; available after `createCode`. */
   readonly createHost: CreateSandboxHost
   close(): Promise<void>
 }
@@ -25,7 +25,7 @@ export const createCodeHost = ({
   const sandbox = onDemand(startSandbox)
   let hosts: CreateSandboxHost | undefined
   const createHost: CreateSandboxHost = (of) => {
-    if (hosts === undefined) throw new Error('code runs from the start of the kernel on')
+    if (hosts === undefined) throw new Error('createHost was called before createCode')
     return hosts(of)
   }
   return {

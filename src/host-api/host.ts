@@ -7,11 +7,11 @@ import { requestOf, responseOf } from './fetch-call.ts'
 import { createFetched } from './response-budget.ts'
 import { sdkCall } from './sdk-calls.ts'
 
-/** Requests to parties outside that one invocation may make. */
+/** Limit of `fetch` calls of one invocation. */
 export const MOST_REQUESTS = 50
-/** Calls of `bt` that one invocation may make. */
+/** Limit of `bt` calls of one invocation. */
 export const MOST_CALLS = 1_000
-/** Runs of code within each other: a reactor may react, but not for ever. */
+/** Limit of nested runs: reactors may call reactors. */
 export const DEEPEST = 4
 
 export interface HostDeps {
@@ -20,24 +20,24 @@ export interface HostDeps {
   readonly fetch: PluginContext['fetch']
 }
 
-/** For whom an invocation runs. */
+/** Context of an invocation. */
 export interface HostFor {
   readonly tenantId: string
-  /** The application that `bt` works as; absent: the code gets no `bt`. */
+  /** Application that `bt` acts as; absent: no `bt`. */
   readonly applicationId?: string | undefined
   readonly traceId: string
-  /** Runs of code that led to this one. */
+  /** Number of enclosing runs. */
   readonly depth: number
-  /** Gets the tokens that `bt` gives the code the data of. */
+  /** Collects the tokens whose data `bt` returns to the code. */
   readonly used?: UsedTokens | undefined
 }
 
 export type CreateSandboxHost = (of: HostFor) => SandboxHost
 
 const spent = (what: string, limit: number) =>
-  new AppError('rate_limited', `One invocation may make ${limit} ${what}. This one has made them.`)
+  new AppError('rate_limited', `This invocation has used its limit of ${limit} ${what}.`)
 
-/** A countdown that throws when nothing is left. */
+/** A counter that throws `rate_limited` above its limit. */
 const allowance = (what: string, limit: number) => {
   let left = limit
   return () => {
@@ -47,9 +47,8 @@ const allowance = (what: string, limit: number) => {
 }
 
 /**
- * What code may ask of the service, one host for each invocation: `bt` acts as the application, by the operations that
- * callers use, under the permissions it has at that moment and with the same audit records; `fetch` goes where proxied
- * requests may go.
+ * Creates one host for each invocation. `bt` acts as the application, through the operations of the API, under its
+ * current permissions and with the same audit records. `fetch` follows the egress rules of proxied requests.
  */
 export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): CreateSandboxHost => {
   const fetched = createFetched()
@@ -63,13 +62,13 @@ export const createSandboxHosts = ({ operations, invokeAs, fetch }: HostDeps): C
       const { rpc, input } = sdkCall(method, given)
       const operation = byRpc.get(rpc)
       if (applicationId === undefined || operation === undefined)
-        throw new AppError('forbidden', `bt.${method} is not there for this code. Give it an application.`)
-      spend()
-      if (rpc === 'Reactors.React' && depth >= DEEPEST)
         throw new AppError(
           'forbidden',
-          `Reactors may react within each other ${DEEPEST} deep, and no deeper.`,
+          `bt.${method} is not available to this code. Set an application on its reactor or proxy.`,
         )
+      spend()
+      if (rpc === 'Reactors.React' && depth >= DEEPEST)
+        throw new AppError('forbidden', `Reactors may be nested ${DEEPEST} deep at most.`)
       const application = { tenantId, id: applicationId }
       const invocation = { traceId, signal, depth: depth + 1, used }
       const output = await invokeAs(application, operation, input, invocation)

@@ -4,15 +4,14 @@ import type { Outcome, Sandbox } from '../sandbox/types.ts'
 const notStarted: Outcome = {
   kind: 'limit',
   limit: 'overload',
-  message: 'there was nothing to run it in. Try again.',
+  message: 'the sandbox could not start. Retry later.',
   console: [],
   timing: { waited: 0, cpu: 0, wall: 0 },
 }
 
 /**
- * A sandbox whose processes start when they are first needed, or warmed; who needs them waits for that. Its health is
- * good until they have started for the first time, so that nothing else waits. A start that failed is tried again by
- * the next use, or by whoever asks for its health.
+ * A sandbox whose processes start at first use or `warm`. Until then it reports healthy, so that readiness does not
+ * depend on it. The next use or health check retries a failed start.
  */
 export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
   let started: Promise<Sandbox> | undefined
@@ -32,7 +31,7 @@ export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
     }
   }
   const sandbox = (): Promise<Sandbox> => {
-    if (closed) return Promise.reject(new AppError('gateway_timeout', 'This process is stopping. Try again.'))
+    if (closed) return Promise.reject(new AppError('gateway_timeout', 'This process is stopping. Retry.'))
     started ??= begin()
     return started
   }

@@ -2,7 +2,7 @@ import { AppError } from '../common/errors.ts'
 import { isConnectionHeader } from '../common/http-headers.ts'
 import type { LimitName, Outcome } from '../sandbox/types.ts'
 
-/** How an invocation ended that returned nothing. */
+/** Outcome of an invocation that did not return. */
 export type Failure = Exclude<Outcome, { readonly kind: 'returned' }>
 
 const LIMIT_FAILURES: Readonly<Partial<Record<LimitName, (sentence: string) => AppError>>> = {
@@ -11,12 +11,12 @@ const LIMIT_FAILURES: Readonly<Partial<Record<LimitName, (sentence: string) => A
   quarantine: (sentence) => new AppError('unprocessable', sentence),
 }
 
-/** Headers that describe the message itself, or the connection, are not for code to set. */
+/** Connection and framing headers, which code may not set. */
 const isFraming = (name: string) => isConnectionHeader(name) || name.toLowerCase() === 'content-encoding'
 const HEADER = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
 const UNPRINTABLE = /[^\t\x20-\x7e\x80-\xff]/
 
-/** Headers that code may set on an answer of ours. */
+/** Valid headers that code may set on a response of Sidevault. */
 const headersOf = (headers: Readonly<Record<string, string>>): Record<string, string> =>
   Object.fromEntries(
     Object.entries(headers).filter(
@@ -27,13 +27,13 @@ const headersOf = (headers: Readonly<Record<string, string>>): Record<string, st
 const isStatus = (status: number | undefined): status is number =>
   status !== undefined && Number.isInteger(status) && status >= 200 && status <= 599
 
-/** The first place in the code itself: `at reactor:3:7`. */
+/** First frame in the code itself: `at reactor:3:7`. */
 const placeOf = ([frame]: readonly string[]) => (frame === undefined ? '' : ` (${frame})`)
 
 /**
- * What a failed invocation is to the caller (completions §7): what code throws is 400, or the status of the class thrown,
- * or an answer of its own; a limit is 400; code that cannot be used is 422. `name`: how its author knows it. `texts`:
- * whether the caller may read what the code threw, which may hold card data; it goes nowhere else.
+ * Error of a failed invocation (completions §7). Thrown errors are 400, or have the status or response of their class;
+ * a limit is 400; unusable code is 422. `name`: the program's name for its author. `texts`: whether the caller may read
+ * the thrown message, which may contain card data.
  */
 export const failureOf = (
   outcome: Failure,
@@ -55,7 +55,7 @@ export const failureOf = (
       const { status, headers, body, message } = outcome
       const detail = texts
         ? `The ${name} threw ${outcome.name}: ${message}${placeOf(outcome.frames)}`
-        : `The ${name} failed. Its owner can find out why.`
+        : `The ${name} failed. Its owner can see the error in a test run.`
       if (!isStatus(status)) return new AppError('code_failed', detail)
       return new AppError('code_failed', detail, {
         response: {

@@ -3,10 +3,10 @@ import { isObject, type Json } from '../common/json.ts'
 
 type Members = Readonly<Record<string, unknown>>
 
-/** A member of `bt` as an operation, and the arguments that the code gave as its input. */
+/** Operation of a member of `bt`, and the conversion of its arguments. */
 interface SdkCall {
   readonly rpc: string
-  /** Undefined when it is not what the operation takes. */
+  /** Undefined for arguments of a wrong type. */
   input(args: readonly Json[]): Members | undefined
 }
 
@@ -18,14 +18,14 @@ const options = ([given]: readonly Json[]): Members | undefined => members(given
 const identified = ([id]: readonly Json[]): Members | undefined =>
   typeof id === 'string' && id !== '' ? { id } : undefined
 
-/** An id and an object as one; the id is that beside it. */
+/** Merges an id and an object; the separate id wins. */
 const identifiedWith = (args: readonly Json[]): Members | undefined => {
   const rest = members(args[1])
   const id = identified(args)
   return rest && id && { ...rest, ...id }
 }
 
-/** Filters of lists may be given one value or several. */
+/** List filters accept one value or several. */
 const filters = (args: readonly Json[]): Members | undefined => {
   const given = options(args)
   return (
@@ -39,7 +39,7 @@ const filters = (args: readonly Json[]): Members | undefined => {
   )
 }
 
-const whole = ([body]: readonly Json[]): Members | undefined => (body === undefined ? undefined : { body })
+const asBody = ([body]: readonly Json[]): Members | undefined => (body === undefined ? undefined : { body })
 
 const CALLS: Readonly<Record<string, SdkCall>> = {
   'tokens.create': { rpc: 'Tokens.Create', input: options },
@@ -48,12 +48,12 @@ const CALLS: Readonly<Record<string, SdkCall>> = {
   'tokens.delete': { rpc: 'Tokens.Delete', input: identified },
   'tokens.list': { rpc: 'Tokens.List', input: filters },
   'tokens.search': { rpc: 'Tokens.Search', input: options },
-  tokenize: { rpc: 'Tokens.Tokenize', input: whole },
-  detokenize: { rpc: 'Tokens.Detokenize', input: whole },
+  tokenize: { rpc: 'Tokens.Tokenize', input: asBody },
+  detokenize: { rpc: 'Tokens.Detokenize', input: asBody },
   'reactors.react': { rpc: 'Reactors.React', input: identifiedWith },
 }
 
-/** What a member of `bt` calls. Throws `invalid` for one that does not exist, or that was given something else. */
+/** Maps a call of `bt` to an operation. Throws `invalid` for unknown members and wrong arguments. */
 export const sdkCall = (method: string, given: Json): { readonly rpc: string; readonly input: Members } => {
   const call = Object.hasOwn(CALLS, method) ? CALLS[method] : undefined
   if (call === undefined) throw new AppError('invalid', `bt.${method.slice(0, 50)} does not exist.`)
@@ -61,7 +61,7 @@ export const sdkCall = (method: string, given: Json): { readonly rpc: string; re
   if (input === undefined)
     throw new AppError(
       'invalid',
-      `bt.${method} was not given what it takes: an id, or an object, as documented.`,
+      `bt.${method} was called with wrong arguments. See the documentation of bt.`,
     )
   return { rpc: call.rpc, input }
 }

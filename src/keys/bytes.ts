@@ -1,18 +1,21 @@
 import { randomFillSync } from 'node:crypto'
 
-/** A string as bytes such that different strings are never the same bytes: lone surrogates have no UTF-8. */
+/**
+ * UTF-16 for strings with lone surrogates, which UTF-8 would all encode as U+FFFD: different strings must have
+ * different bytes.
+ */
 const encodingOf = (text: string): 'utf8' | 'utf16le' => (text.isWellFormed() ? 'utf8' : 'utf16le')
 
 const HEAD = 5
 const NOTHING = Buffer.alloc(0)
 
 /**
- * The parts as one unambiguous byte string: each behind its encoding (1 byte) and length (uint32), so that no two
- * different lists of parts give the same bytes. What is authenticated or digested with several members goes through here.
+ * The parts as one byte string, each prefixed with its encoding (1 byte) and length (uint32): different lists of parts
+ * have different bytes. For everything that is authenticated or digested with several members.
  */
 export const lengthPrefixed = (...parts: readonly string[]): Buffer => lengthPrefixedBehind(NOTHING, ...parts)
 
-/** The same behind other bytes, whose count is always the same. */
+/** `lengthPrefixed` after `start`, which must have a fixed length. */
 export const lengthPrefixedBehind = (start: Buffer, ...parts: readonly string[]): Buffer => {
   let most = start.length
   for (const part of parts) most += HEAD + 3 * part.length
@@ -33,8 +36,8 @@ const pool = Buffer.allocUnsafeSlow(4096)
 let used = pool.length
 
 /**
- * Random bytes drawn from a pool that is refilled as a whole: a call of the generator for each record costs as much
- * as encrypting it. Bytes leave the pool once and are wiped there. At most 4096.
+ * Random bytes from a pool: one call of the generator per record costs as much as encrypting the record. Bytes are used
+ * once and wiped in the pool. `size`: at most 4096.
  */
 export const pooledRandom = (size: number): Buffer => {
   if (used + size > pool.length) {

@@ -5,15 +5,15 @@ import type { KeyPlace, KeyProvider } from '../sdk/key-provider.ts'
 import type { KeyRow } from '../store/types.ts'
 import { WRAPPED_ROOT } from './root-key-rows.ts'
 
-/** Leads the text in its row, where a wrapped key has its format: it is none. */
+/** First byte of the row. Rows wrapped by a root key have format 1 there (wrap.ts). */
 const FORMAT = 2
 const KEY = 32
-/** ms that a key management service may take. */
+/** Timeout of a call to the key management service, ms. */
 const TIMEOUT = 15_000
 
 export interface ProvidedKey {
   readonly key: Secret<Buffer>
-  /** To be stored in the transaction that first uses the key; absent when it is stored already. */
+  /** To be stored in the transaction that first uses the key; absent when it is stored. */
   readonly row?: KeyRow
 }
 
@@ -24,8 +24,9 @@ export const placeOf = (address: string, env: KeyPlace['env']): KeyPlace => ({
 })
 
 /**
- * The root key that a provider wrapped last for this store; undefined when it never did. `rows`: the service's own. During
- * a change to another address the newest is that one's, and this address opens the one before.
+ * The newest root key that the provider can unwrap; undefined when there is none. During a change of address the newest
+ * row belongs to the other address. `rows`: the service's own. Rejects with the provider's last error if none can be
+ * unwrapped.
  */
 export const providedKey = async (
   provider: KeyProvider,
@@ -41,7 +42,7 @@ export const providedKey = async (
       if (key.length === KEY) return new Secret(key)
       issue = new AppError(
         'invalid',
-        `The key provider "${provider.scheme}" answered no root key of 32 bytes.`,
+        `The key provider "${provider.scheme}" returned a key that is not 32 bytes long.`,
       )
     } catch (thrown) {
       issue = thrown
@@ -50,7 +51,7 @@ export const providedKey = async (
   return undefined
 }
 
-/** A new root key under the provider, with the row that keeps it. */
+/** A new root key, wrapped by the provider, with the row to store. */
 export const newProvidedKey = async (
   provider: KeyProvider,
   rows: readonly KeyRow[],

@@ -10,13 +10,13 @@ import { versionOf } from './seal.ts'
 import type { Keys } from './types.ts'
 import { rootIdOf, subkey, type Wrapper } from './wrap.ts'
 
-/** `check` only tells whether the root key is the right one. */
+/** `check` only verifies the root key. */
 const SERVICE_PURPOSES = ['check', 'api-key', 'audit'] as const
 
 const RINGS = 1000
-/** A ring is read again after this many ms, whatever the change counter says. */
+/** Rings are reloaded at this age (ms), even if the change counter is unchanged. */
 const RING_AGE = 60_000
-/** A value that names an unknown key version makes a ring be read again at most this often (ms). */
+/** Minimum age (ms) at which an unknown key version reloads a ring. */
 const RELOAD_AGE = 1_000
 
 export interface KeysDeps {
@@ -26,33 +26,33 @@ export interface KeysDeps {
 
 export interface KeysOptions {
   readonly rootKey: Secret<Buffer>
-  /** Make the service's own keys when the store holds none. */
+  /** Create the service's keys if the store has none. */
   readonly create: boolean
-  /** What keeps a new root key, where a key management service wraps it: stored with the first keys. */
+  /** The row of a new root key that a key management service has wrapped. Stored with the first keys. */
   readonly row?: KeyRow | undefined
-  /** The root key once more, from where it came: asked when the store is under another one than those known. */
+  /** Loads the root key from its source again. Called if the store uses an unknown root key. */
   readonly reload?: () => Promise<Secret<Buffer>>
 }
 
-/** The service's own keys, unwrapped; made first when there are none and `create` allows. Nothing else is written. */
+/** Unwraps the service's keys. Creates them first if there are none and `create` is set; writes nothing else. */
 const serviceKeys = async (
   { keys, clock }: KeysDeps,
   roots: RootKeyring,
-  { create, row: retained }: KeysOptions,
+  { create, row: wrappedRoot }: KeysOptions,
 ): Promise<ReadonlyMap<string, KeyObject>> => {
   let rows = await keys.keys('')
   if (rows.length === 0) {
     if (!create)
       throw new AppError(
         'gateway_timeout',
-        'The store holds no keys yet. Start the admin role first, with the same store and root key: it makes them.',
+        'The store has no keys yet. Start the admin role first, with the same store and root key: it creates them.',
       )
     const now = clock.now()
-    // False means that another process was first: its keys count, not ours.
+    // Resolves with false if another process was first: then its keys are used.
     const fresh = SERVICE_PURPOSES.map((purpose) =>
       roots.now.current.fresh({ tenant_id: '', purpose, version: 1 }, now),
     )
-    await keys.add(retained === undefined ? fresh : [...fresh, retained])
+    await keys.add(wrappedRoot === undefined ? fresh : [...fresh, wrappedRoot])
     rows = await keys.keys('')
   }
   await roots.renew()
@@ -62,15 +62,15 @@ const serviceKeys = async (
     if (row === undefined)
       throw new AppError(
         'invalid',
-        `The store has lost the service's key "${purpose}". Restore the store from a backup; nothing was changed.`,
+        `The service's key "${purpose}" is missing in the store. Restore the store from a backup. Nothing was changed.`,
       )
     const key = roots.now.unwrap(row)
     if (key === undefined)
       throw new AppError(
         'invalid',
         purpose === 'check' && rootIdOf(row) !== undefined && !roots.now.knows(row)
-          ? 'The root key is not the one this store was made with. Set SIDEVAULT_ROOT_KEY (or the key file of the data directory) to the original root key; nothing was changed.'
-          : `The service's key "${purpose}" was altered in the store. Restore the store from a backup; nothing was changed.`,
+          ? 'The root key does not match the store. Set SIDEVAULT_ROOT_KEY (or the key file of the data directory) to the original root key. Nothing was changed.'
+          : `The service's key "${purpose}" was modified in the store. Restore the store from a backup. Nothing was changed.`,
       )
     unwrapped.set(purpose, createSecretKey(purpose === 'check' ? key : subkey(key, purpose)))
     key.fill(0)
@@ -78,7 +78,7 @@ const serviceKeys = async (
   return unwrapped
 }
 
-/** A cache of rings: bounded, one load at a time for each tenant, empty as soon as any process has changed a key. */
+/** LRU cache of rings. Loads each tenant once at a time. Cleared when any process changes a key. */
 const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
   const rings = new LRUCache<string, { readonly ring: Ring; readonly at: number }>({ max: RINGS })
   const loading = new Map<string, Promise<Ring>>()
@@ -89,7 +89,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
     let rows = tenantId === '' ? [] : await keys.keys(tenantId)
     if (rows.some((row) => isKey(row) && !roots.now.knows(row))) {
       await roots.renew()
-      // They may have been wrapped anew since they were read.
+      // They may have been rewrapped since they were read.
       rows = await keys.keys(tenantId)
     }
     if (rows.length === 0) {
@@ -100,9 +100,9 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
     if (ring === undefined)
       throw new AppError(
         'internal',
-        `The keys of tenant "${tenantId}" do not open. Ask the operator to check the store and the root key.`,
+        `The keys of tenant "${tenantId}" cannot be unwrapped. Ask the operator to check the store and the root key.`,
       )
-    // A change seen by another call meanwhile may have destroyed these very keys.
+    // Another call may have seen a change that destroyed these keys.
     if (cachedAt === changes) rings.set(tenantId, { ring, at })
     return ring
   }
@@ -123,7 +123,7 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
           const version = versionOf(sealed)
           return version !== undefined && !cached.ring.holds(version)
         })
-      // A clock that was put back makes it younger than it can be.
+      // The age is negative after the clock was set back.
       if (age >= 0 && age < (unknown ? RELOAD_AGE : RING_AGE)) return cached.ring
     }
     let promise = loading.get(tenantId)
@@ -139,16 +139,19 @@ const ringCache = ({ keys, clock }: KeysDeps, roots: RootKeyring) => {
 }
 
 /**
- * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Rejects with a sentence and changes nothing when the root
- * key is not the store's, or a key row is gone or altered (`invalid`), or there are none and none may be made
- * (`gateway_timeout`). Several processes may open the same store at once.
+ * The keys of the service and of its tenants (docs/security-model.md, "Encryption"). Several processes may open a
+ * store.
+ *
+ * Rejects and changes nothing: `invalid` when the root key does not match the store, or a key row is missing or
+ * modified;
+ * `gateway_timeout` when the store has no keys and `create` is not set.
  */
 export const openKeys = async (deps: KeysDeps, options: KeysOptions): Promise<Keys> => {
   const roots = createRootKeyring(deps, options)
   const service = await serviceKeys(deps, roots, options)
   const ring = ringCache(deps, roots)
   let rootsAt = await deps.keys.changes()
-  /** What new keys are wrapped with: not what this process has heard of only. */
+  /** The root key for new keys, renewed if another process has changed keys. */
   const current = async (): Promise<Wrapper> => {
     const changes = await deps.keys.changes()
     if (changes !== rootsAt) await roots.renew()

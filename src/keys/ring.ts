@@ -9,13 +9,13 @@ import { subkey } from './wrap.ts'
 
 const TERM = 16
 
-/** One version of a data key, with what is derived from it. */
+/** One version of a data key, with the keys derived from it. */
 interface DataKey {
   readonly seal: KeyObject
   readonly mac: KeyObject
 }
 
-/** The unwrapped keys of one tenant. Key material lives in private KeyObjects, which print nothing. */
+/** The unwrapped keys of one tenant. Key material is in private KeyObjects, which cannot be printed. */
 export class Ring implements TenantKeys {
   readonly #data: ReadonlyMap<number, DataKey>
   readonly #newest: number
@@ -60,12 +60,12 @@ export class Ring implements TenantKeys {
     return createHmac('sha256', this.#term).update(lengthPrefixed(value)).digest().subarray(0, TERM)
   }
 
-  /** True when the ring holds this version of the data key. */
+  /** True if the ring has this version of the data key. */
   holds(version: number): boolean {
     return this.#data.has(version)
   }
 
-  /** True once a value named a version that the ring does not hold: another process may have rotated. */
+  /** True once a value named a version that the ring does not have: another process may have rotated the key. */
   get missed(): boolean {
     return this.#missed
   }
@@ -77,10 +77,10 @@ export class Ring implements TenantKeys {
   }
 }
 
-/** True for rows that a ring is made of. */
+/** True for rows of keys, not of markers. */
 export const isKey = ({ purpose }: KeyRow): boolean => purpose === 'data' || purpose === 'mac'
 
-/** The ring of a tenant's rows, or undefined when one does not unwrap or the needed purposes are not all there. */
+/** The ring of a tenant's rows. Undefined if a row cannot be unwrapped, or there is no data key or no mac key. */
 export const ringOf = (rows: readonly KeyRow[], roots: Pick<Roots, 'unwrap'>): Ring | undefined => {
   const data = new Map<number, DataKey>()
   let mac: { readonly version: number; readonly key: Buffer } | undefined

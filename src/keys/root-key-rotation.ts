@@ -8,7 +8,7 @@ import { createWrapper, rootIdOf } from './wrap.ts'
 /** Rows of one transaction. */
 const BATCH = 200
 
-/** A change of root key that has begun and not ended: ids of both. */
+/** A root key rotation in progress: ids of both keys. */
 export interface RootChange {
   readonly from: string
   readonly to: string
@@ -16,10 +16,10 @@ export interface RootChange {
 
 export const newRootKeyText = (): string => `${randomBytes(32).toString('base64')}\n`
 
-/** As key rows name it: 16 hex digits, which tell nothing of the key. */
+/** The id of a root key in key rows: 16 hex digits. The key cannot be derived from it. */
 export const rootKeyId = (rootKey: Secret<Buffer>): string => createWrapper(rootKey.reveal()).id
 
-/** The change that is under way in a store, by the service's own rows. */
+/** The root key rotation in progress, from the service's rows. Undefined if there is none. */
 export const rootChangeIn = (rows: readonly KeyRow[]): RootChange | undefined => {
   const idOf = (purpose: string) => {
     const row = rows.find((candidate) => candidate.tenant_id === '' && candidate.purpose === purpose)
@@ -30,8 +30,9 @@ export const rootChangeIn = (rows: readonly KeyRow[]): RootChange | undefined =>
 }
 
 /**
- * Lays each root key into the store under the other, in one transaction: from now on a process that starts with either
- * opens every row, and running ones learn of the new one. `from` must be the store's.
+ * Stores each root key wrapped by the other, in one transaction. From then on, processes that start with either key can
+ * open every row, and running processes load the new key. `from` must be the store's root key. Rejects with `invalid`
+ * if both are the same key, with `conflict` if another rotation has started.
  */
 export const beginRootChange = async (
   { keys }: { readonly keys: Pick<KeyStore, 'add'> },
@@ -43,26 +44,27 @@ export const beginRootChange = async (
   }: {
     readonly from: Secret<Buffer>
     readonly to: Secret<Buffer>
-    /** What keeps the new root key, where a key management service wraps it. */
+    /** The row of the new root key, if a key management service wraps it. */
     readonly row?: KeyRow | undefined
     readonly now: number
   },
 ): Promise<void> => {
   const [old, fresh] = [createWrapper(from.reveal()), createWrapper(to.reveal())]
   if (old.id === fresh.id)
-    throw new AppError('invalid', 'The new root key is the old one. Name another source for it.')
+    throw new AppError('invalid', 'The new root key is the same as the old one. Set another source for it.')
   const added = await keys.add([
     old.wrap({ tenant_id: '', purpose: NEXT_ROOT, version: 1 }, to.reveal(), now),
     fresh.wrap({ tenant_id: '', purpose: PREVIOUS_ROOT, version: 1 }, from.reveal(), now),
     ...(row === undefined ? [] : [row]),
   ])
   if (!added)
-    throw new AppError('conflict', 'Another command has begun to change the root key. Run this one again.')
+    throw new AppError('conflict', 'Another command has started a root key rotation. Run this one again.')
 }
 
 /**
- * Wraps every key with the next root key, in batches; rows that are already are left alone, so it may be killed and run
- * again. Rejects with `invalid` when a row does not open: nothing of it is changed. How many rows were wrapped anew.
+ * Wraps every key with the next root key, in batches. Skips rows that are wrapped with it, so it can be stopped and run
+ * again. Resolves with the number of rewrapped rows. Rejects with `invalid` at a row that cannot be unwrapped; that row
+ * is not changed.
  */
 export const rewrapKeys = async (
   { keys }: { readonly keys: Pick<KeyStore, 'keys' | 'page' | 'rewrap'> },
@@ -81,7 +83,7 @@ export const rewrapKeys = async (
         if (key === undefined)
           throw new AppError(
             'invalid',
-            `The key "${row.purpose}" version ${row.version} of tenant "${row.tenant_id}" does not open: it was altered. Restore the store from a backup, or delete that tenant; all other keys still open.`,
+            `The key "${row.purpose}" version ${row.version} of tenant "${row.tenant_id}" cannot be unwrapped: it was modified. Restore the store from a backup, or delete that tenant. All other keys still work.`,
           )
         const { wrapped } = current.wrap(row, key, row.created_at)
         key.fill(0)
@@ -95,7 +97,10 @@ export const rewrapKeys = async (
   }
 }
 
-/** Ends a change when all keys are under the next root key: the previous one then opens nothing. False when some are not. */
+/**
+ * Ends a rotation: the previous root key then opens nothing. Resolves with false if some keys still use the previous
+ * one.
+ */
 export const endRootChange = (
   { keys }: { readonly keys: Pick<KeyStore, 'endRootChange'> },
   { to }: RootChange,

@@ -1,24 +1,24 @@
 import type { KeyRow } from '../store/types.ts'
 import { createWrapper, rootIdOf, type Wrapper } from './wrap.ts'
 
-/** While the root key is changed, each of both lies in the store under the other: whoever has one, has both. */
+/** During a root key rotation the store contains each root key wrapped by the other, so either one gives both. */
 export const NEXT_ROOT = 'root-next'
 export const PREVIOUS_ROOT = 'root-previous'
-/** The root key under a key management service; holds no key that another one wraps. */
+/** The root key, wrapped by a key management service. */
 export const WRAPPED_ROOT = 'root-wrapped'
-/** Marks a tenant whose values are being sealed anew; holds no key. */
+/** Marks a tenant whose values are being reencrypted. Contains no key. */
 export const REENCRYPTING = 'reseal'
-/** As the store names the row up to whose version data keys seal nothing any more; holds no key. */
+/** Marks the highest version of the data key that must not seal any more. Contains no key. */
 export const CLOSED = 'data-closed'
 
-/** Purposes of rows that are not wrapped anew when the root key changes. */
+/** Purposes of rows that are not rewrapped by a root key rotation. */
 export const NOT_REWRAPPED: readonly string[] = [NEXT_ROOT, PREVIOUS_ROOT, WRAPPED_ROOT, REENCRYPTING, CLOSED]
 
-/** The root keys that a process knows: one, or both while it is changed. */
+/** The root keys known to a process: one, or both during a rotation. */
 export interface Roots {
-  /** What new keys are wrapped with. */
+  /** Wraps new keys. */
   readonly current: Wrapper
-  /** True when a row names a root key that is known, so that a failure to open it means that it was altered. */
+  /** True if the row names a known root key: if it cannot be unwrapped, it was modified. */
   knows(row: KeyRow): boolean
   unwrap(row: KeyRow): Buffer | undefined
 }
@@ -26,8 +26,8 @@ export interface Roots {
 const isService = (row: KeyRow, purpose: string) => row.tenant_id === '' && row.purpose === purpose
 
 /**
- * The root keys that can be had from `known` and the service's own rows. During a change both are, and the next one is
- * current; after it, what is not the store's any more is dropped.
+ * The root keys that `known` and the service's rows give. During a rotation these are both keys, and the next one is
+ * current; otherwise only the key that the store uses.
  */
 export const rootsFrom = (known: readonly Wrapper[], rows: readonly KeyRow[]): Roots => {
   const wrappers = new Map(known.map((wrapper) => [wrapper.id, wrapper]))

@@ -8,17 +8,17 @@ const KEY = 32
 const SALT = 16
 const SHORTEST_PASSPHRASE = 12
 
-/** About 128 MiB and a third of a second for each guess: the highest of OWASP's scrypt settings (RFC 7914). */
+/** The highest of OWASP's scrypt settings (RFC 7914): about 128 MiB and a third of a second per attempt. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1, maxmem: 192 * 2 ** 20 } as const
 
 export interface RootKeyOptions {
   readonly dataDir: string
-  /** Make the key (or salt) file when there is none: only right while no data under another key exists. */
+  /** Create the key (or salt) file if there is none. Only for a store without data. */
   readonly create: boolean
   readonly env: Readonly<Record<string, string | undefined>>
 }
 
-/** 32 bytes written as 64 hex digits or as base64 (either alphabet), white space around them ignored. */
+/** 32 bytes as 64 hex digits or as base64 (standard or URL-safe). White space around them is ignored. */
 const parseKey = (text: string): Buffer | undefined => {
   const trimmed = text.trim()
   if (/^[0-9a-fA-F]{64}$/.test(trimmed)) return Buffer.from(trimmed, 'hex')
@@ -29,7 +29,7 @@ const parseKey = (text: string): Buffer | undefined => {
 const notAKey = (where: string): AppError =>
   new AppError(
     'invalid',
-    `${where} does not hold a root key: 32 bytes as base64 or 64 hex digits are needed. One is made by: openssl rand -base64 32`,
+    `${where} does not contain a root key: 32 bytes as base64 or as 64 hex digits. To create one: openssl rand -base64 32`,
   )
 
 const fromFile = async (path: string): Promise<Buffer> => {
@@ -37,7 +37,7 @@ const fromFile = async (path: string): Promise<Buffer> => {
   if (text === undefined)
     throw new AppError(
       'invalid',
-      `The root key file "${path}" does not exist. Restore it from a backup; for a new store make one: (umask 077; openssl rand -base64 32 > '${path}')`,
+      `The root key file "${path}" does not exist. Restore it from a backup, or create one for a new store: (umask 077; openssl rand -base64 32 > '${path}')`,
     )
   const key = parseKey(text)
   if (key === undefined) throw notAKey(`The file "${path}"`)
@@ -69,7 +69,7 @@ const saltOf = async ({ dataDir, create }: RootKeyOptions): Promise<Buffer> => {
   if (text === undefined)
     throw new AppError(
       'invalid',
-      `The salt file "${path}" does not exist, and the passphrase is of no use without it. Restore it from a backup.`,
+      `The salt file "${path}" does not exist. The root key cannot be derived without it. Restore it from a backup.`,
     )
   const salt = Buffer.from(text, 'base64')
   if (salt.length !== SALT)
@@ -93,7 +93,7 @@ const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<B
         ? fail(
             new AppError(
               'invalid',
-              'The passphrase could not be turned into a key: 128 MiB of memory are needed.',
+              'The root key could not be derived from the passphrase: 128 MiB of memory are needed.',
               {
                 cause: error,
               },
@@ -105,16 +105,16 @@ const fromPassphrase = async (given: string, options: RootKeyOptions): Promise<B
 }
 
 /**
- * The root key (32 bytes), from where `source` (SIDEVAULT_ROOT_KEY) says:
+ * The root key (32 bytes) from `source` (SIDEVAULT_ROOT_KEY):
  *
- * - undefined: `<dataDir>/root.key`, 0600, base64; made when absent and `create` allows
- * - `file:<path>`: the same form; never made
+ * - undefined: `<dataDir>/root.key`, 0600, base64; created if absent and `create` is set
+ * - `file:<path>`: the same format; never created
  * - `env:<NAME>`: an environment variable
  * - `passphrase:<text>` or `passphrase:env:<NAME>`: scrypt (RFC 7914) of the text in NFKC over `<dataDir>/root.salt`,
- *   16 random bytes made as the key file is; not secret, but without it the passphrase gives no key. A replica that
- *   shares the store needs a copy of it.
+ *   16 random bytes, created like the key file. The salt is not secret, but the key cannot be derived without it: every
+ *   replica needs a copy.
  *
- * Every failure is `invalid` (AppError) with a remedy and without key material.
+ * Rejects with `invalid` (AppError), which has no key material in it.
  */
 export const loadRootKey = async (
   source: string | undefined,

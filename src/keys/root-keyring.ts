@@ -3,14 +3,14 @@ import type { KeyStore } from '../store/types.ts'
 import { type Roots, rootsFrom } from './root-key-rows.ts'
 import { createWrapper } from './wrap.ts'
 
-/** The root keys of a process, which another process may change. */
+/** The root keys of a process. Another process may rotate them. */
 export interface RootKeyring {
   readonly now: Roots
-  /** Reads what the store says of them, and, when that is under a root key that nobody here knows, their source. */
+  /** Reads the service's rows again, and the root key from its source if the store uses an unknown one. */
   renew(): Promise<void>
 }
 
-/** `reload` answers the root key anew from where it came from; a key file may have been replaced meanwhile. */
+/** `reload` loads the root key from its source again: a key file may have been replaced. */
 export const createRootKeyring = (
   { keys }: { readonly keys: Pick<KeyStore, 'keys'> },
   { rootKey, reload }: { readonly rootKey: Secret<Buffer>; readonly reload?: () => Promise<Secret<Buffer>> },

@@ -20,13 +20,16 @@ const BITS = Buffer.of(0, 0, 1, 0)
 /** The key of a salt: KDF in counter mode with HMAC-SHA256, one block, the salt as context (NIST SP 800-108r1 §4.1). */
 const recordKey = (dataKey: KeyObject, salt: Buffer): KeyObject => {
   const bytes = createHmac('sha256', dataKey).update(LABEL_AND_COUNTER).update(salt).update(BITS).digest()
-  // A KeyObject also makes the cipher start five times faster than raw bytes do.
+  // A cipher starts five times faster with a KeyObject than with raw bytes.
   const key = createSecretKey(bytes)
   bytes.fill(0)
   return key
 }
 
-/** Keys of salts kept for each data key; the one kept longest goes first. They go with the ring that holds the data key. */
+/**
+ * Cached record keys for each data key; the oldest is evicted first. They are collected with the ring of the data
+ * key.
+ */
 const RETAINED = 100
 const retained = new WeakMap<KeyObject, Map<string, KeyObject>>()
 
@@ -59,29 +62,29 @@ const bindingOf = (head: Buffer, context: SealContext): Buffer =>
     ...(context.also ?? []),
   )
 
-/** The one error of every value that does not open: which check failed is nobody's business. */
+/** The same error for every value that cannot be opened, so that it does not disclose which check failed. */
 const cannotOpen = (): AppError =>
   new AppError(
     'internal',
     'A stored value could not be opened. Retry; if it persists, ask the operator to check the store and the root key.',
   )
 
-/** The data key version that a sealed value or a MAC names, or undefined when it has neither's format. */
+/** The data key version in a sealed value or a MAC. Undefined for other bytes. */
 export const versionOf = (bytes: Buffer): number | undefined =>
   (bytes.length >= SMALLEST || bytes.length === MAC_SIZE) && bytes[0] === FORMAT
     ? bytes.readUInt32BE(1)
     : undefined
 
-/** Seals of one salt. */
+/** Values sealed with one salt. */
 export const SEALS_OF_A_SALT = 65_536
 
 /**
- * Seals one after the other under a data key: format (1), key version (uint32), salt (16), nonce (12), AES-256-GCM
- * ciphertext, tag (16), bound to each context. Salt and key are renewed after 65,536 seals.
+ * Seals values under a data key, each bound to its context: format (1), key version (uint32), salt (16), nonce (12),
+ * AES-256-GCM ciphertext, tag (16). Salt and record key are renewed after 65,536 seals.
  *
- * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. Here a key serves
- * 2^16 of them at most and is derived from 128 random bits, so salt and nonce would both have to repeat (224 bits) and
- * no count of records matters.
+ * Random 96-bit nonces allow 2^32 uses of a key (NIST SP 800-38D §8.3), which a large tenant exceeds. A record key has
+ * at most 2^16 uses and is derived from 128 random bits, so salt and nonce would both have to repeat (224 bits) for any
+ * number of records.
  */
 export const createSealer = (
   dataKey: KeyObject,
@@ -116,7 +119,10 @@ export const createSealer = (
   }
 }
 
-/** The plaintext of a sealed value. Every failure is the same `internal` error, an absent data key included. */
+/**
+ * The plaintext of a sealed value. Throws the same `internal` error on every failure, also when the data key is
+ * absent.
+ */
 export const open = (
   dataKeyOf: (version: number) => KeyObject | undefined,
   sealed: Buffer,
@@ -141,7 +147,7 @@ export const open = (
   return plaintext
 }
 
-/** The MAC of the parts under a key that only makes MACs which names its version as sealed values do. */
+/** The MAC of the parts: format (1), key version (uint32), HMAC-SHA256. `macKey` has no other use. */
 export const macOf = (macKey: KeyObject, version: number, parts: readonly string[]): Buffer => {
   const head = Buffer.alloc(SALT_AT)
   head.writeUInt8(FORMAT, 0)

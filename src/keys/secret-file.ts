@@ -4,7 +4,7 @@ import { link, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from '../common/errors.ts'
 
-/** Larger files are no key: a bound for paths such as /dev/zero. */
+/** Largest size of a key file, a limit for paths such as /dev/zero. */
 const LARGEST = 4096
 
 const failure = (what: string, path: string, thrown: unknown): AppError =>
@@ -17,8 +17,9 @@ const failure = (what: string, path: string, thrown: unknown): AppError =>
   )
 
 /**
- * Only its owner may read it; or its owner is another (root, of a secret that Kubernetes mounts with `fsGroup`) and it is
- * given to us by one of our groups, to read.
+ * True if only its owner may read the file, or if another user (root, for secrets that Kubernetes mounts with
+ * `fsGroup`)
+ * owns it and one of the process's groups may read it.
  */
 const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
   if (process.getuid === undefined || (mode & 0o077) === 0) return true
@@ -27,8 +28,8 @@ const isPrivate = ({ mode, uid, gid }: Stats): boolean => {
 }
 
 /**
- * The text of a file that is private, or undefined when there is none. `invalid` (AppError) when others may read or
- * write it, or it is no small regular file. The text is never part of an error.
+ * The text of a private file. Undefined if there is none. Rejects with `invalid` (AppError) if other users may read or
+ * write it, or if it is not a small regular file. Errors do not contain the text.
  */
 export const readSecretFile = async (path: string): Promise<string | undefined> => {
   try {
@@ -44,7 +45,7 @@ export const readSecretFile = async (path: string): Promise<string | undefined> 
       if (!isPrivate(stats))
         throw new AppError(
           'invalid',
-          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (a mounted secret: mode 0400, or 0440 with another owner and a group of ours).`,
+          `The key file "${path}" is open to other users (mode ${(mode & 0o777).toString(8)}). Run: chmod 600 '${path}' (a mounted secret: mode 0400, or 0440 with another owner and a group of this process).`,
         )
       return await file.readFile('utf8')
     } finally {
@@ -67,9 +68,9 @@ const syncDirectory = async (path: string): Promise<void> => {
 }
 
 /**
- * Makes a file (0600) with this text unless there is one, and answers the text that the file then holds. On disk when
- * resolved. The file appears whole (a synced twin is linked to the name), so that of several starters at once one
- * wins, and none reads a half-written key.
+ * Creates a file (0600) with this text if there is none. Resolves with the text of the file once it is on disk. The
+ * file is created atomically (a synced temporary file is linked to the name): if several processes start at once, one
+ * wins and none reads a partial key.
  */
 export const createSecretFile = async (path: string, text: string): Promise<string> => {
   const twin = `${path}.${process.pid}.${randomBytes(6).toString('hex')}`
@@ -90,7 +91,7 @@ export const createSecretFile = async (path: string, text: string): Promise<stri
     await syncDirectory(dirname(path))
     return text
   } catch (thrown) {
-    if (codeOf(thrown) !== 'EEXIST') throw failure('Could not make the key file', path, thrown)
+    if (codeOf(thrown) !== 'EEXIST') throw failure('Could not create the key file', path, thrown)
   }
   const winner = await readSecretFile(path)
   if (winner === undefined)
@@ -102,8 +103,8 @@ export const createSecretFile = async (path: string, text: string): Promise<stri
 }
 
 /**
- * Gives `path` the content of `next`, which goes, and keeps what it held under `kept`. At every moment `path` is there
- * and whole; on disk when resolved. Repeating it after a crash is harmless.
+ * Renames `next` to `path` and keeps the old file as `retained`. `path` always exists and is complete; the change is on
+ * disk when this resolves. May be repeated after a crash.
  */
 export const replaceSecretFile = async (path: string, next: string, retained: string): Promise<void> => {
   try {

@@ -16,7 +16,7 @@ const TAG = 16
 const KEY = 32
 const SIZE = 1 + ROOT_ID + NONCE + KEY + TAG
 
-/** A key of its own for each use, from one secret: HKDF-SHA256 (RFC 5869), no salt, the use as `info`. */
+/** Derives the key of one use: HKDF-SHA256 (RFC 5869), no salt, `use` in the info. */
 export const subkey = (secret: Buffer, use: string, size = KEY): Buffer =>
   Buffer.from(hkdfSync('sha256', secret, Buffer.alloc(0), `sidevault ${use}`, size))
 
@@ -28,11 +28,11 @@ export interface Wrapper {
   wrap(name: KeyName, key: Buffer, created_at: number): KeyRow
   /** A fresh random key as a row. */
   fresh(name: KeyName, now: number): KeyRow
-  /** The key of a row, or undefined when the root key, the row's name or its bytes are not those it was made with. */
+  /** The key of a row. Undefined if the row has another root key, or its name or bytes were modified. */
   unwrap(row: KeyRow): Buffer | undefined
 }
 
-/** The id of the root key that a row names; undefined when it is not in the format. */
+/** The id of the root key of a row. Undefined if the row has another format. */
 export const rootIdOf = ({ wrapped }: Pick<KeyRow, 'wrapped'>): string | undefined =>
   wrapped.length === SIZE && wrapped[0] === FORMAT ? wrapped.toString('hex', 1, 1 + ROOT_ID) : undefined
 
@@ -40,9 +40,9 @@ const bindingOf = (name: KeyName, head: Buffer): Buffer =>
   Buffer.concat([head, lengthPrefixed('wrap', name.tenant_id, name.purpose, String(name.version))])
 
 /**
- * Envelope encryption of keys (docs/security-model.md, "Encryption"). Tenant, purpose and version are associated data, so a row copied to
- * another name does not open. Wraps are few (one for each key ever made), so random nonces stay far below the bound
- * of 2^32 for a key (NIST SP 800-38D §8.3). The root key itself only ever derives.
+ * Envelope encryption of keys (docs/security-model.md, "Encryption"). Tenant, purpose and version are associated data,
+ * so a row copied to another name cannot be unwrapped. There is one wrap per key, so random nonces stay far below the
+ * limit of 2^32 for a key (NIST SP 800-38D §8.3). The root key is only used to derive keys.
  */
 export const createWrapper = (rootKey: Buffer): Wrapper => {
   const wrapKey: KeyObject = createSecretKey(subkey(rootKey, 'wrap'))

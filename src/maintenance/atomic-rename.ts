@@ -2,7 +2,7 @@ import { link, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { AppError, codeOf } from '../common/errors.ts'
 
-/** Puts a file, or what a directory lists, on disk. */
+/** Syncs a file or a directory. */
 export const syncPath = async (path: string): Promise<void> => {
   const handle = await open(path, 'r')
   try {
@@ -12,19 +12,19 @@ export const syncPath = async (path: string): Promise<void> => {
   }
 }
 
-/** Why a file could not be begun under a name of its own: a sentence where it is there already. */
+/** Error of creating a partial file; `invalid` with a fix when it already exists. */
 export const partialIssue = (partial: string, thrown: unknown): unknown =>
   codeOf(thrown) === 'EEXIST'
     ? new AppError(
         'invalid',
-        `"${partial}" is left of a run that was cut short, or another one is at work. When none is, delete it, then repeat this.`,
+        `"${partial}" exists: another run is in progress, or one was killed. If none is running, delete the file and retry.`,
         { cause: thrown },
       )
     : thrown
 
 /**
- * Gives a whole, synced file its name, on disk when resolved; `partial` stays as another name of it. Nothing is ever
- * replaced: `invalid` when the name is taken.
+ * Links a complete, synced file under its final name; on disk when resolved. `partial` stays as a second name. Never
+ * replaces a file: `invalid` when the name exists.
  */
 export const publish = async (partial: string, path: string): Promise<void> => {
   try {
@@ -33,8 +33,8 @@ export const publish = async (partial: string, path: string): Promise<void> => {
     const { code } = thrown as NodeJS.ErrnoException
     const sentence =
       code === 'EEXIST'
-        ? `"${path}" is there already. Choose another name.`
-        : `"${path}" could not be made (${code}). Check its directory; hard links are needed there.`
+        ? `"${path}" already exists. Choose another name.`
+        : `"${path}" cannot be created (${code}). Check its directory, which must support hard links.`
     throw new AppError('invalid', sentence, { cause: thrown })
   }
   await syncPath(dirname(path))

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { acceptLoss, findLoss, type LossDeps } from '../audit/acknowledge-loss.ts'
+import { acknowledgeLoss, findLoss, type LossDeps } from '../audit/acknowledge-loss.ts'
 import { withRetainedFiles } from '../audit/retention-lock.ts'
 import { type JournalReport, journalNames, verifyJournals } from '../audit/verify.ts'
 import { type Head, verifyRows } from '../audit/verify-rows.ts'
@@ -12,7 +12,7 @@ import { openStore } from '../store/open.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import type { Print } from './open-vault.ts'
 
-/** Hands over what reads the journals of a data directory, whether its service runs or not. */
+/** Opens the journals of a data directory read-only, with or without a running service. */
 const withJournals = async <T>(
   config: Config,
   work: (deps: LossDeps, directory: string) => Promise<T>,
@@ -40,23 +40,25 @@ const withJournals = async <T>(
   }
 }
 
-const printReport = ({ name, records, accepted, removed, issue }: JournalReport, print: Print): void => {
+const printReport = ({ name, records, acknowledged, removed, issue }: JournalReport, print: Print): void => {
   if (issue === undefined) print(`ok      ${name}: ${records} records`)
   else
     print(
-      `BROKEN  ${name}: ${issue.file} line ${issue.line}, record ${issue.seq}: ${issue.reason}; ${records} records before it hold`,
+      `BROKEN  ${name}: ${issue.file} line ${issue.line}, record ${issue.seq}: ${issue.reason}; ${records} records before it verify`,
     )
   if (removed !== undefined) {
     const { seq, since, at, losses } = removed
     const times = since === at ? isoTime(at) : `${isoTime(since)} to ${isoTime(at)}`
-    const lost = losses === 0 ? '' : `; ${losses} of them accepted a loss`
+    const lost = losses === 0 ? '' : `; ${losses} of them acknowledge a loss`
     print(`removed ${name}: records 1 to ${seq}, by retention, ${times}; the store has them${lost}`)
   }
-  for (const { seq, record } of accepted ?? [])
-    print(`loss    ${name}: accepted by record ${seq} at ${isoTime(record.created_at)}. ${record.message}`)
+  for (const { seq, record } of acknowledged ?? [])
+    print(
+      `loss    ${name}: acknowledged by record ${seq} at ${isoTime(record.created_at)}. ${record.message}`,
+    )
 }
 
-/** Checks the hash chain of every journal of the data directory and prints a line for each; true when all hold. */
+/** Verifies the hash chain of every journal of the data directory and prints a line for each; true when all verify. */
 export const verifyAudit = (config: Config, print: Print): Promise<boolean> =>
   withJournals(config, async (deps, directory) => {
     const report = await verifyJournals(deps, directory)
@@ -64,20 +66,20 @@ export const verifyAudit = (config: Config, print: Print): Promise<boolean> =>
     if (report.journals.length === 0) print('There is no journal yet.')
     if (!report.ok)
       print(
-        'Restore the files of a broken journal; if that cannot be done: sidevault audit acknowledge-loss --journal <name>',
+        'Restore the files of a broken journal. If that is impossible: sidevault audit acknowledge-loss --journal <name>',
       )
     return report.ok
   })
 
-/** `<journal>:<seq>:<hash>`, as the log of the service prints heads. */
+/** Parses `<journal>:<seq>:<hash>`, the form of heads in the log. */
 const headOf = (text: string): Head => {
   const [, journal, seq, hash] = /^([^:]+):([1-9]\d{0,15}):([0-9a-f]{64})$/.exec(text) ?? []
   if (journal === undefined || hash === undefined)
-    throw new StartError(`"${text}" is no head of a chain. Write it as <journal>:<seq>:<hash>.`)
+    throw new StartError(`"${text}" is not a chain head. Write <journal>:<seq>:<hash>.`)
   return { journal, seq: Number(seq), hash }
 }
 
-/** Recomputes the chains from the rows of the database and prints a line for each; true when all hold. */
+/** Recomputes the chains from the rows of the database and prints a line for each; true when all verify. */
 export const verifyAuditRows = (config: Config, heads: readonly string[], print: Print): Promise<boolean> =>
   withJournals(config, async ({ mac, logs }) => {
     const reports = await verifyRows({ mac, logs }, { heads: heads.map(headOf) })
@@ -85,14 +87,14 @@ export const verifyAuditRows = (config: Config, heads: readonly string[], print:
       print(
         issue === undefined
           ? `ok      ${name}: ${rows} rows`
-          : `BROKEN  ${name}: row ${issue.seq}: ${issue.reason}; ${rows} rows before it hold`,
+          : `BROKEN  ${name}: row ${issue.seq}: ${issue.reason}; ${rows} rows before it verify`,
       )
     if (reports.length === 0) print('There are no rows of audit records yet.')
     return reports.every(({ issue }) => issue === undefined)
   })
 
-/** Shows what of a journal is lost and, with `yes`, accepts it; false when there is a loss that was not accepted. */
-export const acceptAuditLoss = (
+/** Prints the loss of a journal and, with `yes`, acknowledges it; false when a loss was not acknowledged. */
+export const acknowledgeAuditLoss = (
   config: Config,
   { journal, yes }: { readonly journal: string; readonly yes: boolean },
   print: Print,
@@ -100,7 +102,9 @@ export const acceptAuditLoss = (
   withJournals(config, async (deps, directory) => {
     const names = await journalNames(directory, deps)
     if (!names.includes(journal))
-      throw new StartError(`There is no journal "${journal}". There are: ${names.join(', ') || 'none'}.`)
+      throw new StartError(
+        `Journal "${journal}" does not exist. Existing journals: ${names.join(', ') || 'none'}.`,
+      )
     const loss = await findLoss(deps, directory, journal)
     if (loss === undefined) {
       print(`ok      ${journal}: nothing is lost`)
@@ -108,16 +112,16 @@ export const acceptAuditLoss = (
     }
     const { issue, place, segments } = loss
     print(`BROKEN  ${journal}: ${issue.file} line ${issue.line}: ${issue.reason}`)
-    print(
-      `        Records up to ${place.seq} hold. What is behind them would be set aside and count as lost.`,
-    )
+    print(`        Records up to ${place.seq} verify. Later ones will be set aside and count as lost.`)
     for (const { file } of segments) print(`        ${file}`)
     if (!yes) {
-      print('Nothing was changed. Stop the service, then add --yes to accept the loss for good.')
+      print('Nothing was changed. Stop the service, then add --yes to acknowledge the loss.')
       return false
     }
-    const aside = await acceptLoss(deps, directory, journal)
-    for (const file of aside ?? []) print(`kept    ${file}`)
-    print(`The journal goes on with a record of this loss, which "sidevault audit verify" tells from now on.`)
+    const aside = await acknowledgeLoss(deps, directory, journal)
+    for (const file of aside ?? []) print(`moved   ${file}`)
+    print(
+      'The journal continues with a record of this loss, which "sidevault audit verify" reports from now on.',
+    )
     return true
   })

@@ -9,24 +9,24 @@ import { partialIssue, publish, syncPath } from './atomic-rename.ts'
 
 const NEWLINE = 0x0a
 
-/** What every file says last: without it, or with another digest, it is not whole. */
+/** Member of the last line. A file without it, or with another digest, is damaged. */
 interface Digest {
   /** SHA-256 of all lines before, hex. */
   readonly sha256: string
 }
 
 export interface LineWriter {
-  /** Waits while the disk is slower. */
+  /** Waits when the disk is slower. */
   write(value: unknown): Promise<void>
-  /** Writes the last line, which `last` makes from the digest of those before; on disk, and at its name, when resolved. */
+  /** Writes the last line, which `last` creates from the digest; on disk under its final name when resolved. */
   finish(last: (digest: Digest) => object): Promise<void>
   abort(): Promise<void>
 }
 
 export const damagedFile = (path: string): AppError =>
-  new AppError('invalid', `"${path}" is damaged or was cut short. Take another copy; nothing was changed.`)
+  new AppError('invalid', `"${path}" is damaged or truncated. Use another copy. Nothing was changed.`)
 
-/** A gzip file of JSON lines (0600), which appears under its name when it is whole. An existing file is never replaced. */
+/** Writes a gzip file of JSON lines (0600), which appears under its name when complete. Never replaces a file. */
 export const writeLines = (path: string): LineWriter => {
   const partial = `${path}.partial`
   const hash = createHash('sha256')
@@ -66,13 +66,13 @@ export const writeLines = (path: string): LineWriter => {
     abort: async () => {
       gzip.destroy()
       await closed
-      // One that was there before is another run's.
+      // An existing file belongs to another run.
       if (made) await rm(partial, { force: true })
     },
   }
 }
 
-/** Cut at 0x0a only: `readline` cuts at U+2028 and U+2029 too, which stand in JSON as they are. */
+/** Splits at 0x0a only: `readline` also splits at U+2028 and U+2029, which JSON does not escape. */
 async function* cutLines(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let held: Buffer[] = []
   for await (const chunk of source) {
@@ -89,8 +89,8 @@ async function* cutLines(source: AsyncIterable<Buffer>): AsyncGenerator<Buffer> 
 }
 
 /**
- * The lines of such a file, the last one included. Rejects with `invalid` where it is damaged: what was read before
- * counts only when the end was reached.
+ * Lines of such a file, including the last one. Rejects with `invalid` when it is damaged: lines are only valid once
+ * the end was reached.
  */
 export async function* readLines(path: string): AsyncGenerator<unknown> {
   const hash = createHash('sha256')

@@ -17,10 +17,10 @@ import { type LineWriter, writeLines } from './backup-file.ts'
 import { type OperatedVault, type Print, withVault } from './open-vault.ts'
 import { createProgress } from './progress.ts'
 
-/** Version of the file's form (README.md). */
+/** Version of the file format (README.md). */
 export const BACKUP_FORMAT = 1
-/** What lives for hours stays out of copies that are kept for years: kept answers, a card's cvc. */
-const LEFT_OUT: readonly string[] = ['idempotency_keys', 'idempotency_key_tokens']
+/** Short-lived data is excluded, because backups live for years: stored responses, a card's cvc. */
+const EXCLUDED: readonly string[] = ['idempotency_keys', 'idempotency_key_tokens']
 const EMPTIED: readonly string[] = ['ephemeral', 'ephemeral_until']
 const CHUNK = 65_536
 const NEWLINE = 0x0a
@@ -46,7 +46,7 @@ const writeTable = async (
   return count
 }
 
-/** The whole lines of a file that another process appends to. */
+/** Writes the complete lines of a file that another process appends to. */
 const writeFile = async (lines: LineWriter, name: string, path: string): Promise<number> => {
   await lines.write({ file: name })
   const file = await open(path, 'r')
@@ -70,7 +70,7 @@ const writeFile = async (lines: LineWriter, name: string, path: string): Promise
   }
 }
 
-/** The names of all that the audit chains consist of. */
+/** Names of all files of the audit chains. */
 const journalFiles = async (directory: string): Promise<readonly string[]> =>
   [...(await listSegments(directory))].flatMap(([name, segments]) => [
     ...[name + CHECKPOINT].filter((file) => existsSync(join(directory, file))),
@@ -78,8 +78,8 @@ const journalFiles = async (directory: string): Promise<readonly string[]> =>
   ])
 
 /**
- * `sidevault backup`: everything that the store holds as of one moment, then the audit journals, which hold at least
- * what the store knows of them: none goes meanwhile. The service may run. Values stay sealed; the root key is not in it.
+ * `sidevault backup`: a consistent snapshot of the store, then the audit journals, which have at least the records in
+ * the store, since retention is locked. The service may run. Values stay sealed; the root key is not included.
  */
 export const runBackup = async (config: Config, path: string, print: Print): Promise<void> => {
   const directory = journalDirectory(config)
@@ -88,11 +88,11 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
     if (rootChangeIn(serviceKeys) !== undefined)
       throw new AppError(
         'conflict',
-        'A change of the root key is under way: a backup made now might open with neither key. Finish it first, by "sidevault keys rotate-root" as it was begun, then with --finish, and repeat this.',
+        'A root key rotation is in progress, so a backup might need both keys. Complete "sidevault keys rotate-root", then retry.',
       )
     const lines = writeLines(path)
     try {
-      await record('', 'service', 'backup', 'Backup begun')
+      await record('', 'service', 'backup', 'Backup started')
       const check = serviceKeys.find(({ purpose }) => purpose === 'check')
       const root = check && rootIdOf(check)
       const snapshot = await openSnapshot(storeLocation(config))
@@ -109,7 +109,7 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
           sequences,
         })
         for (const table of snapshot.tables)
-          if (!LEFT_OUT.includes(table.name))
+          if (!EXCLUDED.includes(table.name))
             rows[table.name] = await writeTable(lines, table, snapshot.rows(table), print)
       } finally {
         await snapshot.close()
@@ -121,7 +121,7 @@ export const runBackup = async (config: Config, path: string, print: Print): Pro
       print(
         `wrote   ${path}: ${rows.tokens ?? 0} tokens, ${rows.tenants ?? 0} tenants, ${Object.keys(files).length} journal files`,
       )
-      print(`needs   the root key ${root}, which is not in it. Keep that apart.`)
+      print(`needs   the root key ${root}, which is not included. Store it separately.`)
     } catch (thrown) {
       await lines.abort()
       throw thrown

@@ -5,23 +5,23 @@ import { AppError } from '../common/errors.ts'
 import type { Secret } from '../common/secret.ts'
 import { partialIssue, publish } from './atomic-rename.ts'
 
-/** Plaintext of a piece. */
+/** Plaintext bytes of a piece. */
 const PIECE = 65_536
 const TAG = 16
 const NONCE = 12
 const KEY = 32
 const SHORTEST = 12
 const LONGEST_HEAD = 1_024
-/** As for root keys; files name their own, within bounds. */
+/** Same parameters as for root keys. */
 const SCRYPT = { N: 2 ** 17, r: 8, p: 1 } as const
 
 const damaged = (path: string): AppError =>
   new AppError(
     'invalid',
-    `"${path}" does not open: the passphrase is another one, or the file is damaged or cut short. Nothing was changed.`,
+    `"${path}" cannot be opened: the passphrase is wrong, or the file is damaged. Nothing was changed.`,
   )
 
-/** The whole first line is authenticated by being part of the key. */
+/** The first line is part of the key, which authenticates it. */
 const keyOf = async (passphrase: Secret<string>, salt: Buffer, head: string): Promise<Buffer> => {
   const secret = await new Promise<Buffer>((done, fail) => {
     const text = passphrase.reveal().normalize('NFKC')
@@ -32,7 +32,7 @@ const keyOf = async (passphrase: Secret<string>, salt: Buffer, head: string): Pr
   return Buffer.from(hkdfSync('sha256', secret, salt, `sidevault tenant ${head}`, KEY))
 }
 
-/** Pieces are numbered, and the last one says so: none can be left out, moved, or missing at the end. */
+/** The nonce contains the number of the piece and marks the last one, so removed or reordered pieces are detected. */
 const nonceOf = (number: number, last: boolean): Buffer => {
   const nonce = Buffer.alloc(NONCE)
   nonce.writeUIntBE(number, 5, 6)
@@ -42,20 +42,20 @@ const nonceOf = (number: number, last: boolean): Buffer => {
 
 const checkPassphrase = (passphrase: Secret<string>): void => {
   if (passphrase.reveal().length < SHORTEST)
-    throw new AppError('invalid', `The passphrase is too short: at least ${SHORTEST} characters are needed.`)
+    throw new AppError('invalid', `The passphrase is too short. Use at least ${SHORTEST} characters.`)
 }
 
 export interface SealedWriter {
   write(value: unknown): Promise<void>
-  /** On disk, and at its name, when resolved. */
+  /** On disk under its final name when resolved. */
   finish(): Promise<void>
   abort(): Promise<void>
 }
 
 /**
- * JSON lines in AES-256-GCM under a passphrase (scrypt, RFC 7914), in a file (0600) that appears when it is whole. Format:
- * a line of JSON, then pieces of 64 KiB and the last, shorter one, each with its tag (see README.md). Only sealed bytes
- * touch the disk.
+ * Writes JSON lines encrypted with AES-256-GCM under a passphrase (scrypt, RFC 7914), to a file (0600) that appears
+ * when complete. Format: a line of JSON, then pieces of 64 KiB and a last, shorter one, each with its tag (see
+ * README.md). No plaintext reaches the disk.
  */
 export const writeEncrypted = async (path: string, passphrase: Secret<string>): Promise<SealedWriter> => {
   checkPassphrase(passphrase)
@@ -117,18 +117,17 @@ const headIn = (path: string, bytes: Buffer): { readonly head: string; readonly 
   try {
     parsed = JSON.parse(head)
   } catch {
-    throw new AppError('invalid', `"${path}" is not a tenant that Sidevault exported.`)
+    throw new AppError('invalid', `"${path}" is not an export of a tenant.`)
   }
-  if (parsed.sidevault !== 'tenant')
-    throw new AppError('invalid', `"${path}" is not a tenant that Sidevault exported.`)
+  if (parsed.sidevault !== 'tenant') throw new AppError('invalid', `"${path}" is not an export of a tenant.`)
   if (parsed.format !== 1)
-    throw new AppError('invalid', `"${path}" was made by a newer Sidevault. Import it with that version.`)
+    throw new AppError('invalid', `"${path}" was created by a newer Sidevault. Import it with that version.`)
   return { head, salt: Buffer.from(String(parsed.salt), 'base64') }
 }
 
 /**
- * The values of such a file. Pieces are authenticated one by one, the whole at its end only: what came before counts for
- * nothing when this rejects.
+ * Values of such a file. Each piece is authenticated, but the file only at its end: values are invalid when this
+ * rejects.
  */
 export async function* readEncrypted(path: string, passphrase: Secret<string>): AsyncGenerator<unknown> {
   const file = await open(path, 'r').catch(() => {

@@ -11,12 +11,12 @@ import type { Print } from './open-vault.ts'
 
 const BATCH = 200
 
-/** What lives for a while only stays behind: sessions, results of reactors, deliveries. */
-export const moves = (collection: Collection): boolean => collection.expires === undefined
+/** True for collections without expiry: sessions, results of reactors and deliveries are not exported. */
+export const isExported = (collection: Collection): boolean => collection.expires === undefined
 
 /**
- * `sidevault export`: a tenant in the clear, inside a file that only the passphrase opens. Each row is as it is when it is
- * read: let nobody write meanwhile. One audit record tells of the whole; keep the file as you would keep the cards.
+ * `sidevault export`: decrypts a tenant into a file under a passphrase. Not a consistent snapshot: stop writes. One
+ * audit record covers the export. Protect the file like the card data.
  */
 export const runExport = (
   config: Config,
@@ -29,16 +29,16 @@ export const runExport = (
 ): Promise<void> =>
   withKernel(config, async ({ store, keys, kernel, collections, record }) => {
     const tenant = await kernel.tenants.get(tenantId)
-    if (tenant === undefined) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
+    if (tenant === undefined) throw new AppError('tenant_not_found', `Tenant "${tenantId}" does not exist.`)
     const lines = await writeEncrypted(path, passphrase)
-    const onRejected: OnRejected = ({ collection, id }) => print(`REFUSED ${collection} "${id}"`)
+    const onRejected: OnRejected = ({ collection, id }) => print(`REJECTED ${collection} "${id}"`)
     const counts = { tokens: 0, records: 0, associations: 0 }
     try {
       await record(tenantId, 'tenant', tenantId, 'Tenant exported')
       const now = systemClock.now()
       const { id, name, settings } = tenant
       await lines.write({ tenant: { id, name, settings }, exported_at: isoTime(now) })
-      for (const collection of collections.filter(moves))
+      for (const collection of collections.filter(isExported))
         for (let after = 0; ; ) {
           const rows = await store.sealed.records(collection.name, tenantId, after, BATCH)
           const last = rows.at(-1)

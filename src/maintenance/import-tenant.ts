@@ -14,7 +14,7 @@ import { derive } from '../vault/index-terms.ts'
 import { type Opened, sealToken, tokenBinding } from '../vault/seal.ts'
 import { createTokenTypes } from '../vault/token-types.ts'
 import { readEncrypted } from './encrypted-archive.ts'
-import { moves } from './export-tenant.ts'
+import { isExported } from './export-tenant.ts'
 import { type OperatedKernel, withKernel } from './open-kernel.ts'
 import type { Print } from './open-vault.ts'
 
@@ -22,7 +22,7 @@ const BATCH = 100
 /** Weight of the tokens of one write: the writers of a running service wait for it. */
 const MOST_WEIGHT = 4 * 1024 * 1024
 
-interface MovedToken {
+interface ExportedToken {
   readonly id: string
   readonly type: string
   readonly container: string
@@ -49,7 +49,10 @@ interface Survey {
   readonly counts: unknown
 }
 
-/** Reads the file to its end before anything is written: whether it is whole, and of types and collections that are here. */
+/**
+ * Reads the complete file before anything is written: checks that it is valid, and that its types and collections
+ * exist.
+ */
 const survey = async (
   lines: AsyncIterable<unknown>,
   { kernel, collections }: Pick<OperatedKernel, 'kernel' | 'collections'>,
@@ -66,16 +69,19 @@ const survey = async (
       lacking.add(`collection "${line.collection}"`)
   }
   if (!isObject(first?.tenant) || !isObject(last?.end))
-    throw new AppError('invalid', 'The file holds no tenant. Nothing was changed.')
+    throw new AppError('invalid', 'The file contains no tenant. Nothing was changed.')
   if (lacking.size > 0)
     throw new AppError(
       'invalid',
-      `No plugin here knows ${[...lacking].join(', ')}. Add it, then import again. Nothing was changed.`,
+      `No plugin provides ${[...lacking].join(', ')}. Add the plugin and retry. Nothing was changed.`,
     )
   return { tenant: first.tenant as Survey['tenant'], counts: last.end }
 }
 
-/** What others find a record by, made anew: undefined when it was a hash of what is kept nowhere, so that it cannot move. */
+/**
+ * Computes lookup hashes of a record again. Undefined when the hashed value is not stored, so the record cannot be
+ * imported.
+ */
 const withLookups = async (
   { store, keys }: Pick<OperatedKernel, 'store' | 'keys'>,
   collection: Collection,
@@ -115,7 +121,7 @@ const importInto = (
     if (credentials === undefined)
       throw new AppError(
         'gateway_timeout',
-        'No plugin finds the owners of API keys. Add the plugin "applications".',
+        'No plugin authenticates API keys. Add the plugin "applications".',
       )
     const id = newId()
     const key = new Secret(newKey())
@@ -127,7 +133,7 @@ const importInto = (
     const left: Record<string, number> = {}
     try {
       const types = createTokenTypes(() => kernel.registry.tokenTypes)
-      let tokens: MovedToken[] = []
+      let tokens: ExportedToken[] = []
       let weight = 0
 
       const flush = async (): Promise<void> => {
@@ -153,9 +159,9 @@ const importInto = (
         await store.tokens.create(rows, now)
       }
 
-      const place = async (line: Line): Promise<void> => {
+      const importRecord = async (line: Line): Promise<void> => {
         const collection = collections.find(({ name }) => name === line.collection)
-        if (collection === undefined || !moves(collection)) return
+        if (collection === undefined || !isExported(collection)) return
         const moved = await withLookups(vault, collection, line.record as Line)
         if (moved === undefined) {
           left[collection.name] = (left[collection.name] ?? 0) + 1
@@ -175,16 +181,16 @@ const importInto = (
 
       for await (const line of readEncrypted(path, passphrase) as AsyncIterable<Line>) {
         if (line.token !== undefined) {
-          tokens.push(line.token as MovedToken)
+          tokens.push(line.token as ExportedToken)
           weight += weigh(line.token, MOST_WEIGHT)
           if (tokens.length === BATCH || weight > MOST_WEIGHT) await flush()
-        } else if (line.record !== undefined) await place(line)
+        } else if (line.record !== undefined) await importRecord(line)
         else if (typeof line.parent === 'string' && typeof line.child === 'string') {
           await flush()
           const pair = await store.tokens.read(id, [line.parent, line.child], now)
           const seqOf = (of: unknown) => pair.find((token) => token.id === of)?.seq
           const [parentSeq, childSeq] = [seqOf(line.parent), seqOf(line.child)]
-          // One of them expired on the way.
+          // Either may have expired since the export.
           if (parentSeq !== undefined && childSeq !== undefined)
             await store.tokens.associate({ tenantId: id, parentSeq, childSeq }, now)
         }
@@ -210,14 +216,14 @@ const importInto = (
   })
 
 /**
- * `sidevault import`: an exported tenant as a new tenant of this vault. Ids of tokens and records stay: they belong to the
- * tenant. Fingerprints and search terms are made anew. API keys cannot move, as only hashes of them are kept: the new
- * management key makes others. The map says what became of what.
+ * `sidevault import`: imports an exported tenant as a new tenant of this vault. Ids of tokens and records stay, since
+ * they are unique per tenant. Fingerprints and search terms are computed again. API keys are not included, since only
+ * their hashes are stored: create others with the new management key. The map file has the new ids and keys.
  */
 export const runImport = async (config: Config, given: Import, print: Print): Promise<void> => {
   const { map } = given
   const file = await open(map, 'wx', 0o600).catch((cause: NodeJS.ErrnoException) => {
-    const sentence = `The map "${map}" could not be made (${cause.code}). Name another file with --map; nothing was changed.`
+    const sentence = `The map "${map}" cannot be created (${cause.code}). Name another file with --map. Nothing was changed.`
     throw new AppError('invalid', sentence, { cause })
   })
   try {

@@ -3,7 +3,7 @@ import { AppError } from '../common/errors.ts'
 import type { Config } from '../config.ts'
 import { loadRoot } from '../roles/root-key.ts'
 import { type Print, withVault } from './open-vault.ts'
-import { type RotateDeps, retireData, rotateData } from './rotate-data.ts'
+import { destroyOldKeys, type RotateDeps, rotateData } from './rotate-data.ts'
 import { type RotateRootOptions, rotateRoot } from './rotate-root.ts'
 
 /** `sidevault keys rotate-root`. */
@@ -15,7 +15,7 @@ export const runRotateRoot = (config: Config, options: RotateRootOptions, print:
     return rotateRoot({ vault, load, next, clock: systemClock, print }, config, options)
   })
 
-/** One tenant, or all; false when one of them was not done wholly. */
+/** Runs `work` for one tenant, or for all; false when one was not completed. */
 const eachTenant = (
   config: Config,
   tenant: string | undefined,
@@ -24,16 +24,16 @@ const eachTenant = (
 ): Promise<boolean> =>
   withVault(config, async (vault) => {
     const ids = tenant === undefined ? (await vault.store.tenants.list()).map(({ id }) => id) : [tenant]
-    let whole = true
+    let isComplete = true
     for (const id of ids)
       try {
-        whole = (await work({ vault, clock: systemClock, print }, id)) && whole
+        isComplete = (await work({ vault, clock: systemClock, print }, id)) && isComplete
       } catch (thrown) {
         const deleted =
           tenant === undefined && thrown instanceof AppError && thrown.code === 'tenant_not_found'
         if (!deleted) throw thrown
       }
-    return whole
+    return isComplete
   })
 
 /** `sidevault keys rotate-data`. */
@@ -41,5 +41,8 @@ export const runRotateData = (config: Config, tenant: string | undefined, print:
   eachTenant(config, tenant, print, rotateData)
 
 /** `sidevault keys destroy-old`. */
-export const runRetireData = (config: Config, tenant: string | undefined, print: Print): Promise<boolean> =>
-  eachTenant(config, tenant, print, retireData)
+export const runDestroyOldKeys = (
+  config: Config,
+  tenant: string | undefined,
+  print: Print,
+): Promise<boolean> => eachTenant(config, tenant, print, destroyOldKeys)

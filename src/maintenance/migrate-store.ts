@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { parsePostgres } from '../config/parse.ts'
 import type { Config } from '../config.ts'
-import { moveStore } from '../store/migrate-store/migrate-store.ts'
+import { copyToPostgres } from '../store/migrate-store/migrate-store.ts'
 import { StartError } from '../supervisor/start-error.ts'
 import type { Print } from './open-vault.ts'
 
-/** What `--to` says: an address, or `env:<NAME>` of the variable that holds it, for a command line is seen by others. */
+/** Resolves `--to`: an address, or `env:<NAME>`, since other users can see a command line. */
 const addressIn = (to: string, warn: Print): string => {
   if (to.startsWith('env:')) {
     const name = to.slice('env:'.length)
@@ -19,12 +19,12 @@ const addressIn = (to: string, warn: Print): string => {
   const address = parsePostgres(to)
   if (new URL(address).password !== '')
     warn(
-      'warning: a password on the command line is seen by others and kept in histories. Give the address as --to env:<NAME>, or the password as PGPASSWORD.',
+      'warning: other users and the shell history can see a password on the command line. Use --to env:<NAME> or PGPASSWORD.',
     )
   return address
 }
 
-/** Moves the vault of the data directory to PostgreSQL, with a line for each table. */
+/** Migrates the vault of the data directory to PostgreSQL, with a line for each table. */
 export const migrateStore = async (config: Config, to: string, print: Print, warn: Print): Promise<void> => {
   const address = addressIn(to, warn)
   if (!existsSync(config.store))
@@ -32,7 +32,7 @@ export const migrateStore = async (config: Config, to: string, print: Print, war
       `There is no database in "${config.dataDir}". Set SIDEVAULT_DATA_DIR to the data directory of the service.`,
     )
   let reported = performance.now()
-  const rows = await moveStore({
+  const rows = await copyToPostgres({
     from: config.store,
     to: address,
     onRows: (name, count) => {
@@ -40,8 +40,8 @@ export const migrateStore = async (config: Config, to: string, print: Print, war
       reported = performance.now()
       print(`…       ${name}: ${count} rows so far`)
     },
-    onTable: (name, count) => print(`ok      ${name}: ${count} rows, the same on both sides`),
+    onTable: (name, count) => print(`ok      ${name}: ${count} rows, equal on both sides`),
   })
-  print(`${rows} rows were moved. The file takes no more writes.`)
+  print(`${rows} rows were copied. The file is read-only now.`)
   print('Stop the service if it runs, set SIDEVAULT_STORE to the new address, and start it again.')
 }

@@ -5,11 +5,11 @@ import type { Collection } from '../sdk/index.ts'
 import { type OperatedVault, recorder, rejectAbsent } from './open-vault.ts'
 
 export interface OperatedKernel extends OperatedVault, Pick<Runtime, 'kernel'> {
-  /** Of all plugins. */
+  /** Collections of all plugins. */
   readonly collections: readonly Collection[]
 }
 
-/** As `withVault`, with the plugins, for commands that must know what values mean. */
+/** `withVault` with the plugins, for commands that interpret values. */
 export const withKernel = async <T>(
   config: Config,
   work: (vault: OperatedKernel) => Promise<T>,

@@ -14,16 +14,16 @@ import { StartError } from '../supervisor/start-error.ts'
 
 export type Print = (line: string) => void
 
-/** A vault in the hands of a command, beside its service or without it. */
+/** A vault opened by a command, with or without a running service. */
 export interface OperatedVault {
   readonly store: Store
   readonly keys: Keys
   readonly journal: Journal
-  /** Puts what is about to be done into the audit journal; nothing is done when that fails. */
+  /** Writes an audit record before the action; the command stops when that fails. */
   record(tenantId: string, entity: AuditRecord['entity_type'], id: string, message: string): Promise<void>
 }
 
-/** Puts records of commands into a journal. */
+/** Creates `record` for a journal. */
 export const recorder =
   (journal: Journal): OperatedVault['record'] =>
   (tenantId, entity, id, message) =>
@@ -31,7 +31,7 @@ export const recorder =
       operatorRecord(tenantId, { entity, id, operation: 'update', message }, newId(), systemClock.now()),
     ])
 
-/** A command on an absent vault would make one. */
+/** Prevents that a command creates a vault. */
 export const rejectAbsent = (config: Config): void => {
   if (config.postgres === undefined && !existsSync(config.store))
     throw new StartError(
@@ -40,9 +40,8 @@ export const rejectAbsent = (config: Config): void => {
 }
 
 /**
- * Opens store, keys and a journal of its own (so that of two such commands at once the second is refused), and closes
- * them. `read-write` brings the schema up to date first. Commands work on the store itself: the service may run, on this
- * machine or on others, or be stopped.
+ * Opens store, keys and the journal `operator`, whose lock rejects a concurrent command, and closes them after `work`.
+ * `read-write` migrates the schema first. The service may run on any machine, or be stopped.
  */
 export const withVault = async <T>(
   config: Config,

@@ -3,7 +3,7 @@ import type { Print } from './open-vault.ts'
 /** ms between two lines. */
 const EVERY = 10_000
 
-/** Tells of a long copy that it goes on: how many rows of a table are done, every ten seconds at most. */
+/** Prints the number of copied rows of a table, at most every ten seconds. */
 export const createProgress = (print: Print, now: () => number = () => performance.now()) => {
   let reported = now()
   return (table: string, rows: number): void => {

@@ -6,38 +6,38 @@ import type { SealContext, TenantKeys } from '../keys/types.ts'
 import type { Replacement, Reseal, SealedStore, TenantStore } from '../store/types.ts'
 import { tokenBinding } from '../vault/seal.ts'
 
-/** Rows of one transaction: small, so that the service's own writes do not wait behind it. */
+/** Rows of one transaction: few, so that writes of the service do not wait long. */
 const BATCH = 100
 
 export interface Reencrypted {
-  /** Tokens and records that were looked at. */
+  /** Tokens and records read. */
   seen: number
-  /** Values that have another seal now. */
+  /** Values that were reencrypted. */
   replaced: number
-  /** Values that do not open: they stay as they are, and so does the key version that they name. */
+  /** Values that cannot be decrypted: they stay unchanged, and so does their key version. */
   broken: number
 }
 
-export interface ResealDeps {
+export interface ReencryptDeps {
   readonly sealed: SealedStore
   readonly tenants: Pick<TenantStore, 'get' | 'update'>
-  /** The tenant's ring as of now, able to open these values. */
+  /** The tenant's current key ring, which can open these values. */
   readonly ring: (opening: readonly Buffer[]) => Promise<TenantKeys>
-  /** Lets others work, after each batch; `ms`: how long its write took. */
+  /** Pauses after each batch; `ms`: duration of its write. */
   readonly rest: (ms: number) => Promise<void>
   readonly onProgress: (state: Reencrypted) => void
 }
 
 /**
- * One walk over everything that is sealed for a tenant: what is not under its newest data key is sealed anew, each
- * value only while it still is what was read. Plaintext is in memory for that moment only. Rows that others change
- * meanwhile carry the newest key anyway, as soon as their processes know of it.
+ * Reencrypts all values of a tenant that are not under its newest data key, each only if it is unchanged since it was
+ * read.
+ * Plaintext is in memory only for that moment. Concurrent changes use the newest key as soon as their process has it.
  */
-export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<Reencrypted> => {
+export const reencryptTenant = async (deps: ReencryptDeps, tenantId: string): Promise<Reencrypted> => {
   const { sealed: store, rest, onProgress } = deps
   const state: Reencrypted = { seen: 0, replaced: 0, broken: 0 }
 
-  /** Undefined when nothing is to be done, or can be. */
+  /** Undefined when the value is current, or cannot be decrypted. */
   const renewed = (ring: TenantKeys, from: Buffer | null, context: SealContext): Replacement | undefined => {
     if (from === null || ring.isCurrent(from)) return undefined
     return attempt(() => {
@@ -72,7 +72,7 @@ export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<
     const { mac, ...row } = stored
     const ring = await deps.ring(mac === null ? [] : [mac])
     if (mac === null || !isTenantValid(ring, stored)) state.broken++
-    // Whoever changes it meanwhile makes its MAC under the newest key.
+    // A concurrent change writes its MAC under the newest key.
     else if (
       !ring.isCurrent(mac) &&
       (await deps.tenants.update(row, { from: mac, to: macOfTenant(ring, row) }))
@@ -118,8 +118,8 @@ export const resealTenant = async (deps: ResealDeps, tenantId: string): Promise<
     if (last === undefined) return state
     const ring = await deps.ring([])
     const responses = rows.flatMap((row) => {
-      const sealed = renewed(ring, row.sealed, responseBinding(tenantId, row.key, 'outline'))
-      const shown = renewed(ring, row.shown, responseBinding(tenantId, row.key, 'whole'))
+      const sealed = renewed(ring, row.sealed, responseBinding(tenantId, row.key, 'summary'))
+      const shown = renewed(ring, row.shown, responseBinding(tenantId, row.key, 'complete'))
       if (!sealed && !shown) return []
       return [{ key: row.key, ...(sealed ? { sealed } : {}), ...(shown ? { shown } : {}) }]
     })

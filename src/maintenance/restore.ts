@@ -14,7 +14,7 @@ import type { Print } from './open-vault.ts'
 import { createProgress } from './progress.ts'
 import { type Staged, stage } from './staging-directory.ts'
 
-/** Rows that are written together, and about how many bytes they may hold. */
+/** Rows of one statement, and an estimate of their bytes. */
 const BATCH = 500
 const BATCH_BYTES = 8 * 1024 * 1024
 
@@ -41,7 +41,7 @@ const headOf = (path: string, value: unknown): Head => {
   if (!isObject(value) || value.sidevault !== 'backup')
     throw new AppError('invalid', `"${path}" is not a backup of Sidevault.`)
   if (value.format !== BACKUP_FORMAT || Number(value.schema) > SCHEMA_VERSION)
-    throw new AppError('invalid', `"${path}" was made by a newer Sidevault. Restore it with that version.`)
+    throw new AppError('invalid', `"${path}" was created by a newer Sidevault. Restore it with that version.`)
   return value as unknown as Head
 }
 
@@ -57,7 +57,7 @@ const same = (one: unknown, other: unknown): boolean => {
   return sorted(one) === sorted(other)
 }
 
-/** Fills an empty store and an empty folder of journals; both count only when this has resolved. */
+/** Loads a backup into an empty store and an empty folder of journals; both are valid only when this resolves. */
 const load = async (
   path: string,
   { folder, target: openTarget }: Staged,
@@ -129,7 +129,9 @@ const load = async (
   }
 }
 
-/** The names of a data directory's journals end alike where machines share a store: those of others are not in the copy. */
+/**
+ * With a shared store, journal names end with the id of their machine: the backup contains only those of its machine.
+ */
 const ownTo = (files: readonly string[]) => {
   const machineOf = (name: string) => /-[0-9a-f]{12}$/.exec(name)?.[0] ?? ''
   const machines = new Set(files.map((file) => machineOf(file.split('.')[0] as string)))
@@ -137,8 +139,8 @@ const ownTo = (files: readonly string[]) => {
 }
 
 /**
- * Judges what was staged by the root key at hand: that it is the right one, that the file is what a vault of this key
- * wrote, and the journals. `needed`: why the root key did not open it.
+ * Verifies a staged vault with the configured root key: the key, the seal of the file, and the journals. `needed`: the
+ * error when the root key does not open it.
  */
 const verify = (
   config: Config,
@@ -153,7 +155,7 @@ const verify = (
     if (typeof keys === 'string') return { needed: keys }
     const mac = (data: string | Buffer) => keys.mac('audit', data)
     if (mac(`backup ${end.sha256}`) !== end.mac)
-      return { issues: ['The backup was changed after it was made: its seal is not that of this vault.'] }
+      return { issues: ['The backup was altered, or is not of this vault: its seal does not match.'] }
     const own = ownTo(Object.keys(end.files as object))
     const { journals } = await verifyJournals({ mac, logs: store.logs, own }, folder)
     return {
@@ -162,16 +164,16 @@ const verify = (
   })
 
 /**
- * `sidevault restore`: a backup into a data directory, or a database, without a vault. Everything is checked before it counts: the
- * checksum, every count, references, the database itself, the seal of the whole and the audit chain; false, and nothing
- * is restored, when one of the last two does not hold. These two need the root key: without it only with `unverified`.
+ * `sidevault restore`: restores a backup into an empty data directory or database. Checks checksum, counts, foreign
+ * keys, integrity, the seal and the audit chain before it publishes anything. False, without effect, when seal or audit
+ * chain do not verify. These two need the root key; without it the restore needs `unverified`.
  */
 export const runRestore = async (
   config: Config,
   { path, unverified }: { readonly path: string; readonly unverified: boolean },
   print: Print,
 ): Promise<boolean> => {
-  if (!existsSync(path)) throw new AppError('invalid', `There is no file "${path}".`)
+  if (!existsSync(path)) throw new AppError('invalid', `The file "${path}" does not exist.`)
   const staged = await stage(config)
   try {
     const { head, end } = await load(path, staged, print)
@@ -184,7 +186,7 @@ export const runRestore = async (
     if ('needed' in found && !unverified)
       throw new AppError(
         'invalid',
-        `The backup needs the root key ${head.root}: ${found.needed} Put it in place first, so that the seal and the audit chain are checked, or restore without that check: --unverified. Nothing was restored.`,
+        `The backup needs the root key ${head.root}: ${found.needed} Provide it, or restore with --unverified, without a check of seal and audit chain. Nothing was restored.`,
       )
     await staged.publish(Object.keys(end.files as object))
     const { tokens, tenants } = end.rows as Record<string, number>
@@ -194,7 +196,7 @@ export const runRestore = async (
     print(
       'needed' in found
         ? `UNVERIFIED It needs the root key ${head.root}: ${found.needed}`
-        : 'ok      the root key opens it, and the audit chain holds',
+        : 'ok      the root key opens it, and the audit chain verifies',
     )
     return true
   } finally {

@@ -5,12 +5,15 @@ import { AppError } from '../common/errors.ts'
 import { CLOSED, REENCRYPTING } from '../keys/root-key-rows.ts'
 import type { KeyRow } from '../store/types.ts'
 import type { OperatedVault, Print } from './open-vault.ts'
-import { type Reencrypted, resealTenant } from './reencrypt.ts'
+import { type Reencrypted, reencryptTenant } from './reencrypt.ts'
 
-/** A call that began with the old key may write for as long (ms); what comes later is refused (store/keys/data-key-guard.ts). */
-const STRAGGLERS = 60 * 60_000
-/** The service's writes get this many times as long as each of ours took. */
-const REST = 2
+/**
+ * ms in which calls that started with the old key may still write; later writes are rejected
+ * (store/keys/data-key-guard.ts).
+ */
+const LATE_WRITES_MS = 60 * 60_000
+/** Pause after each write, as a multiple of its duration, for writes of the service. */
+const PAUSE_FACTOR = 2
 /** ms between lines of progress. */
 const PROGRESS = 1_000
 
@@ -23,7 +26,7 @@ export interface RotateDeps {
 interface Versions {
   readonly newest: KeyRow
   readonly older: readonly KeyRow[]
-  /** There while values are being sealed anew: a rotation that was cut short goes on. */
+  /** Present until all values are reencrypted, so that an interrupted rotation continues. */
   readonly marker: KeyRow | undefined
 }
 
@@ -31,11 +34,11 @@ const versionsOf = async ({ vault }: RotateDeps, tenantId: string): Promise<Vers
   const rows = await vault.store.keys.keys(tenantId)
   const data = rows.filter(({ purpose }) => purpose === 'data').sort((a, b) => b.version - a.version)
   const [newest, ...older] = data
-  if (newest === undefined) throw new AppError('tenant_not_found', `There is no tenant "${tenantId}".`)
+  if (newest === undefined) throw new AppError('tenant_not_found', `Tenant "${tenantId}" does not exist.`)
   return { newest, older, marker: rows.find(({ purpose }) => purpose === REENCRYPTING) }
 }
 
-/** The newest version, made unless a rotation is under way. */
+/** Creates a new version, unless a rotation is in progress. */
 const begin = async (deps: RotateDeps, tenantId: string): Promise<Versions> => {
   const { store, keys, record } = deps.vault
   const before = await versionsOf(deps, tenantId)
@@ -50,7 +53,7 @@ const begin = async (deps: RotateDeps, tenantId: string): Promise<Versions> => {
     wrapped: Buffer.alloc(0),
     created_at: now,
   }
-  // False: another command was first; its version serves as well.
+  // False: another command has added this version.
   await store.keys.add([await keys.newDataKey(tenantId, version, now), marker])
   return versionsOf(deps, tenantId)
 }
@@ -58,16 +61,16 @@ const begin = async (deps: RotateDeps, tenantId: string): Promise<Versions> => {
 const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Reencrypted> => {
   const total = await vault.store.sealed.size(tenantId)
   let reported = performance.now()
-  return resealTenant(
+  return reencryptTenant(
     {
       sealed: vault.store.sealed,
       tenants: vault.store.tenants,
       ring: (opening) => vault.keys.tenant(tenantId, opening),
-      rest: (ms) => setTimeout(REST * ms),
+      rest: (ms) => setTimeout(PAUSE_FACTOR * ms),
       onProgress: ({ seen, replaced }) => {
         if (performance.now() < reported + PROGRESS) return
         reported = performance.now()
-        print(`        ${seen} of about ${total} rows seen, ${replaced} values sealed anew`)
+        print(`        ${seen} of about ${total} rows read, ${replaced} values reencrypted`)
       },
     },
     tenantId,
@@ -75,12 +78,13 @@ const pass = async ({ vault, print }: RotateDeps, tenantId: string): Promise<Ree
 }
 
 const brokenSentence = (tenantId: string, broken: number) =>
-  `${broken} values of tenant "${tenantId}" do not open and were left as they are`
+  `${broken} values of tenant "${tenantId}" cannot be decrypted and were not changed`
 
 /**
- * Gives a tenant a new data key and seals all its values under it. Calls go on meanwhile: new values are under the new
- * key at once, old ones open under theirs until their turn. Killed, it goes on when it is run again, without a further
- * version. False when values do not open. Fingerprints and search terms stay: their key is another one.
+ * Creates a new data key for a tenant and reencrypts all its values. The service may run: new values use the new key at
+ * once, old ones open under theirs until they are reencrypted. A killed rotation continues when it is run again,
+ * without another version. False when values cannot be decrypted. Fingerprints and search terms stay: they have a
+ * separate key.
  */
 export const rotateData = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
   const { newest, marker } = await begin(deps, tenantId)
@@ -90,34 +94,34 @@ export const rotateData = async (deps: RotateDeps, tenantId: string): Promise<bo
     return false
   }
   if (marker !== undefined) await deps.vault.store.keys.remove([marker])
-  deps.print(`rotated ${tenantId}: data key version ${newest.version}, ${replaced} values sealed anew`)
+  deps.print(`rotated ${tenantId}: data key version ${newest.version}, ${replaced} values reencrypted`)
   return true
 }
 
 /**
- * Removes the versions of a tenant's data key that nothing needs any more: no sooner than an hour after the newest was
- * made. They are closed first, so that nothing is written under them any more, by whatever process; then a walk brings what
- * is left under the newest, and they are destroyed. False when some must stay.
+ * Destroys old versions of a tenant's data key, at the earliest an hour after the newest was created. First it closes
+ * them, so that no process can write under them; then it reencrypts the remaining values; then it destroys them. False
+ * when some must stay.
  */
-export const retireData = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
+export const destroyOldKeys = async (deps: RotateDeps, tenantId: string): Promise<boolean> => {
   const { vault, clock, print } = deps
   const { newest, older, marker } = await versionsOf(deps, tenantId)
   if (older.length === 0) {
     print(`ok      ${tenantId}: version ${newest.version} is the only one`)
     return true
   }
-  const from = newest.created_at + STRAGGLERS
+  const from = newest.created_at + LATE_WRITES_MS
   if (marker !== undefined || clock.now() < from) {
     print(
       marker === undefined
-        ? `kept    ${tenantId}: calls that began under the old key may still write. Retire it from ${isoTime(from)} on.`
-        : `kept    ${tenantId}: its rotation is not finished. Run "sidevault keys rotate-data --tenant ${tenantId}" first.`,
+        ? `skipped ${tenantId}: running calls may still write under the old key. Retry after ${isoTime(from)}.`
+        : `skipped ${tenantId}: its rotation is not complete. Run "sidevault keys rotate-data --tenant ${tenantId}" first.`,
     )
     return false
   }
   const last = Math.max(...older.map(({ version }) => version))
   await vault.store.keys.close(tenantId, last, clock.now())
-  // Nothing comes under them any more, so one walk finds all that is left.
+  // No more values can be written under them, so one walk finds the rest.
   const { broken } = await pass(deps, tenantId)
   if (broken > 0) {
     print(`BROKEN  ${brokenSentence(tenantId, broken)}`)
@@ -129,6 +133,6 @@ export const retireData = async (deps: RotateDeps, tenantId: string): Promise<bo
     ({ purpose, version }) => purpose === CLOSED && version <= last,
   )
   await vault.store.keys.remove([...older, ...closed])
-  print(`retired ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
+  print(`destroyed ${tenantId}: versions ${versions}; ${newest.version} is the only one`)
   return true
 }

@@ -22,20 +22,20 @@ export interface RotateRootDeps {
   readonly vault: Pick<OperatedVault, 'store' | 'record'>
   /** The configured root key. */
   readonly load: () => Promise<Secret<Buffer>>
-  /** The root key of a source that the store is to change to; salts are made where they are missing. */
+  /** Loads the new root key from a source; creates missing salts. */
   readonly next: (source: string) => Promise<ProvidedKey>
   readonly clock: Clock
   readonly print: Print
 }
 
 export interface RotateRootOptions {
-  /** Where the new root key comes from; undefined: a new key in the place of the key file. */
+  /** Source of the new root key; undefined: a new key replaces the key file. */
   readonly to: string | undefined
-  /** Every process has the new source: end the change. */
+  /** Complete the rotation: every process has the new source. */
   readonly finish: boolean
 }
 
-/** The key file, when the configured source is one. */
+/** Path of the key file, when the configured source is a file. */
 const keyFileOf = ({ rootKeySource, dataDir }: Config): string | undefined => {
   const source = rootKeySource?.reveal() ?? ''
   if (source === '') return join(dataDir, 'root.key')
@@ -53,20 +53,20 @@ const begin = async (
   { key: to, row }: ProvidedKey,
 ): Promise<RootChange> => {
   const [old, fresh] = [rootKeyId(from), rootKeyId(to)]
-  await deps.vault.record('', 'service', 'root-key', `Root key change from ${old} to ${fresh} begun`)
+  await deps.vault.record('', 'service', 'root-key', `Root key rotation from ${old} to ${fresh} started`)
   await beginRootChange({ keys: deps.vault.store.keys }, { from, to, row, now: deps.clock.now() })
   return { from: old, to: fresh }
 }
 
-/** What a key management service wrapped before is of no use any more; nor the last, when the root key is not under one now. */
-const forgetWrapped = async ({ vault }: RotateRootDeps, provided: boolean): Promise<void> => {
+/** Removes root keys wrapped by a key management service, except the newest if the root key still uses the service. */
+const removeWrapped = async ({ vault }: RotateRootDeps, provided: boolean): Promise<void> => {
   const rows = (await vault.store.keys.keys('')).filter(({ purpose }) => purpose === WRAPPED_ROOT)
   const newest = provided ? Math.max(...rows.map(({ version }) => version)) : undefined
   const past = rows.filter(({ version }) => version !== newest)
   if (past.length > 0) await vault.store.keys.remove(past)
 }
 
-/** A process that had not heard of the change may make a key under the old root key meanwhile: then once more. */
+/** Repeats when a process that missed the rotation has added a key under the old root key. */
 const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange, provided: boolean): Promise<void> => {
   const { vault, load, print } = deps
   const known = await load()
@@ -77,23 +77,23 @@ const rewrapAndEnd = async (deps: RotateRootDeps, change: RootChange, provided: 
         '',
         'service',
         'root-key',
-        `Root key change from ${change.from} to ${change.to} ended`,
+        `Root key rotation from ${change.from} to ${change.to} completed`,
       )
     if (await endRootChange({ keys: vault.store.keys }, change)) {
-      await forgetWrapped(deps, provided)
-      print(`changed The root key is ${change.to}. ${change.from} opens nothing of this store any more.`)
+      await removeWrapped(deps, provided)
+      print(`rotated the root key is ${change.to}; ${change.from} no longer opens this store`)
       return
     }
   }
-  throw new AppError('conflict', 'Keys under the old root key still arrive. Run the command again.')
+  throw new AppError('conflict', 'Processes still add keys under the old root key. Retry.')
 }
 
 /**
- * Changes the root key while the service runs. From the first step to the last either root key opens the whole store,
- * so it may be killed at any point and run again.
+ * Rotates the root key while the service runs. Until the end either root key opens the complete store, so the command
+ * may be killed at any point and run again.
  *
- * A key file is replaced and the old one kept beside it: one command. Any other source takes two: one that begins, then,
- * when the configuration of every process names the new source, one with `finish`.
+ * A key file is replaced by one command, which retains the old file beside it. Other sources need two commands: one
+ * that starts the rotation, and one with `finish` after the configuration of every process has the new source.
  */
 export const rotateRoot = async (
   deps: RotateRootDeps,
@@ -106,30 +106,30 @@ export const rotateRoot = async (
   const switched = under !== undefined && under.to === rootKeyId(configured)
   const file = to === undefined ? keyFileOf(config) : undefined
   const source = config.rootKeySource?.reveal()
-  // Nobody else has a copy of the key file, or every process has the new key's source already.
+  // No other machine has a copy of the key file, or every process already has the new source.
   const alone = file === undefined ? isProvided(to) && to === source : vault.store.engine === 'sqlite'
   if (finish || (switched && alone)) {
-    if (under === undefined) throw reject('No change of the root key is under way.')
+    if (under === undefined) throw reject('No root key rotation is in progress.')
     if (!switched)
       throw reject(
-        'SIDEVAULT_ROOT_KEY still names the old root key. Set it to the new source for every process first, then repeat this.',
+        'SIDEVAULT_ROOT_KEY still has the old root key. Set the new source for every process, then retry.',
       )
     return rewrapAndEnd(deps, under, isProvided(source))
   }
   if (switched)
     throw reject(
-      'A change of the root key is under way, and this configuration names the new one already. When every process has it, end the change with --finish.',
+      'A root key rotation is in progress, and this configuration already has the new key. When every process has it, run with --finish.',
     )
   if (to === undefined && file === undefined)
     throw reject(
-      'The root key does not come from a file. Name where the new one comes from: --to env:<NAME>, --to passphrase:env:<NAME>, --to file:<path>, --to transit:<address>.',
+      'The root key is not in a file. Name the new source: --to env:<NAME>, --to passphrase:env:<NAME>, --to file:<path>, --to transit:<address>.',
     )
   const next = file === undefined ? undefined : `${file}.next`
   if (next !== undefined) await createSecretFile(next, newRootKeyText())
   const fresh = await deps.next(next === undefined ? (to ?? '') : `file:${next}`)
   if (under !== undefined && under.to !== rootKeyId(fresh.key))
     throw reject(
-      'A change to another root key has begun. Repeat it with the source it was begun with, or end it with --finish.',
+      'A rotation to another root key is in progress. Run it with the same source, or complete it with --finish.',
     )
   const change = under ?? (await begin(deps, configured, fresh))
   const count = await rewrapKeys({ keys: vault.store.keys }, { known: configured })
@@ -137,14 +137,14 @@ export const rotateRoot = async (
   if (file !== undefined && next !== undefined) {
     const retained = `${file}.${change.from}`
     await replaceSecretFile(file, next, retained)
-    print(`kept    ${retained}: backups made before now need it. Move it away, or delete it with them.`)
+    print(`retained ${retained}: earlier backups need it. Move it away, or delete it with them.`)
   }
   if (alone) return rewrapAndEnd(deps, change, isProvided(source))
   print(
     `Both root keys open this store now. ${
       file === undefined
-        ? 'Set SIDEVAULT_ROOT_KEY to the new source for every process and restart them when it suits you'
-        : `Put a copy of "${file}" in its place on every other machine`
+        ? 'Set SIDEVAULT_ROOT_KEY to the new source for every process and restart them'
+        : `Copy "${file}" to every other machine`
     }, then run: sidevault keys rotate-root --finish`,
   )
 }

@@ -13,21 +13,21 @@ import type { CopyTarget } from '../store/snapshot/types.ts'
 import type { Store } from '../store/types.ts'
 import { partialIssue, publish, syncPath } from './atomic-rename.ts'
 
-/** Where a restored vault lies until it counts. */
+/** A restored vault until it is published. */
 export interface Staged {
-  /** An empty folder for its journals. */
+  /** Empty folder for its journals. */
   readonly folder: string
-  /** The empty store that is filled. */
+  /** Opens the empty store for the copy. */
   target(schema: number): Promise<CopyTarget>
-  /** Runs `work` on the store that was filled. */
+  /** Runs `work` on the restored store. */
   read<T>(work: (store: Store) => Promise<T>): Promise<T>
-  /** From now on it counts: nothing that is there meanwhile is replaced. `journals`: names of the files in `folder`. */
+  /** Publishes the vault; never replaces a file. `journals`: names of the files in `folder`. */
   publish(journals: readonly string[]): Promise<void>
-  /** Whatever did not come to count is gone. */
+  /** Removes everything that was not published. */
   remove(): Promise<void>
 }
 
-/** SQLite would play the logs of an older database into the one that is restored. */
+/** All files of a database: SQLite would replay the logs of an older one into the restored one. */
 const DATABASE_FILES = ['', '-wal', '-shm', '-journal'] as const
 
 const rejectFull = async (config: Config): Promise<void> => {
@@ -37,11 +37,11 @@ const rejectFull = async (config: Config): Promise<void> => {
   if (database || journals.length > 0)
     throw new AppError(
       'invalid',
-      `The data directory "${config.dataDir}" holds a vault already, or what is left of one. Set SIDEVAULT_DATA_DIR to an empty one.`,
+      `The data directory "${config.dataDir}" contains a vault or files of one. Set SIDEVAULT_DATA_DIR to an empty directory.`,
     )
 }
 
-/** Gives the journals their place, then has `store` count too; where that fails they are taken back. */
+/** Publishes the journals, then the store; removes the journals when that fails. */
 const publishJournals = async (
   config: Config,
   folder: string,
@@ -51,13 +51,13 @@ const publishJournals = async (
   const journals = journalDirectory(config)
   await rejectFull(config)
   await syncPath(folder)
-  // Over an empty directory only.
+  // Replaces only an empty directory.
   await rename(folder, journals)
   try {
     await syncPath(config.dataDir)
     await store()
   } catch (thrown) {
-    // A store of which nobody knows whether it counts may need them.
+    // The store may have been committed, and needs them then.
     if (thrown instanceof AppError && thrown.uncertain) throw thrown
     for (const name of files) await rm(join(journals, name), { force: true })
     await rmdir(journals).catch(() => {})
@@ -110,7 +110,7 @@ const inDatabase = async (config: Config, folder: string): Promise<Staged> => {
   }
 }
 
-/** Refuses when another restore works there, or was killed: of two at once one would publish what the other still writes. */
+/** Rejects when another restore is in progress or was killed: one would publish files that the other still writes. */
 export const stage = async (config: Config): Promise<Staged> => {
   await rejectFull(config)
   const folder = `${journalDirectory(config)}.restoring`

@@ -9,24 +9,24 @@ import type { Store } from '../store/types.ts'
 import { journalDirectory, journalName } from './replica.ts'
 
 const COPIED =
-  'If this data directory is a copy of another machine\'s, remove "replica-id" and the folder "audit" from it, and start again.'
+  'If this data directory is a copy of one on another machine, remove "replica-id" and the folder "audit" from it, and start again.'
 
 const alreadyOpen = (name: string): AppError =>
   new AppError(
     'gateway_timeout',
-    `Another live process of this store writes the audit journal "${name}", so nothing is disclosed here. Stop it, or this one. ${COPIED}`,
+    `Another live process of this store writes the audit journal "${name}", so this one discloses nothing. Stop one of them. ${COPIED}`,
   )
 
 const diverged = (name: string, { reason, file }: ChainError): AppError =>
   new AppError(
     'gateway_timeout',
-    `The audit journal "${name}" is not the one that the store knows (${file}: ${reason}). Run "sidevault audit verify", and restore its files; if that cannot be done, "sidevault audit acknowledge-loss --journal ${name}" goes on without them. ${COPIED}`,
+    `The audit journal "${name}" does not match the store (${file}: ${reason}). Run "sidevault audit verify", and restore its files. If that is impossible, "sidevault audit acknowledge-loss --journal ${name}" continues without them. ${COPIED}`,
   )
 
 /**
- * Opens the journal of a process of this machine, which nobody else writes: neither here nor, where machines share a
- * store, under the same name elsewhere, now or in the past. Rejects with `gateway_timeout`, with the remedy, when somebody does
- * or did. Whoever finds later that its name was taken, while it could not reach the store, writes no more.
+ * Opens the journal of a process for exclusive writing: no other process on this machine, or with the same journal name
+ * on another machine of the store, writes it or has written it. Otherwise rejects with `gateway_timeout` and the
+ * remedy. If another process acquires the name while the store is unreachable, the journal stops.
  */
 export const acquireJournal = async (
   { store, ...deps }: JournalDeps & { readonly store: Store },

@@ -16,7 +16,7 @@ import { openRuntime, type Runtime } from './runtime.ts'
 
 const PURGE_MS = 5_000
 
-/** Reactors that are compiled before anybody asks. */
+/** Reactors compiled in advance. */
 const WARM_REACTORS = 50
 
 const warmReactors = async ({ kernel, codeHost }: Runtime): Promise<void> =>
@@ -38,7 +38,7 @@ export const startAdminRole = async (
     notify: events,
   })
   const { store, keys, kernel, metrics, maintenance } = runtime
-  // Of several machines that start on one new store, one makes the first tenant.
+  // If several machines start on one new store, one of them creates the first tenant.
   const installed = await store.withLock('install', () =>
     bootstrapTenant(runtime, { given: config.bootstrapKey, now: systemClock.now(), log }),
   )
@@ -90,15 +90,18 @@ export const startAdminRole = async (
   )
   const warming = setTimeout(() => {
     warmReactors(runtime).catch((err: unknown) => {
-      log.warn({ err }, 'reactors could not be made ready; each will be when it is first invoked')
+      log.warn(
+        { err },
+        'reactors could not be compiled in advance; each is compiled when it is first invoked',
+      )
     })
   }, WARM_AFTER_MS).unref()
-  if (demo) log.debug({ host: DEMO_HOST }, 'demo destination runs')
+  if (demo) log.debug({ host: DEMO_HOST }, 'demo destination started')
   return {
     ...(installed === undefined ? {} : { installed }),
-    take: async (next, trustBundle) => {
-      await runtime.take(next, trustBundle)
-      node.take(next)
+    reload: async (next, trustBundle) => {
+      await runtime.reload(next, trustBundle)
+      node.reload(next)
     },
     close: async () => {
       clearTimeout(warming)

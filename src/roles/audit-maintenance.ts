@@ -9,24 +9,26 @@ import { journalDirectory } from './replica.ts'
 
 const DAY_MS = 86_400_000
 const MIB = 2 ** 20
-/** How many bytes of journals are kept where nothing else is said: at most this, and this part of the disk. */
+/** Default limit of journal bytes: the smaller of `bytes` and `part` of the disk. */
 const RETAINED = { bytes: 10_240 * MIB, part: 1 / 4 } as const
-/** Less than both of it free is too little to wait. */
+/** The disk is nearly full when less than both is free. */
 const LOW = { bytes: 10_240 * MIB, part: 1 / 10 } as const
-/** Records reach the store within a fifth of a second. */
-const LATE_MS = 60_000
+/** Maximum ingest lag, ms. Records normally reach the store within 200 ms. */
+const MAX_LAG_MS = 60_000
 
-/** What one process of a machine does for the audit journals of all: brings them into the store, then lets files go. */
+/** Maintains the audit journals of all processes of a machine: ingests them into the store, then applies retention. */
 export interface AuditMaintenance {
   start(): void
-  /** Brings everything that was written before the call into the store; how many records that were. */
+  /** Ingests everything written before the call. Resolves with the number of records. */
   catchUp(): Promise<number>
-  /** Waits for the work at hand, and brings what was written until now into the store. */
+  /** Stops after the current work and ingests everything written so far. */
   stop(): Promise<void>
-  take(config: Config): Promise<void>
-  /** `degraded`: a journal or its rows are broken, or records wait for the store for longer than a minute. */
+  reload(config: Config): Promise<void>
+  /** `degraded`: a journal or its rows are broken, or records wait for ingest for more than a minute. */
   health(): Promise<'ok' | 'degraded'>
-  /** `degraded`, with a log line: the disk of the data directory is nearly full. When it is full, nothing is disclosed. */
+  /**
+   * `degraded`, with a log line: the disk of the data directory is nearly full. When it is full, calls are rejected.
+   */
   disk(): Promise<'ok' | 'degraded'>
 }
 
@@ -42,16 +44,16 @@ const diskOf = async (dataDir: string): Promise<Disk> => {
 
 export const isLow = ({ bytes, free }: Disk): boolean => free < Math.min(LOW.bytes, bytes * LOW.part)
 
-/** What the settings say; without a limit of bytes, what is sensible on this disk. */
-export const keepOf = (
-  { auditKeep: { days, mb } }: Pick<Config, 'auditKeep'>,
+/** The retention limits of the settings; without a limit of bytes, a part of this disk. */
+export const retentionLimitsOf = (
+  { auditRetention: { days, mb } }: Pick<Config, 'auditRetention'>,
   disk: Disk,
 ): RetentionLimits => {
   const forever = days === 'forever'
-  const suppressed = forever ? Number.POSITIVE_INFINITY : Math.min(RETAINED.bytes, disk.bytes * RETAINED.part)
+  const byDefault = forever ? Number.POSITIVE_INFINITY : Math.min(RETAINED.bytes, disk.bytes * RETAINED.part)
   return {
     ageMs: forever ? Number.POSITIVE_INFINITY : days * DAY_MS,
-    bytes: mb === undefined ? suppressed : mb * MIB,
+    bytes: mb === undefined ? byDefault : mb * MIB,
   }
 }
 
@@ -98,9 +100,9 @@ export const createAuditMaintenance = async (
   onBroken: () => void,
 ): Promise<AuditMaintenance> => {
   const { ingest, registry, log, rows } = deps
-  const keep = async (of: Config) => keepOf(of, await diskOf(of.dataDir))
+  const limitsOf = async (of: Config) => retentionLimitsOf(of, await diskOf(of.dataDir))
   const directory = journalDirectory(config)
-  const retention = createRetention(deps, { directory, limits: await keep(config), onBroken })
+  const retention = createRetention(deps, { directory, limits: await limitsOf(config), onBroken })
   let low = false
   return {
     catchUp: () => ingest.catchUp(),
@@ -115,7 +117,7 @@ export const createAuditMaintenance = async (
       await retention.stop()
       await ingest.stop()
       await ingest.catchUp().catch((err: unknown) => {
-        log.warn({ err }, 'the last audit records wait in the journals for the next start')
+        log.warn({ err }, 'the last audit records were not ingested; the next start ingests them')
       })
     },
     disk: async () => {
@@ -123,14 +125,14 @@ export const createAuditMaintenance = async (
       if (isLow(disk) && !low)
         log.warn(
           { ...disk, dataDir: config.dataDir },
-          'the disk of the data directory is nearly full: when it is, every call is refused',
+          'the disk of the data directory is nearly full; when it is full, every call is rejected',
         )
       low = isLow(disk)
       return low ? 'degraded' : 'ok'
     },
-    take: async (next) => retention.take(await keep(next)),
+    reload: async (next) => retention.apply(await limitsOf(next)),
     health: async () =>
-      ingest.issues + retention.issues + (rows?.broken ?? 0) > 0 || ingest.behind() > LATE_MS
+      ingest.issues + retention.issues + (rows?.broken ?? 0) > 0 || ingest.behind() > MAX_LAG_MS
         ? 'degraded'
         : 'ok',
   }

@@ -6,8 +6,9 @@ import { createTenant } from './create-tenant.ts'
 import type { Runtime } from './runtime.ts'
 
 /**
- * Makes the first tenant and its management application on a store that never had one; undefined when it had. `key` is
- * there when it was generated: nothing but its keyed hash is kept.
+ * Creates the first tenant and its management application in a store that never had one, otherwise resolves with
+ * undefined.
+ * `key` is set if it was generated; only its keyed hash is stored.
  */
 export const bootstrapTenant = async (
   { store, keys, kernel }: Pick<Runtime, 'store' | 'keys' | 'kernel'>,
@@ -18,12 +19,12 @@ export const bootstrapTenant = async (
   if (credentials === undefined)
     throw new AppError(
       'invalid',
-      'No plugin finds the owners of API keys. Add the plugin "applications" (or *) to SIDEVAULT_PLUGINS.',
+      'No plugin authenticates API keys. Add the plugin "applications" (or *) to SIDEVAULT_PLUGINS.',
     )
   const hash = (key: Secret<string>) => keys.mac('api-key', key.reveal())
   if (!(await store.tenants.isNew())) {
     if (given !== undefined && (await credentials.authenticate(hash(given))) === undefined)
-      log.warn('SIDEVAULT_BOOTSTRAP_KEY is no key of this data directory: it counts on the first start only')
+      log.warn('SIDEVAULT_BOOTSTRAP_KEY is not a key of this store; it is used on the first start only')
     return undefined
   }
   const key = given ?? new Secret(newKey())

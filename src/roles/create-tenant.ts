@@ -6,8 +6,8 @@ import type { Ports } from '../sdk/index.ts'
 import type { Store, TenantRow } from '../store/types.ts'
 
 /**
- * A tenant with its keys and a management application that `key` belongs to; of the key itself only its keyed hash is
- * kept. Keys and application come before their tenant, so that what was cut short between the two is simply done again.
+ * Creates a tenant with its keys and a management application, whose API key is `key`; only its keyed hash is stored.
+ * Keys and application are created before the tenant, so an interrupted call can be repeated.
  */
 export const createTenant = async (
   {

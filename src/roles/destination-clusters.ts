@@ -5,36 +5,37 @@ import { unixHttp } from '../common/unix-http.ts'
 import { IDENTITY_PREFIX } from '../ext-proc/contract.ts'
 import type { DestinationTls } from '../sdk/index.ts'
 
-/** What the supervisor keeps for minutes is asked for again once in this time. */
-const RETAINED_MS = 60_000
-/** What Envoy refused is not asked for again before. */
+/** How long a cluster name is cached. The supervisor retains the clusters for minutes. */
+const CACHED_MS = 60_000
+/** How long a rejection by Envoy is cached. */
 const REJECTED_MS = 30_000
-/** Less than a gateway gives one step. */
+/** Shorter than the timeout of one step of a gateway. */
 const TIMEOUT_MS = 5_000
 const MOST = 1_000
-/** The control plane's status for what Envoy does not take. */
+/** The control plane's status for a configuration that Envoy rejects. */
 const REJECTED = 422
 
-type Outcome = { readonly cluster: string } | 'refused' | 'late'
+type Outcome = { readonly cluster: string } | 'rejected' | 'unavailable'
 
 export interface DestinationClusters {
   /**
-   * The name of Envoy's cluster for certificates, when Envoy has it: within some 100 ms of their first use. Rejects with
-   * `gateway_timeout` when it does not come in time, or is refused.
+   * The name of Envoy's cluster for these certificates, once Envoy has it: about 100 ms after their first use.
+   * Rejects with
+   * `gateway_timeout` if Envoy rejects it or does not have it in time.
    */
   clusterOf(tls: DestinationTls, tenantId: string): Promise<string>
-  /** With other settings the clusters have other names. */
-  forget(): void
+  /** Clears the cache: cluster names depend on the settings. */
+  clear(): void
 }
 
 const clusterIn = (body: string): string => {
   const response: unknown = JSON.parse(body)
   if (isObject(response) && typeof response.cluster === 'string') return response.cluster
-  throw new Error('the control plane named no cluster')
+  throw new Error('the response of the control plane has no cluster')
 }
 
 export const createDestinationClusters = (socketPath: string): DestinationClusters => {
-  const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: RETAINED_MS })
+  const asked = new LRUCache<string, Promise<Outcome>>({ max: MOST, ttl: CACHED_MS })
 
   const request = async (
     name: string,
@@ -49,16 +50,16 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
     const options = { body, timeoutMs: TIMEOUT_MS }
     const response = await unixHttp(socketPath, 'PUT', `/identities/${name}`, options)
     if (response.status === 200) return { cluster: clusterIn(response.body) }
-    return response.status === REJECTED ? 'refused' : 'late'
+    return response.status === REJECTED ? 'rejected' : 'unavailable'
   }
 
   const ask = (name: string, tenantId: string, tls: DestinationTls): Promise<Outcome> => {
     const asking = request(name, tenantId, tls)
-      .catch((): Outcome => 'late')
+      .catch((): Outcome => 'unavailable')
       .then((outcome) => {
         if (asked.get(name) !== asking) return outcome
-        if (outcome === 'late') asked.delete(name)
-        if (outcome === 'refused') asked.set(name, asking, { ttl: REJECTED_MS })
+        if (outcome === 'unavailable') asked.delete(name)
+        if (outcome === 'rejected') asked.set(name, asking, { ttl: REJECTED_MS })
         return outcome
       })
     asked.set(name, asking)
@@ -72,9 +73,9 @@ export const createDestinationClusters = (socketPath: string): DestinationCluste
       if (typeof outcome === 'object') return outcome.cluster
       throw new AppError(
         'gateway_timeout',
-        "The proxy's certificates could not be made ready, and nothing was forwarded. Retry; if that does not help, ask the operator.",
+        "The proxy's certificates could not be loaded, and nothing was forwarded. Retry. If it persists, ask the operator.",
       )
     },
-    forget: () => asked.clear(),
+    clear: () => asked.clear(),
   }
 }

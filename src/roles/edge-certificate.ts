@@ -4,15 +4,15 @@ import { describeCertificates } from '../common/certificates.ts'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 
-/** How long before its end a certificate that was not renewed is somebody's business. */
+/** How long before its expiry a certificate is reported, ms. */
 const DUE_MS = 7 * 86_400_000
 
-/** Watches the certificate that callers are shown, as its file has it. */
+/** Watches the expiry of the edge's certificate file. */
 export interface EdgeCertificate {
-  /** `degraded`, with a log line: it ends within seven days or has ended, or its file holds none any more. */
+  /** `degraded`, with a log line: the certificate expires within seven days or has expired, or its file has none. */
   health(): Promise<'ok' | 'degraded'>
-  /** Goes on with another file. */
-  take(path: string | undefined): void
+  /** Watches another file from now on. */
+  reload(path: string | undefined): void
 }
 
 export const watchEdgeCertificate = (
@@ -21,8 +21,8 @@ export const watchEdgeCertificate = (
 ): EdgeCertificate => {
   let file = path
   let due = false
-  /** ms since the epoch; 0 where there is no certificate to read. */
-  const ends = async (from: string): Promise<number> => {
+  /** ms since the epoch; 0 if the file has no certificate. */
+  const expiryOf = async (from: string): Promise<number> => {
     try {
       return describeCertificates(await readFile(from, 'utf8'))[0]?.expires ?? 0
     } catch {
@@ -31,28 +31,28 @@ export const watchEdgeCertificate = (
   }
   new Gauge({
     name: 'sidevault_certificate_expiry_timestamp_seconds',
-    help: 'Expiry of the certificate of the edge, in seconds since 1970; 0 when its file holds none.',
+    help: "Expiry of the edge's certificate, in seconds since 1970; 0 if its file has none.",
     aggregator: 'min',
     registers: [registry],
     async collect() {
       if (file === undefined) this.reset()
-      else this.set((await ends(file)) / 1000)
+      else this.set((await expiryOf(file)) / 1000)
     },
   })
   return {
     health: async () => {
       const from = file
-      const at = from === undefined ? Number.POSITIVE_INFINITY : await ends(from)
+      const at = from === undefined ? Number.POSITIVE_INFINITY : await expiryOf(from)
       const soon = at - clock.now() < DUE_MS
       if (soon && !due)
         log.warn(
-          { path: from, ends: new Date(at).toISOString() },
-          'the certificate of the edge ends soon: put a new one into its file, which is then taken by itself',
+          { path: from, expires: new Date(at).toISOString() },
+          "the edge's certificate expires soon: replace its file, which is then loaded automatically",
         )
       due = soon
       return soon ? 'degraded' : 'ok'
     },
-    take: (next) => {
+    reload: (next) => {
       file = next
     },
   }

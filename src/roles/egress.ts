@@ -11,16 +11,19 @@ export interface Egress {
   readonly fetch: Outbound['fetch']
   /** Throws `invalid_destination` or `destination_not_allowed`. */
   readonly checkDestination: (url: string) => void
-  /** Where a host is to be dialed, `<address>:<port>`. Rejects with `destination_not_allowed`, `destination_unreachable`. */
+  /**
+   * The address to dial for a host, `<address>:<port>`. Rejects with `destination_not_allowed`,
+   * `destination_unreachable`.
+   */
   readonly dial: (host: string, port: number) => Promise<string>
-  /** Goes on with other settings; requests that are out end under the old ones. */
-  take(config: Config, trustBundle: string): Promise<void>
+  /** Applies new settings. Running requests end under the old ones. */
+  reload(config: Config, trustBundle: string): Promise<void>
   close(): Promise<void>
 }
 
 /**
- * Where this process's own requests, and those of code, may go. Rejects when the authorities cannot be read: those of the
- * PEM file `trustBundle`, or without it what the configuration names.
+ * Egress of this process and of sandboxed code. Trusts the authorities of the PEM file `trustBundle`, or without it
+ * those of the configuration. Rejects if they cannot be read.
  */
 export const openEgress = async (
   config: Config,
@@ -38,7 +41,7 @@ export const openEgress = async (
     addresses: createAddresses(createResolve(egress.resolvers), { allow: egress.allow, own }),
   })
   let current = await read(config, trustBundle)
-  // Loaded when code first asks for something: most processes start without.
+  // Loaded with the first request of code: most processes never need it.
   let outbound: Promise<Outbound> | undefined
   return {
     fetch: async (request, signal) => {
@@ -47,7 +50,7 @@ export const openEgress = async (
     },
     checkDestination: (url) => current.check(url),
     dial: (host, port) => dialed(current.addresses, host, port),
-    take: async (next, bundle) => {
+    reload: async (next, bundle) => {
       current = await read(next, bundle)
       const before = outbound
       outbound = undefined

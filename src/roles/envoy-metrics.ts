@@ -8,7 +8,7 @@ interface Shown {
   readonly samples: readonly (readonly [labels: Readonly<Record<string, string>>, stat: string])[]
 }
 
-/** What an operator watches first of Envoy, with its names and help texts in our `/metrics`. */
+/** The metrics of Envoy that `/metrics` has, with their names and help texts there. */
 const SHOWN: readonly Shown[] = [
   {
     name: 'sidevault_envoy_requests_total',
@@ -45,10 +45,10 @@ const SHOWN: readonly Shown[] = [
 const STATS = SHOWN.flatMap(({ samples }) => samples.map(([, stat]) => stat))
 const FILTER = encodeURIComponent(`^(${STATS.join('|').replaceAll('.', '\\.')})$`)
 
-/** What Envoy counts, in the form of prom-client's JSON. Rejects when Envoy does not answer. */
+/** Envoy's metrics as prom-client JSON. Rejects if Envoy does not respond. */
 export const envoyMetrics = async (socketPath: string, signal: AbortSignal): Promise<readonly object[]> => {
   const { status, body } = await unixHttp(socketPath, 'GET', `/stats?filter=${FILTER}`, { signal })
-  if (status !== 200) throw new Error(`Envoy answered ${status}`)
+  if (status !== 200) throw new Error(`Envoy responded with status ${status}`)
   const stats = new Map(body.split('\n').map((line) => line.split(': ') as [string, string]))
   return SHOWN.map(({ name, type, help, samples }) => ({
     name,

@@ -14,7 +14,7 @@ import { nodeHealth } from './node-health.ts'
 import { type RoleEvents, type RunningRole, WARM_AFTER_MS } from './role-events.ts'
 import { openRuntime, type Runtime } from './runtime.ts'
 
-/** Health and metrics of a machine without an admin process, where Envoy looks for the management API. */
+/** Serves health and metrics of a machine without an admin process, on the socket of the management API. */
 const startPages = async (runtime: Runtime, config: Config, start: ProcessStart, log: Log) => {
   const { startAdmin } = await import('../admin/server.ts')
   const { kernel, metrics } = runtime
@@ -30,7 +30,7 @@ const startPages = async (runtime: Runtime, config: Config, start: ProcessStart,
       processName: `gateway-${start.worker}`,
     },
   )
-  return { take: node.take, close: admin.close }
+  return { reload: node.reload, close: admin.close }
 }
 
 /** A gateway process: Envoy's external processor and its own status page, both on unix sockets. */
@@ -50,7 +50,7 @@ export const startGatewayRole = async (
     notify: events,
   })
   const { kernel, journal, keys, metrics, store, maintenance } = runtime
-  // On a machine without the admin role nobody else brings its journals into the store.
+  // A machine without an admin process ingests its journals here.
   const ingests = config.postgres !== undefined && start.role === 'gateway' && start.worker === 0
   if (ingests) maintenance.start()
   const { sandbox } = runtime.codeHost
@@ -100,10 +100,10 @@ export const startGatewayRole = async (
     start.role === 'gateway' && start.worker === 0 ? await startPages(runtime, config, start, log) : undefined
   const warmer = startWarmer({ proxies, sandbox, log }, { afterMs: WARM_AFTER_MS })
   return {
-    take: async (next, trustBundle) => {
-      await runtime.take(next, trustBundle)
-      pages?.take(next)
-      clusters.forget()
+    reload: async (next, trustBundle) => {
+      await runtime.reload(next, trustBundle)
+      pages?.reload(next)
+      clusters.clear()
       gateway.take({
         egress: next.egress,
         bodyBytes: next.proxyBodyLimit,

@@ -55,7 +55,7 @@ const nameOf = (body: unknown): string => {
   return name
 }
 
-/** What operators do to tenants, each with its record. Whoever may open the socket may do it. */
+/** Handles the tenant commands of operators and records each. Access to the socket authorizes them. */
 const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Reply> => {
   const { store, keys, credentials, journal, clock } = deps
   const route = `${request.method} ${request.url}`
@@ -71,7 +71,7 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
     if (credentials === undefined)
       throw new AppError(
         'gateway_timeout',
-        'No plugin finds the owners of API keys. Add the plugin "applications".',
+        'No plugin authenticates API keys. Add the plugin "applications".',
       )
     const name = nameOf(await bodyOf(request))
     await journal.health()
@@ -89,10 +89,10 @@ const handle = async (deps: OperatorDeps, request: IncomingMessage): Promise<Rep
     await journal.append([record(id, 'delete', 'Tenant deleted')])
     return { status: 204 }
   }
-  throw new AppError('not_found', 'There is nothing at this path.')
+  throw new AppError('not_found', 'This path does not exist.')
 }
 
-/** A socket for commands of this machine's operator, open to the service's own user only. Not reachable through Envoy. */
+/** A unix socket for operator commands. Only the service's own user can open it; Envoy does not route to it. */
 export const startOperator = async (
   deps: OperatorDeps,
   socketPath: string,

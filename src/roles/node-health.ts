@@ -11,14 +11,14 @@ import { watchEdgeCertificate } from './edge-certificate.ts'
 import { envoyMetrics } from './envoy-metrics.ts'
 import type { Runtime } from './runtime.ts'
 
-/** What one process asks, on behalf of all processes of its machine, for `/readyz` and `/metrics`. */
+/** Checks and metric sources of all processes of a machine, for `/readyz` and `/metrics`. */
 export interface NodeHealth {
   readonly checks: Readonly<Record<string, Check>>
   readonly sources: readonly MetricSource[]
-  take(config: Config): void
+  reload(config: Config): void
 }
 
-/** The parts that a process stands on. */
+/** Checks of this process's own parts. */
 const ownParts = (
   { store, keys, journal, kernel, maintenance, codeHost, state }: Runtime,
   config: Config,
@@ -35,7 +35,7 @@ const ownParts = (
     : { redis: async () => (state.reach === 'shared' ? 'ok' : 'degraded') }),
 })
 
-/** Envoy, the gateways beside this process, and its own parts. */
+/** Checks and metrics of Envoy, of the machine's gateways, and of this process. */
 export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart, log: Log): NodeHealth => {
   const sockets = socketsIn(start.runDir, config.workers)
   const { registry } = runtime.metrics
@@ -63,7 +63,7 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
     ] as const)
       checks[part] = async (signal) => {
         const { status, body } = await unixHttp(socket, 'GET', path, { signal })
-        if (status !== 200) throw new Error(`${part} answered ${status}`)
+        if (status !== 200) throw new Error(`${part} responded with status ${status}`)
         return JSON.parse(body)
       }
     sources.push({
@@ -72,5 +72,5 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
         JSON.parse((await unixHttp(socket, 'GET', '/metrics.json', { signal })).body),
     })
   }
-  return { checks, sources, take: (next) => certificate.take(next.tls?.certificate) }
+  return { checks, sources, reload: (next) => certificate.reload(next.tls?.certificate) }
 }

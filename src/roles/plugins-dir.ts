@@ -1,4 +1,4 @@
 import { fileURLToPath } from 'node:url'
 
-/** The plugins that come with the service. */
+/** The built-in plugins. */
 export const PLUGINS_DIR = fileURLToPath(new URL('../../plugins', import.meta.url))

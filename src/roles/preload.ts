@@ -8,7 +8,7 @@ export const preload = async (): Promise<void> => {
   await import('./gateway.ts')
   if (process.env.SIDEVAULT_REDIS_URL) await import('../shared-state/redis/state.ts')
   await import('../sandbox/sandbox.ts')
-  compileValidator({}) // the first one builds the validator of schemas themselves
+  compileValidator({}) // The first call compiles the meta-schema.
   for (const { name } of readdirSync(PLUGINS_DIR, { withFileTypes: true }))
-    await import(`${PLUGINS_DIR}/${name}/index.ts`).catch(() => {}) // the kernel reports errors of plugins
+    await import(`${PLUGINS_DIR}/${name}/index.ts`).catch(() => {}) // The kernel reports errors of plugins.
 }

@@ -1,4 +1,4 @@
-/** Entry of the processes below the supervisor: `node process.ts [standby]`. A `start` message names the role. */
+/** Entry point of the supervisor's child processes: `node process.ts [standby]`. A `start` message sets the role. */
 import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
@@ -15,7 +15,7 @@ const report = (message: ChildMessage) => process.send?.(message)
 const sandboxes = new Set<number>()
 
 const events: RoleEvents = {
-  // Sent before the code of a plugin runs: code that never returns cannot say so afterwards.
+  // Sent before a plugin's code runs: code in an endless loop could not report afterwards.
   onProgress: (place) => report({ kind: 'progress', ...(place === undefined ? {} : { place }) }),
   onSandbox: (pid, what) => {
     const alive = what === 'started'
@@ -25,7 +25,7 @@ const events: RoleEvents = {
   },
 }
 
-// A child in an endless loop does not see that nobody is there any more.
+// A sandbox in an endless loop does not notice that its parent has exited.
 process.on('exit', () => {
   for (const pid of sandboxes) killQuietly(pid)
 })
@@ -41,14 +41,14 @@ const run = async (start: ProcessStart): Promise<RunningRole> => {
   return (await import('./gateway.ts')).startGatewayRole(config, start, log, events)
 }
 
-let takeSettings: (settings: AcceptedSettings) => Promise<void> = async () => {}
+let reload: (settings: AcceptedSettings) => Promise<void> = async () => {}
 
 const begin = (start: ProcessStart) => {
   process.title = `sidevault: ${start.kind}`
   process.chdir(start.dataDir)
   const running = run(start)
   role = running
-  takeSettings = async (settings) => (await running).take(configOf(start, settings), settings.trustBundle)
+  reload = async (settings) => (await running).reload(configOf(start, settings), settings.trustBundle)
   role.then(
     ({ installed }) => report({ kind: 'ready', installed: installed !== undefined, ...installed }),
     (error: unknown) => {
@@ -57,7 +57,7 @@ const begin = (start: ProcessStart) => {
       if (!known) createLog(start.kind).fatal({ err: error }, 'the process cannot start')
       const message = known
         ? (error as Error).message
-        : `The ${start.kind} process cannot start; its log line says why.`
+        : `The ${start.kind} process cannot start. See its log line.`
       report({ kind: 'failed', message, configuration: plugins })
     },
   )
@@ -67,11 +67,11 @@ process.title = 'sidevault: loading'
 watchSupervisor({
   start: begin,
   settings: (settings) => {
-    takeSettings(settings).then(
+    reload(settings).then(
       () => report({ kind: 'settings' }),
-      // Nobody may go on with settings that were taken back.
+      // A process must not continue with outdated settings.
       (error: unknown) => {
-        createLog('process').fatal({ err: error }, 'the process cannot take new settings')
+        createLog('process').fatal({ err: error }, 'the process cannot apply the new settings')
         process.exit(1)
       },
     )

@@ -6,7 +6,7 @@ import { createSecretFile, readSecretFile } from '../keys/secret-file.ts'
 
 export const journalDirectory = (config: Config): string => join(config.dataDir, 'audit')
 
-/** Names this data directory among those that share a database; made once. */
+/** Id of this data directory among those that share a database. Created once. */
 const replicaId = async (dataDir: string): Promise<string> => {
   const path = join(dataDir, 'replica-id')
   const text = (await readSecretFile(path)) ?? (await createSecretFile(path, randomBytes(6).toString('hex')))
@@ -14,22 +14,22 @@ const replicaId = async (dataDir: string): Promise<string> => {
 }
 
 /**
- * The name of a process's journal, unique in its store: where machines share one, with the id of the data directory that
- * the journal lies in.
+ * The name of a process's journal, unique in its store. With PostgreSQL it contains the id of the data directory, as
+ * several machines may share the store.
  */
 export const journalName = async ({ postgres, dataDir }: Config, process: string): Promise<string> =>
   postgres === undefined ? process : `${process}-${await replicaId(dataDir)}`
 
-/** Names that bear no replica's id. */
+/** True for names without a replica id. */
 const isPlain = (name: string): boolean => !/-[0-9a-f]{12}$/.test(name)
 
 /**
- * Whether a journal that the store remembers lies in this data directory, or should. Those without a replica's id were
- * written before the vault moved into the shared store, and lie where the file does that it came from.
+ * Tells whether a journal of the store belongs to this data directory. Journals without a replica id were written
+ * before the migration to PostgreSQL; they belong to the directory of the migrated SQLite file.
  */
 export const isOwnJournal = async (config: Config): Promise<(name: string) => boolean> => {
   if (config.postgres === undefined) return () => true
   const end = `-${await replicaId(config.dataDir)}`
-  const movedFromHere = existsSync(config.store)
-  return (name) => name.endsWith(end) || (movedFromHere && isPlain(name))
+  const migratedFromHere = existsSync(config.store)
+  return (name) => name.endsWith(end) || (migratedFromHere && isPlain(name))
 }

@@ -1,22 +1,25 @@
 import type { Config } from '../config.ts'
 
-/** Milliseconds from when a process answers until it makes code ready: that may not slow down what starts beside it. */
+/**
+ * Delay after the start before code is compiled in advance (ms), so that it does not slow down other starting
+ * processes.
+ */
 export const WARM_AFTER_MS = 2_500
 
-/** What a process does once it answers. */
+/** A process that serves calls. */
 export interface RunningRole {
-  /** The admin process of a first start: what the supervisor has to tell. */
+  /** Set by the admin process on the first start: the supervisor shows the key. */
   readonly installed?: { readonly key?: string }
-  /** Goes on with settings that may change while it runs, and the PEM file of the authorities that Envoy trusts. */
-  take(config: Config, trustBundle: string): Promise<void>
-  /** Lets requests in hand end, then closes everything. */
+  /** Applies the reloadable settings. `trustBundle`: PEM file of the authorities that Envoy trusts. */
+  reload(config: Config, trustBundle: string): Promise<void>
+  /** Waits for running requests, then closes everything. */
   close(): Promise<void>
 }
 
-/** What a role tells while it starts and runs. */
+/** Callbacks of a role. */
 export interface RoleEvents {
-  /** The place of a plugin whose code runs next; undefined when it has returned. */
+  /** Location of the plugin whose code runs next; undefined when it has returned. */
   readonly onProgress?: (place: string | undefined) => void
-  /** A child process that runs tenants' code. */
+  /** Called for each child process that runs tenants' code. */
   readonly onSandbox?: (pid: number, what: 'started' | 'ended') => void
 }

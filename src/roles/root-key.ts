@@ -10,13 +10,14 @@ import { PLUGINS_DIR } from './plugins-dir.ts'
 
 const BUILT_IN = /^(file|env|passphrase):/
 
-/** True when a plugin's key management service wraps the root key of this source. */
+/** True if a key provider of a plugin wraps the root key of this source. */
 export const isProvided = (source: string | undefined): source is string =>
   source !== undefined && source !== '' && !BUILT_IN.test(source)
 
 /**
- * The root key of a source (SIDEVAULT_ROOT_KEY). `existing`: never made. `first`: made when there is none. `next`: what
- * the store is to change to; a change that has begun goes on with the key it was begun with.
+ * The root key of a source (SIDEVAULT_ROOT_KEY). `existing`: never created. `first`: created if there is none.
+ * `next`: the
+ * target of a rotation; a rotation in progress continues with its own key.
  */
 export const loadRoot = async (
   config: Pick<Config, 'dataDir' | 'plugins' | 'pluginBases'>,
@@ -40,7 +41,7 @@ export const loadRoot = async (
     if (how === 'existing')
       throw new AppError(
         'invalid',
-        'This store holds no root key that the key provider of SIDEVAULT_ROOT_KEY has wrapped. Set it to where the root key comes from; nothing was changed.',
+        'The store has no root key wrapped by the key provider of SIDEVAULT_ROOT_KEY. Set it to the source of the root key. Nothing was changed.',
       )
   }
   return newProvidedKey(provider, rows, place, systemClock.now())

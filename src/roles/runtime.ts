@@ -31,33 +31,33 @@ import type { RoleEvents } from './role-events.ts'
 import { loadRoot } from './root-key.ts'
 import { validationCacheIn } from './validation-cache.ts'
 
-/** What admin and gateway both stand on. */
+/** The parts that admin and gateway processes share. */
 export interface Runtime {
   readonly store: Store
   readonly keys: Keys
   readonly journal: Journal
   readonly kernel: Kernel
   readonly metrics: Metrics
-  /** Tenants' code; its processes start with the first use. */
+  /** Runs tenants' code. Its processes start with the first use. */
   readonly codeHost: CodeHost
-  /** Of the journals of all processes of this data directory. */
+  /** Maintains the journals of all processes of this data directory. */
   readonly maintenance: AuditMaintenance
-  /** Where a destination's host is to be dialed (`Egress.dial`). */
+  /** See `Egress.dial`. */
   readonly dial: Egress['dial']
-  /** What replicas share for a short time. */
+  /** Short-lived state shared by replicas. */
   readonly state: SharedState
-  /** Rate limits, when there are any. */
+  /** Applies the rate limits. */
   readonly admit: RateLimiter
-  /** Goes on with settings that may change while it runs (`RunningRole.take`). */
-  take(config: Config, trustBundle: string): Promise<void>
-  /** In the opposite order of opening. */
+  /** Applies the reloadable settings (`RunningRole.reload`). */
+  reload(config: Config, trustBundle: string): Promise<void>
+  /** Closes the parts in reverse order. */
   close(): Promise<void>
 }
 
-/** What `openStore` is given. */
+/** The location for `openStore`: the URL of the database, or the SQLite file. */
 export const storeLocation = (config: Config): string => config.postgres?.reveal() ?? config.store
 
-/** The admin process makes the service's keys on the first start, while the others start beside it. */
+/** How long other processes wait on the first start until the admin process has created the service's keys, ms. */
 const FIRST_KEYS_MS = 10_000
 const FIRST_KEYS_STEP_MS = 20
 
@@ -70,9 +70,9 @@ const firstKeys = async (store: Store): Promise<void> => {
     await setTimeout(FIRST_KEYS_STEP_MS)
 }
 
-/** The keys of an open store. Those of the service are made when there are none and `mayCreate` allows. */
+/** The keys of an open store. Creates the service's keys if there are none and `mayCreate` is set. */
 export const openStoreKeys = async (config: Config, store: Store, mayCreate: boolean): Promise<Keys> => {
-  // A new root key beside data under a lost one would only hide the loss.
+  // `create` only for an empty store: a new root key for existing data would hide the loss of the old one.
   if (!mayCreate) await firstKeys(store)
   const create = mayCreate && (await store.keys.keys('')).length === 0
   const load = (how: 'existing' | 'first') => loadRoot(config, store, config.rootKeySource?.reveal(), how)
@@ -81,15 +81,15 @@ export const openStoreKeys = async (config: Config, store: Store, mayCreate: boo
   return openKeys({ keys: store.keys, clock: systemClock }, { rootKey, row, create, reload })
 }
 
-/** Store, keys, journal and kernel of one process. The admin process owns the schema and makes the first keys. */
+/** Store, keys, journal and kernel of one process. The admin process owns the schema and creates the first keys. */
 export const openRuntime = async (
   config: Config,
   options: {
     readonly name: string
     readonly owner: boolean
-    /** Port of the edge: never dialed by code. */
+    /** Port of the edge. Code must not connect to it. */
     readonly listenPort?: number
-    /** PEM file of the authorities that Envoy trusts. Default: made of what the configuration names. */
+    /** PEM file of the authorities that Envoy trusts. Default: built from the configuration. */
     readonly trustBundle?: string
     readonly log: Log
     readonly notify?: RoleEvents
@@ -113,7 +113,7 @@ export const openRuntime = async (
     closers.push(() => store.close())
     const keys = await openStoreKeys(config, store, owner)
     const mac = (data: string | Buffer) => keys.mac('audit', data)
-    // Who reads them back.
+    // Only the owner reads recent lines back.
     const own = owner ? { own: createRecentLinesCache() } : {}
     const journal = await acquireJournal({ store, mac, log, ...own }, config, {
       process: name,
@@ -121,7 +121,7 @@ export const openRuntime = async (
     })
     closers.push(() => journal.close())
     const processName = await journalName(config, name)
-    // Whoever has the journal of this name is the only process of it.
+    // The journal lock guarantees that no other process has this name.
     await store.idempotency.abandonAllOf(processName, systemClock.now())
     const onBroken = () => metrics.brokenJournals.inc()
     const ingest = createIngest(
@@ -145,16 +145,16 @@ export const openRuntime = async (
     const codeHost = createCodeHost({
       startSandbox: async () => {
         const { createSandbox } = await import('../sandbox/sandbox.ts')
-        const { warmContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
+        const { reuseContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
         return createSandbox(
           { log, metrics },
-          { warmContexts, memoryMb, require, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
+          { reuseContexts, memoryMb, require, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
         )
       },
       fetch: egress.fetch,
     })
     closers.push(() => codeHost.close())
-    // what is required and missing is found out now, and not at the first use
+    // A missing requirement must fail at the start, not at the first use.
     if (config.sandboxRequire.length > 0) await codeHost.sandbox.warm([])
     const card = config.cvcSeconds === undefined ? {} : { card: { cvc_seconds: config.cvcSeconds } }
     let guessLimit: GuessLimiter | undefined
@@ -205,10 +205,10 @@ export const openRuntime = async (
     closers.push(() => state.close())
     announce = () => state.announce()
     state.listen(() => store.changed())
-    // What nobody asked for is not worth a round trip to Redis.
+    // Default rate limits are not worth a round trip to Redis.
     const ownState = createInProcessState({ clock: steadyClock })
     const salt = randomBytes(32).toString('base64')
-    // Names no key either, for a tenth of what an HMAC costs each call.
+    // Also hides the key, and costs a tenth of an HMAC per call.
     const ownHash = (text: string) => digest('sha256', salt + text, 'base64')
     const limitsOf = ({ rateLimits }: Config) =>
       createRateLimits(
@@ -219,14 +219,14 @@ export const openRuntime = async (
     let limits = limitsOf(config)
     guessLimit = guessLimitOf(config)
     const admit: RateLimiter = async (visitor) => limits?.(visitor)
-    const take = async (next: Config, trustBundle: string) => {
-      await egress.take(next, trustBundle)
-      await maintenance.take(next)
+    const reload = async (next: Config, trustBundle: string) => {
+      await egress.reload(next, trustBundle)
+      await maintenance.reload(next)
       limits = limitsOf(next)
       guessLimit = guessLimitOf(next)
     }
     const { dial } = egress
-    return { store, keys, journal, kernel, metrics, codeHost, maintenance, dial, state, admit, take, close }
+    return { store, keys, journal, kernel, metrics, codeHost, maintenance, dial, state, admit, reload, close }
   } catch (error) {
     await close()
     throw error

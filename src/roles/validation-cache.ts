@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { programVersion } from '../common/version.ts'
 import type { ValidationCache } from '../kernel/load/declarations-digest.ts'
 
-/** Remembered in the data directory for this version of the program, whose checks they are. */
+/** Caches the digest of validated declarations in the data directory, for this version of the program and of Node. */
 export const validationCacheIn = (dataDir: string): ValidationCache => {
   const path = join(dataDir, 'declarations-checked')
   const line = (digest: string) => `${programVersion()} ${process.version} ${digest}\n`
@@ -19,7 +19,7 @@ export const validationCacheIn = (dataDir: string): ValidationCache => {
       try {
         writeFileSync(path, line(digest), { mode: 0o600 })
       } catch {
-        // the next start looks again
+        // The next start validates again.
       }
     },
   }

@@ -1,11 +1,11 @@
 /**
- * Messages between the service and its children, over one stream: four bytes of length, four of the header's length, the
- * header as JSON, then one text that travels as it is (an argument, a result, code), so that it is not escaped twice.
+ * Messages between the service and its children on one stream: four bytes of length, four of the header's length, the
+ * header as JSON, then one raw text (an argument, a result, code), which is not escaped twice.
  */
 
 /** Bytes before the header. */
 const PREFIX = 8
-/** Bytes that a character of a text takes at most. */
+/** UTF-8 bytes of a UTF-16 code unit at most. */
 const PER_CHARACTER = 3
 
 export interface Frame {
@@ -25,7 +25,7 @@ export const encodeFrame = (header: object, body = ''): Buffer => {
   return frame
 }
 
-/** Puts a message into `into` at `at` and tells where it ends; undefined when there may be no room for it. */
+/** Writes a message into `into` at `at` and returns its end; undefined when it may not fit. */
 export const writeFrame = (into: Buffer, at: number, header: object, body = ''): number | undefined => {
   const text = JSON.stringify(header)
   if (at + PREFIX + PER_CHARACTER * (text.length + body.length) > into.length) return undefined
@@ -37,8 +37,8 @@ export const writeFrame = (into: Buffer, at: number, header: object, body = ''):
 }
 
 /**
- * Takes the stream's chunks and calls `onFrame` for each message. Throws on a length above `maxBytes` and on a header
- * that is no JSON: whoever sent it is not to be listened to any more.
+ * Reads chunks of the stream and calls `onFrame` for each message. Throws on a length above `maxBytes` and on a header
+ * that is not JSON; the sender must then be killed.
  */
 export const createFrameReader = (maxBytes: number, onFrame: (frame: Frame) => void) => {
   let chunks: Buffer[] = []
@@ -61,7 +61,7 @@ export const createFrameReader = (maxBytes: number, onFrame: (frame: Frame) => v
     while (rest.length >= PREFIX) {
       const length = rest.readUInt32BE(0)
       const headerBytes = rest.readUInt32BE(4)
-      if (length > maxBytes || headerBytes > length) throw new Error('A message is longer than it may be.')
+      if (length > maxBytes || headerBytes > length) throw new Error('A message exceeds the length limit.')
       wanted = PREFIX + length
       if (rest.length < wanted) break
       const header: unknown = JSON.parse(rest.toString('utf8', PREFIX, PREFIX + headerBytes))

@@ -1,7 +1,7 @@
-/** What the service and a child say to each other; what a child says is a schema's (`parent/from-child.ts`). */
+/** Messages between the service and a child. Those of a child have a schema (`parent/from-child.ts`). */
 export type { Ending, FromChild } from './parent/from-child.ts'
 
-/** A program as a child knows it; its `key` stands for tenant, name, code and these limits. */
+/** A program for a child. `key` identifies tenant, name, code and these limits. */
 export interface ProgramHeader {
   readonly key: string
   readonly name: string
@@ -17,11 +17,11 @@ export interface RunHeader {
   readonly key: string
   readonly sdk: boolean
   readonly cpuMs: number
-  /** What is left of it. */
+  /** Remaining wall time. */
   readonly wallMs: number
   readonly syncCalls: number
   readonly asyncCalls: number
-  /** That it is entered need not be said where it follows from what was said before (README.md, "Who is in it"). */
+  /** The child need not report the entry when the parent can infer it (README.md, "Tracking of running code"). */
   readonly quiet: boolean
 }
 

@@ -16,25 +16,25 @@ import { createReputation } from './parent/trust.ts'
 import type { Outcome, Program, Sandbox, SandboxLimits } from './types.ts'
 
 export interface SandboxOptions {
-  /** Child processes; with one, a program that makes it die makes all others wait. */
+  /** Child processes; with only one, a program that kills it delays all others. */
   readonly children?: number
-  /** MiB of all children together, which say how many there are where `children` does not. */
+  /** Memory of all children in MiB; sets their number unless `children` does. */
   readonly memoryMb?: number
   readonly limits?: Partial<SandboxLimits>
   /** Names of installed packages that code may require. */
   readonly packages?: readonly string[]
-  /** Calls of a tenant's same code may share a context, and so what it keeps in variables; by default each has its own. */
-  readonly warmContexts?: boolean
-  /** Confinement without which none is made; `tenant`: no child ever runs code of two tenants. */
+  /** Calls of a tenant's same code may share a context with its variables. Default: each call has its own. */
+  readonly reuseContexts?: boolean
+  /** Required confinement; `tenant`: each child runs code of one tenant. */
   readonly require?: readonly string[]
-  /** Told of each child, so that whoever watches over this process can end those that it leaves behind. */
+  /** Reports each child, so that the supervisor can kill orphans of this process. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
 }
 
-/** Programs that were not to be made ready. */
+/** Programs whose warm-up failed. */
 const MAX_UNREADY = 1_000
 
-/** A program as a child holds it: in another tenant, by another name or with other limits it is another one. */
+/** A program for children. Its key covers tenant, name, code and limits. */
 const sourceOf = (program: Program, limits: SandboxLimits, memoryMb: number): Source => {
   const { resultBytes, logLines, logBytes } = limits
   const { tenantId, name, code } = program
@@ -45,7 +45,7 @@ const sourceOf = (program: Program, limits: SandboxLimits, memoryMb: number): So
 const defined = (limits: Partial<SandboxLimits> = {}): Partial<SandboxLimits> =>
   Object.fromEntries(Object.entries(limits).filter(([, value]) => value !== undefined))
 
-/** Runs other people's code (README.md). Resolves when the first child is ready; rejects when none can be started. */
+/** Runs tenants' code (README.md). Resolves when the first child is ready; rejects when none can be started. */
 export const createSandbox = async (
   deps: { readonly log: Log; readonly metrics: Metrics },
   options: SandboxOptions = {},
@@ -56,7 +56,7 @@ export const createSandbox = async (
   checkConfinement(confinement, options.require ?? [], deps.log)
   const start = startText({
     packages: options.packages ?? [],
-    warm: options.warmContexts ?? false,
+    reuse: options.reuseContexts ?? false,
     argumentBytes: defaults.argumentBytes,
     aheadMs: defaults.cpuMs,
   })
@@ -89,7 +89,7 @@ export const createSandbox = async (
       pool.submit(createCheckJob(++ids, source, defaults, { withinMs: CHECK_MS, resolve }))
     })
 
-  /** What takes a second to fail would take it from everybody each time that anything is made ready. */
+  /** Programs that are not warmed again: a failing load may take a second of a child each time. */
   const unready = new LRUCache<string, true>({ max: MAX_UNREADY })
   const warm = async (program: Program): Promise<void> => {
     const { key } = sourceOf(program, defaults, defaults.memoryMb)
@@ -133,10 +133,7 @@ export const createSandbox = async (
     },
     health: async () => {
       if (pool.alive === 0)
-        throw new AppError(
-          'gateway_timeout',
-          'No process that runs transforms and formulas is ready. Retry in a moment.',
-        )
+        throw new AppError('gateway_timeout', 'No sandbox process is ready. Retry in a moment.')
       return { missing: confinement.missing }
     },
     close: pool.close,

@@ -1,13 +1,14 @@
 /**
- * Other people's code, run in child processes that may be killed at any moment (interface "Proxy transforms",
- * "Reactor formulas"; completions §7 and §8; src/sandbox/README.md). Only JSON texts cross.
+ * Runs tenants' code in child processes that may be killed at any time (interface "Proxy transforms", "Reactor
+ * formulas";
+ * completions §7 and §8; src/sandbox/README.md). Only JSON texts cross.
  */
 import type { Json } from '../common/json.ts'
 import type { CodeIssue } from '../sdk/index.ts'
 
 /**
- * What stands around the processes that run code, beside isolated-vm: their own user, no network, a list of system calls, a
- * list of files.
+ * Confinement of sandbox processes in addition to isolated-vm: their own user, no network, an allow list of system
+ * calls, an allow list of files.
  */
 export const CONFINEMENTS = ['uid', 'network', 'syscalls', 'files'] as const
 export type ConfinementName = (typeof CONFINEMENTS)[number]
@@ -15,35 +16,35 @@ export type ConfinementName = (typeof CONFINEMENTS)[number]
 /** Code as saved: CommonJS (`module.exports`, `exports.default`) or an ES module with a default export. */
 export interface Program {
   readonly tenantId: string
-  /** File name in the frames that its author is shown, e.g. `request_transform`. */
+  /** File name in stack frames, e.g. `request_transform`. */
   readonly name: string
   readonly code: string
 }
 
 export interface SandboxLimits {
-  /** Milliseconds on the CPU, all entries of one invocation together. */
+  /** CPU limit of all entries of one invocation. */
   readonly cpuMs: number
-  /** Milliseconds from the call of `run` to its outcome, waiting for host calls included. */
+  /** Wall-clock limit from the call of `run` to its outcome, host calls included. */
   readonly wallMs: number
-  /** MiB of one isolate's heap. */
+  /** Heap limit of one isolate in MiB. */
   readonly memoryMb: number
-  /** Bytes of the argument's JSON text. */
+  /** Limit of the argument's JSON text. */
   readonly argumentBytes: number
-  /** Bytes of the result's JSON text. */
+  /** Limit of the result's JSON text. */
   readonly resultBytes: number
   readonly logLines: number
   readonly logBytes: number
-  /** Host calls of one invocation that are answered at once (crypto, URL). */
+  /** Synchronous host calls of one invocation (crypto, URL). */
   readonly syncCalls: number
-  /** Host calls of one invocation that wait at the same time. */
+  /** Concurrent asynchronous host calls of one invocation. */
   readonly asyncCalls: number
 }
 
-/** What code may ask of the service. */
+/** API of the service for one invocation. */
 export interface SandboxHost {
   /**
-   * `method` is `fetch`, or a member of the SDK as `tokens.retrieve`; `input` is what the code gave. Rejects with
-   * AppError, of which the code sees name, status and message. `signal` is aborted when the invocation has ended.
+   * `method` is `fetch` or a member of the SDK, such as `tokens.retrieve`; `input` is the code's argument. Rejects with
+   * AppError, of which the code sees name, status and message. `signal` is aborted when the invocation ends.
    */
   call(method: string, input: Json, signal: AbortSignal): Promise<Json>
   /** Whether the code gets `req.bt` (interface "Proxy transforms": present if an application is set). */
@@ -64,7 +65,7 @@ export interface ConsoleLine {
   readonly text: string
 }
 
-/** Which bound an invocation met. `crash`: its process died of it; `overload`: there was no room to begin. */
+/** Exceeded limit. `crash`: the process died during the invocation. `overload`: the queue was full. */
 export type LimitName =
   | 'cpu'
   | 'wall'
@@ -77,11 +78,11 @@ export type LimitName =
   | 'overload'
   | 'cancelled'
 
-/** How an invocation ended. Texts come from the code: they may hold values and are stored nowhere. */
+/** Outcome of an invocation. Texts come from the code: they may contain values and are never stored. */
 export type Outcome = (
   | {
       readonly kind: 'returned'
-      /** JSON text; undefined when the code returned what JSON cannot say (undefined, a function). */
+      /** JSON text; undefined for results without a JSON form (undefined, a function). */
       readonly json: string | undefined
     }
   | {
@@ -89,15 +90,15 @@ export type Outcome = (
       /** The class's name: `Error`, `TypeError`, `BadRequestError`, … */
       readonly name: string
       readonly message: string
-      /** Frames of the code itself, `request_transform:3:7`; none of ours. */
+      /** Frames of the code itself, `request_transform:3:7`; none of the realm. */
       readonly frames: readonly string[]
-      /** Set by the classes that customers' code may throw (completions §7), and `CustomHttpResponseError`. */
+      /** Set by typed errors (completions §7) and `CustomHttpResponseError`. */
       readonly status?: number
       readonly headers?: Readonly<Record<string, string>>
       readonly body?: Json
     }
   | { readonly kind: 'limit'; readonly limit: LimitName; readonly message: string }
-  /** The code does not parse, throws while it is loaded, or exports no function (422). */
+  /** The code does not parse, throws while loading, or exports no function (422). */
   | { readonly kind: 'unusable'; readonly message: string; readonly issues: readonly CodeIssue[] }
 ) & {
   readonly console: readonly ConsoleLine[]
@@ -109,15 +110,15 @@ export interface Sandbox {
   /** Never rejects. */
   run(invocation: Invocation): Promise<Outcome>
   /**
-   * Loads the code (its top level runs, without host) within 15 s and tells what is wrong with it: where it does not
-   * parse, or that it exports no function. What was compiled stays ready.
+   * Loads the code within 15 s (its top level runs, without host) and returns its issues: syntax errors, or no exported
+   * function. The loaded program stays cached.
    */
   check(
     program: Program,
   ): Promise<{ readonly issues: readonly CodeIssue[]; readonly exportsFunction: boolean }>
-  /** Makes isolates and spare contexts ready; failures are passed over, and what failed is not made ready again. */
+  /** Prepares isolates and contexts. Ignores failures; failed programs are not warmed again. */
   warm(programs: readonly Program[]): Promise<void>
-  /** Rejects when no child answers; `missing`: confinement that this system does not give. */
+  /** Rejects when no child is ready; `missing`: confinement that this system does not provide. */
   health(): Promise<{ readonly missing: readonly ConfinementName[] }>
   close(): Promise<void>
 }

@@ -2,7 +2,7 @@ import { createInProcessState } from './in-process.ts'
 import type { RedisStateDeps } from './redis/state.ts'
 import type { SharedState } from './types.ts'
 
-/** State of this process alone without a URL; else in Redis, whose client is loaded then only. */
+/** Opens the state of this process, or with a URL the state in Redis, whose client is loaded on demand. */
 export const openSharedState = async ({
   url,
   ...deps

@@ -4,7 +4,7 @@ import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
 import type { Claim, SharedState, Wait } from './types.ts'
 
 export interface RateLimits {
-  /** Calls a minute; absent: any number. */
+  /** Calls a minute; absent: unlimited. */
   readonly perKey?: number | undefined
   readonly perAddress?: number | undefined
 }
@@ -19,13 +19,13 @@ const tooMany = (what: string, { ms }: Wait): AppError => {
   return new AppError('rate_limited', `${what} Wait ${seconds} s.`, { retryAfter: seconds })
 }
 
-/** Characters of a key beyond which it is nobody's, and needs no bucket. */
+/** Longer keys are invalid and need no bucket. */
 const MAX_KEY_LENGTH = 200
 
-/** Pages of the service's own for one address, where addresses are limited: probes and scrapers ask for a few. */
+/** Requests a minute from one address for health, metrics and documentation. */
 export const PAGES_PER_MINUTE = 1_200
 
-/** Who has an address of IPv6 has all of its /64 (RFC 4291 §2.5.4). */
+/** The unit that is limited: an IPv4 address, or the /64 of an IPv6 address (RFC 4291 §2.5.4). */
 const networkOf = (address: string): string => {
   if (!address.includes(':') || !ipaddr.IPv6.isValid(address)) return address.slice(0, 64)
   const parsed = ipaddr.process(address)
@@ -33,8 +33,8 @@ const networkOf = (address: string): string => {
 }
 
 /**
- * Rate limits per address and per key (completions §11); undefined when none is set. `hash`: the keyed hash that stands
- * for an address or a key in the shared state, where it is no other than for this.
+ * Rate limits per address and per key (completions §11); undefined when none is set. `hash`: keyed hash for names of
+ * buckets, used for nothing else.
  */
 export const createRateLimits = (
   { state, hash }: Counting,
@@ -58,8 +58,8 @@ export const createRateLimits = (
 }
 
 /**
- * Limits the values of `data` that an application or session searches for without seeing what it finds (completions §5);
- * undefined without a limit. Rejects with `rate_limited`, and with `invalid` for more at once than a minute allows.
+ * Limits the values of `data` that an application or session searches for without seeing the data (completions §5);
+ * undefined without a limit. Rejects with `rate_limited`, and with `invalid` for a query above the limit of a minute.
  */
 export const createGuessLimit = (
   { state, hash }: Counting,
@@ -69,13 +69,11 @@ export const createGuessLimit = (
   return async ({ tenantId, actorId }, guesses) => {
     if (guesses > perMinute)
       throw invalid({
-        query: [
-          `must not have more than ${perMinute} values of data, as this key does not see what it finds`,
-        ],
+        query: [`must not have more than ${perMinute} values of data for a key that cannot read the data`],
       })
-    // So many units of the bucket as there are guesses: all of them, or none.
+    // All guesses count, or none.
     const bucket = hash(`guesses by ${tenantId} ${actorId}`)
     const wait = await state.take([{ bucket, perMinute: perMinute / guesses }])
-    if (wait) throw tooMany('Too many values of data were searched for without seeing the data.', wait)
+    if (wait) throw tooMany('This key cannot read the data and searched for too many of its values.', wait)
   }
 }

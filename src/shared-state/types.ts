@@ -1,33 +1,34 @@
-/** One call to be taken from a bucket, which gives so many a minute; as many at once when there were none before. */
+/** One call from a bucket of `perMinute` calls. An unused bucket allows that many at once. */
 export interface Claim {
-  /** What is counted. Holds nothing that may not be known outside: it becomes a name in Redis. */
+  /** Name of the bucket. It becomes a key in Redis, so it must not reveal anything. */
   readonly bucket: string
   readonly perMinute: number
 }
 
-/** Which claim had to wait, and the ms until it would not. */
+/** Index of the rejected claim, and ms until it would pass. */
 export interface Wait {
   readonly claim: number
   readonly ms: number
 }
 
-/** `own`: of this process alone, as configured. `shared`: of all replicas. `away`: of this process until Redis is back. */
+/** `own`: of this process, as configured. `shared`: of all replicas. `away`: of this process until Redis recovers. */
 type Reach = 'own' | 'shared' | 'away'
 
 /**
- * Short-lived state that replicas share. It may be lost at any time, so that nothing but patience rests on it: rate
- * limits, and the word that something changed, which only makes others look sooner than they would.
+ * Short-lived state that replicas share: rate limits, and notifications of changes, after which replicas poll sooner.
+ * It may be lost at any time, and correctness does not depend on it.
  */
 export interface SharedState {
   /**
-   * Takes one call for each claim in turn, up to the first that has to wait; that one costs nothing. Undefined when all
-   * had theirs. Never rejects, and never takes longer than the driver's patience.
+   * Takes one call for each claim in order, up to the first that must wait, which costs nothing. Undefined when all
+   * passed.
+   * Never rejects, and resolves within the driver's timeout.
    */
   take(claims: readonly Claim[]): Promise<Wait | undefined>
-  /** Tells all other processes that something was changed. Returns at once; the word may be lost. */
+  /** Notifies all other processes of a change. Returns immediately; the notification may be lost. */
   announce(): void
-  /** `look` is called after others announced something, and when such words may have been missed. */
-  listen(look: () => void): void
+  /** Calls `listener` after notifications of others, and when some may have been missed. */
+  listen(listener: () => void): void
   readonly reach: Reach
   close(): Promise<void>
 }

@@ -47,7 +47,7 @@ export const shareChangeCounters = ({
 }): { readonly changes: ChangeCounters; readonly writer: Writer } => {
   const read = readCounters({ session })
   let all: Promise<Counters> | undefined
-  const forget = (): void => {
+  const invalidate = (): void => {
     all = undefined
   }
   return {
@@ -55,13 +55,13 @@ export const shareChangeCounters = ({
       sum: async (kinds) => {
         if (all === undefined) {
           all = read()
-          setImmediate(forget)
+          setImmediate(invalidate)
         }
         return sumOf(await all, kinds)
       },
     },
     writer: {
-      write: (...args) => writer.write(...args).finally(forget),
+      write: (...args) => writer.write(...args).finally(invalidate),
       close: () => writer.close(),
     },
   }

@@ -6,6 +6,6 @@ import { AppError } from '../common/errors.ts'
  */
 export const rejectNul = <T>(value: T): T => {
   if (typeof value === 'string' && value.includes('\0'))
-    throw new AppError('invalid', 'A text holds the character U+0000, which the store cannot keep.')
+    throw new AppError('invalid', 'A text contains the character U+0000, which cannot be stored.')
   return value
 }

@@ -6,6 +6,6 @@ export const rejectNewer = (version: number): void => {
   if (version > SCHEMA_VERSION)
     throw new AppError(
       'invalid',
-      `The database has schema version ${version}, this program knows versions up to ${SCHEMA_VERSION}: it was last opened by a newer Sidevault. Start that version again, or restore a backup made before the upgrade; nothing was changed.`,
+      `The database has schema version ${version}, but this program supports versions up to ${SCHEMA_VERSION}. Start the newer Sidevault again, or restore a backup from before the upgrade. Nothing was changed.`,
     )
 }

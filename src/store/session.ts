@@ -12,8 +12,8 @@ export interface Session {
   /** Number of rows written. */
   run<P extends object, R>(statement: Statement<P, R>, values: P): Promise<number>
   /**
-   * `run` for each of these rows, in order, with one statement for all rows of a tenant where the engine supports it: one
-   * built with `dialect.each`.
+   * `run` for each of these rows, in order; one statement for all rows of a tenant where the engine supports it. The
+   * statement must be built with `dialect.columnsOf` or `dialect.valuesOf`.
    */
   runAll<P extends object>(statement: Statement<P, unknown>, rows: readonly P[]): Promise<number>
   /** For queries of one tenant whose text depends on the request (lists, searches): compiled on each call. */

@@ -4,10 +4,8 @@ import { withLease } from './idempotency/lease.ts'
 import { createIdempotencyStore } from './idempotency/repository.ts'
 import { createLogStore } from './logs/repository.ts'
 import { createRecordStore } from './records/repository.ts'
-
 import { allChanges } from './records/statements.ts'
 import { createSealedStore } from './reencrypt/repository.ts'
-
 import type { Session } from './session.ts'
 import { createKeyStore, createTenantStore } from './tenants/repository.ts'
 import { createTokenStore } from './tokens/repository.ts'
@@ -15,7 +13,7 @@ import type { Store } from './types.ts'
 import { createUsageStore } from './usage/repository.ts'
 import type { Writer } from './writer.ts'
 
-/** The repositories over one engine's session and writer. */
+/** Creates the repositories over one engine's session and writer. */
 export const createStore = (
   given: { readonly session: Session; readonly writer: Writer },
   options: {

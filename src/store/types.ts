@@ -16,7 +16,7 @@ export type * from './usage/types.ts'
 
 /** Removes expired records and idempotency records, past months' activity, and rows of deleted tenants. */
 export interface TenantPurge {
-  /** At most `limit` of each kind; how many were removed. */
+  /** Removes at most `limit` of each kind; returns the number of removed rows. */
   purge(now: number, limit: number): Promise<number>
 }
 

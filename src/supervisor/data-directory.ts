@@ -6,7 +6,7 @@ import { type Role, runDirOf } from './messages.ts'
 import { StartError } from './start-error.ts'
 
 export interface DataDirectory {
-  /** Where sockets go, relative to the data directory. */
+  /** Directory of the sockets, relative to the data directory. */
   readonly runDir: string
   release(): void
 }
@@ -14,7 +14,7 @@ export interface DataDirectory {
 const describe = (error: unknown): string => codeOf(error) || 'unknown error'
 
 /**
- * An exclusive SQLite transaction as lock: the system ends it with the process, so there is nothing stale to clean up.
+ * A lock: an exclusive SQLite transaction. The system releases it when the process ends, so it cannot become stale.
  */
 const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
   const owner = join(runDir, `${part}.pid`)
@@ -27,7 +27,7 @@ const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
     try {
       pid = ` (process ${readFileSync(owner, 'utf8').trim()})`
     } catch {
-      // the owner has not written it yet
+      // The owner has not written it yet.
     }
     throw new StartError(
       `Another Sidevault${pid} runs on the data directory "${dataDir}". Stop it, or set SIDEVAULT_DATA_DIR and SIDEVAULT_LISTEN for a second one.`,
@@ -37,29 +37,32 @@ const lock = (runDir: string, part: string, dataDir: string): (() => void) => {
   return () => database.close()
 }
 
-/** With its parents. Node's own `recursive` never returns where nothing can be made, as below /proc. */
+/** Creates a directory and its parents. Node's own `recursive` never returns below /proc. */
 const makeDirectory = (path: string): void => {
   if (existsSync(path)) return
   makeDirectory(dirname(path))
   mkdirSync(path, { mode: 0o700 })
 }
 
-/** What a data directory may hold before it is one of ours: what operators put there, and a disk's own folder. */
+/** Names in a data directory, and `lost+found` of a file system. */
 const OURS = /^(run|audit|root\.(key|salt)|sidevault\.db|lost\+found)/
 
-/** A folder that others read and that holds other things, such as a home, would be closed to them: a slip of the setting. */
+/**
+ * Rejects a folder with foreign content that other users can read, such as a home directory: mode 0700 would lock
+ * them out.
+ */
 const rejectSharedFolder = (path: string): void => {
   if (!existsSync(path) || (statSync(path).mode & 0o077) === 0) return
   const entries = readdirSync(path)
   if (entries.length === 0 || entries.some((name) => OURS.test(name))) return
   throw new StartError(
-    `"${path}" is open to other users and holds what is not Sidevault's, so it is not made a data directory. Set SIDEVAULT_DATA_DIR to a folder of its own, or close this one first: chmod 700 '${path}'`,
+    `"${path}" is open to other users and contains files that are not Sidevault's. Set SIDEVAULT_DATA_DIR to a separate folder, or close this one first: chmod 700 '${path}'`,
   )
 }
 
 /**
- * Makes the data directory (0700) and takes it for one supervisor. Roles may share it when they do not overlap.
- * Throws StartError when another supervisor has it or it cannot be written.
+ * Creates the data directory (0700) and locks it for one supervisor. Roles that do not overlap may share it.
+ * Throws StartError if another supervisor has locked it or it cannot be written.
  */
 export const openDataDirectory = (dataDir: string, role: Role): DataDirectory => {
   const runDir = runDirOf(role)
@@ -73,7 +76,7 @@ export const openDataDirectory = (dataDir: string, role: Role): DataDirectory =>
   } catch (error) {
     if (error instanceof StartError) throw error
     throw new StartError(
-      `The data directory "${dataDir}" cannot be made or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns.`,
+      `The data directory "${dataDir}" cannot be created or written (${describe(error)}). Set SIDEVAULT_DATA_DIR to one that this user owns.`,
     )
   }
   const releases: (() => void)[] = []

@@ -1,7 +1,7 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 import { readFile, writeFile } from 'node:fs/promises'
 
-/** Never leaves this machine: Envoy knows it as a static cluster, without DNS. */
+/** Not resolved by DNS: Envoy has a static cluster for it. */
 export const DEMO_HOST = 'demo.sidevault.test'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -15,7 +15,7 @@ const paths = (directory: string) => ({
 
 export type DemoFiles = ReturnType<typeof paths>
 
-const stillGood = async (files: DemoFiles, now: number): Promise<boolean> => {
+const areValid = async (files: DemoFiles, now: number): Promise<boolean> => {
   try {
     const authority = new X509Certificate(await readFile(files.authority))
     const certificate = new X509Certificate(await readFile(files.certificate))
@@ -72,10 +72,12 @@ const make = async (files: DemoFiles, now: number): Promise<void> => {
   await writeFile(files.authority, `${authority.toString('pem')}\n`, mode)
 }
 
-/** Certificate, key and authority of the demo destination as PEM files; made when absent, damaged or about to end. */
+/**
+ * Certificate, key and authority of the demo destination as PEM files. Created if absent, damaged or about to expire.
+ */
 export const ensureDemoCertificate = async (directory: string, now: number): Promise<DemoFiles> => {
   const files = paths(directory)
-  if (!(await stillGood(files, now))) await make(files, now)
+  if (!(await areValid(files, now))) await make(files, now)
   return files
 }
 

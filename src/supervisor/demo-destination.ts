@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http'
 import { createServer } from 'node:https'
 import type { DemoFiles } from './demo-certificate.ts'
 
-/** Bytes of a body that is shown. The process has other work than to print large ones. */
+/** Largest body that is shown, bytes. */
 const SHOWN = 65_536
 
 const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
@@ -23,8 +23,8 @@ const bodyOf = async (request: IncomingMessage): Promise<unknown> => {
 }
 
 /**
- * The destination of the first steps: answers over TLS with what it received, `{ method, path, headers, body }`, and
- * keeps nothing. Listens on a unix socket that only Envoy's static cluster leads to. Resolves when it listens.
+ * The destination of the first steps: responds over TLS with the request it received, `{ method, path, headers, body
+ * }`, and stores nothing. Listens on a unix socket that only Envoy's static cluster uses. Resolves when it listens.
  */
 export const startDemoDestination = async (
   socketPath: string,
@@ -38,7 +38,7 @@ export const startDemoDestination = async (
       response.writeHead(200, { 'content-type': 'application/json; charset=utf-8' })
       response.end(`${JSON.stringify({ method, path, headers, body }, null, 2)}\n`)
     } catch {
-      response.destroy() // the caller went away in the middle of its request
+      response.destroy() // The caller disconnected during its request.
     }
   })
   await rm(socketPath, { force: true })

@@ -13,7 +13,7 @@ const issue = (name: SettingName, problem: string, fix: string): ConfigIssue => 
   fix,
 })
 
-/** A file that was there a moment ago may be gone, or be written anew. */
+/** Empty if the file cannot be read: it may have been removed since the configuration was loaded. */
 const read = (path: string): Promise<string> => readFile(path, 'utf8').catch(() => '')
 
 const tlsOf = async (
@@ -33,9 +33,7 @@ const tlsOf = async (
       ),
     )
   if (wrong.key !== undefined)
-    issues.push(
-      issue('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the key that the certificate was made for.'),
-    )
+    issues.push(issue('tls_key', `"${tls.key}" ${wrong.key}.`, 'Name the private key of the certificate.'))
   return { tls: { certificate, key } }
 }
 
@@ -53,9 +51,8 @@ const authoritiesOf = async (
 }
 
 /**
- * What of the configuration Envoy's is made from, each file read once, since it may hold something else by the next time;
- * writes the bundle of trusted authorities into `runDir`.
- * Rejects with ConfigError, before anything is written, when a file does not hold what it should.
+ * The options of Envoy's configuration. Reads each file once, since it may change in between, and writes the bundle of
+ * trusted authorities into `runDir`. Rejects with ConfigError, before anything is written, if a file is invalid.
  */
 export const envoyOptions = async (
   config: Config,
@@ -63,7 +60,7 @@ export const envoyOptions = async (
     readonly role: Role
     readonly listen: Config['listen']
     readonly runDir: string
-    /** PEM file of the demo destination's authority; absent: it does not run. */
+    /** PEM file of the demo destination's authority. Undefined: there is no demo destination. */
     readonly demoAuthority: string | undefined
     readonly now: number
   },
@@ -80,7 +77,7 @@ export const envoyOptions = async (
     ...tls,
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,
-    // Without it a call over gRPC finds what one over HTTP finds: nothing, which gRPC calls unimplemented.
+    // Without the socket, gRPC calls end with `unimplemented`.
     ...(role === 'gateway' ? {} : { grpcSocket: sockets.grpc }),
     envoyAdminSocket: sockets.envoyAdmin,
     prefixes: config.headerPrefixes,

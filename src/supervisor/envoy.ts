@@ -8,19 +8,19 @@ import type { ProcessKind } from './managed-process.ts'
 
 const POLL_MS = 20
 
-/** Levels of Envoy's log (spdlog names) as ours. */
+/** Levels of Envoy's log (spdlog names) as levels of our log. */
 const LEVELS: Readonly<Record<string, 'error' | 'warn' | 'info'>> = {
   critical: 'error',
   error: 'error',
   warning: 'warn',
 }
 
-/** Said at every start, about nothing that an operator could change. */
+/** Warnings at every start that an operator can do nothing about. */
 const NOISE =
   /work-in-progress|xds\.core\.v3\.CidrRange|there is no configured limit to the number of allowed active|caught ENVOY_SIGTERM/i
 
-/** Said when Envoy is stopped while it waits for configuration. */
-const FAREWELL = /REST update for \S+ failed/
+/** Logged when Envoy is stopped while it waits for configuration. */
+const STOP_NOISE = /REST update for \S+ failed/
 
 /** A line of the access log, or undefined. */
 const callIn = (line: string): Record<string, unknown> | undefined => {
@@ -33,18 +33,21 @@ const callIn = (line: string): Record<string, unknown> | undefined => {
   }
 }
 
-/** No answer, one of failure, or one that broke off (a response flag). What the management API answers, it logs itself. */
+/**
+ * No response, an error response, or an aborted one (a response flag). The management API logs its own error
+ * responses.
+ */
 const isFailed = ({ status, flags, route, details }: Record<string, unknown>): boolean =>
   typeof status !== 'number' ||
   flags !== '-' ||
   status === 0 ||
   (status >= 400 && !(details === 'via_upstream' && (route === ROUTES.api || route === ROUTES.grpc)))
 
-/** Envoy's log lines, in the format that it is started with, as lines of our log. */
+/** Writes Envoy's log lines to our log. */
 const relay = (child: ChildProcess, { log, isEnding }: EnvoyOptions): void => {
   if (!child.stderr) return
   createInterface({ input: child.stderr }).on('line', (line) => {
-    if (line.trim() === '' || NOISE.test(line) || (isEnding() && FAREWELL.test(line))) return
+    if (line.trim() === '' || NOISE.test(line) || (isEnding() && STOP_NOISE.test(line))) return
     const call = callIn(line)
     if (call) return isFailed(call) ? log.warn(call, 'failed call') : log.info(call, 'call')
     const [, level = 'info', logger, text = line] = /^(\w+) (\S+) (.*)$/.exec(line) ?? []
@@ -52,7 +55,7 @@ const relay = (child: ChildProcess, { log, isEnding }: EnvoyOptions): void => {
   })
 }
 
-/** On Linux the kernel kills Envoy with us; elsewhere only the other processes do (`watchSupervisor`). */
+/** On Linux the kernel kills Envoy with the supervisor; elsewhere the other processes do (`watchSupervisor`). */
 const deathSignal = (): readonly string[] => {
   const prefix = ['--pdeathsig', 'KILL']
   return spawnSync('setpriv', [...prefix, 'true'], { stdio: 'ignore' }).status === 0
@@ -60,7 +63,7 @@ const deathSignal = (): readonly string[] => {
     : []
 }
 
-/** True when Envoy has its configuration and listens. */
+/** True if Envoy has its configuration and listens. */
 export const envoyIsLive = async (socketPath: string): Promise<boolean> => {
   const response = await unixHttp(socketPath, 'GET', '/ready').catch(() => undefined)
   return response?.status === 200
@@ -72,11 +75,11 @@ export interface EnvoyOptions {
   readonly configFile: string
   readonly adminSocket: string
   readonly log: Log
-  /** Whether it has been asked to end. */
+  /** True once Envoy was asked to end. */
   readonly isEnding: () => boolean
 }
 
-/** Envoy as a process that is kept alive. It has a session of its own, so that Ctrl-C reaches only the supervisor. */
+/** Envoy as a managed process. It has its own session, so that Ctrl-C reaches only the supervisor. */
 export const envoyKind = (options: EnvoyOptions): ProcessKind => {
   const [file = options.binary, ...before] = [...deathSignal(), options.binary]
   const args = [
@@ -102,8 +105,8 @@ export const envoyKind = (options: EnvoyOptions): ProcessKind => {
 }
 
 /**
- * Ends service without cutting anything off: no new connections, `connection: close` on what is answered, until
- * nothing is in flight, Envoy is gone, or `signal` fires.
+ * Drains Envoy: no new connections, and `connection: close` on responses. Resolves when no request is in flight, Envoy
+ * has ended, or `signal` fires.
  */
 export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promise<void> => {
   const stats = '/stats?filter=%5Ehttp%5C.edge%5C.downstream_rq_active%24'
@@ -116,6 +119,6 @@ export const drainEnvoy = async (socketPath: string, signal: AbortSignal): Promi
       await setTimeout(POLL_MS, undefined, { signal })
     }
   } catch {
-    // aborted, or Envoy is gone: nothing is left to wait for
+    // Aborted, or Envoy has ended.
   }
 }

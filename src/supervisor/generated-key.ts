@@ -1,12 +1,15 @@
 import { rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The first management key where it was generated: in clear for a terminal, else the file that holds it. */
+/** The generated first management key: its text for a terminal, otherwise the file that contains it. */
 export type GeneratedKey = { readonly text: string } | { readonly file: string }
 
 const NAME = 'management.key'
 
-/** Writes the key to a file (0600) of the data directory unless it may be shown: what is printed elsewhere stays in logs. */
+/**
+ * Writes the key to a file (0600) of the data directory, unless the output is a terminal: other output is stored in
+ * logs.
+ */
 export const handOver = (text: string, dataDir: string, terminal: boolean): GeneratedKey => {
   if (terminal) return { text }
   const file = join(dataDir, NAME)
@@ -15,12 +18,12 @@ export const handOver = (text: string, dataDir: string, terminal: boolean): Gene
   return { file }
 }
 
-/** What is printed about it. */
+/** The line that is printed about the key. */
 export const shownKey = (key: GeneratedKey): string =>
   'text' in key
-    ? `${key.text}   (shown this once: keep it)`
-    : `in ${key.file}   (keep it, and delete the file)`
+    ? `${key.text}   (shown only once: store it)`
+    : `in ${key.file}   (store it, and delete the file)`
 
-/** How a shell writes it between double quotes. */
+/** The key as shell text between double quotes. */
 export const keyInShell = (key: GeneratedKey): string =>
   'text' in key ? key.text : `$(cat '${key.file.replaceAll("'", "'\\''")}')`

@@ -1,4 +1,6 @@
-/** Settings that change while the service runs: Envoy has them first, since it may refuse, then the processes. */
+/**
+ * Settings that change while the service runs. Applied to Envoy first, which may reject them, then to the processes.
+ */
 
 import { dirname } from 'node:path'
 import { createKeyedMutex } from '../common/keyed-mutex.ts'
@@ -14,20 +16,21 @@ import { fingerprint, watchFiles } from './watch-files.ts'
 
 /** Variables of settings that changed. */
 export interface Reloaded {
-  /** In force. */
+  /** Effective now. */
   readonly applied: readonly string[]
-  /** In force from the next start. */
+  /** Effective from the next start. */
   readonly waiting: readonly string[]
   readonly warnings: readonly string[]
 }
 
 export interface LiveSettings {
   readonly current: Config
-  /** `current`, for a process that begins with it. */
+  /** `current`, for a process that starts. */
   readonly accepted: AcceptedSettings
   /**
-   * Reads the configuration file, and the files that it names, anew. Resolves when Envoy and all processes go by what
-   * they hold. Rejects with ConfigError (every issue), or with what Envoy refused: then all is as it was.
+   * Reads the configuration file, and the files it names, again. Resolves when Envoy and all processes have applied
+   * them.
+   * Rejects with ConfigError (all issues), or with Envoy's rejection; then nothing is changed.
    */
   reload(): Promise<Reloaded>
   close(): void
@@ -35,22 +38,22 @@ export interface LiveSettings {
 
 export interface LiveSettingsDeps {
   readonly control: Control
-  /** What Envoy's configuration is made from; rejects with ConfigError. */
+  /** The options of Envoy's configuration. Rejects with ConfigError. */
   readonly envoyOptions: (config: Config) => Promise<BootstrapOptions>
-  /** Resolves when every process goes by these. */
+  /** Resolves when every process has applied the settings. */
   readonly notify: (settings: AcceptedSettings) => Promise<void>
   readonly env: NodeJS.ProcessEnv
   readonly configFile: string | undefined
   readonly log: Log
 }
 
-/** The files that settings name, as they are now: to be called before they are read. */
-export const lookAtFiles = ({ tls, egress }: Config): Promise<string> =>
+/** Fingerprint of the files that settings name. To be called before they are read. */
+export const fingerprintOf = ({ tls, egress }: Config): Promise<string> =>
   fingerprint([tls?.certificate, tls?.key, egress.ca].filter((path) => path !== undefined))
 
 /**
- * Begins with `config`, of which Envoy has `trustBundle`, from files that were those of `files`. Certificates and
- * authorities are looked at all the time, the configuration file when asked.
+ * `first`: the settings at the start, Envoy's trust bundle, and the fingerprint of the files that were read.
+ * Certificates and authorities are watched; the configuration file is read by `reload` only.
  */
 export const createLiveSettings = (
   first: { readonly config: Config; readonly trustBundle: string; readonly files: string },
@@ -62,44 +65,44 @@ export const createLiveSettings = (
   let { config: current, trustBundle, files } = first
   const accepted = (): AcceptedSettings => ({ content: current.file.reveal(), trustBundle })
 
-  const take = async (next: Config): Promise<void> => {
-    // A file that changes while it is read is another one at the next look.
-    const looked = await lookAtFiles(next)
+  const apply = async (next: Config): Promise<void> => {
+    // Computed before the files are read: a change during the read is detected at the next check.
+    const fingerprint = await fingerprintOf(next)
     const options = await deps.envoyOptions(next)
     await control.change(({ identities }) => ({ ...options, ...(identities ? { identities } : {}) }))
-    // A process that is born while the others are told begins with what Envoy has.
+    // A process that starts during `notify` must start with the settings that Envoy has.
     current = next
     trustBundle = options.egress.trustBundle
-    files = looked
+    files = fingerprint
     await deps.notify(accepted())
     await removeTrustBundles(dirname(trustBundle), control.namesFile).catch((error: unknown) =>
-      log.warn(`old trust bundles are not removed: ${String(error)}`),
+      log.warn(`old trust bundles cannot be removed: ${String(error)}`),
     )
   }
 
   const reload = async (): Promise<Reloaded> => {
     const asked = loadConfig(env, { file, cwd })
     const { content, applied, waiting } = liveChanges(current.file.reveal(), asked.file.reveal(), env)
-    await take(loadConfig(env, { file, cwd, content }))
+    await apply(loadConfig(env, { file, cwd, content }))
     const result = {
       applied: applied.map(variableOf),
       waiting: waiting.map(variableOf),
       warnings: asked.warnings,
     }
-    log.info(result, 'settings are applied')
+    log.info(result, 'settings applied')
     return result
   }
 
   const renew = async () => {
-    await runExclusive('', () => take(current))
-    log.info('certificates are read again')
+    await runExclusive('', () => apply(current))
+    log.info('certificates reloaded')
   }
-  /** Files are often written one after the other, and Envoy may be away: what is not applied is tried again. */
+  /** Retries until applied: files are often written one after the other, and Envoy may be restarting. */
   const watching = watchFiles({
-    now: () => lookAtFiles(current),
+    now: () => fingerprintOf(current),
     applied: () => files,
-    take: renew,
-    onRejected: (error) => log.warn(`changed certificates are not applied: ${String(error)}`),
+    apply: renew,
+    onRejected: (error) => log.warn(`changed certificates cannot be applied: ${String(error)}`),
   })
   return {
     get current() {

@@ -2,42 +2,41 @@ import type { ChildProcess } from 'node:child_process'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 
-/** How one kind of process is born and known to answer. */
+/** How one kind of process is started and reports that it is ready. */
 export interface ProcessKind {
   readonly name: string
   spawn(): ChildProcess
-  /** Resolves when this child answers; rejects when it says that it cannot start. Gives up on `signal`. */
+  /** Resolves when this child is ready, rejects when it reports that it cannot start or `signal` fires. */
   ready(child: ChildProcess, signal: AbortSignal): Promise<void>
-  /** What this child was at when it last said something, for the words on an early end. */
+  /** The plugin whose code this child last reported to run, for the error of an early end. */
   doing?(child: ChildProcess): string | undefined
 }
 
-/** A process that is kept alive. */
+/** A process that is restarted when it ends. */
 export interface Managed {
   readonly name: string
   readonly child: ChildProcess | undefined
-  /** Resolves when it first answers; rejects when it ends before it ever did. */
+  /** Resolves when it is ready for the first time; rejects when it ends before. */
   readonly started: Promise<void>
-  /** Asks it to end by `ask`, kills it after `graceMs`; resolves when it is gone. It is not restarted. */
+  /** Asks it to end by `ask`, kills it after `graceMs`, and does not restart it. Resolves when it has ended. */
   stop(ask: (child: ChildProcess) => void, graceMs: number): Promise<void>
 }
 
-/** Deaths within this time count towards the pause before the next birth. */
+/** Exits within this time (ms) count for the backoff. */
 const WINDOW = 10_000
 const FREE_RESTARTS = 4
-const LONGEST_PAUSE = 2_000
+const MAX_DELAY = 2_000
 
-/** What a signal says that nobody sent. */
-const ENDS: Readonly<Record<string, string>> = {
-  SIGBUS:
-    ' because a file that it had mapped could not be read or written: look at the disk of the data directory',
+/** Causes of signals that no process sends. */
+const CAUSES: Readonly<Record<string, string>> = {
+  SIGBUS: ' because a mapped file could not be read or written: check the disk of the data directory',
 }
 
-/** Milliseconds to wait before a restart after `deaths` deaths within the window: the first few are free. */
-const pauseAfter = (deaths: number): number =>
-  deaths <= FREE_RESTARTS ? 0 : Math.min(LONGEST_PAUSE, 100 * 2 ** (deaths - FREE_RESTARTS - 1))
+/** Delay (ms) of a restart after `exits` exits within the window. The first restarts are immediate. */
+const delayAfter = (exits: number): number =>
+  exits <= FREE_RESTARTS ? 0 : Math.min(MAX_DELAY, 100 * 2 ** (exits - FREE_RESTARTS - 1))
 
-/** Starts a process and restarts it whenever it ends, at once, with growing pauses when it keeps dying. */
+/** Starts a process and restarts it whenever it ends, with exponential backoff if it ends repeatedly. */
 export const manage = (
   kind: ProcessKind,
   deps: { readonly log: Log; readonly clock: Clock; readonly onSpawn?: (child: ChildProcess) => void },
@@ -46,25 +45,25 @@ export const manage = (
   let current: ChildProcess | undefined
   let stopping = false
   let everReady = false
-  let deaths: readonly number[] = []
+  let exits: readonly number[] = []
   let restart: NodeJS.Timeout | undefined
-  /** Why the last start failed; undefined since one did not. */
+  /** The error of the last start; undefined after a successful one. */
   let known: string | undefined
   const isKnown = (failure: Error) => failure.message === known
   const { promise: started, resolve, reject } = Promise.withResolvers<void>()
 
   const respawn = () => {
     const now = deps.clock.now()
-    deaths = [...deaths.filter((at) => at > now - WINDOW), now]
+    exits = [...exits.filter((at) => at > now - WINDOW), now]
     restart = setTimeout(() => {
       try {
         spawn()
       } catch (error) {
-        // The system may have no memory for another process just now.
+        // The system may be out of memory.
         deps.log.error({ name }, `process cannot be started: ${String(error)}`)
         respawn()
       }
-    }, pauseAfter(deaths.length))
+    }, delayAfter(exits.length))
   }
 
   const spawn = () => {
@@ -74,7 +73,7 @@ export const manage = (
     let failure: Error | undefined
     kind.ready(child, attempt.signal).then(
       () => {
-        if (everReady) deps.log.info({ name, pid: child.pid }, 'process is back')
+        if (everReady) deps.log.info({ name, pid: child.pid }, 'process restarted')
         known = undefined
         everReady = true
         resolve()
@@ -91,7 +90,7 @@ export const manage = (
       if (stopping) return
       if (!everReady) {
         stopping = true
-        // a report of its own, if it made one, arrives before its end
+        // A report of its own, if any, arrives before it ends.
         const at = kind.doing?.(child)
         const where = at === undefined ? '' : ` while it ran the code of ${at}`
         reject(
@@ -100,13 +99,13 @@ export const manage = (
         )
         return
       }
-      // Of many starts that fail alike the first tells.
+      // Repeated failures with the same error are logged once.
       if (failure === undefined || !isKnown(failure))
-        deps.log.warn({ name, code, signal }, `process ended${ENDS[signal ?? ''] ?? ''}; restarting it`)
+        deps.log.warn({ name, code, signal }, `process ended${CAUSES[signal ?? ''] ?? ''}; restarting it`)
       known = failure?.message
       respawn()
     }
-    // Anything that cannot be done with it; that it never was is told here only.
+    // Without a pid the child was never started, and no 'exit' follows.
     child.on('error', (error) => {
       if (child.pid !== undefined) return
       failure = error
@@ -131,7 +130,7 @@ export const manage = (
       const gone = new Promise<void>((done) => child.once('exit', () => done()))
       ask(child)
       const kill = setTimeout(() => {
-        deps.log.warn({ name, pid: child.pid, ms: graceMs }, 'process did not end when asked; it is killed')
+        deps.log.warn({ name, pid: child.pid, ms: graceMs }, 'process did not end in time; killing it')
         child.kill('SIGKILL')
       }, graceMs)
       await gone

@@ -1,29 +1,29 @@
 import type { FileContent } from '../config.ts'
 
-/** Settings as they were accepted: their files may hold something else by now, and are not read again. */
+/** Validated settings. Their files may have changed since, and are not read again. */
 export interface AcceptedSettings {
-  /** What the configuration file held. */
+  /** Content of the configuration file. */
   readonly content: FileContent
-  /** PEM file of the authorities trusted for destinations, the one that Envoy has. */
+  /** PEM file of the authorities trusted for destinations, as Envoy uses it. */
   readonly trustBundle: string
 }
 
-/** What the supervisor tells a process of ours before it begins. */
+/** The start order of a process. */
 export interface ProcessStart {
   readonly kind: 'admin' | 'gateway'
   /** Which parts this supervisor runs. */
   readonly role: Role
   /** Number of this gateway, from 0. */
   readonly worker: number
-  /** Its working directory from then on. */
+  /** Becomes its working directory. */
   readonly dataDir: string
-  /** What relative paths of the configuration are relative to. */
+  /** Base of relative paths in the configuration. */
   readonly baseDir: string
   readonly configFile: string | undefined
   readonly settings: AcceptedSettings
-  /** Where sockets are, relative to the data directory, which is the working directory. */
+  /** Directory of the sockets, relative to the data directory. */
   readonly runDir: string
-  /** Where Envoy listens, with the port that was picked. */
+  /** Where Envoy listens, with the chosen port. */
   readonly listen: { readonly host: string; readonly port: number }
   readonly demo: boolean
 }
@@ -35,28 +35,31 @@ export const ROLES: readonly Role[] = ['all', 'gateway', 'admin']
 /** Supervisor → process. `envoy` names the process that must not outlive the supervisor. */
 export type ParentMessage =
   | { readonly kind: 'start'; readonly start: ProcessStart }
-  /** Settings that may change while it runs. */
+  /** New reloadable settings. */
   | { readonly kind: 'settings'; readonly settings: AcceptedSettings }
   | { readonly kind: 'stop' }
   | { readonly kind: 'envoy'; readonly pid: number }
 
 /** Process → supervisor. */
 export type ChildMessage =
-  /** `installed`: this start made the first tenant; `key` is there when it was generated, and is nowhere else. */
+  /**
+   * `installed`: this start created the first tenant. `key`: its management key if it was generated; not stored
+   * anywhere.
+   */
   | { readonly kind: 'ready'; readonly installed?: boolean; readonly key?: string }
-  /** The code of the plugin at this place runs next; without a place, the code of plugins has returned. */
+  /** The code of the plugin at `place` runs next; without `place`, the plugin's code has returned. */
   | { readonly kind: 'progress'; readonly place?: string }
-  /** A child of it that runs tenants' code: killed when the process itself cannot do it any more. */
+  /** A child that runs tenants' code. The supervisor kills it if the process ends without doing so. */
   | { readonly kind: 'sandbox'; readonly pid: number; readonly alive: boolean }
-  /** It goes on with the settings that it was told last. */
+  /** The last settings are applied. */
   | { readonly kind: 'settings' }
-  /** It cannot start; the message is for people. `configuration`: what the operator asked for is wrong. */
+  /** The process cannot start. `message`: for the operator. `configuration`: the configuration is wrong. */
   | { readonly kind: 'failed'; readonly message: string; readonly configuration?: boolean }
 
-/** Where the sockets of a supervisor are, relative to the data directory. */
+/** Directory of a supervisor's sockets, relative to the data directory. */
 export const runDirOf = (role: Role): string => (role === 'all' ? 'run' : `run-${role}`)
 
-/** Socket paths, relative to the data directory: short enough for any path above it. */
+/** Socket paths relative to the data directory, as absolute ones may exceed the limit of the system. */
 export const socketsIn = (runDir: string, workers: number) => ({
   api: `${runDir}/api.sock`,
   grpc: `${runDir}/grpc.sock`,

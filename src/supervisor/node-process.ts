@@ -7,16 +7,19 @@ import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 
-/** MiB of new objects between two collections from the beginning on: a start makes many, and most of them stay. */
+/** Large young generation (MiB) from the beginning: the start allocates many objects that survive. */
 const YOUNG = '--min-semi-space-size=16'
 
 /**
- * glibc would give threads up to eight arenas for each core, each of which keeps what was freed in it: after the same
- * requests a process then holds 30 to 100 MiB more.
+ * glibc's default is eight arenas per core, each of which retains freed memory: a process then uses 30 to 100 MiB more
+ * after the same requests.
  */
 const MALLOC = { MALLOC_ARENA_MAX: '2' }
 
-/** A process that waits for its `start` message. Without `kind`: a standby, which loads the modules of both kinds first. */
+/**
+ * Forks a process that waits for its `start` message. Without `kind`: a standby, which loads the modules of both
+ * kinds.
+ */
 export const forkProcess = (
   { SIDEVAULT_BOOTSTRAP_KEY: key, ...env }: NodeJS.ProcessEnv,
   kind?: ProcessStart['kind'],
@@ -28,24 +31,24 @@ export const forkProcess = (
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     execArgv: [YOUNG],
-    detached: true, // Ctrl-C is for the supervisor, which ends its children in order
+    detached: true, // Ctrl-C must reach only the supervisor, which ends its children in order.
   })
 
 export const order = (child: ChildProcess | undefined, message: ParentMessage): void => {
-  if (child?.connected) child.send(message, () => {}) // it may end before it reads
+  if (child?.connected) child.send(message, () => {}) // The child may end before it reads the message.
 }
 
-/** Code of a plugin declares, or begins work that goes on by itself; what has not returned by then never will. */
+/** Time limit of a plugin's code at the start, ms. */
 const CODE_LIMIT_MS = 12_000
 
 const stuck = (place: string) =>
   new StartError(
     `One issue in the plugins; nothing was started:\n  ${place}: its code did not return within ${CODE_LIMIT_MS / 1000} s. ` +
-      'Look for a loop without end; repair the plugin, or remove it from the list.',
+      'Look for an endless loop. Repair the plugin, or remove it from the list.',
     { configuration: true },
   )
 
-/** Children of a process that run tenants' code: killed when it ends, since one in an endless loop would not see that. */
+/** Kills the sandboxes of a process when it ends: one in an endless loop would not notice that. */
 const watchSandboxes = (child: ChildProcess): void => {
   const pids = new Set<number>()
   child.on('message', (report: ChildMessage) => {
@@ -58,20 +61,20 @@ const watchSandboxes = (child: ChildProcess): void => {
   })
 }
 
-/** Those that have told that they answer. */
-const responding = new WeakSet<ChildProcess>()
+/** Children that have reported `ready`. */
+const readyChildren = new WeakSet<ChildProcess>()
 
-/** Nobody may go on with settings that were taken back; who is slower is born again with the new ones. */
+/** A process that does not apply new settings in time is killed: it restarts with them. */
 const SETTINGS_MS = 5_000
-/** Who is still starting takes them behind that, which on a busy machine would only take longer if it began anew. */
+/** Longer for a starting process, which applies them after its start: a restart would take even longer. */
 const STARTING_MS = 20_000
 
-/** Resolves when a process goes by these settings, or is gone. */
+/** Sends settings to a process. Resolves when it has applied them or has ended. */
 export const giveSettings = (child: ChildProcess | undefined, settings: AcceptedSettings): Promise<void> =>
   new Promise((resolve) => {
     if (!child?.connected) return resolve()
     const done = () => {
-      clearTimeout(late)
+      clearTimeout(timeout)
       child.off('message', listen)
       child.off('exit', done)
       resolve()
@@ -79,18 +82,21 @@ export const giveSettings = (child: ChildProcess | undefined, settings: Accepted
     const listen = (report: ChildMessage) => {
       if (report.kind === 'settings') done()
     }
-    const late = setTimeout(() => child.kill('SIGKILL'), responding.has(child) ? SETTINGS_MS : STARTING_MS)
+    const timeout = setTimeout(
+      () => child.kill('SIGKILL'),
+      readyChildren.has(child) ? SETTINGS_MS : STARTING_MS,
+    )
     child.on('message', listen)
     child.once('exit', done)
     order(child, { kind: 'settings', settings })
   })
 
-/** A process of ours (admin or gateway), kept alive; `onReady` gets its first words each time. */
+/** An admin or gateway process. `onReady` is called after each start. */
 export const nodeKind = (
   name: string,
   options: {
     readonly start: () => ProcessStart
-    /** A process that waits for its order. */
+    /** Returns a process that waits for its `start` message. */
     readonly spawn: () => ChildProcess
     readonly onReady: (report: Extract<ChildMessage, { kind: 'ready' }>) => void
   },
@@ -114,7 +120,7 @@ export const nodeKind = (
           places.delete(child)
           if (report.kind === 'failed') return reject(new StartError(report.message, report))
           if (report.kind === 'ready') {
-            responding.add(child)
+            readyChildren.add(child)
             options.onReady(report)
             return resolve()
           }

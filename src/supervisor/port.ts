@@ -8,14 +8,14 @@ const ATTEMPTS = 6
 const PAUSE = 200
 
 const fixes: Readonly<Record<string, string>> = {
-  EADDRINUSE: 'is in use. Stop what listens there, or set SIDEVAULT_LISTEN to another port.',
+  EADDRINUSE: 'is in use. Stop the process that listens there, or set SIDEVAULT_LISTEN to another port.',
   EACCES: 'may not be used by this user. Set SIDEVAULT_LISTEN to a port from 1024 on.',
   EADDRNOTAVAIL: 'is not an address of this machine. Set SIDEVAULT_LISTEN to one that is.',
 }
 
 /**
- * Makes sure that Envoy can listen there (Envoy itself would share a port that is in use) and picks a port for 0.
- * A port in use gets a second to become free: a supervisor killed just before may still be going.
+ * Checks that Envoy can listen there (Envoy itself would share a port in use) and chooses a port for 0. Retries a port
+ * in use for a second: a supervisor that was just killed may not have ended yet. Throws StartError.
  */
 export const claimPort = async (listen: { readonly host: string; readonly port: number }) => {
   for (let attempt = 1; ; attempt++) {

@@ -1,19 +1,19 @@
 import type { ChildProcess } from 'node:child_process'
 
-/** Loading a standby costs a second of CPU, which a service that has just started has other use for. */
+/** Delay before a standby is loaded, ms: loading takes a second of CPU, which a starting service needs itself. */
 const PAUSE_MS = 10_000
 
 export interface Standby {
-  /** Loads one process some seconds from now, and another after each that was taken or ended. */
+  /** Loads a standby after a delay, and a new one whenever it was taken or has ended. */
   prepare(): void
-  /** The process that is ready, if there is one. It belongs to the caller. */
+  /** Returns the standby process, if any. The caller owns it from then on. */
   take(): ChildProcess | undefined
   close(): void
 }
 
 /**
- * One process that has loaded its modules and waits for work. Loading takes most of a process's start, and what dies
- * must be back within a second also on a busy machine.
+ * A process that has loaded its modules and waits for its `start` message. Loading is most of the start of a process,
+ * and a process that ended must be replaced within a second even on a busy machine.
  */
 export const createStandby = (spawn: () => ChildProcess): Standby => {
   let child: ChildProcess | undefined
@@ -28,25 +28,25 @@ export const createStandby = (spawn: () => ChildProcess): Standby => {
     try {
       return spawn()
     } catch {
-      return undefined // no memory for it at the moment
+      return undefined // Out of memory.
     }
   }
   const load = () => {
     const spawned = spawnStandby()
     if (spawned === undefined) return prepare()
     child = spawned
-    const gone = () => {
+    const onEnd = () => {
       if (child !== spawned) return
       child = undefined
       prepare()
     }
-    spawned.on('error', gone)
-    spawned.once('exit', gone)
+    spawned.on('error', onEnd)
+    spawned.once('exit', onEnd)
   }
   const take = () => {
-    const applied = child
+    const taken = child
     child = undefined
-    return applied
+    return taken
   }
   return {
     prepare,

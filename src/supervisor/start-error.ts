@@ -1,6 +1,6 @@
-/** The service cannot start. The message is a sentence with a remedy for the operator; no stack is shown. */
+/** The service cannot start. The message has a remedy for the operator and is shown without a stack. */
 export class StartError extends Error {
-  /** True when what the operator asked for is wrong, and another try would end the same way. */
+  /** True if the configuration is wrong, so that a retry would fail too. */
   readonly configuration: boolean
 
   constructor(message: string, options: { readonly configuration?: boolean | undefined } = {}) {

@@ -7,25 +7,25 @@ export interface Announced {
   readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback'>
   readonly listen: { readonly host: string; readonly port: number }
   readonly role: Role
-  /** False when only a part of the service runs here, or the demo destination does not. */
+  /** False if only one role runs, or there is no demo destination. */
   readonly firstSteps: boolean
-  /** True on the start that made the first tenant. */
+  /** True on the start that created the first tenant. */
   readonly installed: boolean
-  /** The bootstrap key, only when it was generated on this start. */
+  /** The bootstrap key, if it was generated on this start. */
   readonly key: GeneratedKey | undefined
 }
 
 const ANY = new Set(['0.0.0.0', '::'])
 
-/** The URL that a program on this machine uses. */
+/** The URL of the service for programs on this machine. */
 export const baseUrl = (listen: Announced['listen'], tls: boolean): string => {
   const host = ANY.has(listen.host) ? (listen.host === '::' ? '::1' : '127.0.0.1') : listen.host
   return `${tls ? 'https' : 'http'}://${host.includes(':') ? `[${host}]` : host}:${listen.port}`
 }
 
 /**
- * Three lines for sh, bash, dash and zsh that need curl and sed only: make an application, store a card, send it
- * through the proxy and see it arrive.
+ * Three lines for sh, bash, dash and zsh with curl and sed: create an application, store a card, send it through the
+ * proxy and show what arrives.
  */
 const firstStepLines = (
   url: string,
@@ -50,7 +50,7 @@ const keyLine = ({ installed, key }: Announced): string => {
   return installed ? 'the one in SIDEVAULT_BOOTSTRAP_KEY' : 'the one of the first start'
 }
 
-/** What `npm start` prints when everything answers. */
+/** The text that `npm start` prints when the service is ready. */
 export const announcement = (announced: Announced): string => {
   const { config, listen } = announced
   const url = baseUrl(listen, config.tls !== undefined)

@@ -12,7 +12,7 @@ import { ensureDemoCertificate } from './demo-certificate.ts'
 import { drainEnvoy, envoyKind } from './envoy.ts'
 import { envoyOptions } from './envoy-options.ts'
 import { type GeneratedKey, handOver, shownKey } from './generated-key.ts'
-import { createLiveSettings, type LiveSettings, lookAtFiles, type Reloaded } from './live-settings.ts'
+import { createLiveSettings, fingerprintOf, type LiveSettings, type Reloaded } from './live-settings.ts'
 import { type Managed, manage } from './managed-process.ts'
 import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
@@ -24,9 +24,9 @@ import { announcement, baseUrl } from './startup-banner.ts'
 
 const READY_TIMEOUT_MS = 60_000
 const PROBE_MS = 25
-/** Stands in the data directory once it holds schema and keys. */
+/** Marker file in the data directory: schema and keys exist. */
 const INITIALISED = 'run/initialised'
-/** What a process gets to close its files after its last request. */
+/** Time for a process to close after its last request, ms. */
 const CLOSE_MS = 10_000
 
 export interface SupervisorOptions {
@@ -36,22 +36,25 @@ export interface SupervisorOptions {
   readonly env: NodeJS.ProcessEnv
   /** Shows text to the person who started the service. */
   readonly print: (text: string) => void
-  /** Whether that is a terminal: what else keeps what is printed, as logs are kept, is shown no key. */
+  /** True if `print` writes to a terminal. Other output may be stored, so no key is written to it. */
   readonly terminal: boolean
 }
 
 export interface Supervisor {
-  /** Resolves when everything answers and the announcement is printed; rejects with StartError after all is stopped. */
+  /**
+   * Resolves when all processes are ready and the announcement is printed. Rejects with StartError after all have
+   * stopped.
+   */
   readonly ready: Promise<void>
   /** Resolves when everything is stopped. */
   readonly done: Promise<void>
-  /** Drains and stops all processes; a second call stops waiting and kills what is left. */
+  /** Drains and stops all processes. A second call kills the remaining ones. */
   stop(): void
-  /** Goes on with what the configuration file, and the files that it names, hold now (`LiveSettings.reload`). */
+  /** Applies the current content of the configuration file and of the files it names (`LiveSettings.reload`). */
   reload(): Promise<Reloaded>
 }
 
-/** Rejects when the signal is aborted; nobody needs to listen. */
+/** Rejects when the signal is aborted. The rejection may stay unhandled. */
 const whenAborted = (signal: AbortSignal): Promise<never> => {
   const aborted = new Promise<never>((_, reject) => {
     signal.addEventListener('abort', () => reject(signal.reason), { once: true })
@@ -61,8 +64,8 @@ const whenAborted = (signal: AbortSignal): Promise<never> => {
 }
 
 /**
- * Runs the service: takes the data directory, starts admin, gateways and Envoy and keeps them alive until `stop`.
- * The working directory becomes the data directory. Throws StartError when the data directory cannot be taken.
+ * Runs the service: locks the data directory, starts admin, gateways and Envoy and restarts them until `stop`. Changes
+ * the working directory to the data directory. Throws StartError if the data directory cannot be locked.
  */
 export const startSupervisor = (config: Config, options: SupervisorOptions): Supervisor => {
   const { role } = options
@@ -88,7 +91,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const shutDown = async () => {
     log.info('stopping')
-    await started.catch(() => {}) // what it was making is there to be ended
+    await started.catch(() => {}) // Processes that it was starting must be ended too.
     standby.close()
     settings?.close()
     const enough = AbortSignal.any([
@@ -97,18 +100,20 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     ])
     if (envoy?.child && !enough.aborted) await drainEnvoy(sockets.envoyAdmin, enough)
     await end(envoy, (child) => child.kill('SIGTERM'))
-    // A later start that is cut off has nothing to close; the first may be making keys.
+    // An interrupted start has nothing to close, except the first one, which may be creating keys.
     const abrupt = !announced && existsSync(INITIALISED)
     const close = (one: Managed | undefined) =>
       end(one, (child) => (abrupt ? child.kill('SIGKILL') : order(child, { kind: 'stop' })))
-    // The first brings the journals of all into the store.
+    // The first service ingests the journals of all.
     const [ingesting, ...others] = services
     await Promise.all(others.map(close))
     await close(ingesting)
     await control?.close()
     release()
     if (!announced && first.key !== undefined)
-      options.print(`The start ended after the management key was made: ${shownKey(first.key)}\n`)
+      options.print(
+        `The start was interrupted after the management key was created: ${shownKey(first.key)}\n`,
+      )
     log.info('stopped')
   }
   const { promise: done, resolve: finish } = Promise.withResolvers<void>()
@@ -147,7 +152,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
     const optionsOf = (next: Config) =>
       envoyOptions(next, { role, listen, runDir, demoAuthority, now: systemClock.now() })
-    const files = await lookAtFiles(config)
+    const files = await fingerprintOf(config)
     const given = await optionsOf(config)
     await removeTrustBundles(runDir, (path) => path === given.egress.trustBundle)
     control = await startControl(
@@ -191,7 +196,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     services = Array.from({ length: admins }, () =>
       startService('admin', { ...common, kind: 'admin', worker: 0 }, live),
     )
-    // On a first start the admin process makes schema and keys; the gateways have nothing to open before.
+    // On the first start the admin process creates schema and keys before the gateways can open them.
     if (admins > 0 && !existsSync(INITIALISED)) {
       await Promise.race([Promise.all(services.map((one) => one.started)), tooLate])
       writeFileSync(INITIALISED, '', { mode: 0o600 })
@@ -229,7 +234,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   }
   const reload = async (): Promise<Reloaded> => {
     if (!announced || settings === undefined || stopping !== undefined)
-      throw new StartError('The service is starting or stopping. Try again when it is ready.')
+      throw new StartError('The service is starting or stopping. Retry when it is ready.')
     return settings.reload()
   }
   const started = begin()

@@ -1,32 +1,32 @@
 import { stat } from 'node:fs/promises'
 
 const EVERY_MS = 1_000
-/** Looks between two tries to take the same files. */
-const MOST_PAUSED = 60
+/** Maximum checks between two attempts to apply the same files. */
+const MAX_BACKOFF = 60
 
-const look = async (path: string): Promise<string> => {
+const stateOf = async (path: string): Promise<string> => {
   const found = await stat(path).catch(() => undefined)
   return found === undefined ? path : `${path} ${found.ino} ${found.size} ${found.mtimeMs}`
 }
 
-/** What tells these files, as they are now, from others, also behind links, as mounted secrets are. */
+/** Changes when one of the files changes. Follows links, which mounted secrets are. */
 export const fingerprint = async (paths: readonly string[]): Promise<string> =>
-  (await Promise.all(paths.map(look))).join('\n')
+  (await Promise.all(paths.map(stateOf))).join('\n')
 
 export interface Watched {
-  /** The files as they are now (`lookAt`). */
+  /** Fingerprint of the files now. */
   readonly now: () => Promise<string>
-  /** As they were just before they were read the last time that they were taken. */
+  /** Fingerprint computed just before the applied files were read. */
   readonly applied: () => string
-  /** Takes them. Rejects when they cannot be: then it is tried again, ever less often until they change. */
-  readonly take: () => Promise<void>
-  /** Told why, once for each state of the files. */
+  /** Applies the files. If it rejects, it is retried with exponential backoff until the files change. */
+  readonly apply: () => Promise<void>
+  /** Called once for each rejected state of the files. */
   readonly onRejected: (error: unknown) => void
 }
 
-/** Has files taken that are not those that were. Looks, since systems tell of changes in different ways, or not at all. */
+/** Applies files when they change. Polls, since file system events differ between systems and may be missing. */
 export const watchFiles = (
-  { now, applied, take, onRejected }: Watched,
+  { now, applied, apply, onRejected }: Watched,
   { everyMs = EVERY_MS }: { readonly everyMs?: number } = {},
 ): { close(): void } => {
   let rejected: string | undefined
@@ -39,9 +39,9 @@ export const watchFiles = (
     const again = found === rejected
     if (found === applied() || (again && --left > 0) || closed) return
     try {
-      await take()
+      await apply()
     } catch (error) {
-      pause = again ? Math.min(2 * pause, MOST_PAUSED) : 1
+      pause = again ? Math.min(2 * pause, MAX_BACKOFF) : 1
       left = pause
       rejected = found
       if (!again) onRejected(error)

@@ -2,8 +2,8 @@ import { killQuietly } from '../common/kill.ts'
 import type { AcceptedSettings, ParentMessage, ProcessStart } from './messages.ts'
 
 /**
- * For the processes below the supervisor: what it orders runs, `stop` also on SIGTERM. When it dies without a word, this
- * process ends at once and takes Envoy with it, so that nothing is left behind.
+ * Handles the supervisor's messages in a child process; SIGTERM also calls `stop`. If the supervisor dies, kills Envoy
+ * and exits at once, so that no process is left.
  */
 export const watchSupervisor = ({
   start,
@@ -35,5 +35,5 @@ export const watchSupervisor = ({
     process.exit(1)
   })
   process.on('SIGTERM', end)
-  process.on('SIGINT', () => {}) // the supervisor decides
+  process.on('SIGINT', () => {}) // The supervisor stops its children.
 }

@@ -26,7 +26,7 @@ export interface TestVaultOptions {
 export interface TestResponse {
   readonly status: number
   readonly headers: Readonly<Record<string, string | undefined>>
-  // biome-ignore lint/suspicious/noExplicitAny: tests look into answers of every shape
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of any shape
   readonly body: any
 }
 
@@ -37,17 +37,17 @@ export interface TestCall {
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A whole vault inside a test, with the plugins given. */
+/** A complete vault inside a test, with the given plugins. */
 export interface TestVault {
   /** Key of the first tenant's management application. */
   readonly key: string
   /** One call of the management API; `path` with its query. */
   call(method: string, path: string, sent?: TestCall): Promise<TestResponse>
-  /** The key of a new application that may do these things. */
+  /** Creates an application with these permissions; returns its key. */
   application(permissions: readonly string[], type?: 'private' | 'public' | 'management'): Promise<string>
   /**
-   * What a destination would receive of this JSON body through `/proxy` with that key (`token:use`). Rejects with the
-   * error of a refused request.
+   * Returns what a destination would receive for this JSON body through `/proxy` with that key (`token:use`). Rejects
+   * with the error of a denied request.
    */
   send(body: unknown, key: string): Promise<unknown>
   /** Stops plugins, closes everything and removes the data. */
@@ -63,8 +63,8 @@ const parsed = (text: string): unknown => {
 }
 
 /**
- * Starts a vault for one test: real store, keys, journal, expressions, kernel and HTTP, on data of its own, without a
- * port. Rejects with every fault of the plugins at once, as `sidevault start` would tell them.
+ * Starts a vault for one test: real store, keys, journal, expressions, kernel and HTTP, with its own data and without a
+ * port. Rejects with all issues of the plugins, as `sidevault start` would report them.
  */
 export const startTestVault = async ({
   plugins,

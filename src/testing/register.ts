@@ -1,4 +1,7 @@
-/** `node --import` of this file lets tests of plugins import `sidevault/sdk` and `sidevault/testing` from anywhere. */
+/**
+ * Load with `node --import`: tests of plugins can then import `sidevault/sdk` and `sidevault/testing` from any
+ * folder.
+ */
 import { provideSdk } from '../kernel/load/import-module.ts'
 
 provideSdk()

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { acceptLoss, findLoss } from '../../src/audit/acknowledge-loss.ts'
+import { acknowledgeLoss, findLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
@@ -33,7 +33,7 @@ const setUp = async (t: Test) => {
     ingest,
     file: (number: number) => join(directory, `${NAME}.00000${number}.jsonl`),
     find: () => findLoss(deps, directory, NAME),
-    accept: () => acceptLoss(deps, directory, NAME),
+    accept: () => acknowledgeLoss(deps, directory, NAME),
     verify: () => verifyJournals({ mac, logs }, directory),
     ingested: async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id),
     /** Opens the journal as a starting process does, and writes one record. */
@@ -118,12 +118,12 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
         )
         t.same(readFileSync(join(directory, files![index]!)), before.get(number), 'the evidence is as it was')
       }
-      const accepted = [{ seq: reported, record: { entity_id: NAME, created_at: NOW } }]
-      t.match(await verify(), { ok: true, journals: [{ name: NAME, records: reported, accepted }] })
+      const acknowledged = [{ seq: reported, record: { entity_id: NAME, created_at: NOW } }]
+      t.match(await verify(), { ok: true, journals: [{ name: NAME, records: reported, acknowledged }] })
       t.equal(await of.find(), undefined)
 
       await of.goOn('after')
-      t.match(await verify(), { ok: true, journals: [{ records: reported + 1, accepted }] })
+      t.match(await verify(), { ok: true, journals: [{ records: reported + 1, acknowledged }] })
       t.strictSame(idsOf(directory), [
         ...Array.from({ length: kept }, (_, index) => `id-${index + 1}`),
         NAME,
@@ -132,7 +132,9 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
       t.equal(await of.ingest(), 0)
       const known = Array.from({ length: Math.max(kept, INGESTED) }, (_, index) => `id-${index + 1}`)
       t.strictSame(await of.ingested(), [...known, 'after'])
-      t.match(await of.logs.find(''), [{ entity_type: 'journal', entity_id: NAME, operation: 'accept_loss' }])
+      t.match(await of.logs.find(''), [
+        { entity_type: 'journal', entity_id: NAME, operation: 'acknowledge_loss' },
+      ])
     },
   )
 
@@ -169,6 +171,6 @@ t.test('only the service can accept a loss, and only once for each place', async
   t.equal(await changed((text) => text.replace('"seq":12', '"seq":15')), false, 'its number is part of it')
   t.equal(await changed((text) => text.slice(text.indexOf('\n') + 1)), false, 'no more is lost than it says')
   t.equal(await changed((text) => `${text}${line}\n`), false, 'it cannot be repeated')
-  const left = readdirSync(of.directory).filter((file) => file.endsWith('.accepting'))
+  const left = readdirSync(of.directory).filter((file) => file.endsWith('.acknowledging'))
   t.strictSame(left, [])
 })

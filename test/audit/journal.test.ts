@@ -316,7 +316,7 @@ t.test('where no journal can be made, opening fails', async (t) => {
   t.match(await problemOf(open(directory, { name: 'a.000001.jsonl' })), /^invalid/)
 })
 
-t.test('closing writes what waits; then nothing is accepted', async (t) => {
+t.test('closing writes what waits; then nothing is acknowledged', async (t) => {
   for (const sync of [false, true]) {
     const directory = join(t.testdir(), String(sync))
     const journal = await open(directory, { sync, segmentBytes: 1000 })

@@ -10,7 +10,7 @@ import {
 } from 'node:fs'
 import { join } from 'node:path'
 import t from 'tap'
-import { acceptLoss } from '../../src/audit/acknowledge-loss.ts'
+import { acknowledgeLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { createRetention, type RetentionLimits } from '../../src/audit/retention.ts'
@@ -65,7 +65,7 @@ const setUp = async (t: Test) => {
     },
     verify: () => verifyJournals({ mac, logs }, directory),
     ids: async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id),
-    acceptLoss: () => acceptLoss({ mac, logs, clock }, directory, NAME),
+    acknowledgeLoss: () => acknowledgeLoss({ mac, logs, clock }, directory, NAME),
   }
   return of
 }
@@ -289,7 +289,7 @@ t.test(
       journals: [{ issue: { reason: /records up to 10 were removed .* up to 4 only/ } }],
     })
     const deps = { mac, logs: old, clock: { now: () => NOW } }
-    t.ok(await acceptLoss(deps, of.directory, NAME))
+    t.ok(await acknowledgeLoss(deps, of.directory, NAME))
     const after = of.startIngest(old)
     t.equal(await after.catchUp(), 11, 'what is kept, and the record of the loss')
     t.equal(after.issues, 0)
@@ -297,28 +297,28 @@ t.test(
   },
 )
 
-t.test('a journal whose checkpoint is lost or forged goes on when that is accepted', async (t) => {
+t.test('a journal whose checkpoint is lost or forged goes on when that is acknowledged', async (t) => {
   for (const text of [undefined, 'forged']) {
     const of = await shortened(t)
     if (text === undefined) rmSync(of.checkpoint)
     else writeFileSync(of.checkpoint, text)
     await t.rejects(of.write(1), { code: 'gateway_timeout', message: /acknowledge-loss --journal gateway-1/ })
-    t.ok(await of.acceptLoss())
+    t.ok(await of.acknowledgeLoss())
     await of.write(1)
     const ingest = of.startIngest()
     t.equal(await ingest.catchUp(), 2)
     t.equal(ingest.issues, 0)
-    t.match(await of.verify(), { ok: true, journals: [{ records: 22, accepted: [{ seq: 21 }] }] })
+    t.match(await of.verify(), { ok: true, journals: [{ records: 22, acknowledged: [{ seq: 21 }] }] })
   }
 })
 
-t.test('accepted losses are still told of when their records are removed', async (t) => {
+t.test('acknowledged losses are still told of when their records are removed', async (t) => {
   const of = await setUp(t)
   await of.write(3)
   await of.ingest.catchUp()
   const text = readFileSync(of.file(1), 'utf8')
   writeFileSync(of.file(1), text.replace('"id-3"', '"id-0"'))
-  t.ok(await of.acceptLoss())
+  t.ok(await of.acknowledgeLoss())
   await of.write(12)
   const ingest = of.startIngest()
   await ingest.catchUp()

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import Database from 'better-sqlite3'
 import { Registry } from 'prom-client'
 import t from 'tap'
-import { acceptLoss } from '../../src/audit/acknowledge-loss.ts'
+import { acknowledgeLoss } from '../../src/audit/acknowledge-loss.ts'
 import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { createRowMonitor } from '../../src/audit/row-monitor.ts'
@@ -155,12 +155,12 @@ t.test('the monitor reports rows that do not verify, and prints the head of each
   t.match(await registry.metrics(), /^sidevault_audit_rows_broken_journals 1$/m)
 })
 
-t.test('rows verify across a loss that an operator accepted', async (t) => {
+t.test('rows verify across a loss that an operator acknowledged', async (t) => {
   const { directory, logs, ingest, verify } = await setUp(t)
   await writeJournal(directory, 3)
   const file = join(directory, `${NAME}.000001.jsonl`)
   truncateSync(file, 500)
-  await acceptLoss({ mac, logs, clock: { now: () => 2_000 } }, directory, NAME)
+  await acknowledgeLoss({ mac, logs, clock: { now: () => 2_000 } }, directory, NAME)
   await writeJournal(directory, 2)
   await ingest()
   t.strictSame(await verify(), [{ name: NAME, rows: RECORDS + 3 }])

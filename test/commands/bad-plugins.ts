@@ -121,7 +121,7 @@ export const plugin = definePlugin({ api: 1, name: 'good', version: '1.0.0',
 export const ENDLESS: BadPlugin = {
   name: 'endless',
   source: plugin('endless', '(() => { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0) })()'),
-  reported: /plugin "endless" › setup: its code did not return within 12 s\. Look for a loop without end/,
+  reported: /plugin "endless" › setup: its code did not return within 12 s\. Look for an endless loop/,
 }
 
 export const EXITING: BadPlugin = {

@@ -53,14 +53,14 @@ for (const [name, start] of Object.entries({ onSocket, onPipe })) {
     let seen = ''
     for await (const chunk of stderr.setEncoding('utf8')) {
       seen += chunk
-      if (seen.includes('"lost"')) end()
+      if (seen.includes('"dropped"')) end()
     }
     const lines = seen
       .trim()
       .split('\n')
       .map((line) => JSON.parse(line))
     const numbers = lines.flatMap(({ n }) => (n === undefined ? [] : [n]))
-    const lost = lines.reduce((sum, line) => sum + (line.lost ?? 0), 0)
+    const lost = lines.reduce((sum, line) => sum + (line.dropped ?? 0), 0)
     t.equal(numbers.length + lost, count, 'whole lines, and none is missing without a word')
     t.same(
       numbers,

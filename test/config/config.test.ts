@@ -29,7 +29,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     egress: { allow: [], ports: [443], http: false, ca: undefined, resolvers: [] },
     tls: undefined,
     workers: 1,
-    warmContexts: false,
+    reuseContexts: false,
     sandboxMemoryMb: 700,
     sandboxRequire: [],
     bodyLimit: 1_048_576,
@@ -37,7 +37,7 @@ t.test('an empty environment gives the documented defaults', async (t) => {
     destinationTimeoutMs: 25_000,
     cvcSeconds: undefined,
     auditSync: false,
-    auditKeep: { days: 30, mb: undefined },
+    auditRetention: { days: 30, mb: undefined },
     warnings: [],
   })
 })
@@ -97,7 +97,7 @@ t.test('every setting can be given as a variable', async (t) => {
     },
     tls: { certificate: join(dir, 'cert.pem'), key: join(dir, 'key.pem') },
     workers: 3,
-    warmContexts: true,
+    reuseContexts: true,
     sandboxMemoryMb: 3500,
     sandboxRequire: ['network', 'files'],
     logLevel: 'warn',
@@ -106,7 +106,7 @@ t.test('every setting can be given as a variable', async (t) => {
     destinationTimeoutMs: 5000,
     cvcSeconds: 60,
     auditSync: true,
-    auditKeep: { days: 'forever', mb: 512 },
+    auditRetention: { days: 'forever', mb: 512 },
     drainMs: 0,
     warnings: [],
   })
@@ -125,13 +125,13 @@ const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
   ['BOOTSTRAP_KEY', 'with a blank inside it', /not valid/],
   ['HEADER_PREFIXES', 'SVC,B T', /header prefix/],
   ['HEADER_PREFIXES', ',', /empty/],
-  ['STORE', 'postgres://user:secret-word@db', /address of a database/],
+  ['STORE', 'postgres://user:secret-word@db', /URL of a database/],
   ['STORE', 'postgres://user:secret-word@db/x?sslmode=prefer', /sslmode/],
   ['STORE', 'mysql://user:secret-word@db/x', /not a store/],
-  ['REDIS_URL', 'http://:secret-word@cache', /not the URL of a Redis/],
-  ['REDIS_URL', 'redis://:secret-word%zz@cache', /not the URL of a Redis/],
-  ['REDIS_URL', 'redis://:secret-word@cache/db', /not the URL of a Redis/],
-  ['REDIS_URL', 'redis:///secret-word', /not the URL of a Redis/],
+  ['REDIS_URL', 'http://:secret-word@cache', /not a Redis URL/],
+  ['REDIS_URL', 'redis://:secret-word%zz@cache', /not a Redis URL/],
+  ['REDIS_URL', 'redis://:secret-word@cache/db', /not a Redis URL/],
+  ['REDIS_URL', 'redis:///secret-word', /not a Redis URL/],
   ['ROOT_KEY', 'secret-word', /not valid/],
   ['PLUGIN_CONFIG', '{"secret-word"', /not valid/],
   ['EGRESS_ALLOW', '10.0.0.0/33', /CIDR/],
@@ -235,7 +235,7 @@ t.test('what a printed configuration leaves out is missed, and no key that every
 t.test('a file that does not parse is told by line and column, and not quoted', async (t) => {
   const dir = t.testdir({ 'bad.yaml': 'workers: 2\nbootstrap_key: "key_marker\n' })
   const [issue] = issuesOf({ SIDEVAULT_CONFIG: 'bad.yaml' }, dir)
-  t.match(issue?.message, /no YAML or JSON at line \d+, column \d+/)
+  t.match(issue?.message, /not valid YAML or JSON at line \d+, column \d+/)
   t.notMatch(JSON.stringify(issue), /key_marker/)
 })
 

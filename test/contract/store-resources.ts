@@ -129,13 +129,13 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
         )
       const holders = ['a', 'b', 'c']
       const kinds = (await Promise.all(holders.map((holder) => begin(holder)))).map(({ kind }) => kind)
-      t.strictSame(kinds.toSorted(), ['begun', 'running', 'running'])
+      t.strictSame(kinds.toSorted(), ['running', 'running', 'started'])
       await requests.abandon({ ...response, holder: 'd', certain: true }, NOW)
       t.strictSame(await begin('b'), { kind: 'running' }, 'only its holder gives it back')
-      const held = holders[kinds.indexOf('begun')] as string
+      const held = holders[kinds.indexOf('started')] as string
       await requests.abandon({ ...response, holder: held, certain: true }, NOW)
-      t.strictSame(await begin('b'), { kind: 'begun' })
-      t.strictSame(await begin('c', NOW + 100), { kind: 'begun' }, 'whoever died is not waited for')
+      t.strictSame(await begin('b'), { kind: 'started' })
+      t.strictSame(await begin('c', NOW + 100), { kind: 'started' }, 'whoever died is not waited for')
       await requests.finish(
         { ...response, holder: 'b', sealed: Buffer.from('late'), expiresAt: NOW + 900 },
         NOW,
@@ -150,11 +150,11 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       const sealed = Buffer.from('kept')
       const done = { kind: 'done', sealed }
       t.strictSame(await begin('d', NOW + 899), done)
-      t.strictSame(await begin('d', NOW, { tenantId: 'tenant-b' }), { kind: 'begun' })
+      t.strictSame(await begin('d', NOW, { tenantId: 'tenant-b' }), { kind: 'started' })
       await tenantPurge.purge(NOW + 899, 10)
       t.strictSame(await begin('d', NOW + 899), done)
       t.equal(await tenantPurge.purge(NOW + 900, 10), 1)
-      t.strictSame(await begin('d', NOW), { kind: 'begun' })
+      t.strictSame(await begin('d', NOW), { kind: 'started' })
     },
   )
 
@@ -174,16 +174,16 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
     await begin(died)
     await requests.runWithLease(died, () => create('one'))
     t.strictSame(await begin(rightTo('died', 'second'), NOW + 99), { kind: 'running' })
-    t.strictSame(await begin(rightTo('died', 'second'), NOW + 100), { kind: 'lost' })
-    t.strictSame(await begin(rightTo('died', 'second'), NOW + 899), { kind: 'lost' })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 100), { kind: 'indeterminate' })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 899), { kind: 'indeterminate' })
     const late = { ...died, expiresAt: NOW + 950, sealed: Buffer.from('late') }
     for (let times = 0; times < 2; times++) await requests.finish(late, NOW + 500)
     t.match(await begin(rightTo('died', 'second'), NOW + 949), { kind: 'done', sealed: late.sealed })
-    t.strictSame(await begin(rightTo('died', 'second'), NOW + 950), { kind: 'begun' })
+    t.strictSame(await begin(rightTo('died', 'second'), NOW + 950), { kind: 'started' })
 
     const slept = rightTo('slept')
     await begin(slept)
-    t.strictSame(await begin(rightTo('slept', 'second'), NOW + 100), { kind: 'begun' })
+    t.strictSame(await begin(rightTo('slept', 'second'), NOW + 100), { kind: 'started' })
     await t.rejects(
       requests.runWithLease(slept, () => create('two')),
       { code: 'conflict' },
@@ -207,16 +207,16 @@ export const storeResources = async (t: Test, open: OpenStore): Promise<void> =>
       'the id is taken',
     )
     await requests.abandon({ ...rejected, certain: false }, NOW)
-    t.strictSame(await begin(rejected), { kind: 'begun' }, 'nothing was written')
+    t.strictSame(await begin(rejected), { kind: 'started' }, 'nothing was written')
     await requests.runWithLease(rejected, () => create('three'))
     await requests.abandon({ ...rejected, certain: false }, NOW + 1)
-    t.strictSame(await begin(rejected, NOW + 1), { kind: 'lost' })
+    t.strictSame(await begin(rejected, NOW + 1), { kind: 'indeterminate' })
     await requests.abandon({ ...rejected, certain: true }, NOW + 2)
-    t.strictSame(await begin(rejected, NOW + 2), { kind: 'begun' }, 'a failure that is certain is not kept')
+    t.strictSame(await begin(rejected, NOW + 2), { kind: 'started' }, 'a failure that is certain is not kept')
 
     const outside = rightTo('outside')
     await begin(outside, NOW, true)
-    t.strictSame(await begin(rightTo('outside', 'second'), NOW + 100), { kind: 'lost' })
+    t.strictSame(await begin(rightTo('outside', 'second'), NOW + 100), { kind: 'indeterminate' })
 
     const ended = rightTo('ended')
     await begin(ended)

@@ -57,7 +57,7 @@ t.test('whole programs over one PostgreSQL', { skip: postgresMissing({ own: true
 
   t.test('a program with another root key does not start', async (t) => {
     const other = { ...env, ROOT_KEY: randomBytes(32).toString('base64') }
-    await t.rejects(startSidevault({ env: other, dataDir: t.testdir() }), /root key is not the one/)
+    await t.rejects(startSidevault({ env: other, dataDir: t.testdir() }), /root key does not match the store/)
   })
 
   t.test('the address is printed nowhere', async (t) => {

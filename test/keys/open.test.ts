@@ -88,7 +88,7 @@ t.test('a wrong root key is refused, whatever `create` says, and nothing is chan
     const problem = await problemOf(
       openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey: newRoot(), create }),
     )
-    t.match(problem, /^invalid: The root key is not the one this store was made with/)
+    t.match(problem, /^invalid: The root key does not match the store/)
   }
   t.same(await store.keys.keys(''), before)
   await openKeys({ keys: store.keys, clock: clockAt(0) }, { rootKey, create: false })
@@ -161,7 +161,7 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
     view.rows = (rows) => (rows[0]?.tenant_id === '' ? rows : tamper(rows))
     t.match(
       await problemOf(reopened.tenant('tenant-1')),
-      /^internal: The keys of tenant "tenant-1" do not open/,
+      /^internal: The keys of tenant "tenant-1" cannot be unwrapped/,
       name,
     )
   }
@@ -172,10 +172,10 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
     if (wrapper.unwrap({ ...row, wrapped: flip(row.wrapped, at) }) !== undefined) t.fail(`byte ${at}`)
 
   for (const [purpose, at, message] of [
-    ['audit', 30, /key "audit" was altered/],
-    ['audit', 3, /key "audit" was altered/],
-    ['check', 30, /key "check" was altered/],
-    ['check', 3, /root key is not the one/],
+    ['audit', 30, /key "audit" was modified/],
+    ['audit', 3, /key "audit" was modified/],
+    ['check', 30, /key "check" was modified/],
+    ['check', 3, /root key does not match the store/],
   ] as const) {
     const view = watched(store.keys)
     view.rows = (rows) => replace(rows, purpose, flip(wrappedOf(rows, purpose), at))
@@ -183,7 +183,7 @@ t.test('altered, lost and swapped key rows do not open', async (t) => {
     view.rows = (rows) => rows.filter((candidate) => candidate.purpose !== purpose)
     t.match(
       await problemOf(openKeys({ keys: view.store, clock }, { rootKey, create: true })),
-      new RegExp(`has lost the service's key "${purpose}"`),
+      new RegExp(`service's key "${purpose}" is missing`),
     )
   }
 })

@@ -98,13 +98,13 @@ t.test('what is no key is refused with a remedy that shows nothing of it', async
   writeFileSync(join(dataDir, 'large'), marker.repeat(1000), { mode: 0o600 })
   const env = { BAD: marker, EMPTY: '', SHORT: 'Kx9' }
   const cases: readonly (readonly [string, RegExp])[] = [
-    [`file:${join(dataDir, 'bad')}`, /does not hold a root key: 32 bytes.*openssl rand/],
+    [`file:${join(dataDir, 'bad')}`, /does not contain a root key: 32 bytes.*openssl rand/],
     [`file:${join(dataDir, 'large')}`, /not a key file/],
     [`file:${join(dataDir, 'folder')}`, /not a key file/],
     ['file:/dev/zero', /not a key file/],
     [`file:${join(dataDir, 'none')}`, /does not exist.*umask 077/],
     [`file:${join(dataDir, 'bad', 'below')}`, /ENOTDIR/],
-    ['env:BAD', /variable "BAD" does not hold a root key/],
+    ['env:BAD', /variable "BAD" does not contain a root key/],
     ['env:NONE', /"NONE", which is not set/],
     ['env:EMPTY', /"EMPTY", which is not set/],
     ['passphrase:Kx9', /too short: at least 12/],

@@ -1,5 +1,5 @@
 import t from 'tap'
-import { retireData, rotateData } from '../../src/maintenance/rotate-data.ts'
+import { destroyOldKeys, rotateData } from '../../src/maintenance/rotate-data.ts'
 import type { SealedStore } from '../../src/store/types.ts'
 import { tokenBinding } from '../../src/vault/seal.ts'
 import { startTestService, type TestService, testClock } from '../kit/service.ts'
@@ -114,8 +114,8 @@ t.test('a rotation that was killed goes on with the version it had made', async 
   const { 1: left = 0, 2: done = 0 } = await versionsIn(service)
   t.ok(left > 100 && done >= 100, 'some of both')
   const { deps, lines } = operating(service)
-  t.notOk(await retireData(deps, service.tenantId))
-  t.match(lines.at(-1), /is not finished/)
+  t.notOk(await destroyOldKeys(deps, service.tenantId))
+  t.match(lines.at(-1), /is not complete/)
   t.ok(await rotateData(deps, service.tenantId))
   t.same(await versionsIn(service), { 2: left + done })
   t.ok(await rotateData(deps, service.tenantId), 'the next one is another rotation')
@@ -162,11 +162,11 @@ t.test('callers that update while values are sealed anew never see a conflict of
 t.test('an old version is destroyed an hour later, when nothing is under it any more', async (t) => {
   const { service, clock, key, ids } = await filled(t)
   const { deps, lines } = operating(service)
-  t.ok(await retireData(deps, service.tenantId), 'one version is nothing to retire')
+  t.ok(await destroyOldKeys(deps, service.tenantId), 'one version is nothing to retire')
   const stale = await service.keys.tenant(service.tenantId)
   await rotateData(deps, service.tenantId)
-  t.notOk(await retireData(deps, service.tenantId))
-  t.match(lines.at(-1), /Retire it from 2026-03-01T13:00:00/)
+  t.notOk(await destroyOldKeys(deps, service.tenantId))
+  t.match(lines.at(-1), /Retry after 2026-03-01T13:00:00/)
 
   // what a process that slept wrote under its old ring
   const [row] = (await service.store.sealed.tokens(service.tenantId, 0, 10)).slice(1)
@@ -178,7 +178,7 @@ t.test('an old version is destroyed an hour later, when nothing is under it any 
     tokens: [{ seq: row!.seq, sealed: { from: row!.sealed, to: late } }],
   })
   clock.advance(HOUR)
-  t.ok(await retireData(deps, service.tenantId))
+  t.ok(await destroyOldKeys(deps, service.tenantId))
   t.match(lines.at(-1), /versions 1; 2 is the only one/)
   t.same(
     (await service.store.keys.keys(service.tenantId)).map(({ version }) => version),
@@ -239,7 +239,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
       throw new Error('killed')
     },
   })
-  await t.rejects(retireData(dying.deps, tenantId), { message: 'killed' })
+  await t.rejects(destroyOldKeys(dying.deps, tenantId), { message: 'killed' })
   await rejected('when a command was killed')
   t.same(Object.keys(await versionsIn(service)), ['2'], 'what it left is whole')
   const { deps } = operating(service, {
@@ -248,7 +248,7 @@ t.test('while old versions are destroyed, and after it, nothing is written under
       return store.sealed.tokens(...page)
     },
   })
-  t.ok(await retireData(deps, tenantId))
+  t.ok(await destroyOldKeys(deps, tenantId))
   await rejected('when they are gone')
   t.same(Object.keys(await versionsIn(service)), ['2'])
   t.equal((await store.sealed.tokens(tenantId, 0, 100)).length, ids.length)
@@ -265,7 +265,7 @@ t.test('a value that does not open stays as it is, with its key, and is told', a
   t.notOk(await rotateData(deps, service.tenantId))
   t.match(lines.at(-1), /^BROKEN {2}1 values of tenant/)
   clock.advance(HOUR)
-  t.notOk(await retireData(deps, service.tenantId))
+  t.notOk(await destroyOldKeys(deps, service.tenantId))
   t.same((await service.store.sealed.tokens(service.tenantId, 0, 1))[0]?.sealed, to)
 })
 
@@ -273,6 +273,6 @@ t.test('an unknown tenant is told', async (t) => {
   const { deps } = operating(await startTestService(t))
   await t.rejects(rotateData(deps, 'nobody'), {
     code: 'tenant_not_found',
-    message: /There is no tenant "nobody"/,
+    message: /Tenant "nobody" does not exist/,
   })
 })

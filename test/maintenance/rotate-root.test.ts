@@ -71,7 +71,7 @@ t.test('a key file is replaced in one go, and the old key opens nothing any more
   const before = readFileSync(join(dataDir, 'root.key'), 'utf8')
   const macs = keys.mac('audit', 'line')
   await run()
-  t.match(lines, [/^wrapped 7 keys/, /^kept .*root\.key\.[0-9a-f]{16}: /, /^changed /])
+  t.match(lines, [/^wrapped 7 keys/, /^retained .*root\.key\.[0-9a-f]{16}: /, /^rotated /])
   t.ok(await opens())
   const after = await openKeys(
     { keys: store.keys, clock },
@@ -93,7 +93,7 @@ t.test('a key file is replaced in one go, and the old key opens nothing any more
     'value',
   )
   writeFileSync(join(dataDir, 'root.key'), before)
-  await t.rejects(opens(), { message: /The root key is not the one/ })
+  await t.rejects(opens(), { message: /The root key does not match the store/ })
 })
 
 t.test(
@@ -129,7 +129,7 @@ t.test(
       t.equal(outcome, 'killed')
       if ((await store.keys.keys('')).length > 3) {
         await run()
-        t.match(lines.at(-1), /^(changed|kept) /)
+        t.match(lines.at(-1), /^(rotated|retained) /)
         t.ok(await opens())
       }
       t.equal((await store.keys.keys('')).length, 3)
@@ -140,9 +140,9 @@ t.test(
 t.test('another source takes two steps, between which both root keys open everything', async (t) => {
   const { store, config, configOf, keys, lines, run, opens } = await world(t, 'env:OLD')
   const next = configOf('env:NEW')
-  await t.rejects(run(), { message: /does not come from a file/ })
-  await t.rejects(run({ to: 'env:OLD' }), { message: /new root key is the old one/ })
-  await t.rejects(run({ finish: true }), { message: /No change of the root key is under way/ })
+  await t.rejects(run(), { message: /is not in a file/ })
+  await t.rejects(run({ to: 'env:OLD' }), { message: /same as the old one/ })
+  await t.rejects(run({ finish: true }), { message: /No root key rotation is in progress/ })
   await run({ to: 'env:NEW' })
   t.match(lines.at(-1), /Both root keys open this store now.*--finish/)
   t.ok(await opens())
@@ -154,14 +154,14 @@ t.test('another source takes two steps, between which both root keys open everyt
     t.ok(await (await opened(store, config)).tenant(id))
     t.ok(await (await opened(store, next)).tenant(id))
   }
-  await t.rejects(run({ to: 'passphrase:env:PHRASE' }), { message: /another root key has begun/ })
-  await t.rejects(run({ finish: true }), { message: /still names the old root key/ })
-  await t.rejects(run({ to: 'env:OLD' }, { as: next }), { message: /names the new one already/ })
+  await t.rejects(run({ to: 'passphrase:env:PHRASE' }), { message: /another root key is in progress/ })
+  await t.rejects(run({ finish: true }), { message: /still has the old root key/ })
+  await t.rejects(run({ to: 'env:OLD' }, { as: next }), { message: /already has the new key/ })
   await run({ to: 'env:NEW' })
   t.match(lines, [/^wrapped 7 keys/, /./, /^wrapped 0 keys/])
   await run({ finish: true }, { as: next })
   t.ok(await opens(next))
-  await t.rejects(opens(), { message: /The root key is not the one/ })
+  await t.rejects(opens(), { message: /The root key does not match the store/ })
   t.ok(await keys.tenant('tenant-new'), 'a process that knows both goes on')
 })
 
@@ -174,7 +174,7 @@ t.test('a passphrase follows a key, and another passphrase that', async (t) => {
   await run({ to: 'passphrase:tr0ub4dor and three' }, { as: first })
   await run({ finish: true }, { as: second })
   t.ok(await opens(second))
-  await t.rejects(opens(first), { message: /The root key is not the one/ })
+  await t.rejects(opens(first), { message: /The root key does not match the store/ })
 })
 
 t.test(
@@ -202,7 +202,7 @@ t.test('a key row that was altered stops the change, and all others still open',
   to[40]! ^= 1
   await store.keys.rewrap([{ ...row!, from: row!.wrapped, to }])
   await t.rejects(run({ to: 'env:NEW' }), {
-    message: /key "data" version 1 of tenant "tenant-1" does not open/,
+    message: /key "data" version 1 of tenant "tenant-1" cannot be unwrapped/,
   })
   for (const source of ['env:OLD', 'env:NEW'])
     t.ok(await (await opened(store, configOf(source))).tenant('tenant-2'))

@@ -9,7 +9,7 @@ import { writeTrustBundle } from '../../src/egress/trust-bundle.ts'
 import { verifyAudit } from '../../src/maintenance/audit.ts'
 import { runBackup } from '../../src/maintenance/backup.ts'
 import { runRestore } from '../../src/maintenance/restore.ts'
-import { isLow, keepOf } from '../../src/roles/audit-maintenance.ts'
+import { isLow, retentionLimitsOf } from '../../src/roles/audit-maintenance.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
 import { record } from '../audit/kit.ts'
 
@@ -27,7 +27,7 @@ t.test(
     const directory = join(here, 'audit')
     const configOf = (dataDir: string, days: string) =>
       loadConfig({ SIDEVAULT_DATA_DIR: dataDir, SIDEVAULT_AUDIT_RETENTION_DAYS: days })
-    const { keys, maintenance, metrics, close, take } = await openRuntime(configOf(here, 'forever'), {
+    const { keys, maintenance, metrics, close, reload } = await openRuntime(configOf(here, 'forever'), {
       name: 'admin',
       owner: true,
       log,
@@ -37,7 +37,7 @@ t.test(
     for (let index = 0; index < 20; index++) await writing.append([record(`id-${index}`)])
     t.equal(await maintenance.catchUp(), 20)
     t.ok(filesIn(directory).length > 5)
-    await take(configOf(here, '0'), await writeTrustBundle(base))
+    await reload(configOf(here, '0'), await writeTrustBundle(base))
     maintenance.start()
     while (filesIn(directory).length > 2) await setTimeout(20)
     t.equal(await maintenance.health(), 'ok')
@@ -79,7 +79,8 @@ t.test('a disk is low when less than a tenth of it and than 10 GiB is free', (t)
 })
 
 t.test('what is kept when nothing is said fits the disk', (t) => {
-  const keep = (env: NodeJS.ProcessEnv, bytes: number) => keepOf(loadConfig(env), { bytes, free: 0 })
+  const keep = (env: NodeJS.ProcessEnv, bytes: number) =>
+    retentionLimitsOf(loadConfig(env), { bytes, free: 0 })
   const days = (count: number) => count * 86_400_000
   t.same(keep({}, 1000 * GIB), { ageMs: days(30), bytes: 10 * GIB })
   t.same(keep({}, 4 * GIB), { ageMs: days(30), bytes: GIB })

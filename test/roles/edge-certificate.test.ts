@@ -26,6 +26,6 @@ t.test('a certificate that ends soon is named by health and metrics until it is 
   writeFileSync(path, 'no certificate')
   t.equal(await watch.health(), 'degraded', 'what cannot be read refuses no request')
   t.equal(await metric(), 0)
-  watch.take(undefined)
+  watch.reload(undefined)
   t.equal(await watch.health(), 'ok')
 })

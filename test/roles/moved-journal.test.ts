@@ -5,7 +5,7 @@ import { createLog } from '../../src/common/log.ts'
 import { loadConfig } from '../../src/config.ts'
 import { verifyAudit } from '../../src/maintenance/audit.ts'
 import { openRuntime } from '../../src/roles/runtime.ts'
-import { moveStore } from '../../src/store/migrate-store/migrate-store.ts'
+import { copyToPostgres } from '../../src/store/migrate-store/migrate-store.ts'
 import { record } from '../audit/kit.ts'
 import { postgresMissing, startPostgres } from '../kit/postgres.ts'
 
@@ -23,7 +23,7 @@ t.test(
     await first.journal.append([record('1'), record('2')])
     await first.maintenance.catchUp()
     const to = await server.database()
-    await moveStore({ from: before.store, to })
+    await copyToPostgres({ from: before.store, to })
     await first.journal.append([record('3')])
     await first.close()
 

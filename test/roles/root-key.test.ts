@@ -45,7 +45,7 @@ t.test(
     const lines: string[] = []
     const print = (line: string) => void lines.push(line)
     await runRotateRoot(config, { to: transit.source, finish: false }, print)
-    t.match(lines.at(-1), /^changed /, 'every process finds the new one at the same place')
+    t.match(lines.at(-1), /^rotated /, 'every process finds the new one at the same place')
     for (const { keys } of [first, second]) t.ok(await keys.tenant(tenant!.id), 'running ones go on')
     transit.state.minimum = 2
     await (await start(config, false)).close()
@@ -67,7 +67,7 @@ t.test(
     await (await start(next, false)).close()
     await t.rejects(start(config, false), {
       code: 'invalid',
-      message: /holds no root key that the key provider/,
+      message: /no root key wrapped by the key provider/,
     })
     await first.close()
     await second.close()
@@ -91,7 +91,7 @@ t.test('while a root key moves from one Transit server to another, starts with e
   for (const config of [from, to]) await (await start(config, false)).close()
   await t.rejects(runBackup(from, join(dataDir, 'copy'), print), {
     code: 'conflict',
-    message: /change of the root key is under way/,
+    message: /root key rotation is in progress/,
   })
   await runRotateRoot(to, { to: undefined, finish: true }, print)
   await (await start(to, false)).close()

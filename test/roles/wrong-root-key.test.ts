@@ -47,11 +47,11 @@ const ISSUES: Readonly<Record<string, readonly [(text: string) => string | undef
   'is gone': [() => undefined, /root key file ".*root\.key" does not exist.*Restore it from a backup/],
   'is another one': [
     () => `${randomBytes(32).toString('base64')}\n`,
-    /The root key is not the one.*nothing was changed/,
+    /The root key does not match the store.*Nothing was changed/,
   ],
-  'is cut short': [(text) => text.slice(0, 30), /root\.key" does not hold a root key/],
-  'is empty': [() => '', /root\.key" does not hold a root key/],
-  'has one bit flipped': [flipped, /The root key is not the one.*nothing was changed/],
+  'is cut short': [(text) => text.slice(0, 30), /root\.key" does not contain a root key/],
+  'is empty': [() => '', /root\.key" does not contain a root key/],
+  'has one bit flipped': [flipped, /The root key does not match the store.*Nothing was changed/],
 }
 
 t.test('a start with a root key that is lost or wrong is refused, and not a byte changes', async (t) => {
@@ -89,7 +89,7 @@ t.test('key rows of two tenants that were swapped open for neither, and stay as 
   for (const { tenant_id } of [a!, b!])
     await t.rejects(foundation.keys.tenant(tenant_id), {
       code: 'internal',
-      message: `The keys of tenant "${tenant_id}" do not open`,
+      message: `The keys of tenant "${tenant_id}" cannot be unwrapped`,
     })
   await foundation.close()
   t.equal(digest(), before)
@@ -107,7 +107,7 @@ t.test("a service's key row that was altered is refused at the start", async (t)
     set.run(wrong, purpose)
     db.pragma('wal_checkpoint(TRUNCATE)')
     const before = digest()
-    await t.rejects(start(true), { code: 'invalid', message: `key "${purpose}" was altered` })
+    await t.rejects(start(true), { code: 'invalid', message: `key "${purpose}" was modified` })
     t.equal(digest(), before)
     set.run(right, purpose)
   }

@@ -9,7 +9,7 @@ t.test('there are as many children as the memory is enough for, and two at least
 })
 
 t.test('programs that take turns stay in the child that has them', async (t) => {
-  const { run } = await openSandbox(t, { children: 3, warmContexts: true })
+  const { run } = await openSandbox(t, { children: 3, reuseContexts: true })
   const programs = Array.from(
     { length: 100 },
     (_, each) => `let calls = 0; module.exports = () => [${each}, ++calls]`,

@@ -81,7 +81,7 @@ t.test('what is missing is a warning, and a refusal with the remedy where it is 
   t.same(warnings, [{ missing }])
   t.throws(() => checkConfinement({ wrapper: [], missing }, ['files', 'uid'], log), {
     code: 'invalid',
-    message: /SIDEVAULT_SANDBOX_REQUIRE .*: uid \(it takes: start as root/,
+    message: /SIDEVAULT_SANDBOX_REQUIRE .*: uid \(needs: start as root/,
   })
   checkConfinement({ wrapper: [], missing: [] }, CONFINEMENTS, log)
   t.equal(warnings.length, 2, 'and nothing where all is there')

@@ -7,7 +7,7 @@ t.test('each limit ends the invocation that meets it, by its name', async (t) =>
 
   t.match(await run('module.exports = () => {\n  for (;;);\n}', { limits: { cpuMs: 100 } }), {
     ...limit('cpu'),
-    message: 'It used more than 100 ms of CPU. It was stopped in line 2, column 3.',
+    message: 'It used more than 100 ms of CPU. It was stopped at line 2, column 3.',
   })
   t.match(
     await run('module.exports = async () => { for (;;) await new Promise((r) => setTimeout(r, 10)) }', {

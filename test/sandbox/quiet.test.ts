@@ -22,7 +22,7 @@ const source = (key: string, code: string): Source => {
 t.test('of each call of a busy program that has behaved, its child says one thing', async (t) => {
   const log = createLog('test', 'silent')
   const confinement = await probeConfinement()
-  const start = startText({ packages: [], warm: false, argumentBytes: 1_000, aheadMs: 1_000 })
+  const start = startText({ packages: [], reuse: false, argumentBytes: 1_000, aheadMs: 1_000 })
   const now = () => 0
   const reputation = createReputation({ now })
   const kinds: string[] = []

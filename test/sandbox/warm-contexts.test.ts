@@ -5,7 +5,7 @@ import { openSandbox, type RunOptions, returned } from './kit.ts'
 const COUNT = 'let calls = 0; module.exports = () => ++calls'
 
 /** What one child returns for calls of the same code, one after the other. */
-const openCalls = async (test: Parameters<typeof openSandbox>[0], options: { warmContexts?: boolean }) => {
+const openCalls = async (test: Parameters<typeof openSandbox>[0], options: { reuseContexts?: boolean }) => {
   const { run } = await openSandbox(test, { children: 1, ...options })
   return async (code: string, ...each: readonly RunOptions[]): Promise<unknown[]> => {
     const results: unknown[] = []
@@ -20,12 +20,12 @@ const openCalls = async (test: Parameters<typeof openSandbox>[0], options: { war
 t.test('each call has a context of its own unless the operator says otherwise', async (test) => {
   const calls = await openCalls(test, {})
   test.same(await calls(COUNT, {}, {}, {}), [1, 1, 1])
-  const fresh = await openCalls(test, { warmContexts: false })
+  const fresh = await openCalls(test, { reuseContexts: false })
   test.same(await fresh(COUNT, {}, {}, {}), [1, 1, 1])
 })
 
 t.test('warm contexts', async (test) => {
-  const calls = await openCalls(test, { warmContexts: true })
+  const calls = await openCalls(test, { reuseContexts: true })
 
   test.same(await calls(COUNT, {}, {}, {}), [1, 2, 3], 'keep the variables of a module')
   test.same(
@@ -50,7 +50,7 @@ t.test('warm contexts', async (test) => {
 })
 
 t.test('a call that left the host at work, or met a limit, leaves no context behind', async (test) => {
-  const { run } = await openSandbox(test, { children: 1, warmContexts: true })
+  const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const host: SandboxHost = { sdk: true, call: () => new Promise(() => {}) }
   const code = `let calls = 0; module.exports = ({ bt, how }) => {
     if (how === 'call') bt.tokens.retrieve('id').catch(() => {})
@@ -73,7 +73,7 @@ t.test('a call that left the host at work, or met a limit, leaves no context beh
 })
 
 t.test('a warm context tells each caller only what its own call said', async (test) => {
-  const { run } = await openSandbox(test, { children: 1, warmContexts: true })
+  const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   const code = `console.log('top'); let last; module.exports = async ({ say }) => {
     console.log(say)
     Promise.resolve().then(() => {}).then(() => {}).then(() => console.log('late ' + say))
@@ -86,7 +86,7 @@ t.test('a warm context tells each caller only what its own call said', async (te
 })
 
 t.test('two calls that wait at the same time are in two contexts', async (test) => {
-  const { run } = await openSandbox(test, { children: 1, warmContexts: true })
+  const { run } = await openSandbox(test, { children: 1, reuseContexts: true })
   let together = Promise.withResolvers<null>()
   let waiting = 0
   const host: SandboxHost = {

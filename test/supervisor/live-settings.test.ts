@@ -6,7 +6,7 @@ import { loadConfig } from '../../src/config.ts'
 import { NackError } from '../../src/control-plane/discovery.ts'
 import type { BootstrapOptions } from '../../src/control-plane/options.ts'
 import type { Control } from '../../src/control-plane/xds-server.ts'
-import { createLiveSettings, lookAtFiles } from '../../src/supervisor/live-settings.ts'
+import { createLiveSettings, fingerprintOf } from '../../src/supervisor/live-settings.ts'
 import { directoryFor } from '../kit/directory.ts'
 import { silentLog } from '../kit/egress.ts'
 
@@ -38,7 +38,7 @@ t.test(
     for (const name of ['cert.pem', 'key.pem']) writeFileSync(path(name), 'first')
     const env = { SIDEVAULT_TLS_CERT: path('cert.pem'), SIDEVAULT_TLS_KEY: path('key.pem') }
     const config = loadConfig(env, { file: undefined, cwd: directory })
-    const files = await lookAtFiles(config)
+    const files = await fingerprintOf(config)
     writeFileSync(path('cert.pem'), 'another, before the first look')
     const read: string[] = []
     const { promise: done, resolve } = Promise.withResolvers<void>()
@@ -100,5 +100,5 @@ t.test('a process born while the others are told begins with what they are told'
   t.not(settings.current, config)
   t.same(reported, { content: {}, trustBundle: bundle })
   t.same(begins, reported)
-  t.match(warnings, [/trust bundles are not removed: .*ENOENT/], 'which undoes nothing')
+  t.match(warnings, [/trust bundles cannot be removed: .*ENOENT/], 'which undoes nothing')
 })

@@ -20,7 +20,7 @@ t.test('what could not be taken is tried again until it is, and told once for ea
     {
       now: async () => files,
       applied: () => applied,
-      take: async () => {
+      apply: async () => {
         tried.push(files)
         if (tried.length < 4) throw new Error(files)
         if (tried.length === 4) {
@@ -50,7 +50,7 @@ t.test('files that were taken are left alone', async (t) => {
         return 'same'
       },
       applied: () => 'same',
-      take: async () => void t.fail('nothing has changed'),
+      apply: async () => void t.fail('nothing has changed'),
       onRejected: () => {},
     },
     { everyMs },

@@ -13,7 +13,7 @@ export const proxyErrorSchema = {
   properties: { proxy_error: problemSchema },
   examples: [
     {
-      proxy_error: new AppError('invalid_expression', 'There is no filter "lastfour".').toProblem(),
+      proxy_error: new AppError('invalid_expression', 'The filter "lastfour" does not exist.').toProblem(),
     },
   ],
 }

@@ -17,7 +17,10 @@ const printIssues = (issues: readonly Issue[], print: Print) => {
   )
 }
 
-/** Prints every plugin of the configuration with what it brings, then the issues. True when there is one. */
+/**
+ * Prints every plugin of the configuration with its contributions, then the issues. Resolves with true if there are
+ * any.
+ */
 export const listPlugins = async (
   env: NodeJS.ProcessEnv,
   file: string | undefined,
@@ -36,14 +39,17 @@ export const listPlugins = async (
   return issues.length > 0
 }
 
-/** The folder of a plugin that comes with the service, for its bare name when nothing here has it. */
+/** The folder of a built-in plugin, for its name. Undefined if a base folder has that name. */
 const shippedFolder = (source: string, bases: readonly string[]): string | undefined => {
   const folder = join(PLUGINS_DIR, source)
   const here = bases.some((base) => existsSync(resolve(base, source)))
   return !here && /^[a-z0-9-]+$/.test(source) && existsSync(folder) ? folder : undefined
 }
 
-/** Checks some plugins together with those that come with the service; prints as above. True when one has an issue. */
+/**
+ * Checks plugins together with the built-in ones and prints like `listPlugins`. Resolves with true if there are
+ * issues.
+ */
 export const checkPlugins = async (
   env: NodeJS.ProcessEnv,
   file: string | undefined,

@@ -1,4 +1,4 @@
-/** Loads and checks plugins beside the command: code that never returns, or ends its process, ends here. */
+/** Loads and checks plugins in a worker thread, so that endless loops and `process.exit` do not affect the command. */
 import { parentPort, workerData } from 'node:worker_threads'
 import { createLog } from '../../common/log.ts'
 import { createExpressions } from '../../expressions/expressions.ts'
@@ -9,10 +9,10 @@ import { loadPlugins } from '../../kernel/load/load.ts'
 import { keyProviderIn } from '../../kernel/services/key-providers.ts'
 import type { Plugin } from '../../sdk/index.ts'
 import { idleServices } from '../idle-services.ts'
-import type { InspectRequest, InspectWord } from './inspect.ts'
+import type { InspectMessage, InspectRequest } from './inspect.ts'
 import { summaryOf } from './summary.ts'
 
-const say = (word: InspectWord) => parentPort?.postMessage(word)
+const send = (message: InspectMessage) => parentPort?.postMessage(message)
 
 const request: InspectRequest = workerData
 const log = createLog('plugins', 'warn')
@@ -21,7 +21,10 @@ const { loaded, plugins, issues } = await loadPlugins(
     createExpressions,
     servicesFor: (plugin, config) => idleServices(plugin, config, log),
   },
-  { ...request, onProgress: (place) => say({ kind: 'progress', ...(place === undefined ? {} : { place }) }) },
+  {
+    ...request,
+    onProgress: (place) => send({ kind: 'progress', ...(place === undefined ? {} : { place }) }),
+  },
 )
 const names = plugins.map(({ plugin }) => plugin.name)
 if (request.strict) checkConfigNames(request.configs, names, issues)
@@ -30,7 +33,7 @@ for (const { plugin, folder } of plugins) {
   if (folder === undefined) continue
   const place = `${placeOf(plugin)} › key-provider`
   const at = issuesAt(place, issues)
-  say({ kind: 'progress', place })
+  send({ kind: 'progress', place })
   try {
     const provider = await keyProviderIn(folder)
     if (provider === 'none')
@@ -49,4 +52,4 @@ const summaries = plugins.map(({ plugin, place }) =>
     scheme: schemes.get(plugin),
   }),
 )
-say({ kind: 'done', plugins: summaries, issues })
+send({ kind: 'done', plugins: summaries, issues })

@@ -7,7 +7,7 @@ export interface InspectRequest {
   readonly pluginsDir: string
   readonly bases: readonly string[]
   readonly configs: Readonly<Record<string, unknown>>
-  /** Whether configuration of plugins that are not loaded is an issue. */
+  /** If true, configuration of plugins that are not loaded is an issue. */
   readonly strict: boolean
 }
 
@@ -16,16 +16,16 @@ export interface Inspection {
   readonly issues: readonly Issue[]
 }
 
-export type InspectWord =
+export type InspectMessage =
   | { readonly kind: 'progress'; readonly place?: string }
   | ({ readonly kind: 'done' } & Inspection)
 
-/** Code of a plugin only declares; what has not returned by then never will. */
+/** Time limit of a plugin's code, ms. It only declares. */
 const CODE_LIMIT_MS = 12_000
 
 /**
- * What the plugins bring and what is wrong with them, as a start of the service would find it; nothing is started. Never
- * rejects for what a plugin does.
+ * The contributions and issues of plugins, as at a start of the service. Starts nothing, and does not reject for errors
+ * of plugins.
  */
 export const inspect = (request: InspectRequest): Promise<Inspection> =>
   new Promise((resolve) => {
@@ -42,21 +42,23 @@ export const inspect = (request: InspectRequest): Promise<Inspection> =>
     }
     const rejected = (problem: string, fix: string) =>
       end({ plugins: [], issues: [{ location: place, message: problem, fix }] })
-    worker.on('message', (word: InspectWord) => {
+    worker.on('message', (message: InspectMessage) => {
       clearTimeout(limit)
-      if (word.kind === 'done') return end(word)
-      if (word.place === undefined) return
-      place = word.place
+      if (message.kind === 'done') return end(message)
+      if (message.place === undefined) return
+      place = message.place
       limit = setTimeout(
         () =>
           rejected(
             `its code did not return within ${CODE_LIMIT_MS / 1000} s.`,
-            'Look for a loop without end; repair the plugin, or remove it from the list.',
+            'Look for an endless loop. Repair the plugin, or remove it from the list.',
           ),
         CODE_LIMIT_MS,
       )
     })
     const threw = 'Repair the plugin, or remove it from the list.'
     worker.on('error', (error) => rejected(`it threw outside of any call: ${error.message}.`, threw))
-    worker.on('exit', () => rejected('its code ends the process.', 'A plugin lives within the service.'))
+    worker.on('exit', () =>
+      rejected('its code ends the process.', 'A plugin must not end the process of the service.'),
+    )
   })

@@ -10,7 +10,7 @@ export interface Scaffold {
   readonly cwd: string
 }
 
-/** Nothing was written; the message says what to do. */
+/** Nothing was written. The message has the remedy. */
 export class ScaffoldError extends Error {}
 
 const BIN = fileURLToPath(new URL('../../../bin/sidevault.js', import.meta.url))
@@ -34,13 +34,13 @@ const namesOf = (folder: string): Names => {
   }
 }
 
-/** A path as one types it from the working directory. */
+/** A path relative to the working directory, as typed in a shell. */
 const typed = (path: string, cwd: string): string => {
   const short = relative(cwd, path)
   return short.startsWith('..') ? short : `./${short}`
 }
 
-/** Writes a plugin that passes `check` and its own test as it is; what to do next, for people. */
+/** Writes a plugin that passes `check` and its own test. Returns the text with the next steps. */
 export const scaffold = ({ kind, path, cwd }: Scaffold): string => {
   const folder = resolve(cwd, path)
   const names = namesOf(folder)

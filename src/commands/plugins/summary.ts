@@ -1,15 +1,15 @@
 import type { Contribution, Operation, Plugin } from '../../sdk/index.ts'
 
-/** One plugin, and one line for each thing that it brings, as kind and text. */
+/** One plugin and its contributions, each as kind and text. */
 export interface PluginSummary {
   readonly name: string
   readonly version: string
-  /** What led to it, e.g. `plugins/card`. */
+  /** Its location, e.g. `plugins/card`. */
   readonly place: string
   readonly brings: readonly (readonly [kind: string, text: string])[]
 }
 
-/** What a plugin brings; without a contribution it could not be set up. `scheme`: of the root keys that it keeps. */
+/** `contribution`: undefined if the setup failed. `scheme`: scheme of its key provider. */
 export const summaryOf = (
   { name, version }: Plugin,
   place: string,
@@ -37,7 +37,7 @@ export const summaryOf = (
 
 const KIND_WIDTH = 'collection'.length
 
-/** `name version  place`, and below it what the plugin brings. */
+/** `name version  place`, followed by the contributions. */
 export const printSummary = ({ name, version, place, brings }: PluginSummary): string => {
   const lines = brings.map(([kind, text]) => `  ${kind.padEnd(KIND_WIDTH)}  ${text}\n`)
   return `${name} ${version}  ${place}\n${lines.join('') || '  nothing\n'}`

@@ -1,4 +1,4 @@
-/** What the names in a new plugin are. */
+/** The names in a new plugin. */
 export interface Names {
   readonly name: string
   /** Of its token type. */
@@ -29,7 +29,7 @@ const tokenType = ({ name, type, title }: Names) => ({
   searchIndexes: ['{{ data.number }}'],
 })
 
-/** `source` is a JavaScript expression of what the plugin list holds. */
+/** `source`: a JavaScript expression, the plugin's entry in the plugin list. */
 const testOf = ({ type }: Names, source: string) => `import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startTestVault } from 'sidevault/testing'
@@ -46,7 +46,7 @@ after(() => vault.close())
 
 const create = (given: unknown) => vault.call('POST', '/tokens', { key, body: { type: '${type}', data: given } })
 
-test('it is stored, read masked, found, and sent out whole', async () => {
+test('it is stored, read masked, found, and sent unmasked', async () => {
   const { status, body: token } = await create(data)
   assert.equal(status, 201)
   const read = await vault.call('GET', \`/tokens/\${token.id}\`, { key })
@@ -56,7 +56,7 @@ test('it is stored, read masked, found, and sent out whole', async () => {
   assert.deepEqual(await vault.send({ sent: \`{{ \${token.id} }}\` }, key), { sent: data })
 })
 
-test('what does not fit is refused, and the refusal does not repeat it', async () => {
+test('invalid data is rejected, and the error does not contain it', async () => {
   const { status, body } = await create({ number: 'ab-1' })
   assert.equal(status, 400)
   assert.ok(body.errors['data.number'])

@@ -4,7 +4,7 @@ import { resolve } from 'node:path'
 
 const REGISTER = new URL('../../testing/register.ts', import.meta.url).href
 
-/** Runs Node's test runner in a plugin's folder; its exit code. */
+/** Runs Node's test runner in a plugin's folder. Resolves with its exit code. */
 export const testPlugin = async (path: string): Promise<number> => {
   const child = spawn(process.execPath, ['--import', REGISTER, '--test'], {
     cwd: resolve(path),

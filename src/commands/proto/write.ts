@@ -16,14 +16,14 @@ const readFrozen = async (file: string): Promise<Frozen> => {
   }
 }
 
-/** Files that are printed no more. */
+/** Removes .proto files that are no longer generated. */
 const removeStale = async (out: string, names: ReadonlySet<string>): Promise<void> => {
   const folder = dirname(FROZEN_FILE)
   for (const entry of await readdir(join(out, folder)))
     if (entry.endsWith('.proto') && !names.has(`${folder}/${entry}`)) await rm(join(out, folder, entry))
 }
 
-/** Writes the .proto files of operations below `out`, or nothing and the issues, which are then returned. */
+/** Writes the .proto files of operations below `out`. If there are issues, it writes nothing and resolves with them. */
 export const writeOperations = async (
   operations: readonly Operation[],
   out: string,
@@ -38,7 +38,7 @@ export const writeOperations = async (
   return { written: [...files.keys()], issues }
 }
 
-/** `sidevault proto`: true when it was refused. */
+/** `sidevault proto`. Resolves with true if there are issues and nothing was written. */
 export const writeProtos = async (
   env: NodeJS.ProcessEnv,
   options: { readonly config?: string; readonly out: string },
@@ -49,7 +49,7 @@ export const writeProtos = async (
     const { written, issues } = await writeOperations(operations, options.out)
     for (const name of written) print(`${join(options.out, name)}\n`)
     if (issues.length > 0)
-      print(`Nothing was written; clients that exist would break:\n  ${issues.join('\n  ')}\n`)
+      print(`Nothing was written, as existing clients would break:\n  ${issues.join('\n  ')}\n`)
     return issues.length > 0
   } catch (error) {
     if (!(error instanceof PluginIssues)) throw error

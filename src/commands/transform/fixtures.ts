@@ -1,11 +1,11 @@
-/** A message for a transform, made of what the command line says. */
+/** Builds the message for a transform from the command line. */
 import { readFileSync } from 'node:fs'
 import { isObject, type Json } from '../../common/json.ts'
 import { type Head, type HeaderRules, strippedNames } from '../../gateway/headers.ts'
 import { readBody, type Shape, shapeOf, writeBody } from '../../gateway/transform/content.ts'
 import type { Message } from '../../gateway/transform/run.ts'
 
-/** Options as given; those named `json|@file` hold JSON, or the name of a file behind an `@`. */
+/** Options of the command line. `body`, `headers` and `configuration`: JSON, or `@` and the name of a file. */
 export interface FixtureOptions {
   readonly body?: string
   readonly headers?: string
@@ -17,7 +17,7 @@ export interface FixtureOptions {
   readonly response?: true
 }
 
-/** What was asked for cannot be run. The message says what to do, and quotes nothing of a fixture. */
+/** The transform cannot be run. The message has the remedy, and no content of a fixture. */
 export class FixtureError extends Error {}
 
 export interface Fixture {
@@ -45,7 +45,7 @@ const parse = (text: string, option: string): Json => {
   try {
     return JSON.parse(text)
   } catch {
-    throw new FixtureError(`${option} is not JSON. Give JSON, or a file that holds it as @file.`)
+    throw new FixtureError(`${option} is not JSON. Give JSON, or a JSON file as @file.`)
   }
 }
 
@@ -56,7 +56,7 @@ const objectOf = (given: string | undefined, option: string): Record<string, Jso
   return value as Record<string, Json>
 }
 
-/** Header lines as they would arrive. */
+/** Headers as in a request. */
 const headOf = (given: string | undefined, contentType: string): Head => {
   const head = new Map<string, readonly string[]>([['content-type', [contentType]]])
   for (const [name, value] of Object.entries(objectOf(given, '--headers')))
@@ -64,14 +64,14 @@ const headOf = (given: string | undefined, contentType: string): Head => {
   return head
 }
 
-/** A form may be given as JSON, too. */
+/** A form may also be given as JSON. */
 const bodyOf = async (given: string | undefined, shape: Shape): Promise<Buffer> => {
   const text = given === undefined ? '' : textOf(given)
   if (shape === 'json') parse(text || '{}', '--body')
   else if (text.trimStart().startsWith('{')) {
     const bytes = await writeBody(TYPES.form, parse(text, '--body'), false)
     if (bytes === undefined)
-      throw new FixtureError('--body is no form: its fields are texts or lists of texts.')
+      throw new FixtureError('--body is not a form: fields must be strings or lists of strings.')
     return bytes
   }
   return Buffer.from(text)
@@ -87,7 +87,7 @@ export const fixtureOf = async (options: FixtureOptions, prefixes: HeaderRules):
   try {
     await readBody(shape, body)
   } catch {
-    throw new FixtureError('--body is not what a gateway would take. Check its depth and its content type.')
+    throw new FixtureError('A gateway would reject --body. Check its depth and its content type.')
   }
   const configuration = Object.fromEntries(
     Object.entries(objectOf(options.configuration, '--configuration')).map(([name, value]) => [

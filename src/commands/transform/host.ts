@@ -3,7 +3,7 @@ import { createSandboxHosts } from '../../host-api/host.ts'
 import type { SandboxHost } from '../../sandbox/types.ts'
 import type { PluginContext } from '../../sdk/index.ts'
 
-/** What code may ask for where there is no vault: `fetch` as ever, and of `bt` a sentence. */
+/** The host of code without a vault: `fetch` works, `bt` rejects. */
 export const createLocalHost = (fetch: PluginContext['fetch']): SandboxHost => {
   const hosts = createSandboxHosts({
     operations: [],

@@ -1,4 +1,4 @@
-/** What a run of code is told as. */
+/** The printed report of a run. */
 import type { AppError } from '../../common/errors.ts'
 import type { Changes } from '../../gateway/dry-run/changes.ts'
 import type { Outcome } from '../../sandbox/types.ts'
@@ -8,7 +8,7 @@ const ms = (value: number) => `${value.toFixed(1)} ms`
 export const timingText = ({ timing: { waited, cpu, wall } }: Outcome): string =>
   `time      ${ms(wall)}, of which ${ms(cpu)} on the CPU; ${ms(waited)} waiting for its turn\n`
 
-/** A line for each that the code printed. */
+/** The lines that the code wrote to the console. */
 export const consoleText = ({ console }: Outcome): string =>
   console
     .map(
@@ -17,7 +17,7 @@ export const consoleText = ({ console }: Outcome): string =>
     )
     .join('')
 
-/** Which headers the code changed. */
+/** The headers that the code changed. */
 export const changesText = (changes: Changes): string => {
   const reported = Object.entries(changes)
     .filter(([, names]) => names.length > 0)
@@ -25,7 +25,7 @@ export const changesText = (changes: Changes): string => {
   return reported.length === 0 ? '' : `headers   ${reported.join('; ')}\n`
 }
 
-/** What went wrong, with places as the author of the file sees them: `sign.js:3:7`. */
+/** The error, with positions in the author's file: `sign.js:3:7`. */
 export const failureText = (file: string, error: AppError, outcome: Outcome | undefined): string => {
   switch (outcome?.kind) {
     case 'threw': {
@@ -33,7 +33,7 @@ export const failureText = (file: string, error: AppError, outcome: Outcome | un
       const responded =
         status === undefined
           ? ''
-          : `\n    answers ${status}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`
+          : `\n    responds with ${status}${body === undefined ? '' : ` ${JSON.stringify(body)}`}`
       return `${file}: ${name}: ${message}${frames.map((frame) => `\n    at ${frame}`).join('')}${responded}\n`
     }
     case 'unusable':

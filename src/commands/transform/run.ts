@@ -19,17 +19,17 @@ import { createLocalHost } from './host.ts'
 import { changesText, consoleText, failureText, timingText } from './report.ts'
 
 export interface Printed {
-  /** What the code returned. */
+  /** Prints the result of the code. */
   out(text: string): void
-  /** All that is said about it. */
+  /** Prints everything else. */
   err(text: string): void
 }
 
 const PROPERTY = { request: 'requestTransform', response: 'responseTransform' } as const
 
 /**
- * Runs the code of a file on a message as a gateway would, in the same sandbox, without a service; true when it
- * returned what a transform has to return. Throws FixtureError for what cannot be run.
+ * Runs the code of a file on a message like a gateway, in the same sandbox, without a service. Resolves with true if it
+ * returned a valid result. Rejects with FixtureError if it cannot be run.
  */
 export const runFile = async (
   file: string,
@@ -59,7 +59,7 @@ export const runFile = async (
     return returned
   }
   try {
-    // As saved code is: ready before its first call.
+    // Compiled before its first call, like stored code.
     await sandbox.warm([{ tenantId: 'local', name, code }])
     const transformed = await runTransform(`${direction}_transform` satisfies TransformName, message, {
       code: { run },

@@ -22,11 +22,11 @@ const charactersOf = (value: unknown, name: string): string[] => {
   const text = textOf(value, name)
   const characters = text.length > 2 * LONGEST ? undefined : [...text]
   if (characters === undefined || characters.length > LONGEST)
-    throw badFilter(name, `takes at most ${LONGEST} characters.`)
+    throw badFilter(name, `accepts at most ${LONGEST} characters.`)
   return characters
 }
 
-/** Draws again while chance made the value itself, where any other outcome exists. */
+/** Draws again when the alias equals the value, at most 20 times. */
 const differing = (value: string, draw: () => string): string => {
   let alias = draw()
   for (let tries = 0; alias === value && tries < 20; tries++) alias = draw()
@@ -39,7 +39,7 @@ const aliasOf =
     const first = countArg(args, 0, name, 0)
     const last = countArg(args, 1, name, 0)
     const characters = charactersOf(value, name)
-    // As `reveal` does: what is too short to show a part of is not shown at all.
+    // Like `reveal`: a text that is too short is not shown at all.
     const shows = first + last < characters.length
     return differing(characters.join(''), () =>
       characters
@@ -50,7 +50,7 @@ const aliasOf =
     )
   }
 
-/** The check digit for `digits` (ISO/IEC 7812-1, annex B). */
+/** Luhn check digit of `digits` (ISO/IEC 7812-1, annex B). */
 const luhnDigit = (digits: readonly string[]): string => {
   let sum = 0
   for (const [at, digit] of [...digits].reverse().entries()) {
@@ -60,18 +60,18 @@ const luhnDigit = (digits: readonly string[]): string => {
   return String((10 - (sum % 10)) % 10)
 }
 
-/** `alias_card: reveal_bin='false', reveal_last4='false'`: blanks and dashes stay. Luhn-valid when nothing is revealed. */
+/**
+ * `alias_card: reveal_bin='false', reveal_last4='false'`: spaces and dashes stay. Luhn-valid when nothing is
+ * revealed.
+ */
 const aliasCard: InnerFilter = (value, args, name) => {
   const characters = charactersOf(value, name)
   const digits = characters.filter((character) => character !== ' ' && character !== '-')
   if (!digits.every((digit) => /^[0-9]$/.test(digit)) || digits.length < 8)
-    throw badFilter(
-      name,
-      'needs a card number: at least 8 digits, with blanks or dashes between them at most.',
-    )
+    throw badFilter(name, 'needs a card number: at least 8 digits, and otherwise only spaces and dashes.')
   const first = flagArg(args, 0, name) ? binLength(digits.length) : 0
   const last = flagArg(args, 1, name) ? 4 : 0
-  if (first + last >= digits.length) throw badFilter(name, 'would reveal the whole number.')
+  if (first + last >= digits.length) throw badFilter(name, 'would reveal the complete number.')
   return differing(characters.join(''), () => {
     const drawn = digits.map((digit, at) => (at < first || at >= digits.length - last ? digit : pick(DIGITS)))
     if (first + last === 0) drawn[drawn.length - 1] = luhnDigit(drawn.slice(0, -1))
@@ -80,10 +80,10 @@ const aliasCard: InnerFilter = (value, args, name) => {
   })
 }
 
-/** Units for each character: the randomness of all that may be drawn before an alias differs. */
+/** Units for each character: the cost of random numbers for all attempts. */
 const DRAWN = 50
 
-/** All draw from the system's cryptographic randomness. */
+/** All use the system's cryptographic random generator. */
 export const aliasFilters: FilterRules = {
   alias_preserve_format: { run: aliasOf(sameKind), rate: DRAWN },
   alias_preserve_length: { run: aliasOf(() => pick(LOWER + DIGITS)), rate: DRAWN },

@@ -12,10 +12,10 @@ import {
   textOf,
 } from './filter.ts'
 
-/** Digits of a card's BIN: 8 from 16-digit cards on, else 6. */
+/** Number of digits of a card's BIN: 8 for 16 or more digits, else 6. */
 export const binLength = (digits: number): number => (digits >= 16 ? 8 : 6)
 
-/** `card_bin: separator=''`: the first digits, separators left out. */
+/** `card_bin: separator=''`: the first digits, without separators. */
 const cardBin: InnerFilter = (value, args, name, use) => {
   stringArg(args, 0, name, '')
   const separator = patternArg(args, 0, name)
@@ -26,8 +26,8 @@ const cardBin: InnerFilter = (value, args, name, use) => {
 }
 
 /**
- * `card_mask: reveal_bin='false', reveal_last4='false', char='X', keep=''`: characters of `keep` stay and do not count.
- * Everything masked when the result would show the whole number.
+ * `card_mask: reveal_bin='false', reveal_last4='false', char='X', keep=''`: characters in `keep` stay and do not count.
+ * Masks everything when the result would show the complete number.
  */
 const cardMask: InnerFilter = (value, args, name) => {
   const characters = [...textOf(value, name)]
@@ -50,7 +50,7 @@ const cardMask: InnerFilter = (value, args, name) => {
     .join('')
 }
 
-const whole = (value: unknown): number | undefined => {
+const integerOf = (value: unknown): number | undefined => {
   if (typeof value === 'number') return Number.isInteger(value) ? value : undefined
   return typeof value === 'string' && /^\d{1,4}$/.test(value) ? Number(value) : undefined
 }
@@ -72,11 +72,14 @@ const cardExp: InnerFilter = (value, args, name) => {
   const format = stringArg(args, 0, name)
   const print = Object.hasOwn(EXPIRY_FORMATS, format) ? EXPIRY_FORMATS[format] : undefined
   if (print === undefined)
-    throw badFilter(name, `knows no such format; it knows ${Object.keys(EXPIRY_FORMATS).join(', ')}.`)
+    throw badFilter(
+      name,
+      `does not support this format; use one of ${Object.keys(EXPIRY_FORMATS).join(', ')}.`,
+    )
   if (!isObject(value)) throw badFilter(name, 'needs a card object, not one of its members.')
   if (value.expiration_month == null || value.expiration_year == null) return null
-  const month = whole(value.expiration_month)
-  const year = whole(value.expiration_year)
+  const month = integerOf(value.expiration_month)
+  const year = integerOf(value.expiration_year)
   if (month === undefined || month < 1 || month > 12 || year === undefined || year < 1000 || year > 9999)
     throw badFilter(name, 'needs a card with a month from 1 to 12 and a year of four digits.')
   return print(String(month).padStart(2, '0'), String(year))

@@ -9,14 +9,14 @@ const NUMBER = /^[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d{1,3})?$/
 const losesDigits = (text: string, number: number): boolean =>
   /^[+-]?\d+$/.test(text) && BigInt(text.replace('+', '')) !== BigInt(number)
 
-/** `to_number`: refuses what is no number, and integers that a JSON number cannot hold digit by digit. */
+/** `to_number`: rejects other text, and integers that a JSON number cannot represent exactly. */
 const toNumber: InnerFilter = (value, _args, name) => {
   if (typeof value === 'number') return value
   const text = typeof value === 'string' ? value.trim() : ''
   const number = text.length <= 400 && NUMBER.test(text) ? Number(text) : Number.NaN
   if (!Number.isFinite(number)) throw badFilter(name, 'cannot read the value as a number.')
   if (losesDigits(text, number))
-    throw badFilter(name, 'cannot hold the value exactly: it has too many digits. Send it as text.')
+    throw badFilter(name, 'cannot represent the value exactly: it has too many digits. Send it as text.')
   return number === 0 ? 0 : number
 }
 
@@ -36,13 +36,13 @@ const toBoolean: InnerFilter = (value, _args, name) => {
   return result
 }
 
-/** `to_string`: objects and arrays are refused; `stringify` is for them. */
+/** `to_string`: rejects objects and arrays; use `stringify` for them. */
 const toStringFilter: InnerFilter = (value, _args, name) => textOf(value, name)
 
-/** `stringify`: text as it is, anything else as JSON text. */
+/** `stringify`: text unchanged, other values as JSON text. */
 const stringify: InnerFilter = (value) => toText(value)
 
-/** What is made is at most LIMITS.padding characters longer than what was given, and counted afterwards. */
+/** The result is at most LIMITS.padding characters longer than the input, and charged afterwards. */
 const padLeft: InnerFilter = (value, args, name) =>
   textOf(value, name).padStart(
     countArg(args, 0, name, undefined, LIMITS.padding),

@@ -1,4 +1,4 @@
-/** `date`, in English and without time zones of names: the formatters that know those keep megabytes for each. */
+/** `date`, in English and without named time zones, whose formatters use megabytes each. */
 import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import { type FilterRules, type InnerFilter, liquidText, textOf } from './filter.ts'
@@ -26,7 +26,7 @@ const two = (number: number): string => String(number).padStart(2, '0')
 const zone = (minutes: number, colon: string): string =>
   `${minutes < 0 ? '-' : '+'}${two(Math.floor(Math.abs(minutes) / 60))}${colon}${two(Math.abs(minutes) % 60)}`
 
-/** A moment, shown as UTC shows it `minutes` later. */
+/** An instant shifted by `minutes`, printed in UTC. */
 interface Shown {
   readonly at: Date
   readonly minutes: number
@@ -109,7 +109,7 @@ const cased = (text: string, flags: string): string => {
   return /[a-z]/.test(text) ? text.toUpperCase() : text.toLowerCase()
 }
 
-/** strftime(3), with the flags `-`, `_`, `0`, `^`, `#`, `:` and widths; what is no conversion stays. */
+/** strftime(3), with the flags `-`, `_`, `0`, `^`, `#`, `:` and widths. Unknown conversions stay unchanged. */
 const printed = (shown: Shown, format: string): string =>
   format.replace(/%([-_0^#:]*)(\d*)[EO]?(.)/g, (all, flags: string, digits: string, conversion: string) => {
     const convert = Object.hasOwn(CONVERSIONS, conversion) ? CONVERSIONS[conversion] : undefined
@@ -126,21 +126,21 @@ const momentOf = (value: unknown): number => {
   return /^\d+$/.test(value) ? Number(value) * 1000 : Date.parse(value)
 }
 
-/** Minutes east of Greenwich: of `'+02:00'`, or as `Date.getTimezoneOffset` counts them, westward. */
+/** Minutes east of UTC: from `'+02:00'`, or from a number in the sign of `Date.getTimezoneOffset`. */
 const offsetOf = (given: unknown, name: string): number => {
   if (given === null || given === undefined) return 0
   const [, sign, hours, minutes] = /^([+-])(\d\d):?(\d\d)$/.exec(String(given)) ?? []
   const east = sign === undefined ? -Number(given) : Number(`${sign}${Number(hours) * 60 + Number(minutes)}`)
   if (typeof given === 'object' || !Number.isInteger(east) || Math.abs(east) > 1_440)
-    throw badFilter(name, `takes no names of time zones, only offsets such as '+02:00' or -120.`)
+    throw badFilter(name, `accepts only offsets such as '+02:00' or -120, no names of time zones.`)
   return east === 0 ? 0 : east
 }
 
-/** `date: format, offset`: of `'now'`, seconds since 1970, or a text that names a date; what is no date stays. */
+/** `date: format, offset`: prints `'now'`, seconds since 1970, or a date as text. Other values stay unchanged. */
 const date: InnerFilter = (value, args, name) => {
   const format = args[0] == null ? '%A, %B %-e, %Y at %-l:%M %P %z' : textOf(args[0], name)
   if (format.length > LIMITS.pattern)
-    throw badFilter(name, `takes a format of at most ${LIMITS.pattern} characters.`)
+    throw badFilter(name, `accepts a format of at most ${LIMITS.pattern} characters.`)
   const minutes = offsetOf(args[1], name)
   const at = new Date(momentOf(value) + minutes * 60_000)
   return Number.isNaN(at.getTime())

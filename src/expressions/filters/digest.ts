@@ -13,7 +13,7 @@ const ALGORITHMS: Readonly<Record<string, string>> = {
 const bytesOf = (value: unknown, name: string): Buffer =>
   value instanceof Bytes ? value.buffer : Buffer.from(textOf(value, name))
 
-/** Units for a hash, whatever its length. */
+/** Units for a hash, in addition to its length. */
 const HASH = 100
 
 /** `hmac: algorithm='sha-256', key` (RFC 2104): bytes, for `to_base16` or `to_base64`; as a result, base64. */
@@ -22,7 +22,7 @@ const hmac: InnerFilter = (value, args, name, use) => {
   const given = stringArg(args, 0, name, 'sha-256').slice(0, 20).toLowerCase().replace(/[-_]/g, '')
   const algorithm = Object.hasOwn(ALGORITHMS, given) ? ALGORITHMS[given] : undefined
   if (algorithm === undefined)
-    throw badFilter(name, "knows the algorithms 'sha-1', 'sha-256', 'sha-384' and 'sha-512'.")
+    throw badFilter(name, "supports the algorithms 'sha-1', 'sha-256', 'sha-384' and 'sha-512'.")
   const key = stringArg(args, 1, name)
   if (key === '') throw badFilter(name, 'needs a key as argument 2.')
   return new Bytes(createHmac(algorithm, key).update(bytesOf(value, name)).digest())

@@ -3,8 +3,8 @@ import { LIMITS } from '../limits.ts'
 import { toText } from '../values.ts'
 
 /**
- * What a filter does with a value that is there and its arguments. `name` is for its errors. Before it makes more than
- * it was given, or does more than look at it once, it counts that with `use` (units of work.ts).
+ * Applies a filter to a value and its arguments. `name`: for errors. A filter calls `use` (units of work.ts) before it
+ * creates more than its input, or reads the input more than once.
  */
 export type InnerFilter = (
   value: unknown,
@@ -15,34 +15,34 @@ export type InnerFilter = (
 
 export interface FilterRule {
   readonly run: InnerFilter
-  /** Units of up to 0.1 µs for each character of its value, of its arguments and of its result. */
+  /** Units of up to 0.1 µs for each character of value, arguments and result. */
   readonly rate: number
-  /** It looks at no more of a list or an object than an element; what it does with more it counts itself. */
+  /** Reads at most one element of a list or object; charges further work itself. */
   readonly isShallow?: boolean
-  /** It is asked for null, too, as standard filters are; for others null in is null out (completions §6). */
+  /** Called for null too, like standard filters. Other filters return null for null (completions §6). */
   readonly takesNull?: boolean
-  /** It counts what it makes itself, before it makes it. */
+  /** Charges its result itself, before creating it. */
   readonly countsResult?: boolean
-  /** It gets bytes as they are, not as base64. */
+  /** Gets raw bytes instead of base64. */
   readonly takesBytes?: boolean
-  /** The one argument that may be given by name; it comes last. */
+  /** The only argument that can be named; the last one. */
   readonly named?: string
 }
 
 export type FilterRules = Readonly<Record<string, FilterRule>>
 
-/** The text of a string, number or boolean; anything else is refused. */
+/** Text of a string, number or boolean; throws for other values. */
 export const textOf = (value: unknown, name: string): string => {
   if (typeof value === 'string') return value
   if (typeof value === 'number' || typeof value === 'boolean') return String(value)
   throw badFilter(name, 'needs text or a number; select a member of the object first, e.g. with "json".')
 }
 
-/** The text of any value for a standard filter: null is empty, a list its elements, an object JSON. */
+/** Text of any value for a standard filter: null is empty, a list its elements, an object JSON. */
 export const liquidText = (value: unknown): string =>
   Array.isArray(value) ? value.map(liquidText).join('') : toText(value)
 
-/** What is searched for in a text: of bounded length, for it is looked for at every place. */
+/** A search pattern. Its length is bounded, because it is compared at every position. */
 export const patternArg = (args: readonly unknown[], at: number, name: string): string => {
   const pattern = liquidText(args[at])
   if (pattern.length > LIMITS.pattern)
@@ -50,10 +50,10 @@ export const patternArg = (args: readonly unknown[], at: number, name: string): 
   return pattern
 }
 
-/** Units for a search of `pattern` in all of `text`, besides what its characters count for. */
+/** Units for a search of `pattern` in `text`, in addition to its characters. */
 export const searching = (text: string, pattern: string): number => (text.length * pattern.length) / 256
 
-/** A whole number ≥ 0 and ≤ `most`, given as number or digits. */
+/** An integer from 0 to `most`, as a number or digits. */
 export const countArg = (
   args: readonly unknown[],
   at: number,
@@ -64,7 +64,7 @@ export const countArg = (
   const given = args[at] ?? fallback
   const count = typeof given === 'string' && /^\d{1,9}$/.test(given) ? Number(given) : given
   if (typeof count !== 'number' || !Number.isInteger(count) || count < 0 || count > most)
-    throw badFilter(name, `needs a whole number from 0 to ${most} as argument ${at + 1}.`)
+    throw badFilter(name, `needs an integer from 0 to ${most} as argument ${at + 1}.`)
   return count
 }
 
@@ -83,7 +83,7 @@ export const charArg = (args: readonly unknown[], at: number, name: string, fall
   return text
 }
 
-/** The characters of a text of bounded length; none when it is left out. */
+/** Characters of a text of bounded length; none when the argument is absent. */
 export const setArg = (args: readonly unknown[], at: number, name: string): ReadonlySet<string> => {
   stringArg(args, at, name, '')
   return new Set(patternArg(args, at, name))

@@ -10,7 +10,7 @@ import { numberFilters } from './numbers.ts'
 import { revealFilters } from './reveal.ts'
 import { textFilters } from './text.ts'
 
-/** The filters of completions §6, by name: those of the contract, then the standard ones. There are no others. */
+/** All filters of completions §6 by name: those of the contract, then the standard ones. */
 export const FILTERS: ReadonlyMap<string, FilterRule> = new Map(
   Object.entries({
     ...revealFilters,

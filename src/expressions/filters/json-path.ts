@@ -4,28 +4,31 @@ import { LIMITS } from '../limits.ts'
 import { toText, weigh } from '../values.ts'
 import { type FilterRules, type InnerFilter, stringArg } from './filter.ts'
 
-/** RFC 9535. `match` and `search` are taken out: they run a caller's regular expressions. */
+/** RFC 9535 without `match` and `search`, which would run regular expressions of callers. */
 const environment = new JSONPathEnvironment({ strict: true, maxRecursionDepth: 128 })
 environment.functionRegister.delete('match')
 environment.functionRegister.delete('search')
 
-/** Most ways in which the selectors of one path may reach the same node. */
+/** Limit of ways in which the selectors of one path can reach the same node. */
 const MOST_BRANCHES = 16
-/** Units to read a character of a path. */
+/** Units to parse a character of a path. */
 const READ = 10
-/** Units for each node that is looked at, and each step of a path, or of one within a filter, that it may take. */
+/** Units for each visited node and each step of a path, including paths within filters. */
 const VISIT = 10
-/** Times that a node may be compared as a part of others: as deep as data may nest. */
+/** Comparisons of one node as a part of others: the maximum depth of data. */
 const NESTED = 64
 
 interface Path {
   readonly query: JSONPathQuery
-  /** Units for each node of a document. Undefined: the path leads to one node, step by step. */
+  /** Units for each node of a document. Undefined: a singular path. */
   readonly visiting: number | undefined
 }
 
 const tooCostly = (name: string) =>
-  badFilter(name, 'refuses a JSONPath that costly. Use one descent (..) at most, and "@" alone in filters.')
+  badFilter(
+    name,
+    'rejects this JSONPath as too costly. Use at most one descent (..), and only "@" in filters.',
+  )
 
 interface Parts {
   readonly path?: JSONPathQuery
@@ -36,7 +39,7 @@ interface Parts {
   readonly args?: readonly unknown[]
 }
 
-/** Steps that a filter takes for each node. It may neither descend, nor filter again, nor begin at the document. */
+/** Steps of a filter for each node. It must not descend, contain a filter, or start at the root. */
 const filterSteps = (expression: unknown, name: string): number => {
   if (typeof expression !== 'object' || expression === null) return 0
   const { path, token, expression: inner, left, right, args = [] } = expression as Parts
@@ -51,7 +54,7 @@ const filterSteps = (expression: unknown, name: string): number => {
   )
 }
 
-/** Steps that a path takes for each node of a document, so that its work is linear in the document. */
+/** Steps of a path for each node of a document: the work is linear in the document. */
 const stepsOf = (query: JSONPathQuery, inFilter: boolean, name: string): number => {
   let descents = 0
   let branches = 1
@@ -81,7 +84,7 @@ const read = (path: string, name: string): Path => {
   return { query, visiting: query.singularQuery() ? undefined : steps * VISIT }
 }
 
-/** By the arguments of an expression: those of a compiled one are the same list each time. */
+/** Cache by argument list: a compiled expression passes the same list each time. */
 const known = new WeakMap<readonly unknown[], Path>()
 
 const pathOf = (args: readonly unknown[], name: string, use: (units: number) => void): Path => {
@@ -89,14 +92,17 @@ const pathOf = (args: readonly unknown[], name: string, use: (units: number) => 
   if (ready !== undefined) return ready
   const text = stringArg(args, 0, name)
   if (text.length > LIMITS.pattern)
-    throw badFilter(name, `takes a JSONPath of at most ${LIMITS.pattern} characters.`)
+    throw badFilter(name, `accepts a JSONPath of at most ${LIMITS.pattern} characters.`)
   use(text.length * READ)
   const path = read(text, name)
   known.set(args, path)
   return path
 }
 
-/** `json: path`: the one node a JSONPath selects; none → null; several → `invalid_expression`. Without a path: JSON text. */
+/**
+ * `json: path`: the node that a JSONPath selects; none → null; several → `invalid_expression`. Without a path: JSON
+ * text.
+ */
 const json: InnerFilter = (value, args, name, use) => {
   if (args.length === 0) {
     weigh(value, (characters) => use(characters / 4))

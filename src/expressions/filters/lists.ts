@@ -1,4 +1,4 @@
-/** Standard filters of Liquid over lists, and over texts as lists of characters. */
+/** Liquid's standard filters for lists, and for texts as lists of characters. */
 import { toText, weigh } from '../values.ts'
 import { type FilterRules, type InnerFilter, liquidText } from './filter.ts'
 
@@ -20,7 +20,7 @@ const join: InnerFilter = (value, args, _name, use) => {
   return list.map(toText).join(separator)
 }
 
-/** `slice: begin, length=1`: from the end when `begin` is negative. */
+/** `slice: begin, length=1`: a negative `begin` counts from the end. */
 const slice: InnerFilter = (value, args, _name, use) => {
   if (value === null || value === undefined) return []
   if (!Array.isArray(value)) weigh(value, (characters) => use(characters * RATE))
@@ -37,7 +37,7 @@ const slice: InnerFilter = (value, args, _name, use) => {
   return found
 }
 
-/** A text that can be cut anywhere: itself, or its characters when some of them are surrogate pairs. */
+/** The text, or a list of its characters when it contains surrogate pairs, which must not be split. */
 const wide = (text: string): string | readonly string[] => (/[\ud800-\udfff]/.test(text) ? [...text] : text)
 
 const isMissing = (value: unknown, allowsFalse: boolean): boolean =>

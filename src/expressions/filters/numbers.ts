@@ -1,4 +1,4 @@
-/** Standard filters of Liquid over numbers; what is no number counts as 0. */
+/** Liquid's standard filters for numbers; other values count as 0. */
 import { badFilter } from '../errors.ts'
 import type { FilterRule, FilterRules } from './filter.ts'
 
@@ -17,7 +17,7 @@ const shifted = (number: number, by: number): number => {
   return Number(`${mantissa}e${Number(power) + by}`)
 }
 
-/** `round: digits=0`: halves away from zero. */
+/** `round: digits=0`: rounds halves away from zero. */
 const round = (number: number, digits: number): number => {
   const scaled = shifted(Math.abs(number), digits)
   if (!(scaled <= Number.MAX_SAFE_INTEGER)) return number

@@ -1,6 +1,6 @@
 import { charArg, countArg, type FilterRules, type InnerFilter, setArg, textOf } from './filter.ts'
 
-/** Masks all characters but those of `keep` and those for which `shown` holds. */
+/** Masks all characters except those in `keep` and those at positions where `shown` is true. */
 const masked = (
   characters: readonly string[],
   char: string,
@@ -8,20 +8,20 @@ const masked = (
   shown: (at: number) => boolean,
 ) => characters.map((character, at) => (shown(at) || keep.has(character) ? character : char)).join('')
 
-/** What `reveal_last` keeps. */
+/** Characters that `reveal_last` does not mask. */
 const DASH: ReadonlySet<string> = new Set('-')
 
-/** `last4`: the last four characters; shorter text whole. */
+/** `last4`: the last four characters; shorter text unchanged. */
 const last4: InnerFilter = (value, _args, name) => [...textOf(value, name).slice(-8)].slice(-4).join('')
 
-/** `reveal_last: n, char='X'`: all but the last n characters masked, `-` kept; text of at most n characters whole. */
+/** `reveal_last: n, char='X'`: masks all but the last n characters and `-`; text of at most n characters unchanged. */
 const revealLast: InnerFilter = (value, args, name) => {
   const characters = [...textOf(value, name)]
   const from = characters.length - countArg(args, 0, name)
   return masked(characters, charArg(args, 1, name, 'X'), DASH, (at) => at >= from)
 }
 
-/** `reveal: first=0, last=0, char='X', keep=''`: everything masked when that would show the whole text. */
+/** `reveal: first=0, last=0, char='X', keep=''`: masks everything when the result would show the complete text. */
 const reveal: InnerFilter = (value, args, name) => {
   const characters = [...textOf(value, name)]
   const first = countArg(args, 0, name, 0)
@@ -34,7 +34,7 @@ const reveal: InnerFilter = (value, args, name) => {
   return text === characters.join('') ? all() : text
 }
 
-/** Units for each character of a filter that looks at characters one by one. */
+/** Units for each character of a filter that processes single characters. */
 const EACH = 4
 
 export const revealFilters: FilterRules = {

@@ -1,4 +1,4 @@
-/** Standard filters of Liquid over text. */
+/** Liquid's standard filters for text. */
 import { badFilter } from '../errors.ts'
 import { LIMITS } from '../limits.ts'
 import {
@@ -10,10 +10,10 @@ import {
   searching,
 } from './filter.ts'
 
-/** Units for a place that is changed, or an element that is made. */
-const PLACE = 0.5
+/** Units for each replacement and each element of a result. */
+const PART = 0.5
 
-/** `count` characters from `from` on end before this index; surrogate pairs are one. */
+/** Index after `count` characters from `from`; a surrogate pair is one character. */
 const skipped = (text: string, from: number, count: number): number => {
   let at = from
   for (let passed = 0; passed < count && at < text.length; passed++)
@@ -31,7 +31,7 @@ const split: InnerFilter = (value, args, name, use) => {
   return parts
 }
 
-/** All of `pattern` in `text` replaced. */
+/** Replaces all of `pattern` in `text`. */
 const replaced = (
   text: string,
   pattern: string,
@@ -41,8 +41,8 @@ const replaced = (
 ): string => {
   use(searching(text, pattern))
   const parts = text.split(pattern, LIMITS.list + 2)
-  if (parts.length > LIMITS.list + 1) throw badFilter(name, `changes at most ${LIMITS.list} places.`)
-  use(text.length * NATIVE + parts.length * (PLACE + by.length * NATIVE))
+  if (parts.length > LIMITS.list + 1) throw badFilter(name, `makes at most ${LIMITS.list} replacements.`)
+  use(text.length * NATIVE + parts.length * (PART + by.length * NATIVE))
   return parts.join(by)
 }
 
@@ -66,7 +66,7 @@ const first =
     return replacedFirst(text, pattern, by(args))
   }
 
-/** Where the characters of `chars`, or white space, end at the beginning and begin at the end. */
+/** Removes the characters of the argument, or white space, at the start, the end or both. */
 const stripped =
   (atStart: boolean, atEnd: boolean): InnerFilter =>
   (value, args, name) => {
@@ -127,11 +127,11 @@ const joined =
     return join(liquidText(value), liquidText(args[0]))
   }
 
-/** Units for each character in what the engine does with a text as a whole. */
+/** Units for each character of a native operation on the complete text. */
 const NATIVE = 1 / 16
-/** In what looks at one character after another. */
+/** Units for each character of a scan. */
 const STEPPING = 1 / 2
-/** In what looks each up, or writes it as several. */
+/** Units for each character of a lookup or an encoding. */
 const EACH = 1
 
 const native = (run: InnerFilter): FilterRule => ({ run, rate: NATIVE, takesNull: true })

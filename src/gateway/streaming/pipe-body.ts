@@ -190,7 +190,7 @@ export const pipeBody = async (deps: UploadDeps): Promise<void> => {
       continue
     }
     came += portion.bytes.length
-    work.came(portion.bytes.length)
+    work.grow(portion.bytes.length)
     const part = await readPart(reader, portion.bytes, portion.isLast)
     expressions += part.found.length
     if (came > limits.bytes) throw tooLarge(limits.bytes)

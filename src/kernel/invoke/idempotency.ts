@@ -67,12 +67,16 @@ export const isRepeatable = (operation: Operation): boolean =>
 const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
   pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
 
-/** What the seal of a kept answer is bound to. */
-export const responseBinding = (tenantId: string, key: Buffer, part: 'outline' | 'whole'): SealContext => ({
+/** The seal context of a stored response. */
+export const responseBinding = (
+  tenantId: string,
+  key: Buffer,
+  part: 'summary' | 'complete',
+): SealContext => ({
   tenantId,
   tokenId: key.toString('hex'),
   // No token type has a colon in its name.
-  type: `kept:${part}`,
+  type: `idempotency:${part}`,
   version: 1,
   part: 'sealed',
 })
@@ -152,16 +156,16 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   ): Promise<unknown> => {
     const { tenantId } = call.caller
     const ring = await keys.tenant(tenantId, shown ? [sealed, shown] : [sealed])
-    const opened = async (stored: Buffer, part: 'outline' | 'whole'): Promise<StoredResponse> => {
+    const opened = async (stored: Buffer, part: 'summary' | 'complete'): Promise<StoredResponse> => {
       const text = await inOwnTurn(() => ring.open(stored, responseBinding(tenantId, key, part)).toString())
       return inOwnTurn(() => JSON.parse(text))
     }
     const grants = digestOf(call.caller.grants)
     const holds = async (whole: StoredResponse): Promise<boolean> =>
       whole.grants === grants && whole.until > now && (await vault.areCurrent(whole.tokens, call))
-    const outline = await opened(sealed, 'outline')
+    const outline = await opened(sealed, 'summary')
     if (outline.until <= now) throw altered()
-    const whole = outline.grants === grants && shown ? await opened(shown, 'whole') : undefined
+    const whole = outline.grants === grants && shown ? await opened(shown, 'complete') : undefined
     const output =
       outline.grants !== grants
         ? redactResponse(outline.output, tokenTypes, GUARDED).output
@@ -222,7 +226,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           throw thrown
         })
       if (begin.kind === 'running') throw running()
-      if (begin.kind === 'lost') throw indeterminate()
+      if (begin.kind === 'indeterminate') throw indeterminate()
       if (begin.kind === 'done') return replay(call, key, begin, now)
       let output: unknown
       try {
@@ -236,7 +240,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       }
       try {
         const grants = digestOf(call.caller.grants)
-        const sealed = async (stored: Omit<StoredResponse, 'grants'>, part: 'outline' | 'whole') => {
+        const sealed = async (stored: Omit<StoredResponse, 'grants'>, part: 'summary' | 'complete') => {
           const json = await writeJson({ ...stored, grants } satisfies StoredResponse)
           const bytes = typeof json === 'string' ? Buffer.from(json) : json
           return inOwnTurn(() => ring.seal(bytes, responseBinding(tenantId, key, part)))
@@ -255,10 +259,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const response = {
           ...lease,
           expiresAt,
-          sealed: await sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'outline'),
+          sealed: await sealed({ output: outline.output, until: expiresAt, tokens: [] }, 'summary'),
           ...(tokens === undefined || (tokens.length === 0 && !passing)
             ? {}
-            : { shown: { sealed: await sealed({ output, until, tokens }, 'whole'), tokens, until } }),
+            : { shown: { sealed: await sealed({ output, until, tokens }, 'complete'), tokens, until } }),
         }
         // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
         await notify(() => records.finish(response, done), call)

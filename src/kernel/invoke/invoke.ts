@@ -210,7 +210,7 @@ export const createInvoke = (
               trace_id: traceId,
               operation: operation.rpc,
               code: error.code,
-              ...(suppressed > 0 ? { unsaid: suppressed } : {}),
+              ...(suppressed > 0 ? { suppressed } : {}),
             },
             'a call failed',
           )

@@ -32,7 +32,7 @@ export const createRejectedRecords = ({
       const suppressed = throttle(collection)
       if (suppressed !== undefined)
         log.error(
-          { collection, tenant_id, id, unsaid: suppressed },
+          { collection, tenant_id, id, suppressed },
           'a stored record was altered outside the service and is refused',
         )
     },

@@ -1,5 +1,6 @@
-// The first lines of a child: plain JavaScript, given to Node as text. A child can neither read the project's files nor
-// strip types, so its modules come over the stream, by URL, before anything else.
+// Entry point of a child: plain JavaScript, passed to Node as text. A child can neither read the project's files nor
+// strip
+// types, so its modules arrive first on the stream, by URL.
 import { readSync } from 'node:fs'
 import { registerHooks } from 'node:module'
 import { Socket } from 'node:net'
@@ -7,7 +8,7 @@ import { setFlagsFromString } from 'node:v8'
 
 const FD = 3
 
-// WebAssembly's promises cost a tenth of a context, though nobody gets them; Node turns them on after its command line
+// WebAssembly promises cost a tenth of each context and are removed from it; Node enables them after its command line
 setFlagsFromString('--no-experimental-wasm-jspi')
 
 const read = (bytes) => {
@@ -26,7 +27,7 @@ registerHooks({
     const ours = Object.hasOwn(modules, context.parentURL ?? '')
     const url = ours && specifier.startsWith('.') ? new URL(specifier, context.parentURL).href : specifier
     if (Object.hasOwn(modules, url)) return { url, format: 'module', shortCircuit: true }
-    // packages are looked for where they may be read
+    // packages are resolved from the readable folder
     return next(specifier, ours ? { ...context, parentURL: installed } : context)
   },
   load: (url, context, next) =>

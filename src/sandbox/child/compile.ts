@@ -4,8 +4,8 @@ import type { CodeIssue } from '../../sdk/index.ts'
 import { INSTALL } from '../realm/abi.ts'
 
 /**
- * Code as an isolate holds it, with the script that gives a context's `enter` (`../realm/abi.ts`). A module is compiled
- * again in each context, from its cached form.
+ * Compiled code, with the script that returns a context's `enter` (`../realm/abi.ts`). Each context compiles a module
+ * again, from the code cache.
  */
 export type Compiled =
   | { readonly kind: 'commonjs'; readonly script: ivm.Script }
@@ -25,13 +25,15 @@ const HEAD = `${INSTALL}(function (${PARAMETERS.join(', ')}) {`
 const TAIL = '\n})'
 const MAX_MESSAGE = 300
 
-/** What a parser says when it reads an ES module as a script. */
+/** Messages of the parser for an ES module read as a script. */
 const MODULE_ONLY =
   /import statement outside a module|Unexpected token 'export'|import\.meta|await is only valid/
 
-const TOO_DEEP = 'It is too deeply nested to be parsed.'
+const TOO_DEEP = 'The code is too deeply nested to be parsed.'
 
-/** isolated-vm ends the message of a syntax error with its place: `Unexpected token '}' [request_transform:3:7]`. */
+/**
+ * isolated-vm appends the location to the message of a syntax error: `Unexpected token '}' [request_transform:3:7]`.
+ */
 const isolateIssue = (thrown: unknown): CodeIssue => {
   const message = thrown instanceof SyntaxError ? thrown.message : TOO_DEEP
   const [, text = message, line = '1', column = '1'] =
@@ -39,18 +41,18 @@ const isolateIssue = (thrown: unknown): CodeIssue => {
   return { line: Number(line), column: Number(column), message: text.slice(0, MAX_MESSAGE) }
 }
 
-/** Node puts `code:3`, the line itself, and a caret below the place above the stack of a syntax error. */
-const placeIn = (stack: string, code: string): { line: number; column: number } => {
+/** Location of a syntax error. Node prints `code:3`, the line itself and a caret above its stack. */
+const locationIn = (stack: string, code: string): { line: number; column: number } => {
   const lines = stack.split('\n')
   const line = Number(/:(\d+)$/.exec(lines[0] ?? '')?.[1] ?? 1)
   const caret = lines.slice(1, 4).find((text) => /^\s*\^+\s*$/.test(text))
-  // without a caret it is the end of what there is
+  // without a caret the location is the end of the line
   return { line, column: (caret?.indexOf('^') ?? code.split('\n')[line - 1]?.length ?? 0) + 1 }
 }
 
 /**
- * Why the code is no body of a CommonJS module. Asked of Node's parser and not of the wrapped script: that also parses when
- * code closes the wrapper, and tells of its end in places that the author has not written.
+ * Syntax error of a CommonJS body, by Node's parser. The wrapped script is not used for this: it also parses when code
+ * closes the wrapper, and its locations include the wrapper.
  */
 const scriptIssue = (code: string, name: string): CodeIssue | undefined => {
   try {
@@ -58,7 +60,7 @@ const scriptIssue = (code: string, name: string): CodeIssue | undefined => {
     return undefined
   } catch (thrown) {
     if (!(thrown instanceof SyntaxError)) return { line: 1, column: 1, message: TOO_DEEP }
-    return { ...placeIn(thrown.stack ?? '', code), message: thrown.message.slice(0, MAX_MESSAGE) }
+    return { ...locationIn(thrown.stack ?? '', code), message: thrown.message.slice(0, MAX_MESSAGE) }
   }
 }
 
@@ -78,12 +80,12 @@ const compileScript = (isolate: ivm.Isolate, code: string, name: string): Compil
   try {
     return { kind: 'commonjs', script: isolate.compileScriptSync(`${HEAD}${code}${TAIL}`, options) }
   } catch (thrown) {
-    // two parsers need not agree, least of all on how much stack there is
+    // the parsers may differ, e.g. in available stack
     return { kind: 'invalid', issues: [isolateIssue(thrown)] }
   }
 }
 
-/** Compiles without running. CommonJS is tried first; what only a module may hold is compiled as one. Never throws. */
+/** Compiles without running: as CommonJS, or as an ES module when the code has syntax of modules only. Never throws. */
 export const compile = (isolate: ivm.Isolate, text: string, name: string): Compiled => {
   const code = text.replace(/^#!/, '//')
   const issue = scriptIssue(code, name)

@@ -1,30 +1,30 @@
 import ivm from 'isolated-vm'
 import type { LoadVerdict, RealmCall } from '../realm/abi.ts'
 import type { Usable } from './compile.ts'
-import { placeOf, timedOut } from './failures.ts'
+import { locationOf, timedOut } from './failures.ts'
 
-/** What the code in a cell asks for, and its outcome; replaced when an invocation moves in. */
+/** Receives the host calls and the outcome of the code in a context. */
 export interface Occupant {
   sync(name: string, json: string): string
   async(id: number, name: string, json: string): void
   done(head: string, result: string | undefined): void
 }
 
-/** One context: made, loaded with the code's top level, used by one invocation (more only when warm), released. */
+/** One context: created, loaded with the code's top level, used by one invocation (more when reused), released. */
 export interface GuestContext {
-  /** Runs the code's top level. Like all entries it throws what isolated-vm throws at its limits. */
+  /** Runs the code's top level. All entries throw the errors of isolated-vm at its limits. */
   load(timeoutMs: number): LoadVerdict
-  attach(tenant: Occupant): void
+  attach(occupant: Occupant): void
   start(argument: string, sdk: boolean, timeoutMs: number): void
   settle(call: number, envelope: string, timeoutMs: number): void
-  /** JSON text of the console's lines. */
+  /** JSON text of the console lines. */
   console(timeoutMs: number): string
   release(): void
 }
 
 const NAME = /^[A-Za-z_$][\w$]*$/
 
-/** The text of an ES module that exports what `require(specifier)` gives. */
+/** Text of an ES module with the exports of `require(specifier)`. */
 const bridge = (specifier: string, names: readonly string[]): string => {
   const plain = names.filter((name) => NAME.test(name) && name !== 'default')
   return [
@@ -39,32 +39,32 @@ const bridge = (specifier: string, names: readonly string[]): string => {
 const MAX_MESSAGE = 1_000
 
 const threwAt = (thrown: unknown, name: string): LoadVerdict => {
-  const message = (thrown instanceof Error ? thrown.message : 'It threw.').slice(0, MAX_MESSAGE)
-  const [line, column] = placeOf(thrown, name)?.split(':').map(Number) ?? []
+  const message = (thrown instanceof Error ? thrown.message : 'The code threw.').slice(0, MAX_MESSAGE)
+  const [line, column] = locationOf(thrown, name)?.split(':').map(Number) ?? []
   return { kind: 'threw', message, ...(line && column ? { line, column } : {}) }
 }
 
 const reject = () => {
-  throw new Error('Nobody has moved in.')
+  throw new Error('No occupant is attached.')
 }
 
 type Crossing = string | number | boolean | ivm.Callback | ivm.Dereference<unknown>
 
-/** Makes a context with the realm in it; nothing of the code has run. `settings`: JSON text of RealmSettings. */
+/** Creates a context with the realm; no code has run yet. `settings`: JSON text of RealmSettings. */
 export const createGuestContext = (
   isolate: ivm.Isolate,
   compiled: Usable,
   { name, settings }: { readonly name: string; readonly settings: string },
 ): GuestContext => {
-  let tenant: Occupant = { sync: reject, async: reject, done: reject }
+  let occupant: Occupant = { sync: reject, async: reject, done: reject }
   const context = isolate.createContextSync()
   const enter = compiled.script.runSync(context, { reference: true }) as ivm.Reference<
     (...args: unknown[]) => string
   >
   const host = (...crossed: RealmCall): string | undefined => {
-    if (crossed[0] === 'sync') return tenant.sync(crossed[1], crossed[2])
-    if (crossed[0] === 'async') tenant.async(crossed[1], crossed[2], crossed[3])
-    else tenant.done(crossed[1], crossed[2])
+    if (crossed[0] === 'sync') return occupant.sync(crossed[1], crossed[2])
+    if (crossed[0] === 'async') occupant.async(crossed[1], crossed[2], crossed[3])
+    else occupant.done(crossed[1], crossed[2])
     return undefined
   }
 
@@ -112,13 +112,13 @@ export const createGuestContext = (
       }
     },
     attach: (next) => {
-      tenant = next
+      occupant = next
     },
     start: (argument, sdk, timeout) => void call(['start', argument, sdk], timeout),
     settle: (id, envelope, timeout) => void call(['settle', id, envelope], timeout),
     console: (timeout) => call(['console'], timeout),
     release: () => {
-      tenant = { sync: reject, async: reject, done: reject }
+      occupant = { sync: reject, async: reject, done: reject }
       for (const module of modules) module.release()
       enter.release()
       context.release()

@@ -2,15 +2,15 @@ import type ivm from 'isolated-vm'
 
 const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : '')
 
-/** isolated-vm ended an entry because its time was over. */
+/** True when isolated-vm ended an entry at its timeout. */
 export const timedOut = (thrown: unknown): boolean => messageOf(thrown) === 'Script execution timed out.'
 
-/** isolated-vm gave the isolate up: its heap grew past its limit. */
+/** True when isolated-vm disposed the isolate at its heap limit. */
 export const memoryError = (isolate: ivm.Isolate, thrown: unknown): boolean =>
   isolate.isDisposed || messageOf(thrown).startsWith('Isolate was disposed')
 
-/** Where a timeout met the code, `request_transform:3:7`, when isolated-vm's stack tells. */
-export const placeOf = (thrown: unknown, name: string): string | undefined => {
+/** Location in the code at a timeout, `3:7` of `request_transform:3:7`, when the stack contains it. */
+export const locationOf = (thrown: unknown, name: string): string | undefined => {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   const start = stack.indexOf(`${name}:`)
   return start < 0 ? undefined : /^:\d+:\d+/.exec(stack.slice(start + name.length))?.[0].slice(1)

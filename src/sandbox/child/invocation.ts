@@ -3,16 +3,16 @@ import { HEAD_CHARS, WAITING_PER_CALL } from '../limits.ts'
 import type { Ending, FromChild, RunHeader } from '../protocol.ts'
 import type { Envelope, HostSync, LoadVerdict, RealmLine, RealmOutcome } from '../realm/abi.ts'
 import type { GuestContext } from './context.ts'
-import { placeOf, timedOut } from './failures.ts'
+import { locationOf, timedOut } from './failures.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
 
-/** Milliseconds in which the realm prints the console of an invocation that was stopped. */
+/** Timeout for reading the console of a stopped invocation, in ms. */
 const CONSOLE_MS = 50
 type LimitEnding = Extract<Ending, { kind: 'limit' }>
 
 const MAX_MESSAGE = 1_000
-const UNSETTLED = 'The promise that it returned is never settled.'
-/** The longest delay that a timer can have (Node's own limit). */
+const UNSETTLED = 'The returned promise never settles.'
+/** Longest delay of a timer (Node's own limit). */
 const LONGEST_DELAY = 2 ** 31 - 1
 
 const envelope = (value: Envelope): string => JSON.stringify(value)
@@ -23,30 +23,30 @@ const TOO_MANY = envelope({
 
 interface Deps {
   readonly send: (message: FromChild, body?: string) => void
-  /** Says that its code is entered now; back when the parent knows. */
+  /** Reports that its code is entered now; returns when the report is sent. */
   readonly enter: (entered: { readonly id: number; readonly key: string; readonly budgetMs: number }) => void
-  /** Runs it when the child is free to enter an isolate. */
+  /** Queues an entry until the child runs no other code. */
   readonly later: (entry: () => void) => void
   readonly createHostSync: (timeLeft: () => number) => HostSync
-  /** Milliseconds on some clock; milliseconds that this thread was on the CPU. */
+  /** Milliseconds of a monotonic clock; CPU milliseconds of this thread. */
   readonly now: () => number
   readonly cpu: () => number
   /**
-   * It is over; `good` tells whether its isolate may be used again. Answers for how many milliseconds at most the program's
-   * next context is made right after its end is told; 0: it is not.
+   * Called at its end. `good`: the isolate can be used again. Returns the time limit, in ms, of preparing the program's
+   * next context immediately after; 0: none is prepared.
    */
   readonly onEnd: (good: boolean) => number
 }
 
-/** An invocation in its cell, from entry to entry. */
+/** An invocation in its context, from entry to entry. */
 export interface ChildInvocation {
   begin(): void
   settle(call: number, envelope: string): void
-  /** The parent wants nothing more of it. */
+  /** The parent no longer needs it. */
   cancel(): void
 }
 
-/** What keeps a loaded program from being used; none when it has its function. */
+/** Issues of a loaded program; none when it has a function. */
 export const verdictIssues = (verdict: LoadVerdict): CodeIssue[] =>
   verdict.kind === 'function'
     ? []
@@ -77,7 +77,7 @@ export const createInvocation = (
   let outcome: { readonly head: string; readonly result: string | undefined } | undefined
   let wallTimer: NodeJS.Timeout | undefined
   const timers = new Map<number, NodeJS.Timeout>()
-  /** At the host, or on the way there with the next `left`. */
+  /** Calls at the host, or in the outbox for the next `left`. */
   const calling = new Set<number>()
   const waiting: { readonly call: number; readonly name: string; readonly json: string }[] = []
   let outbox: { call: number; name: string; json: string }[] = []
@@ -85,7 +85,7 @@ export const createInvocation = (
   const hostSync = deps.createHostSync(() => entryEnd - deps.now())
   const guest = { lost: () => finish(undefined) }
 
-  /** Ends it; without an ending it is told as lost. */
+  /** Ends it; without an ending it is reported as lost. */
   const finish = (
     ending: Ending | undefined,
     good = true,
@@ -98,7 +98,7 @@ export const createInvocation = (
     for (const timer of timers.values()) clearTimeout(timer)
     unit.guests.delete(guest)
     const clean = ending?.kind === 'returned' && calling.size + waiting.length + timers.size === 0
-    if (context !== undefined) unit.giveBack(context, clean)
+    if (context !== undefined) unit.release(context, clean)
     const preparingMs = deps.onEnd(good)
     if (ending === undefined) deps.send({ kind: 'lost', id })
     else deps.send({ kind: 'ended', id, cpuMs: used, ending, console, preparingMs }, result)
@@ -113,22 +113,22 @@ export const createInvocation = (
     }
   }
 
-  const limit = (which: LimitEnding['limit'], good = true, place?: string) =>
+  const limit = (which: LimitEnding['limit'], good = true, location?: string) =>
     finish(
-      { kind: 'limit', limit: which, ...(place === undefined ? {} : { place }) },
+      { kind: 'limit', limit: which, ...(location === undefined ? {} : { location }) },
       good,
       which === 'memory' ? [] : lines(),
     )
 
   const wallOver = () => limit('wall')
 
-  /** The entry was ended from outside the code. */
+  /** isolated-vm ended the entry. */
   const stopped = (thrown: unknown, wallFirst: boolean) => {
     if (unit.gone) limit('memory', false)
-    else limit(wallFirst ? 'wall' : 'cpu', false, placeOf(thrown, name))
+    else limit(wallFirst ? 'wall' : 'cpu', false, locationOf(thrown, name))
   }
 
-  /** The code waits for nothing that could happen; `thrown` is a rejection that it left to nobody. */
+  /** The promise can never settle: nothing is pending. `thrown`: an unhandled rejection. */
   const stranded = (thrown: unknown) => {
     const { name: kind, message } = thrown instanceof Error ? thrown : new Error(UNSETTLED)
     const text = message.slice(0, MAX_MESSAGE)
@@ -146,7 +146,7 @@ export const createInvocation = (
     )
   }
 
-  /** One entry into the isolate, within what is left of both times, and what follows from it. */
+  /** One entry into the isolate within the remaining CPU and wall time, and its consequences. */
   const enter = (entry: (timeout: number) => void) => {
     if (over) return
     const cpuLeft = cpuMs - used
@@ -206,11 +206,11 @@ export const createInvocation = (
     outbox.push({ call, name: what, json })
   }
 
-  const tenant = {
+  const occupant = {
     sync: (what: string, json: string): string => {
       syncCalls++
       if (syncCalls > header.syncCalls) tooMany = true
-      // a loop of host calls must not outlive its entry either
+      // a loop of host calls must end with its entry too
       timeUp ||= deps.now() > entryEnd
       return tooMany || timeUp ? TOO_MANY : hostSync(what, json)
     },
@@ -222,12 +222,12 @@ export const createInvocation = (
 
   const begin = (timeout: number) => {
     const started = deps.now()
-    const { context: mine, loaded } = unit.take()
+    const { context: mine, loaded } = unit.acquire()
     context = mine
-    mine.attach(tenant)
+    mine.attach(occupant)
     if (!loaded) {
       const issues = verdictIssues(mine.load(timeout))
-      if (issues.length > 0) return finish({ kind: 'unusable', issues: issues }, true, lines())
+      if (issues.length > 0) return finish({ kind: 'unusable', issues }, true, lines())
     }
     mine.start(argument, header.sdk, Math.max(1, Math.ceil(timeout - (deps.now() - started))))
   }

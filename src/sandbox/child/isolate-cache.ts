@@ -6,31 +6,31 @@ import type { HostSync, RealmScripts, SnapshotScript } from '../realm/abi.ts'
 import { needsPreload } from '../realm/builtins.ts'
 import { createProgramIsolate, type ProgramIsolate } from './program-isolate.ts'
 
-/** Programs whose code is kept. */
+/** Programs whose code is cached. */
 const MAX_PROGRAMS = 1_000
 const MIB = 2 ** 20
-/** Bytes of all heaps together above which the longest unused isolates go. */
+/** Total heap bytes above which the least recently used isolates are evicted. */
 const MAX_HEAP = 176 * MIB
-/** Bytes of the process that are no isolate's to use, beside what one may grow by before it is given up. */
+/** Bytes of the process outside of isolates. */
 const MARGIN = 26 * MIB
-/** Invocations of one isolate before it is replaced; and between two looks at its heap. */
+/** Invocations of one isolate before it is replaced; and between two measurements of its heap. */
 const MAX_INVOCATIONS = 10_000
 const MEASURE_EVERY = 32
-/** Milliseconds without use after which an isolate is given up, and how often that is looked at. */
+/** Idle time after which an isolate is evicted, and the interval of that check, in ms. */
 const IDLE_MS = 5 * 60_000
 const SWEEP_MS = 30_000
-/** Milliseconds after one that had to go for others in which there is no room for what may not be needed. */
+/** Milliseconds after an eviction in which no contexts are prepared for new programs. */
 const CROWDED_MS = 10_000
 
 interface Deps {
   readonly scripts: RealmScripts
   readonly packages: readonly string[]
-  readonly warm: boolean
+  readonly reuse: boolean
   readonly createHostSync: (timeLeft: () => number) => HostSync
   readonly now: () => number
 }
 
-/** The isolates of a child: one for each program, the least recently used given up first. */
+/** LRU cache of a child's isolates, one for each program. */
 export const createIsolateCache = (deps: Deps) => {
   const { lean, ready, warmUp } = deps.scripts
   const snapshotOf = (scripts: readonly SnapshotScript[]) => ivm.Isolate.createSnapshot([...scripts], warmUp)
@@ -67,23 +67,23 @@ export const createIsolateCache = (deps: Deps) => {
     const isolate = new ivm.Isolate({
       memoryLimit: program.memoryMb,
       snapshot: needsPreload(code) ? withReady() : leanSnapshot,
-      // V8 does not let go: nothing in this process can be relied on any more
+      // V8 cannot terminate the code: this process is no longer usable
       onCatastrophicError: () => process.kill(process.pid, 'SIGKILL'),
     })
     return createProgramIsolate(isolate, program, code, deps)
   }
 
-  /** Those without invocations, the longest unused first. */
-  const resting = (): readonly ProgramIsolate[] =>
+  /** Isolates without invocations, least recently used first. */
+  const idle = (): readonly ProgramIsolate[] =>
     [...(units.rvalues() as Generator<ProgramIsolate>)].filter(({ guests }) => guests.size === 0)
 
-  /** Makes room for one to grow to so many MiB: a child that holds too much is killed, whoever is in it. */
+  /** Evicts until one isolate can grow to `memoryMb`: above its memory limit, the parent kills the complete child. */
   const shrink = (memoryMb: number) => {
     const most = (CHILD_RSS_MB - memoryMb) * MIB - MARGIN
     let heap = 0
     for (const unit of units.values() as Generator<ProgramIsolate>) heap += unit.heap
     let rss = process.memoryUsage.rss()
-    for (const unit of resting()) {
+    for (const unit of idle()) {
       if (heap <= MAX_HEAP && rss <= most) return
       heap -= unit.heap
       rss -= unit.heap
@@ -93,17 +93,17 @@ export const createIsolateCache = (deps: Deps) => {
   }
 
   setInterval(() => {
-    for (const unit of resting()) if (deps.now() - unit.usedAt > IDLE_MS) units.delete(unit.program.key)
+    for (const unit of idle()) if (deps.now() - unit.usedAt > IDLE_MS) units.delete(unit.program.key)
   }, SWEEP_MS).unref()
 
   return {
     learn: (program: ProgramHeader, code: string): void => {
       programs.set(program.key, { program, code })
     },
-    /** Makes what the first program that needs it would otherwise wait for. */
+    /** Creates the second snapshot before a program needs it. */
     prefetch: (): void => void withReady(),
     has: (key: string): boolean => units.peek(key)?.gone === false,
-    /** The program's isolate, made when there is none; undefined when the program is not known here. */
+    /** The program's isolate, created on demand; undefined for an unknown program. */
     get: (key: string): ProgramIsolate | undefined => {
       const known = units.get(key)
       if (known !== undefined && !known.gone) return known
@@ -114,7 +114,7 @@ export const createIsolateCache = (deps: Deps) => {
       units.set(key, unit)
       return unit
     },
-    /** Notes an invocation that has ended; false when the isolate has served its time. */
+    /** Counts an ended invocation; false when the isolate must be replaced. */
     used: (unit: ProgramIsolate): boolean => {
       unit.usedAt = deps.now()
       if (unit.invocations++ % MEASURE_EVERY === 0 && !unit.gone) {
@@ -123,7 +123,7 @@ export const createIsolateCache = (deps: Deps) => {
       }
       return unit.invocations < MAX_INVOCATIONS || unit.guests.size > 0
     },
-    /** Whether the next invocation of this one is worth a context made ahead: it may be gone before. */
+    /** Whether to prepare a context ahead: for a new program the isolate may be evicted before the next invocation. */
     worthPreparing: (unit: ProgramIsolate): boolean =>
       unit.invocations > 1 || deps.now() - evictedAt > CROWDED_MS,
     drop: (unit: ProgramIsolate): void => {

@@ -1,6 +1,6 @@
 /**
- * A child's program. It has no keys, no sockets and no store; what it knows came over one stream, and what it says is
- * checked at the other end. It enters isolates on its main thread, one after the other, and may be killed at any moment.
+ * Program of a child. It has no keys, no sockets and no store. All input arrives on one stream, and the parent checks
+ * every message. It enters isolates on its main thread, one after the other, and may be killed at any time.
  */
 import type { Socket } from 'node:net'
 import { createFrameReader } from '../frames.ts'
@@ -14,21 +14,24 @@ import { createMessageWriter } from './message-writer.ts'
 import type { ProgramIsolate } from './program-isolate.ts'
 import { createTaskQueue } from './task-queue.ts'
 
-/** What the parent hands over before anything else. */
+/** First message of the parent. */
 export interface ChildStart {
   readonly scripts: RealmScripts
   readonly packages: readonly string[]
-  /** Clean contexts serve again: the operator's choice. */
-  readonly warm: boolean
-  /** Bytes of the longest argument. */
+  /** Reuse clean contexts (SIDEVAULT_REUSE_CONTEXTS). */
+  readonly reuse: boolean
+  /** Limit of an argument. */
   readonly argumentBytes: number
-  /** Milliseconds on the CPU that a top level may use when it is loaded ahead of an invocation. */
+  /** CPU limit of a top level that is loaded ahead of an invocation. */
   readonly aheadMs: number
 }
 
 type Entering = Omit<Extract<FromChild, { kind: 'entering' }>, 'kind'>
 
-/** Whose code the parent takes this child to be in (id 0: the next context), since when, and whether it was to be `quiet`. */
+/**
+ * The invocation that the parent assumes to run here (id 0: preparing a context), since when, and whether it was
+ * `quiet`.
+ */
 interface Reported {
   readonly id: number
   readonly key: string
@@ -36,10 +39,10 @@ interface Reported {
   readonly quiet: boolean
 }
 
-/** Milliseconds after which a child that has nothing to do says that a context is ready; well within `PREPARED_MS`. */
-const REST_MS = 20
+/** Milliseconds after which an idle child reports that a context is ready; well within `PREPARED_MS`. */
+const IDLE_MS = 20
 
-/** Milliseconds that making an isolate and compiling may take. */
+/** Time limit of creating an isolate and compiling, in ms. */
 const COMPILE_MS = 1_000
 
 const cpu = (): number => {
@@ -57,29 +60,29 @@ export const runChild = (
   const writer = createMessageWriter(socket, fd)
   let reported: Reported | undefined
   const send = (message: FromChild, body?: string) => {
-    writer.say(message, body)
+    writer.write(message, body)
     reported = undefined
   }
   const enter = (message: Entering) => {
-    writer.say({ kind: 'entering', ...message })
+    writer.write({ kind: 'entering', ...message })
     writer.flush()
     reported = { id: message.id, key: message.key, at: now(), quiet: false }
   }
-  let isResting = false
-  const rest = () => {
-    isResting = false
+  let isPlanned = false
+  const reportIdle = () => {
+    isPlanned = false
     if (reported?.id !== 0) return
     send({ kind: 'left', id: 0, calls: [] })
     writer.flush()
   }
-  /** That a context is ready is no news while the program may be called at any moment. */
-  const onRest = () => {
+  /** After a quiet invocation the report is delayed: the next one is likely to follow and makes it unnecessary. */
+  const onIdle = () => {
     if (reported?.id !== 0) return
-    if (!reported.quiet) return rest()
-    if (!isResting) setTimeout(rest, REST_MS)
-    isResting = true
+    if (!reported.quiet) return reportIdle()
+    if (!isPlanned) setTimeout(reportIdle, IDLE_MS)
+    isPlanned = true
   }
-  const tasks = createTaskQueue({ socket, writer, onRest })
+  const tasks = createTaskQueue({ socket, writer, onIdle })
   const invocations = new Map<number, ChildInvocation>()
   const { createHostSync } = realm
   const units = createIsolateCache({ ...start, createHostSync, now })
@@ -91,11 +94,11 @@ export const runChild = (
     return unit
   }
 
-  /** Whether the parent takes it for making the program's next context, or for having just made it. */
+  /** Whether the parent assumes that this child prepares the program's next context. */
   const isPreparing = (key: string) =>
     reported?.id === 0 && reported.key === key && now() - reported.at < PREPARED_MS
 
-  /** The next cell is made while nobody waits for this one; tells for how long at most when that is at once, else 0. */
+  /** Prepares the next context: now, if no task is queued (returns its time limit), else when idle (returns 0). */
   const prepare = (unit: ProgramIsolate): number => {
     const { key } = unit.program
     const make = () => {
@@ -112,7 +115,7 @@ export const runChild = (
     const { id, key } = header
     const unit = find(id, key)
     if (unit === undefined) return
-    let accepted = header.quiet && !writer.holding && (reported === undefined || isPreparing(key))
+    let accepted = header.quiet && !writer.hasPending && (reported === undefined || isPreparing(key))
     const invocation = createInvocation(header, argument, unit, {
       send: (message, body) => {
         send(message, body)
@@ -179,7 +182,7 @@ export const runChild = (
     read(chunk)
     tasks.now()
   })
-  // an isolate that is stuck on another thread would hold up an orderly exit
+  // process.exit would wait for an isolate that is stuck on another thread
   const end = () => process.kill(process.pid, 'SIGKILL')
   socket.on('end', end)
   socket.on('error', end)

@@ -3,26 +3,26 @@ import type { Socket } from 'node:net'
 import { encodeFrame, writeFrame } from '../frames.ts'
 import type { FromChild } from '../protocol.ts'
 
-/** Bytes that messages may take together to be held. */
-const MOST_HELD = 64 * 1024
+/** Bytes of buffered messages. */
+const BUFFER_BYTES = 64 * 1024
 
 export interface MessageWriter {
-  /** Holds a message until the next `flush`, so that what follows it closely is one write; a large one is not held. */
-  say(message: FromChild, body?: string): void
-  /** Hands over what is held, in order. */
+  /** Buffers a message until the next `flush`, so that several are one write. A large message is written at once. */
+  write(message: FromChild, body?: string): void
+  /** Writes the buffered messages, in order. */
   flush(): void
-  readonly holding: boolean
+  readonly hasPending: boolean
 }
 
 const isFull = (thrown: unknown): boolean => (thrown as NodeJS.ErrnoException).code === 'EAGAIN'
 
-/** Says things to the parent: straight to the descriptor of the stream, and by the stream itself when that is full. */
+/** Writes messages to the parent: directly to the stream's descriptor, or through the stream when the pipe is full. */
 export const createMessageWriter = (socket: Socket, fd: number): MessageWriter => {
-  // one piece of memory for all of them: this is interpreted, and each object and call shows
-  const held = Buffer.allocUnsafeSlow(MOST_HELD)
+  // one buffer for all messages: this code is interpreted (--jitless), so allocations and calls are expensive
+  const held = Buffer.allocUnsafeSlow(BUFFER_BYTES)
   let length = 0
 
-  const write = (bytes: Buffer, count: number): number => {
+  const writeNow = (bytes: Buffer, count: number): number => {
     if (socket.writableLength > 0) return 0
     try {
       return writeSync(fd, bytes, 0, count)
@@ -34,13 +34,13 @@ export const createMessageWriter = (socket: Socket, fd: number): MessageWriter =
 
   const flush = () => {
     if (length === 0) return
-    const written = write(held, length)
+    const written = writeNow(held, length)
     if (written < length) socket.write(Buffer.from(held.subarray(written, length)))
     length = 0
   }
 
   return {
-    say: (message, body) => {
+    write: (message, body) => {
       const end = writeFrame(held, length, message, body)
       if (end !== undefined) {
         length = end
@@ -48,11 +48,11 @@ export const createMessageWriter = (socket: Socket, fd: number): MessageWriter =
       }
       flush()
       const frame = encodeFrame(message, body)
-      const written = write(frame, frame.length)
+      const written = writeNow(frame, frame.length)
       if (written < frame.length) socket.write(frame.subarray(written))
     },
     flush,
-    get holding() {
+    get hasPending() {
       return length > 0
     },
   }

@@ -5,35 +5,35 @@ import { type Compiled, compile } from './compile.ts'
 import { createGuestContext, type GuestContext } from './context.ts'
 import { memoryError, timedOut } from './failures.ts'
 
-/** Bytes of a heap with the realm and a small program in it: what counts until it is measured. */
+/** Assumed heap bytes of a new isolate, until it is measured: the realm and a small program. */
 const FRESH_HEAP = 2.5 * 2 ** 20
 
-/** Invocations that a warm context serves at most: what its code hoards is let go with it. And warm contexts that wait. */
+/** Invocations of a reused context, which bounds the memory that its code retains; and idle contexts of one isolate. */
 const MAX_USES = 1_000
-const MAX_WARM = 8
+const MAX_LOADED = 8
 
-/** An isolate with one program in it, and a loaded cell ready for the next invocation. */
+/** An isolate with one program, and a loaded context for its next invocation. */
 export interface ProgramIsolate {
   readonly program: ProgramHeader
   readonly compiled: Compiled
-  /** Invocations that are in it now. */
+  /** Current invocations. */
   readonly guests: Set<{ lost(): void }>
   invocations: number
-  /** Bytes of its heap when it was last measured, or about what a new one has; and when it was last used (ms). */
+  /** Heap bytes at the last measurement, and time of the last use (ms). */
   heap: number
   usedAt: number
-  /** A cell that is loaded, or one whose load the caller has yet to do within its own limits. */
-  take(): { readonly context: GuestContext; readonly loaded: boolean }
-  /** Takes a cell back from its invocation; `clean`: it returned and left nothing that waits. */
-  giveBack(context: GuestContext, clean: boolean): void
-  /** Whether a loaded cell waits for the next invocation. */
+  /** A context: loaded, or one that the caller must load within its own limits. */
+  acquire(): { readonly context: GuestContext; readonly loaded: boolean }
+  /** Returns a context after its invocation. `clean`: the invocation returned and left nothing pending. */
+  release(context: GuestContext, clean: boolean): void
+  /** Whether a loaded context is available. */
   readonly ready: boolean
   /**
-   * Loads the code into the cell of the next invocation, unless one is ready; given up again when its top level asks for
-   * something that waits. Throws what isolated-vm throws at its limits.
+   * Loads the code into a context for the next invocation, unless one is ready. The context is discarded when the top
+   * level makes an asynchronous call. Throws the errors of isolated-vm at its limits.
    */
   load(cpuMs: number): LoadVerdict
-  /** Makes the next cell ready; passes over code that cannot be loaded ahead. Whether the isolate is still good. */
+  /** Prepares the next context if the code can be loaded ahead. False when the isolate is no longer usable. */
   prepare(cpuMs: number): boolean
   measure(): number
   readonly gone: boolean
@@ -46,8 +46,8 @@ export const createProgramIsolate = (
   code: string,
   deps: {
     readonly packages: readonly string[]
-    /** Clean cells serve again, with all that the code keeps in them. */
-    readonly warm: boolean
+    /** Reuse clean contexts, with all data that the code left in them. */
+    readonly reuse: boolean
     readonly createHostSync: (timeLeft: () => number) => HostSync
     readonly now: () => number
   },
@@ -61,7 +61,7 @@ export const createProgramIsolate = (
     logChars: program.logBytes,
     packages: deps.packages,
   } satisfies RealmSettings)
-  const warm: GuestContext[] = []
+  const loaded: GuestContext[] = []
   const uses = new WeakMap<GuestContext, number>()
   let ahead = compiled.kind !== 'invalid'
   const make = (): GuestContext => {
@@ -69,20 +69,20 @@ export const createProgramIsolate = (
     return createGuestContext(isolate, compiled, { name, settings })
   }
   const load = (cpuMs: number): LoadVerdict => {
-    if (warm.length > 0) return { kind: 'function' }
-    let wished = false
+    if (loaded.length > 0) return { kind: 'function' }
+    let isAsync = false
     const end = deps.now() + cpuMs
     const context = make()
     context.attach({
       sync: deps.createHostSync(() => end - deps.now()),
       async: () => {
-        wished = true
+        isAsync = true
       },
       done: () => {},
     })
     const verdict = context.load(cpuMs)
-    ahead = verdict.kind === 'function' && !wished
-    if (ahead) warm.push(context)
+    ahead = verdict.kind === 'function' && !isAsync
+    if (ahead) loaded.push(context)
     else context.release()
     return verdict
   }
@@ -94,19 +94,19 @@ export const createProgramIsolate = (
     invocations: 0,
     heap: FRESH_HEAP,
     usedAt: deps.now(),
-    take: () => {
-      const context = warm.pop()
+    acquire: () => {
+      const context = loaded.pop()
       return context === undefined ? { context: make(), loaded: false } : { context, loaded: true }
     },
-    giveBack: (context, clean) => {
+    release: (context, clean) => {
       const used = (uses.get(context) ?? 0) + 1
       uses.set(context, used)
       if (isolate.isDisposed) return
-      if (deps.warm && clean && warm.length < MAX_WARM && used < MAX_USES) warm.push(context)
+      if (deps.reuse && clean && loaded.length < MAX_LOADED && used < MAX_USES) loaded.push(context)
       else context.release()
     },
     get ready() {
-      return warm.length > 0
+      return loaded.length > 0
     },
     load,
     prepare: (cpuMs) => {
@@ -128,7 +128,7 @@ export const createProgramIsolate = (
       return isolate.isDisposed
     },
     dispose: () => {
-      warm.length = 0
+      loaded.length = 0
       if (!isolate.isDisposed) isolate.dispose()
     },
   }

@@ -4,16 +4,16 @@ import type { MessageWriter } from './message-writer.ts'
 interface Deps {
   readonly socket: Socket
   readonly writer: MessageWriter
-  /** There is nothing left to do, and what there is to say can still be said. */
-  readonly onRest: () => void
+  /** The queue is empty; called before the last flush. */
+  readonly onIdle: () => void
 }
 
 /**
- * What a child has to do, one task after the other: between two of them it reads what has arrived (a cancellation), and it
- * begins none before everything it said is with the parent, which otherwise could not tell whose code it is stuck in. What is
- * held back goes out with the next entry, or when there is nothing left to do.
+ * Runs a child's tasks one after the other. Between tasks it reads messages (a cancellation). A task starts only when
+ * all messages are with the parent, which must know which code a child is stuck in. Buffered messages are written with
+ * the next entry, or when the queue is empty.
  */
-export const createTaskQueue = ({ socket, writer: speaker, onRest }: Deps) => {
+export const createTaskQueue = ({ socket, writer, onIdle }: Deps) => {
   const tasks: (() => void)[] = []
   let idle: (() => void)[] = []
   let planned = false
@@ -28,14 +28,14 @@ export const createTaskQueue = ({ socket, writer: speaker, onRest }: Deps) => {
     planned = false
     if (socket.writableLength > 0) {
       planned = true
-      // 'drain' comes only when more was waiting than a stream likes to hold: a small rest goes without a word.
+      // no 'drain' event below the high water mark
       setTimeout(step, 1)
       return
     }
     const task = tasks.shift() ?? idle.shift()
     if (task === undefined) {
-      onRest()
-      speaker.flush()
+      onIdle()
+      writer.flush()
     } else {
       task()
       plan()
@@ -47,18 +47,18 @@ export const createTaskQueue = ({ socket, writer: speaker, onRest }: Deps) => {
       tasks.push(task)
       plan()
     },
-    /** Does the first of what waits, for whoever has just read what arrived. */
+    /** Runs the first task synchronously, after messages were read. */
     now: (): void => {
       if (socket.writableLength === 0) tasks.shift()?.()
     },
-    /** Does it before all else when nothing waits, and tells whether it will. */
+    /** Queues a task only if the queue is empty; returns whether it did. */
     next: (task: () => void): boolean => {
       if (tasks.length > 0) return false
       tasks.push(task)
       plan()
       return true
     },
-    /** For when there is nothing else to do; only the last few wishes are kept. */
+    /** Queues a task of low priority; only the last eight are retained. */
     idle: (task: () => void): void => {
       idle = [...idle.slice(-7), task]
       plan()

@@ -8,7 +8,7 @@ export interface Checked {
   readonly exportsFunction: boolean
 }
 
-/** A check as a job of the pool; `resolve` is called once, at the latest after `withinMs`. */
+/** A check as a job of the pool. Calls `resolve` once, at the latest after `withinMs`. */
 export const createCheckJob = (
   id: number,
   source: Source,
@@ -26,7 +26,7 @@ export const createCheckJob = (
   const issue = (message: string) =>
     finish({ issues: [{ line: 1, column: 1, message }], exportsFunction: false })
   const timer = setTimeout(() => {
-    issue('There was no room to check the code.')
+    issue('The sandbox is at its capacity. Retry later.')
     line?.send({ kind: 'cancel', id })
   }, options.withinMs)
 

@@ -9,35 +9,35 @@ import { rssOf } from './rss.ts'
 import type { Spawned } from './spawn.ts'
 
 const MIB = 2 ** 20
-/** Milliseconds until a new child has to be ready. */
+/** Start timeout of a child, in ms. */
 const START_MS = 20_000
-/** Milliseconds without a word after which a child is asked for one, and in which it then has to answer. */
-const QUIET_MS = 1_000
-const RESULT_MS = 3_000
+/** Milliseconds without a message until a ping, and the timeout of its pong. */
+const PING_AFTER_MS = 1_000
+const PONG_MS = 3_000
 
-/** `wiped`: it rested, and another tenant needs a place. */
+/** `wiped`: it was idle, and another tenant needs its place. */
 export type Death = 'silent' | 'memory' | 'crash' | 'closed' | 'wiped'
 
-/** The program that a child was in, and its invocation (0: none). */
+/** Program that a child ran, and its invocation (0: none). */
 export interface Entered {
   readonly id: number
   readonly key: string
-  /** It was given that quietly, and has said nothing since: it may not have begun it. */
+  /** Inferred: the invocation was sent quietly and may not have started. */
   readonly assumed?: boolean
 }
 
 interface Deps {
   readonly log: Log
-  /** Milliseconds, never going back. */
+  /** Milliseconds of a monotonic clock. */
   readonly now: () => number
   readonly maxBytes: number
   readonly onReady: () => void
-  /** It has nothing to do at the moment. */
+  /** The child runs no code now. */
   readonly onFree: () => void
-  /** An invocation's program is not known to it. */
+  /** The child does not have the program of an invocation. */
   readonly onUnknown: (job: Job) => void
   readonly onLost: (job: Job) => void
-  /** A program was in it for so many milliseconds. */
+  /** A program ran for `ms`. */
   readonly onSpent: (source: Pick<Source, 'tenantId' | 'key'>, ms: number) => void
   readonly onGone: (why: Death, entered: Entered | undefined, jobs: readonly Job[]) => void
 }
@@ -46,21 +46,21 @@ interface Deps {
 export interface Child {
   readonly pid: number
   readonly ready: boolean
-  /** It runs code, or is about to. */
+  /** Runs code, or will immediately. */
   readonly busy: boolean
-  /** When it began to run what it is in, on the pool's clock. */
+  /** Start of the current entry, on the pool's clock. */
   readonly since: number | undefined
-  /** The program for whose next invocation it makes a context ready, when it does nothing else. */
+  /** Program whose next context it prepares, while it does nothing else. */
   readonly preparing: string | undefined
   readonly jobs: ReadonlyMap<number, Job>
-  /** Whose invocations it was given first. */
+  /** Tenant of its first invocation. */
   readonly tenantId: string | undefined
-  /** Whether it is believed to have the program's isolate; and how many it is believed to have. */
+  /** Whether it should have the program's isolate; and how many isolates it should have. */
   knows(key: string): boolean
   readonly programs: number
-  /** `trusted`: it need not say that it begins it. */
+  /** Sends a job. `trusted`: the child need not report its start. */
   give(job: Job, trusted: boolean): void
-  /** Kills it when it is silent or too large. */
+  /** Kills it when it does not respond or exceeds its memory. */
   watch(): void
   kill(why: Death): void
 }
@@ -68,9 +68,9 @@ export interface Child {
 export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => {
   const pid = process.pid ?? 0
   const jobs = new Map<number, Job>()
-  /** Tenants by the programs that it was given last. */
+  /** Tenants by recent program. */
   const known = new LRUCache<string, string>({ max: USUAL_UNITS })
-  /** Jobs given that it has not begun; and the one of them whose beginning is not told. */
+  /** Jobs that have not started; and the one whose start is not reported. */
   const given = new Set<number>()
   let quiet: { readonly id: number; readonly key: string; readonly budgetMs: number } | undefined
   let owner: string | undefined
@@ -99,7 +99,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
     if (tenantId !== undefined) deps.onSpent({ tenantId, key: entered.key }, deps.now() - entered.at)
   }
 
-  /** What was given quietly is begun where nothing else is in it, or only its own program's next context. */
+  /** Assumes that the quiet job starts when the child is idle, or prepares a context of the same program. */
   const assume = () => {
     if (quiet === undefined) return
     const { id, key, budgetMs } = quiet
@@ -162,7 +162,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
 
   const read = createFrameReader(deps.maxBytes, ({ header, body }) => {
     const message = asFromChild(header)
-    if (message === undefined) throw new Error('A message is none of the protocol.')
+    if (message === undefined) throw new Error('A message does not match the protocol.')
     receive(message, body)
   })
 
@@ -177,26 +177,26 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
   }
 
   stream.on('data', (chunk: Buffer) => {
-    if (why !== 'crash') return // it is being killed, and what it still says does not count
+    if (why !== 'crash') return // it is being killed; its messages no longer count
     heardAt = deps.now()
     pingedAt = undefined
     try {
       read(chunk)
     } catch (error) {
-      deps.log.warn({ err: error, pid }, 'a sandbox child said what it must not say')
+      deps.log.warn({ err: error, pid }, 'sandbox child killed: invalid message')
       kill('crash')
     }
   })
   stream.on('error', () => kill('crash'))
   process.once('error', end)
-  process.once('close', end) // when all that it said is read
+  process.once('close', end) // after all messages are read
 
   const silent = (): boolean => {
     const now = deps.now()
     if (!ready) return now > spawnedAt + START_MS
     if (entered !== undefined) return now > entered.until + SILENCE_MS
-    if (pingedAt !== undefined) return now > pingedAt + RESULT_MS
-    if (now > heardAt + QUIET_MS) {
+    if (pingedAt !== undefined) return now > pingedAt + PONG_MS
+    if (now > heardAt + PING_AFTER_MS) {
       pingedAt = now
       send({ kind: 'ping' })
     }
@@ -242,7 +242,7 @@ export const createChild = ({ process, stream }: Spawned, deps: Deps): Child => 
       if (gone || why !== 'crash') return
       const rss = ready ? rssOf(pid) : undefined
       if (rss !== undefined && rss > CHILD_RSS_MB * MIB) kill('memory')
-      // what it has said meanwhile is read first: this process may have been the slow one
+      // pending messages are read first: this process itself may have been slow
       else if (silent()) setImmediate(() => silent() && kill('silent'))
     },
     kill,

@@ -1,5 +1,5 @@
 # Confines this process, then becomes the command: perl -e TEXT <abi> <system calls> <paths> <command…> (confinement.ts).
-# In Perl, because every Debian has it, and it makes any system call; none of these needs a privilege.
+# Perl: every Debian has it, and it can make any system call. None of these calls needs a privilege.
 use strict;
 use warnings;
 
@@ -13,7 +13,7 @@ sub call {
   return $result;
 }
 
-# close_range(2): what we were started with and did not ask for
+# close_range(2): inherited descriptors
 call(436, 4, 0xffffffff, 0);
 # PR_SET_NO_NEW_PRIVS
 call($prctl + 0, 38, 1, 0, 0, 0);
@@ -33,9 +33,9 @@ if ($paths ne '') { # landlock(7)
   call(446, $ruleset, 0);
 }
 
-if ($calls ne '') { # seccomp(2), instructions of <linux/filter.h>: those that are listed, nothing else
+if ($calls ne '') { # seccomp(2), instructions of <linux/filter.h>: an allow list
   my ($load, $equals, $has, $return) = (0x20, 0x15, 0x45, 0x06);
-  my ($allow, $kill, $refuse, $unknown) = (0x7fff0000, 0x80000000, 0x00050001, 0x00050026);
+  my ($allow, $kill, $deny, $unknown) = (0x7fff0000, 0x80000000, 0x00050001, 0x00050026);
   my @code = ([$load, 0, 0, 4], [$equals, 1, 0, $arch], [$return, 0, 0, $kill], [$load, 0, 0, 0]);
   for (split /,/, $calls) {
     my ($number, $test, $value) = /^(\d+)(?:([=&])(\w+))?$/ or die "not a system call: $_\n";
@@ -43,10 +43,10 @@ if ($calls ne '') { # seccomp(2), instructions of <linux/filter.h>: those that a
     # by its first argument
     push @code, [$equals, 0, 4, $number], [$load, 0, 0, 16],
       [$test eq '=' ? $equals : $has, 0, 1, $value eq 'pid' ? $$ : $value],
-      [$return, 0, 0, $allow], [$return, 0, 0, $refuse];
+      [$return, 0, 0, $allow], [$return, 0, 0, $deny];
   }
-  # its flags lie in memory: as if this kernel had none, so that threads are made by clone
-  push @code, [$equals, 0, 1, $clone3], [$return, 0, 0, $unknown], [$return, 0, 0, $refuse];
+  # clone3 passes flags in memory, which a filter cannot read: ENOSYS makes libc use clone
+  push @code, [$equals, 0, 1, $clone3], [$return, 0, 0, $unknown], [$return, 0, 0, $deny];
   my $filter = join '', map { pack 'S C2 L', @$_ } @code;
   my $program = pack 'S x6 P', scalar @code, $filter;
   call($seccomp + 0, 1, 0, $program);

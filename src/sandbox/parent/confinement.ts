@@ -12,12 +12,12 @@ const CONFINE = readFileSync(new URL('./confine.pl', import.meta.url), 'utf8')
 const NOBODY_UID = '65534'
 const PROBE_MS = 5_000
 
-/** landlock(7): what may be done with what is below a path. */
+/** landlock(7): access rights below a path. */
 const READ = 4 + 8
 const RUN = 1 + READ
 const READ_WRITE = 2 + 4
 
-/** Folders of the libraries that this process has loaded: a child is the same program. */
+/** Folders of the shared libraries of this process; a child is the same program. */
 const libraries = (): readonly string[] => {
   try {
     const files = readFileSync('/proc/self/maps', 'utf8').match(/\/.*\.so(?=[.\n]).*$/gm) ?? []
@@ -27,7 +27,7 @@ const libraries = (): readonly string[] => {
   }
 }
 
-/** What a child may open. Of other processes /proc shows it what everybody may know: landlock closes the rest. */
+/** Readable paths of a child. landlock also denies the files in /proc of other processes that need ptrace. */
 const paths = (): string =>
   [
     [RUN, process.execPath],
@@ -40,15 +40,15 @@ const paths = (): string =>
     .map((rule) => rule.join(' '))
     .join('\n')
 
-/** The beginning of a command line, and what it gives to the command that follows. */
+/** Prefix of a command line, and the confinement that it provides. */
 interface Wrapper {
   readonly command: readonly string[]
   readonly gives: readonly ConfinementName[]
 }
 
-const DIES_WITH_US = ['setpriv', '--no-new-privs', '--pdeathsig=KILL']
+const KILLED_WITH_PARENT = ['setpriv', '--no-new-privs', '--pdeathsig=KILL']
 
-/** Of each row the first that works here. */
+/** Alternatives: of each row the first that works on this machine is used. */
 const rows = (): readonly (readonly Wrapper[])[] => {
   const [abi, calls] = abiAndCalls(process.arch) ?? []
   const confine = (allowed: string, files: string) => ['perl', '-e', CONFINE, '--', abi ?? '', allowed, files]
@@ -57,12 +57,12 @@ const rows = (): readonly (readonly Wrapper[])[] => {
     [{ command: ['unshare', '--net'], gives: ['network'] }],
     [
       {
-        command: [...DIES_WITH_US, `--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'],
+        command: [...KILLED_WITH_PARENT, `--reuid=${NOBODY_UID}`, `--regid=${NOBODY_UID}`, '--clear-groups'],
         gives: ['uid'],
       },
-      // root, and nobody else may read the installation: as root without its capabilities
-      { command: [...DIES_WITH_US, '--bounding-set=-all', '--inh-caps=-all'], gives: [] },
-      { command: DIES_WITH_US, gives: [] },
+      // only root may read the installation: root without capabilities
+      { command: [...KILLED_WITH_PARENT, '--bounding-set=-all', '--inh-caps=-all'], gives: [] },
+      { command: KILLED_WITH_PARENT, gives: [] },
     ],
     known
       ? [
@@ -75,9 +75,9 @@ const rows = (): readonly (readonly Wrapper[])[] => {
 }
 
 export interface Confinement {
-  /** The beginning of a child's command line. */
+  /** Prefix of a child's command line. */
   readonly wrapper: readonly string[]
-  /** What could not be had here. */
+  /** Unavailable on this machine. */
   readonly missing: readonly ConfinementName[]
 }
 
@@ -85,7 +85,7 @@ const PROBE = `require(process.argv[1])
 setTimeout(() => process.exit(1), ${PROBE_MS})
 process.stdout.write('.')`
 
-/** A child has to run Node, to load what is installed, and to be ended by us: one of another user takes CAP_KILL. */
+/** Tests a wrapper: Node must run, load installed packages, and be killable (another user needs CAP_KILL). */
 const works = ({ command }: Wrapper): Promise<boolean> =>
   new Promise((resolve) => {
     const addon = fileURLToPath(import.meta.resolve('isolated-vm'))
@@ -107,10 +107,10 @@ const firstThatWorks = async (row: readonly Wrapper[]): Promise<Wrapper | undefi
   return undefined
 }
 
-/** Which of the wrappers work here, found out by doing what a child needs inside each. */
+/** Detects the wrappers that work on this machine by running Node in each. */
 export const probeConfinement = async (): Promise<Confinement> => {
   const found = (await Promise.all(rows().map(firstThatWorks))).filter((wrapper) => wrapper !== undefined)
-  // within a user namespace there is no other user to be: only where neither this nor the filter could be had
+  // last resort: in a user namespace the `uid` confinement is not available
   const withoutNetwork: Wrapper = {
     command: ['unshare', '--user', '--net', ...found.flatMap(({ command }) => command)],
     gives: ['network'],
@@ -135,15 +135,15 @@ const FIXES: Readonly<Record<ConfinementName, string>> = {
     'Linux 5.13 or newer with Perl and landlock among its security modules (lsm=), where landlock(7) may be called',
 }
 
-/** One line about what is missing. Throws `invalid` with the remedy when something `required` is. */
+/** Logs missing confinement. Throws `invalid` with the fix when it is `required`. */
 export const checkConfinement = ({ missing }: Confinement, required: readonly string[], log: Log): void => {
-  if (missing.length > 0) log.warn({ missing }, 'sandbox children run without some of the confinement')
+  if (missing.length > 0) log.warn({ missing }, 'sandbox degraded: confinement is missing')
   const lacking = missing.filter((name) => required.includes(name))
   if (lacking.length > 0)
     throw new AppError(
       'invalid',
-      `SIDEVAULT_SANDBOX_REQUIRE asks for what this system does not give the processes that run transforms and formulas: ${lacking
-        .map((name) => `${name} (it takes: ${FIXES[name]})`)
-        .join('; ')}. Provide it, or take it out of the list.`,
+      `SIDEVAULT_SANDBOX_REQUIRE names confinement that this system does not provide: ${lacking
+        .map((name) => `${name} (needs: ${FIXES[name]})`)
+        .join('; ')}. Provide it, or remove it from the list.`,
     )
 }

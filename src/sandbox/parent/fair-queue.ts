@@ -1,13 +1,13 @@
 import { LRUCache } from 'lru-cache'
 
-/** Milliseconds that a turn counts at least, and while it is not known how long it will be. */
+/** Minimum charge of a turn in ms, and its charge until the duration is known. */
 const TURN_MS = 1
-/** Names whose past is kept. */
+/** Names whose use is remembered. */
 const MAX_RETAINED = 1_000
 
 /**
- * Who has had how much of something: whoever has the least mark is next. One that has had nothing for a while starts where
- * the others are, so nobody saves up (start-time fair queueing: Goyal, Vin, Cheng, SIGCOMM 1996).
+ * Start-time fair queueing (Goyal, Vin, Cheng, SIGCOMM 1996): the name with the least use is next. An idle name
+ * continues at the current level, so it saves up no credit.
  */
 export const createShares = () => {
   const marks = new LRUCache<string, number>({ max: MAX_RETAINED })
@@ -18,12 +18,12 @@ export const createShares = () => {
 
   return {
     markOf,
-    /** It gets its turn. */
+    /** Starts a turn. */
     turn: (name: string): void => {
       level = markOf(name)
       add(name, TURN_MS)
     },
-    /** Its turn took so long. */
+    /** Charges a completed turn. */
     charge: (name: string, ms: number): void => {
       if (ms > TURN_MS) add(name, ms - TURN_MS)
     },

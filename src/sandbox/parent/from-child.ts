@@ -1,4 +1,4 @@
-/** What a child may say. It runs other people's code, so each message is held against this before it is believed. */
+/** Schema of messages from a child. A child runs untrusted code, so every message is validated. */
 import { Ajv, type ValidateFunction } from 'ajv'
 import { type Static, Type } from 'typebox'
 
@@ -20,7 +20,7 @@ const Issue = Type.Object({
   message: Text,
 })
 
-/** How an invocation ended, in the child's view; a result's text is the message's body. */
+/** End of an invocation as the child reports it. The result's text is the body of the message. */
 const Ending = Type.Union([
   Type.Object({ kind: Kind('returned'), empty: Type.Boolean() }),
   Type.Object({
@@ -35,8 +35,8 @@ const Ending = Type.Union([
   Type.Object({
     kind: Kind('limit'),
     limit: Type.Union([Kind('cpu'), Kind('wall'), Kind('memory'), Kind('result'), Kind('host_calls')]),
-    /** Line and column, `3:7`, where time was up. */
-    place: Type.Optional(Text),
+    /** Line and column at a timeout: `3:7`. */
+    location: Type.Optional(Text),
   }),
   Type.Object({ kind: Kind('unusable'), issues: Type.Array(Issue) }),
 ])
@@ -45,9 +45,9 @@ export type Ending = Static<typeof Ending>
 export const FromChild = Type.Union([
   Type.Object({ kind: Kind('ready') }),
   Type.Object({ kind: Kind('pong') }),
-  /** It begins to run code of this program, for at most so many milliseconds; `id` 0 is no invocation's. */
+  /** Starts to run code of this program for at most `budgetMs`; `id` 0: not for an invocation. */
   Type.Object({ kind: Kind('entering'), id: Id, key: Text, budgetMs: Ms }),
-  /** It is out again, and the invocation waits for these calls (`json` is the input's JSON text). */
+  /** The entry ended, and the invocation waits for these calls (`json` is the input's JSON text). */
   Type.Object({
     kind: Kind('left'),
     id: Id,
@@ -59,20 +59,20 @@ export const FromChild = Type.Union([
     cpuMs: Ms,
     ending: Ending,
     console: Lines,
-    /** It goes on to make the program's next context, as after `entering` with id 0 and so many milliseconds; 0: it does not. */
+    /** Prepares the program's next context, like `entering` with id 0 and this budget; 0: does not. */
     preparingMs: Ms,
   }),
   Type.Object({ kind: Kind('checked'), id: Id, issues: Type.Array(Issue), exportsFunction: Type.Boolean() }),
-  /** Its isolate died of another invocation of the same program. */
+  /** Its isolate was disposed because of another invocation of the same program. */
   Type.Object({ kind: Kind('lost'), id: Id }),
-  /** It has not got that program, or not any more. */
+  /** The program is not in the child's cache. */
   Type.Object({ kind: Kind('unknown'), id: Id }),
 ])
 export type FromChild = Static<typeof FromChild>
 
 let validate: ValidateFunction<FromChild> | undefined
 
-/** The message, or undefined when it is none. */
+/** The header as a message; undefined when it is invalid. */
 export const asFromChild = (header: unknown): FromChild | undefined => {
   validate ??= new Ajv({ strict: false }).compile<FromChild>(FromChild)
   return validate(header) ? header : undefined

@@ -4,7 +4,7 @@ import { writeJson } from '../../common/write-json.ts'
 import type { Envelope } from '../realm/abi.ts'
 import type { SandboxHost } from '../types.ts'
 
-/** Classes of errors that code knows by name (completions §7), by the status of what went wrong. */
+/** Names of error classes in the guest (completions §7), by status. */
 const NAMES: Readonly<Record<number, string>> = {
   400: 'BadRequestError',
   401: 'AuthenticationError',
@@ -22,16 +22,16 @@ const rejected = (message: string): string =>
   JSON.stringify({ error: { name: 'Error', message } } satisfies Envelope)
 
 export interface HostCalls {
-  /** Answers with an envelope's JSON text; never rejects. */
+  /** Resolves with an envelope's JSON text; never rejects. */
   call(method: string, json: string): Promise<string>
-  /** The invocation is over: aborts the signal that the calls were given. */
+  /** Aborts the calls' signal at the end of the invocation. */
   end(): void
 }
 
-/** One for all, as an error with a stack for each invocation costs more than the rest of its end. */
-const ENDED = new Error('The invocation is over.')
+/** One shared error: creating a stack for each invocation costs more than the rest of its end. */
+const ENDED = new Error('The invocation has ended.')
 
-/** The calls of one invocation, at most `atOnce` at a time, each answer within `maxChars`. */
+/** Host calls of one invocation: at most `atOnce` concurrently, each result within `maxChars`. */
 export const createHostCalls = (
   host: SandboxHost,
   options: { readonly atOnce: number; readonly maxChars: number },
@@ -42,11 +42,11 @@ export const createHostCalls = (
     try {
       controller ??= new AbortController()
       const input = await parseOfCode(json)
-      if (input === undefined) return rejected('The input of this call holds too many values.')
+      if (input === undefined) return rejected('The input of this call contains too many values.')
       const ok = (await host.call(method, input, controller.signal)) ?? null
       const text = await writeJson({ ok } satisfies Envelope)
       return text.length > options.maxChars
-        ? rejected('The answer of this call is too large.')
+        ? rejected('The result of this call is too large.')
         : text.toString()
     } catch (thrown) {
       return JSON.stringify(failure(thrown))
@@ -54,7 +54,7 @@ export const createHostCalls = (
   }
   return {
     call: async (method, json) => {
-      if (active >= options.atOnce) return rejected('Too many calls at a time.')
+      if (active >= options.atOnce) return rejected('Too many concurrent calls.')
       active++
       return result(method, json).finally(() => {
         active--

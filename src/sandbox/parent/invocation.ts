@@ -9,7 +9,7 @@ import { limitSentence, unusableSentence } from './limit-messages.ts'
 type WithoutRest<T> = T extends unknown ? Omit<T, 'console' | 'timing'> : never
 type End = WithoutRest<Outcome>
 
-/** An invocation as a job of the pool; `resolve` is called once. */
+/** An invocation as a job of the pool. Calls `resolve` once. */
 export const createInvocationJob = (
   id: number,
   invocation: Invocation,
@@ -18,7 +18,7 @@ export const createInvocationJob = (
   deps: {
     readonly now: () => number
     readonly resolve: (outcome: Outcome) => void
-    /** How its program is to be thought of: it ended by itself, or met a limit of CPU, memory or time. */
+    /** Reports for the program's reputation: true when it ended by itself, false at a limit of CPU, memory or time. */
     readonly onBehaved: (well: boolean) => void
   },
 ): Job => {
@@ -43,10 +43,10 @@ export const createInvocationJob = (
     deps.resolve({ ...end, console, timing })
   }
 
-  const limit = (which: LimitName, console: readonly ConsoleLine[] = [], cpu = 0, place?: string) => {
+  const limit = (which: LimitName, console: readonly ConsoleLine[] = [], cpu = 0, location?: string) => {
     if (which === 'cpu' || which === 'memory' || which === 'wall') deps.onBehaved(false)
     finish(
-      { kind: 'limit', limit: which, message: limitSentence(which, limits, source, place) },
+      { kind: 'limit', limit: which, message: limitSentence(which, limits, source, location) },
       console,
       cpu,
     )
@@ -57,7 +57,7 @@ export const createInvocationJob = (
     line?.send({ kind: 'cancel', id })
   }
   const cancel = () => stop('cancelled')
-  // a child stops it in time by itself, and then knows the line; this is for one that waits, or is stuck
+  // for queued invocations and stuck children; a working child ends it itself and reports the location
   const wall = setTimeout(() => {
     if (startedAt === undefined) stop('overload')
     else stop('wall')
@@ -112,7 +112,7 @@ export const createInvocationJob = (
       }
     },
     onEnded: ({ ending, console, cpuMs }, result) => {
-      if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.place)
+      if (ending.kind === 'limit') limit(ending.limit, console, cpuMs, ending.location)
       else if (result.length > limits.resultBytes) limit('result', console, cpuMs)
       else {
         deps.onBehaved(true)
@@ -120,7 +120,7 @@ export const createInvocationJob = (
       }
     },
     onChecked: () => limit('crash'),
-    // who was killed for its silence may have had less of the wall left than of the CPU
+    // a child killed as silent may have exceeded the wall limit rather than the CPU limit
     fail: (which) => limit(which === 'cpu' && deps.now() - createdAt >= limits.wallMs ? 'wall' : which),
   }
 }

@@ -3,32 +3,32 @@ import type { ProgramHeader, ToChild } from '../protocol.ts'
 import type { LimitName } from '../types.ts'
 import type { FromChild } from './from-child.ts'
 
-/** A program with its code, as it is handed to children. */
+/** A program with its code. */
 export interface Source extends ProgramHeader {
   readonly tenantId: string
   readonly code: string
 }
 
-/** The ways back to the child that a job is in. */
+/** Sends messages to the child of a job. */
 export interface Channel {
   send(message: ToChild, body?: string): void
 }
 
-/** Something that a child is to do. The pool finds it a child, and another one when that dies of somebody else. */
+/** Work for a child. The pool assigns it, and reassigns it when the child dies because of another job. */
 export interface Job {
   readonly id: number
   readonly source: Source
-  /** Whether another child may begin it anew: it has done nothing that can be seen outside. */
+  /** Whether another child may restart it: it has had no effects. */
   readonly repeatable: boolean
-  /** It is over, and the pool can forget it. */
+  /** It has ended, and the pool can drop it. */
   readonly over: boolean
-  /** Milliseconds of its first entry into code; undefined where a child has to say when that begins. */
+  /** Budget of its first entry in ms; undefined when the child must report its start. */
   readonly budgetMs: number | undefined
-  /** Gives it to a child, which need not say that it begins it when it is `quiet`. */
+  /** Sends it to a child. `quiet`: the child need not report its start. */
   begin(line: Channel, quiet: boolean): void
   onCalls(calls: Extract<FromChild, { kind: 'left' }>['calls']): void
   onEnded(message: Extract<FromChild, { kind: 'ended' }>, result: string): void
   onChecked(issues: readonly CodeIssue[], exportsFunction: boolean): void
-  /** It does not get its end from a child. */
+  /** Ends it without a message from a child. */
   fail(limit: LimitName): void
 }

@@ -7,25 +7,24 @@ const SENTENCES: Readonly<Record<LimitName, (limits: SandboxLimits, memoryMb: nu
   memory: (_, memoryMb) => `It used more than ${memoryMb} MiB of memory.`,
   argument: ({ argumentBytes }) => `Its argument is longer than ${argumentBytes} bytes.`,
   result: ({ resultBytes }) =>
-    `What it returned, threw or printed is too long; a result may have ${resultBytes} bytes.`,
+    `Its result, error or console output is too long; a result may have ${resultBytes} bytes.`,
   host_calls: ({ syncCalls, asyncCalls }) =>
-    `It made more calls of the service than it may: ${syncCalls} that are answered at once, or far more than ${asyncCalls} at a time that wait.`,
-  crash: () => 'The process that ran it ended before it did. Try again.',
-  quarantine: () =>
-    'It has ended the process that ran it twice within ten minutes; it is not run until that is over.',
-  overload: () => 'There was no room to run it. Try again in a moment.',
+    `It made too many host calls: the limit is ${syncCalls} synchronous ones, and about ${asyncCalls} concurrent asynchronous ones.`,
+  crash: () => 'The process that ran it crashed. Retry.',
+  quarantine: () => 'It crashed its process twice within ten minutes, so it is blocked for ten minutes.',
+  overload: () => 'The sandbox is at its capacity. Retry later.',
   cancelled: () => 'It was cancelled.',
 }
 
-/** What to tell about a limit; `place` is the line and column, `3:7`, where it was met. */
+/** Message for an exceeded limit. `location`: line and column, `3:7`. */
 export const limitSentence = (
   limit: LimitName,
   limits: SandboxLimits,
   { memoryMb }: { readonly memoryMb: number },
-  place?: string,
+  location?: string,
 ): string => {
-  const [line, column] = /^(\d{1,6}):(\d{1,6})$/.exec(place ?? '')?.slice(1) ?? []
-  const where = line === undefined ? '' : ` It was stopped in line ${line}, column ${column}.`
+  const [line, column] = /^(\d{1,6}):(\d{1,6})$/.exec(location ?? '')?.slice(1) ?? []
+  const where = line === undefined ? '' : ` It was stopped at line ${line}, column ${column}.`
   return SENTENCES[limit](limits, memoryMb) + where
 }
 

@@ -10,26 +10,26 @@ import { createQueue } from './queue.ts'
 import type { Spawned } from './spawn.ts'
 import type { Reputation } from './trust.ts'
 
-/** Invocations that are in one child at a time, of one program, and of one tenant in all children. */
+/** Concurrent invocations of one child, and of one program in a child. */
 const MAX_GUESTS = 64
 const MAX_OF_PROGRAM = 24
-/** A tenant may hold this part of all places. */
+/** Largest part of all places for one tenant. */
 const TENANT_SHARE = 0.5
-/** Children that run code at the same time: more would only take each other's CPU, and time runs for each. */
+/** Children that run code concurrently: more would compete for CPU while their limits count down. */
 const AT_ONCE = Math.max(2, availableParallelism())
 /**
- * Programs so lately called that one more isolate, in one more child, is worth it; and milliseconds after which another
- * program's waits no more for the child that has its isolate.
+ * Recent programs that may have isolates in several children; and the time, in ms, that another program waits for the
+ * child that has its isolate.
  */
 const MAX_POPULAR = USUAL_UNITS / 2
 const TIMEOUT_MS = 5
-/** Milliseconds between two looks at each child. */
+/** Interval of checks of each child, in ms. */
 const WATCH_MS = 50
-/** Times that a job is begun anew because its child died of another one. */
+/** Restarts of a job whose child died because of another one. */
 const MAX_ATTEMPTS = 5
-/** Milliseconds before a child that never was ready is tried again. */
+/** Milliseconds until the respawn of a child that failed to start. */
 const RETRY_MS = 500
-/** Children in the beginning that never were ready, before the pool is given up. */
+/** Failed starts after which the pool itself fails to start. */
 const MAX_START_FAILURES = 6
 
 const FAILURE: Readonly<Record<Death, LimitName>> = {
@@ -45,13 +45,13 @@ interface Deps {
   readonly now: () => number
   readonly spawn: () => Spawned
   readonly maxBytes: number
-  /** No child is ever given invocations of two tenants. */
+  /** Each child serves one tenant only. */
   readonly apart: boolean
   readonly reputation: Reputation
   readonly onChild: (pid: number, what: 'started' | 'ended', why?: Death) => void
 }
 
-/** Children that are kept alive, and the jobs between them. */
+/** Maintains the children and assigns jobs to them. */
 export const createPool = (size: number, deps: Deps) => {
   const slots: (Child | undefined)[] = Array.from({ length: size })
   const queue = createQueue()
@@ -77,26 +77,26 @@ export const createPool = (size: number, deps: Deps) => {
 
   const trusted = (key: string): boolean => deps.reputation.standing(key) === 'trusted'
 
-  /** Where tenants are kept apart: one whose invocations wait for long may not keep all others out. */
+  /** With one tenant per child: whether a tenant may own one more child. */
   const mayOwn = (tenantId: string): boolean =>
     slots.filter((child) => child?.tenantId === tenantId).length < Math.max(1, size * TENANT_SHARE)
 
-  /** What is not trusted shares the last child, so that what it does there is not done to everyone. */
+  /** Programs without trust share the last child, so that they cannot harm the others. */
   const mayTake = (child: Child, { source: { key, tenantId } }: Job): boolean =>
     (deps.apart
       ? child.ready && (child.tenantId === tenantId || (child.tenantId === undefined && mayOwn(tenantId)))
       : size === 1 || child === slots[size - 1] || trusted(key)) && programIn(child, key) < MAX_OF_PROGRAM
 
-  const rests = (child: Child | undefined): child is Child =>
+  const isIdle = (child: Child | undefined): child is Child =>
     child?.ready === true && child.jobs.size === 0 && (!child.busy || nearlyFree(child))
 
-  /** Where tenants are kept apart: who has none gets the place of the child that rests; one that has one waits for it. */
+  /** With one tenant per child: kills an idle child for a tenant that has none. */
   const wipeFor = ({ source: { tenantId } }: Job): void => {
     const served = slots.some((child) => !child?.ready || (child.tenantId ?? tenantId) === tenantId)
-    if (deps.apart && !served) slots.find(rests)?.kill('wiped')
+    if (deps.apart && !served) slots.find(isIdle)?.kill('wiped')
   }
 
-  /** The child that has its isolate takes it in a moment: to make another takes longer, and the place of a third. */
+  /** Whether the child with the program's isolate will be free soon: creating another isolate takes longer. */
   const soon = (job: Job): boolean =>
     slots.some(
       (child) =>
@@ -109,7 +109,7 @@ export const createPool = (size: number, deps: Deps) => {
   const admits = (child: Child, job: Job): boolean =>
     mayTake(child, job) && (child.knows(job.source.key) || popular.has(job.source.key) || !soon(job))
 
-  /** It will be at once: what a trusted program has at its top level is not waited for. */
+  /** True while a child prepares a context of a trusted program, which is short. */
   const nearlyFree = ({ preparing }: Child): boolean => preparing !== undefined && trusted(preparing)
 
   const isFree = (child: Child | undefined): child is Child =>
@@ -165,7 +165,7 @@ export const createPool = (size: number, deps: Deps) => {
     if (why !== 'wiped') {
       if (entered?.assumed) deps.reputation.exceeded(entered.key)
       else if (entered !== undefined) deps.reputation.killed(entered.key)
-      deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'a sandbox child ended; starting another')
+      deps.log.warn({ pid: child.pid, why, jobs: jobs.length }, 'sandbox child exited; respawning it')
     }
     for (const job of jobs) {
       if (job.id === entered?.id && !entered.assumed) job.fail(FAILURE[why])
@@ -177,7 +177,7 @@ export const createPool = (size: number, deps: Deps) => {
 
   const spawnLater = (slot: number) => {
     if (++startFailures >= MAX_START_FAILURES)
-      everReady.reject(new Error('The processes that run code cannot be started.'))
+      everReady.reject(new Error('The sandbox children failed to start.'))
     const retry = setTimeout(() => {
       retries.delete(retry)
       spawnChild(slot)
@@ -189,7 +189,7 @@ export const createPool = (size: number, deps: Deps) => {
     try {
       return deps.spawn()
     } catch (err) {
-      deps.log.warn({ err }, 'no sandbox child can be started; trying again')
+      deps.log.warn({ err }, 'sandbox child failed to start; retrying')
       return undefined
     }
   }
@@ -225,7 +225,7 @@ export const createPool = (size: number, deps: Deps) => {
   }, WATCH_MS)
 
   for (let slot = 0; slot < size; slot++) spawnChild(slot)
-  everReady.promise.catch(() => {}) // told by `ready`
+  everReady.promise.catch(() => {}) // handled by users of `ready`
 
   return {
     /** Resolves when the first child is ready. */

@@ -3,29 +3,29 @@ import { createShares, type Shares } from './fair-queue.ts'
 import type { Job, Source } from './job.ts'
 import type { Trust } from './trust.ts'
 
-/** Jobs that may wait: altogether, of one tenant, of one program. What has behaved finds room where others find none. */
+/** Queued jobs: in total, of one tenant, of one program. Trusted programs are queued beyond the limits of others. */
 const MAX_WAITING = { trusted: 4_000, unknown: 2_000, suspect: 2_000 } as const
 const MAX_OF_TENANT = { trusted: 1_000, unknown: 500, suspect: 500 } as const
 const MAX_OF_PROGRAM = { trusted: 500, unknown: 500, suspect: 64 } as const
-/** Tenants whose programs' shares are kept. */
+/** Tenants whose programs' use is remembered. */
 const MAX_RETAINED = 1_000
 
-/** What a tenant has waiting, by program; each list is in the order in which it came. */
+/** Queued jobs of a tenant by program, each list in order of arrival. */
 interface Row {
   readonly tenantId: string
   readonly programs: Map<string, Job[]>
   size: number
 }
 
-/** By how much of the children's time each has had, least first. */
-const runExclusive = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T[] => {
+/** Sorted by use of the children's time, least first. */
+const byUse = <T>(waiting: Iterable<T>, markOf: (each: T) => number): readonly T[] => {
   const all = [...waiting]
   return all.length < 2 ? all : all.sort((a, b) => markOf(a) - markOf(b))
 }
 
 /**
- * Jobs that wait for a child. Tenants share the children's time, and so do the programs of one tenant: who has had less of
- * it goes first, so that what others wait for is at most the one job that a flood, or code that takes long, has in a child.
+ * Queue of jobs. The children's time is shared fairly among tenants, and among the programs of a tenant: the one with
+ * less use goes first. So a flood or slow code delays others by at most its one running job in a child.
  */
 export const createQueue = () => {
   const rows = new Map<string, Row>()
@@ -45,7 +45,7 @@ export const createQueue = () => {
     if (row.size === 0) rows.delete(row.tenantId)
   }
 
-  /** The program's first job that is not over; those before it are dropped, and the program when there is none. */
+  /** The program's first job that has not ended; drops ended jobs, and the program when none is left. */
   const firstOf = (row: Row, key: string, jobs: Job[]): Job | undefined => {
     const index = jobs.findIndex(({ over }) => !over)
     const dropped = jobs.splice(0, index < 0 ? jobs.length : index)
@@ -72,7 +72,7 @@ export const createQueue = () => {
     get size() {
       return size
     },
-    /** False when there is no room for a job of this standing. */
+    /** False when the queue is full for a job of this standing. */
     add: (job: Job, standing: Trust): boolean => {
       const { tenantId, key } = job.source
       const known = rows.get(tenantId)
@@ -86,7 +86,7 @@ export const createQueue = () => {
       resize(row, 1)
       return true
     },
-    /** Puts a job that has waited before in front of all of its tenant's, also when there is no room. */
+    /** Requeues a job in front of all of its tenant's, even when the queue is full. */
     again: (job: Job): void => {
       const { tenantId, key } = job.source
       const row = rowOf(tenantId)
@@ -96,11 +96,11 @@ export const createQueue = () => {
       for (const [each, jobs] of [[key, own] as const, ...others]) row.programs.set(each, jobs)
       resize(row, 1)
     },
-    /** The next job whose turn it is, of a program that `fits`; those that are over are dropped on the way. */
+    /** The next job of a program that `fits`; drops ended jobs on the way. */
     next: (fits: (job: Job) => boolean): Job | undefined => {
-      for (const row of runExclusive(rows.values(), ({ tenantId }) => tenants.markOf(tenantId))) {
+      for (const row of byUse(rows.values(), ({ tenantId }) => tenants.markOf(tenantId))) {
         const shares = sharesIn(row.tenantId)
-        for (const [key, jobs] of runExclusive(row.programs, ([each]) => shares.markOf(each))) {
+        for (const [key, jobs] of byUse(row.programs, ([each]) => shares.markOf(each))) {
           const job = firstOf(row, key, jobs)
           if (job === undefined || !fits(job)) continue
           take(row, key, jobs)
@@ -109,7 +109,7 @@ export const createQueue = () => {
       }
       return undefined
     },
-    /** A program of a tenant was in a child for so many milliseconds. */
+    /** Charges a program and its tenant for time in a child. */
     charge: ({ tenantId, key }: Pick<Source, 'tenantId' | 'key'>, ms: number): void => {
       tenants.charge(tenantId, ms)
       sharesIn(tenantId).charge(key, ms)

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 
 const PAGE = 4096
 
-/** Bytes of memory that a process holds (proc(5), statm); undefined where that cannot be read. */
+/** Resident memory of a process in bytes (proc(5), statm); undefined when unreadable. */
 export const rssOf = (pid: number): number | undefined => {
   try {
     return Number(readFileSync(`/proc/${pid}/statm`, 'latin1').split(' ')[1]) * PAGE

@@ -5,28 +5,28 @@ import type { ChildStart } from '../child/main.ts'
 import { realmScripts } from '../realm/realm.ts'
 import { strip } from '../realm/strip.ts'
 
-/** The folder that holds isolated-vm and all that is installed beside it: all that a child may read. */
+/** The node_modules folder of isolated-vm: the only folder that a child may read. */
 export const modulesFolder = (): string => {
   const path = fileURLToPath(import.meta.resolve('isolated-vm'))
   return path.slice(0, path.lastIndexOf(`${sep}node_modules${sep}`) + `${sep}node_modules`.length)
 }
 
 const ROOT = new URL('../', import.meta.url)
-/** What runs here and not in a child. */
-const NOT_THEIRS = ['parent/', 'realm/guest/']
+/** Folders whose modules are not sent to children. */
+const EXCLUDED = ['parent/', 'realm/guest/']
 
 const urlOf = (path: string) => new URL(path, ROOT).href
 
-/** Our modules that run in a child, as JavaScript, by URL. */
+/** Modules of a child as JavaScript, by URL. */
 const modules = (): Record<string, string> =>
   Object.fromEntries(
     readdirSync(ROOT, { recursive: true, encoding: 'utf8' })
       .map((path) => path.replaceAll('\\', '/'))
-      .filter((path) => path.endsWith('.ts') && !NOT_THEIRS.some((folder) => path.startsWith(folder)))
+      .filter((path) => path.endsWith('.ts') && !EXCLUDED.some((folder) => path.startsWith(folder)))
       .map((path) => [urlOf(path), strip(readFileSync(new URL(path, ROOT), 'utf8'))]),
   )
 
-/** The text that a child reads first (boot.js). Made once: types are stripped in it, and packages read. */
+/** First text of the stream (boot.js). Costly (it strips types and reads packages), so call it once. */
 export const startText = (start: Omit<ChildStart, 'scripts'>): string =>
   JSON.stringify({
     modules: modules(),

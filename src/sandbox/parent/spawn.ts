@@ -8,7 +8,7 @@ import { modulesFolder } from './sources.ts'
 const BOOT = readFileSync(new URL('../child/boot.js', import.meta.url), 'utf8')
 const FD = 3
 
-/** A core file would hold card data; no file may be written; the child is the first to go when memory is short. */
+/** First target of the OOM killer; no core file, which would contain card data; no file writes. */
 const SHELL = [
   'echo 1000 2>/dev/null >/proc/self/oom_score_adj',
   `ulimit -d ${CHILD_DATA_KB}`,
@@ -17,7 +17,7 @@ const SHELL = [
   'exec "$@"',
 ].join('; ')
 
-/** What V8 puts into each new context beyond Node 16, which costs a quarter of making one. */
+/** Features of V8 beyond Node 16, which make a quarter of the cost of a context. */
 const NEWER = [
   'explicit-resource-management',
   'float16array',
@@ -32,15 +32,15 @@ const FLAGS = [
   '--no-node-snapshot',
   '--jitless',
   ...NEWER,
-  // it is not there for code, so that a context need not be given it first
+  // removed from contexts anyway; this way it is not created at all
   '--enable-sharedarraybuffer-per-context',
-  // the seed of hashes is this process's own: the snapshot is made in it
+  // the snapshot is made in this process, so its hash seed is already random
   '--no-rehash-snapshot',
   '--no-verify-snapshot-checksum',
   '--permission',
   '--allow-addons',
   `--allow-fs-read=${modulesFolder()}`,
-  '--allow-fs-read=/etc/alpine-release', // asked for when the addon is loaded
+  '--allow-fs-read=/etc/alpine-release', // read when the addon is loaded
   '--disable-warning=SecurityWarning',
   '--title=sidevault: sandbox',
   '--input-type=module',
@@ -54,8 +54,8 @@ export interface Spawned {
 }
 
 /**
- * Starts a child; `start` is what boot.js reads first. It has no standard streams and an empty environment. Throws when the
- * system gives no process or no handle for one.
+ * Spawns a child without standard streams and with an empty environment. `start`: first text of the stream (boot.js).
+ * Throws when the system has no process or descriptor left.
  */
 export const spawnChild = ({ wrapper }: Pick<Confinement, 'wrapper'>, start: string): Spawned => {
   const [command, ...rest] = [...wrapper, process.execPath, ...FLAGS] as [string, ...string[]]
@@ -63,11 +63,11 @@ export const spawnChild = ({ wrapper }: Pick<Confinement, 'wrapper'>, start: str
     cwd: '/',
     env: { TZ: 'UTC' },
     stdio: ['ignore', 'ignore', 'ignore', 'pipe'],
-    detached: true, // Ctrl-C is for the service
+    detached: true, // Ctrl-C must not reach it
   })
-  child.on('error', () => {}) // also when nobody gets to hear of this child
+  child.on('error', () => {}) // also without a listener of the caller
   const stream = child.stdio?.[FD] as Duplex | undefined
-  if (stream === undefined) throw new Error('there is no handle left for a process')
+  if (stream === undefined) throw new Error('no file descriptor is left for a child process')
   const text = Buffer.from(start)
   const length = Buffer.alloc(4)
   length.writeUInt32BE(text.length)

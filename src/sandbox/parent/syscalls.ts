@@ -1,6 +1,7 @@
 /**
- * What a child may ask of the kernel: memory, threads, time, its own stream, reading files. All else is refused, above all
- * sockets, processes, signals to others, ptrace, io_uring and whatever later kernels add. Found by strace over the tests.
+ * Allowed system calls of a child: memory, threads, time, its own stream, reading files. All others are denied:
+ * sockets, processes, signals to others, ptrace, io_uring and calls of later kernels. The list is from strace over the
+ * tests.
  */
 
 /** By name: the numbers on x86-64 and on arm64 (`-`: it has none). */
@@ -20,13 +21,13 @@ capget 125 90, uname 63 160, sysinfo 99 179, getrlimit 97 163, getrusage 98 165,
 exit 60 93, exit_group 231 94, execve 59 221,
 clone 56 220 &65536, prctl 157 167 =15, prlimit64 302 261 =0, kill 62 129 =pid, tgkill 234 131 =pid`
 
-/** What confine.pl needs of each architecture: its name for seccomp; prctl, seccomp, clone3. */
+/** Architecture values for confine.pl: its name for seccomp; prctl, seccomp, clone3. */
 const ABIS: Readonly<Record<string, string>> = {
   x64: `${0xc000003e},157,317,435`,
   arm64: `${0xc00000b7},167,277,435`,
 }
 
-/** The first two arguments of confine.pl on this machine; undefined where nobody has written them down. */
+/** First two arguments of confine.pl on an architecture; undefined when it is not supported. */
 export const abiAndCalls = (arch: string): readonly [abi: string, calls: string] | undefined => {
   const abi = ABIS[arch]
   if (abi === undefined) return undefined

@@ -1,30 +1,30 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../common/clock.ts'
 
-/** Code that has ended so many children within this time is not run until the first of them is that long ago. */
+/** Killed children within the window that put code in quarantine. */
 const DEATHS = 2
 const WINDOW_MS = 10 * 60_000
-/** Code that met a limit is not trusted for so long, whatever it does. */
+/** Time without trust after a limit was exceeded. */
 const SUSPECT_MS = 60_000
 const MAX_RETAINED = 10_000
 
-/** What is thought of a program: it has behaved, nothing, or that it met a limit lately. */
+/** `trusted`: it has ended by itself. `unknown`: no history. `suspect`: it recently exceeded a limit. */
 export type Trust = 'trusted' | 'unknown' | 'suspect'
 
 export interface Reputation {
-  /** It ended as code should. */
+  /** The program ended by itself. */
   behaved(key: string): void
-  /** It met a limit of CPU, memory or time. */
+  /** The program exceeded a limit of CPU, memory or time. */
   exceeded(key: string): void
-  /** A child had to end because of it. */
+  /** A child died because of the program. */
   killed(key: string): void
-  /** It has ended too many children to be run again. */
+  /** True while the program must not run. */
   quarantined(key: string): boolean
-  /** Only what is trusted may go where others' work would suffer if it did not behave. */
+  /** Only trusted programs may run beside others. */
   standing(key: string): Trust
 }
 
-/** What programs have done to the children, by key. */
+/** Reputation of programs, by key. */
 export const createReputation = (clock: Clock): Reputation => {
   const deaths = new LRUCache<string, readonly number[]>({ max: MAX_RETAINED })
   const offences = new LRUCache<string, number>({ max: MAX_RETAINED })

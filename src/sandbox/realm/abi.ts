@@ -1,32 +1,36 @@
 /**
- * The border between a child process (`../child/`) and the realm inside an isolate (`./`). Only strings, numbers and
- * booleans cross it; functions cross outwards never, inwards as isolated-vm Callbacks, which copy what they are given.
+ * Interface between a child process (`../child/`) and the realm inside an isolate (`./`). Only strings, numbers and
+ * booleans cross it. Functions never cross outwards; inwards they are isolated-vm Callbacks, which copy their
+ * arguments.
  *
  * In each new context, in this order:
- * 1. The snapshot has left a global function called INSTALL. The child runs one script, `INSTALL(body) → enter`, and keeps
- *    the one reference to `enter`; `body` is a CommonJS module's, of which nothing runs yet. `INSTALL` removes itself from
- *    the global object, and everything of WebAssembly, Atomics and the like with it.
- * 2. The child calls `enter` again and again (RealmEnter), each time with a timeout, `open` first. Microtasks run before it
- *    is back.
- * 3. When all is over, the context is thrown away. Only where the operator has chosen warm contexts, one whose invocation has
- *    returned and left nothing that waits is given another `start`.
- * Each step across costs some 20 µs, so there are as few as can be.
+ * 1. The snapshot contains a global function called INSTALL. The child runs one script, `INSTALL(body) → enter`, and
+ * holds
+ *    the only reference to `enter`; `body` is the function of a CommonJS module, which has not run. `INSTALL` removes
+ * itself
+ *    from the global object, with WebAssembly, Atomics and SharedArrayBuffer.
+ * 2. The child calls `enter` (RealmEnter) repeatedly, each time with a timeout, `open` first. Microtasks run before it
+ *    returns.
+ * 3. At the end, the context is released. With SIDEVAULT_REUSE_CONTEXTS, a context whose invocation returned and left
+ * nothing
+ *    pending gets another `start`.
+ * Each crossing costs some 20 µs, so there are few.
  *
- * The realm captures what it uses of the intrinsics while the snapshot is made: customers' code may replace all of them.
+ * The realm captures the intrinsics that it uses while the snapshot is made: tenants' code may replace all of them.
  */
 
-/** Name of the global function that the snapshot leaves. */
+/** Name of the global function in the snapshot. */
 export const INSTALL = '__sidevault_install__'
 
-/** The text of a classic script that runs while a snapshot is made. */
+/** Classic script that runs while a snapshot is made. */
 export interface SnapshotScript {
   readonly filename: string
   readonly code: string
 }
 
 /**
- * `lean` makes a snapshot that holds the realm; with `ready` after it, one in which large modules are there already.
- * `warmUp` runs in a context of its own while either is made: what it calls need not be compiled in each isolate again.
+ * `lean` makes a snapshot of the realm; with `ready` after it, one with large modules preloaded. `warmUp` runs in a
+ * context of its own while either is made, so that isolates need not compile the functions that it calls.
  */
 export interface RealmScripts {
   readonly lean: SnapshotScript
@@ -34,7 +38,7 @@ export interface RealmScripts {
   readonly warmUp: string
 }
 
-/** What the child knows when a context is made; it reaches `open` as JSON text. */
+/** Settings of a context; passed to `open` as JSON text. */
 export interface RealmSettings {
   /** File name of the code, without extension, as in `request_transform:3:7`. Frames of other files are not shown. */
   readonly name: string
@@ -47,23 +51,26 @@ export interface RealmSettings {
 }
 
 /**
- * Answered at once: `json` is the JSON text of the arguments, the answer is the JSON text of an Envelope. It never
- * throws. Names and shapes are the realm's own affair (`./host/`).
+ * Synchronous host call: `json` is the JSON text of the arguments, the result the JSON text of an Envelope. Never
+ * throws.
+ * Names and arguments are internal to the realm (`./host-functions/`).
  */
 export type HostSync = (name: string, json: string) => string
 
 /**
- * Answered later, by `enter('settle', id, envelope)`; `id` is a positive integer that the realm counts up. Names:
- * - `timer`: json is the delay in milliseconds; settled with `{"ok":null}` when it is due (setInterval asks again).
- * - `cancel`: json is the id of a timer, which is then not settled any more. Not itself settled.
+ * Asynchronous host call, settled by `enter('settle', id, envelope)`; `id` is a positive integer that the realm
+ * increments.
+ * Names:
+ * - `timer`: json is the delay in milliseconds; settled with `{"ok":null}` when due (setInterval calls again).
+ * - `cancel`: json is the id of a timer, which will not be settled. Not settled itself.
  * - any other: `SandboxHost.call(name, JSON.parse(json))`: `fetch`, `tokens.retrieve`, `tokenize`, `reactors.react`, …
- * Past a limit it is settled with an error envelope, like every other failure; it never throws.
+ * Above a limit it is settled with an error envelope, like every other failure. Never throws.
  */
 export type HostAsync = (id: number, name: string, json: string) => void
 
 /**
- * The invocation has its outcome; called once, from within `start` or `settle`. `head` is the JSON text of a
- * RealmOutcome; `result` is the JSON text that the code returned, kept apart so that it is not escaped twice.
+ * Reports the outcome once, during `start` or `settle`. `head` is the JSON text of a RealmOutcome; `result` is the JSON
+ * text that the code returned, separate so that it is not escaped twice.
  */
 export type HostDone = (head: string, result: string | undefined) => void
 
@@ -72,10 +79,10 @@ export type RealmCall =
   | readonly ['async', ...Parameters<HostAsync>]
   | readonly ['done', ...Parameters<HostDone>]
 
-/** The three ways out as the one function that crosses; only `sync` is answered. */
+/** The three host calls as one function; only `sync` returns a result. */
 export type RealmHost = (...call: RealmCall) => string | undefined
 
-/** What a host call is answered with. */
+/** Result of a host call. */
 export type Envelope = { readonly ok: unknown } | { readonly error: HostFailure }
 
 export interface HostFailure {
@@ -83,11 +90,11 @@ export interface HostFailure {
   readonly name: string
   readonly message: string
   readonly status?: number
-  /** As Node's errors have: `ERR_INVALID_ARG_VALUE`, … */
+  /** Code of Node's errors: `ERR_INVALID_ARG_VALUE`, … */
   readonly code?: string
 }
 
-/** How the code ended, as the realm sees it; a result's text travels beside it. */
+/** Outcome in the realm; the result's text is separate. */
 export type RealmOutcome = (
   | { readonly kind: 'returned' }
   | {
@@ -107,24 +114,26 @@ export interface RealmLine {
   readonly text: string
 }
 
-/** What `open` and `namespace` answer, as JSON text. */
+/** Result of `open` and `namespace`, as JSON text. */
 export type LoadVerdict =
   | { readonly kind: 'function' }
-  /** The top level threw; line and column, when its first own frame is known, count from 1. */
+  /** The top level threw. Line and column of its first own frame, if known, count from 1. */
   | { readonly kind: 'threw'; readonly message: string; readonly line?: number; readonly column?: number }
   | { readonly kind: 'no-function'; readonly message: string }
 
 /**
- * The ways into a context. It never throws, whatever the code did to it; only a timeout or a memory limit ends it.
+ * Entry points of a context. Never throws, whatever the code did to it; only a timeout or a memory limit ends it.
  *
- * - `open`, RealmHost, JSON text of RealmSettings: opens the border. With a body, runs the top level of a CommonJS module,
- *   `body(exports, require, module, __filename, __dirname)`, and finds the function: `module.exports`, else its `default`.
- *   Then it answers a LoadVerdict's JSON text, else nothing.
- * - `namespace`, the namespace of an evaluated ES module: finds its `default`. Answers a LoadVerdict's JSON text.
+ * - `open`, RealmHost, JSON text of RealmSettings: opens the bridge. With a body, runs the top level of a CommonJS
+ * module,
+ *   `body(exports, require, module, __filename, __dirname)`, finds the function (`module.exports`, else its
+ * `default`) and
+ *   returns a LoadVerdict's JSON text. Without a body it returns nothing.
+ * - `namespace`, the namespace of an evaluated ES module: finds its `default`. Returns a LoadVerdict's JSON text.
  * - `exports`, name: JSON text of the names that `require(name)` exports, for `import { a } from 'name'`; `null` when
- *   there is no such module. (`globalThis.require` exists, not enumerable, and is how such modules get their values.)
- * - `start`, JSON text of the argument, whether it gets `bt`: calls the function. Nothing is answered.
- * - `settle`, id, JSON text of an Envelope. Nothing is answered.
+ *   there is no such module. (Such modules get their values through `globalThis.require`, which is not enumerable.)
+ * - `start`, JSON text of the argument, whether it gets `bt`: calls the function. Returns nothing.
+ * - `settle`, id, JSON text of an Envelope. Returns nothing.
  * - `console`: JSON text of the lines so far (RealmLine[]), for an invocation that ended without HostDone.
  */
 export type RealmEnter = {
@@ -137,13 +146,12 @@ export type RealmEnter = {
 }
 
 /**
- * What `./realm.ts` gives:
- * - `realmScripts(packages)`: the scripts of the snapshots. Called in the parent, which sends them to its children: they are
- *   made of .ts files, and Node strips types by WebAssembly, which `--jitless` takes away (so a child cannot run .ts
- *   either, `./host/` included: `strip` of `./strip.ts` makes plain JavaScript of a file's text, without a warning);
- * - `createHostSync(timeLeft)`: one per context (it may hold cipher states), as bounded as HostSync says, in time by the
- *   milliseconds that `timeLeft` tells; the
- *   child counts the calls and stops asking it past the limit.
+ * Exports of `./realm.ts`:
+ * - `realmScripts(packages)`: the scripts of the snapshots. Called in the parent, because Node strips types with
+ * WebAssembly,
+ *   which `--jitless` disables in children. `strip` (`./strip.ts`) converts modules of children for the same reason.
+ * - `createHostSync(timeLeft)`: host functions of one context, which may hold cipher states. `timeLeft`: remaining
+ *   milliseconds of the entry. The child counts the calls.
  */
 export interface Realm {
   realmScripts(packages: readonly string[]): RealmScripts

@@ -6,8 +6,8 @@ interface Loaded {
 }
 
 /**
- * The first thing that runs in the snapshot: runs modules when they are first required, and leaves `installName` in the
- * global object. Its text goes there (`String(boot)`), so it uses nothing from outside itself.
+ * Module loader of the snapshot; defines `installName` in the global object. Its source text runs there
+ * (`String(boot)`), so it must not reference anything outside itself.
  */
 export const boot = (
   global: object,
@@ -45,7 +45,7 @@ export const boot = (
       deleteProperty(loaded, id)
       throw error
     }
-    // a module of ours that is more than a list of names exports it as `builtin`
+    // a guest module whose export is not a plain list of names exports `builtin`
     if (module.exports === exports && hasOwn(exports, 'builtin'))
       module.exports = (exports as { builtin: unknown }).builtin
     return module.exports

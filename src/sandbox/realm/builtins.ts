@@ -1,17 +1,17 @@
 /**
- * Those that the second of the two snapshots holds ready, because they are large and many ask for them. Making a context of
- * it costs a third more, so it serves the programs whose text looks as if they did (`asksForReady`).
+ * Modules of the second snapshot: large and often used. Its contexts cost a third more, so only programs that seem to
+ * need the modules get it (`needsPreload`).
  */
 export const PRELOADED = ['buffer', 'crypto']
 
-const ASKS = /\b(?:require|import|Buffer|crypto|atob|btoa|fetch|TextEncoder|TextDecoder)\b/
+const USES = /\b(?:require|import|Buffer|crypto|atob|btoa|fetch|TextEncoder|TextDecoder)\b/
 
-/** A wrong guess costs time and nothing else: what is not ready is made when it is looked at. */
-export const needsPreload = (code: string): boolean => ASKS.test(code)
+/** A wrong guess costs only time: other modules load on first use. */
+export const needsPreload = (code: string): boolean => USES.test(code)
 
 /**
- * Modules that customers' code may require, and what each is: a file below `inside/`, a table (`tables.ts`) or a package's
- * file. `#` ones are the globals' own.
+ * Modules that code may require, and their source: a file below `guest/`, a table (`tables.ts`) or a package's file.
+ * Names with `#` are internal to the globals.
  */
 export const BUILTINS: Readonly<Record<string, string>> = {
   assert: 'assert/build/assert.js',
@@ -41,7 +41,7 @@ export const BUILTINS: Readonly<Record<string, string>> = {
   'util/types': 'builtins/util-types.ts',
   zlib: 'builtins/zlib.ts',
   sidevault: 'builtins/sidevault.ts',
-  // the name by which code written for services of this API family knows the errors that it may throw
+  // package with the typed errors for code that was written for other services of this API family
   '@basis-theory/basis-theory-reactor-formulas-sdk-js': 'builtins/sidevault.ts',
   'abort-controller': 'builtins/event-target.ts',
   '#text': 'text-coding.ts',

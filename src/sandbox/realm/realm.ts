@@ -1,4 +1,4 @@
-/** What runs inside an isolate, and what answers it there and then (`./abi.ts`, Realm). */
+/** Scripts and host functions of the realm (`./abi.ts`, Realm). */
 import { INSTALL, type Realm, type RealmSettings } from './abi.ts'
 import { PRELOADED } from './builtins.ts'
 import { createHostSync } from './host-functions/host.ts'
@@ -8,7 +8,7 @@ export { createHostSync }
 
 const SETTINGS: RealmSettings = { name: 'code', resultChars: 100, logLines: 1, logChars: 100, packages: [] }
 
-/** The way that every invocation goes. */
+/** The path of every invocation. */
 const WARM_UP = `{
   const enter = ${INSTALL}((exports, require, module) => { module.exports = async () => ({}) })
   enter('open', () => '{"ok":null}', ${JSON.stringify(JSON.stringify(SETTINGS))})

@@ -1,6 +1,7 @@
 /**
- * The text of the realm: our own modules (`inside/`) and those of packages, each as a function that is run when it is first
- * required. All of them lie in the snapshot, where what is not run costs next to nothing.
+ * Source text of the realm: the modules of `guest/` and of packages, each as a function that runs when it is first
+ * required.
+ * In the snapshot, modules that have not run cost almost nothing.
  */
 import { readFileSync } from 'node:fs'
 import { createRequire, findPackageJSON, isBuiltin } from 'node:module'
@@ -22,11 +23,11 @@ interface Module {
   readonly id: string
   /** Body of a function of `exports`, `require`, `module`. */
   readonly body: string
-  /** Ids of what it requires, by the name that it uses. */
+  /** Ids of required modules, by specifier. */
   readonly needs: Readonly<Record<string, string>>
 }
 
-/** `import { a as b } from './c.ts'` and `export const d`, of which our own modules consist, as CommonJS has them. */
+/** Converts `import { a as b } from './c.ts'` and `export const d`, the forms in `guest/`, to CommonJS. */
 const asCommonJs = (text: string): string => {
   const names: string[] = []
   const body = strip(text)
@@ -58,7 +59,7 @@ const builtinOf = (specifier: string): string | undefined => {
   return Object.hasOwn(BUILTINS, name) ? fileOf(BUILTINS[name]!) : undefined
 }
 
-/** What a package exports to `require`. Node itself prefers what `require` can load of its ES modules. */
+/** Export of a package for `require`. Node itself prefers ES modules that `require` can load. */
 const exportedTo = (conditions: readonly string[], exported: unknown): string | undefined => {
   if (typeof exported === 'string') return exported
   if (Array.isArray(exported))
@@ -83,7 +84,7 @@ const commonJs = (file: string, specifier: string): string => {
   return exported === undefined ? file : join(dirname(manifest), exported)
 }
 
-/** The file that `specifier` means in `file`; undefined when there is none, which then shows when the line is run. */
+/** Resolves `specifier` in `file`; undefined when not found, which is an error when the line runs. */
 const resolveIn = (file: string, specifier: string): string | undefined => {
   const builtin = builtinOf(specifier)
   if (builtin !== undefined) return builtin
@@ -104,13 +105,13 @@ const bodyOf = (file: string): string => {
     new Script(`(function (exports, require, module) {${text}\n})`)
   } catch (error) {
     throw new Error(
-      `${file} cannot be loaded into the sandbox: it has to be CommonJS (${(error as Error).message}).`,
+      `${file} cannot be loaded into the sandbox: it must be CommonJS (${(error as Error).message}).`,
     )
   }
   return text
 }
 
-/** The modules that these files need, themselves included. */
+/** The files with all modules that they need. */
 const graph = (files: readonly string[]): readonly Module[] => {
   const seen = new Set<string>()
   const modules: Module[] = []
@@ -131,11 +132,11 @@ const graph = (files: readonly string[]): readonly Module[] => {
   return modules
 }
 
-/** One byte for each character is half the snapshot. */
+/** One byte per character halves the snapshot. */
 const ascii = (text: string) =>
   text.replace(/[^\0-\x7f]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
-/** The script that makes the snapshots. `packages`: names that resolve from the program's own installation. */
+/** Script of the snapshots. `packages`: names that resolve from this program's installation. */
 export const realmText = (packages: readonly string[]): string => {
   const builtins = Object.fromEntries(
     Object.entries(BUILTINS).map(([name, file]) => [name, idOf(fileOf(file))]),
@@ -152,7 +153,7 @@ export const realmText = (packages: readonly string[]): string => {
     ({ id, body, needs }) =>
       `case ${JSON.stringify(id)}: return [function (exports, require, module, __filename, __dirname) {${body}\n}, ${JSON.stringify(needs)}]`,
   )
-  // a table would be made anew in each context
+  // an object literal would be created in each context
   const modulesOf = `(id) => { switch (id) {\n${functions.join('\n')}\n} }`
   const names = [builtins, ids].map((each) => JSON.stringify(each)).join(', ')
   return ascii(`(${boot})(globalThis, '${INSTALL}', ${modulesOf}, ${names})`)

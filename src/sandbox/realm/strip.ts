@@ -4,7 +4,7 @@ import { getCompileCacheDir, stripTypeScriptTypes } from 'node:module'
 import { join } from 'node:path'
 
 const stripped = (text: string): string => {
-  // Node announces the function as experimental; operators should not read that at every start
+  // suppresses Node's warning that the function is experimental
   const { emitWarning } = process
   process.emitWarning = () => {}
   try {
@@ -16,14 +16,14 @@ const stripped = (text: string): string => {
 
 const HASH_LENGTH = 64
 
-/** So that what a machine that went down has left of it is not taken for the whole. */
-const sealed = (made: string): string => hash('sha256', made) + made
+/** Prefixes a checksum, which detects files that a crash truncated. */
+const withChecksum = (made: string): string => hash('sha256', made) + made
 
 /**
- * The JavaScript of a TypeScript text: types become blanks, so that lines and columns stay. Needs WebAssembly, hence a
- * process that was not started with `--jitless`. For the sandbox's sources that takes a third of a second, so what was
- * made before is read from `directory`; default: where Node keeps what it has compiled, which is code as much as this is
- * and of one version of Node.
+ * Converts TypeScript to JavaScript: types become spaces, so that lines and columns stay. Needs WebAssembly, so it does
+ * not work with `--jitless`. Stripping the sandbox's sources takes a third of a second, so results are cached in
+ * `directory`
+ * (default: Node's compile cache, which is specific to the version of Node).
  */
 export const strip = (text: string, directory = getCompileCacheDir()): string => {
   if (directory === undefined) return stripped(text)
@@ -31,17 +31,17 @@ export const strip = (text: string, directory = getCompileCacheDir()): string =>
   try {
     const retained = readFileSync(file, 'utf8')
     const made = retained.slice(HASH_LENGTH)
-    if (retained === sealed(made)) return made
+    if (retained === withChecksum(made)) return made
   } catch {
-    // nobody has made it
+    // not cached
   }
   const made = stripped(text)
   try {
     const draft = `${file}.${process.pid}`
-    writeFileSync(draft, sealed(made), { mode: 0o600 })
+    writeFileSync(draft, withChecksum(made), { mode: 0o600 })
     renameSync(draft, file)
   } catch {
-    // the next one makes it again
+    // the cache is optional
   }
   return made
 }

@@ -1,9 +1,9 @@
-/** What the realm has of Node's own tables: JSON texts, by the names that modules of `inside/` require them by. */
+/** Node's own tables for the realm: JSON texts, by the names in `guest/`. */
 import { constants as crypto } from 'node:crypto'
 import { METHODS, STATUS_CODES } from 'node:http'
 import { constants as zlib } from 'node:zlib'
 
-/** Those that options are written with; the others are about TLS and the host's own library. */
+/** Constants for options; the others concern TLS and the host's OpenSSL. */
 const OPTIONS = /^(?:RSA|POINT)_/
 
 const options = Object.fromEntries(Object.entries(crypto).filter(([name]) => OPTIONS.test(name)))

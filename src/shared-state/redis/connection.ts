@@ -4,17 +4,17 @@ import { codeOf } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { TimeoutError, withTimeout } from '../../common/with-timeout.ts'
 
-/** Between two looks at whether Redis does its work, and while it does not. */
-const BEAT_MS = 1_000
-const DOUBT_BEAT_MS = 250
-/** A connection that says nothing for so long is given up for a new one. */
+/** Interval of probes while Redis works, and while it is degraded. */
+const PROBE_MS = 1_000
+const DEGRADED_PROBE_MS = 250
+/** A silent connection is replaced after this time. */
 const SILENCE_MS = 3_000
 const CONNECT_MS = 2_000
-/** A process that starts waits so long for Redis to be there. */
+/** A starting process waits this long for Redis. */
 const FIRST_MS = 500
 const FIRST_PAUSE_MS = 50
 const LONGEST_PAUSE_MS = 2_000
-/** Commands that may be on their way; reached only when thousands of calls come within one patience. */
+/** Commands in flight; reached only by thousands of calls within one timeout. */
 const MAX_COMMANDS = 20_000
 
 const newClient = (url: string) =>
@@ -29,88 +29,85 @@ const newClient = (url: string) =>
 
 export type RedisClient = ReturnType<typeof newClient>
 
-/** A connection that is kept, or tried for again and again. */
+/** A connection with automatic reconnect. */
 export interface Connection {
-  /** Undefined while Redis is away, late, or refuses: then it is not to be waited for. */
+  /** Undefined while Redis is unreachable, slow or rejects commands. */
   readonly client: RedisClient | undefined
-  /** Something failed or was late: nobody is to wait for Redis until a look says that it does its work again. */
-  doubt(why: unknown): void
+  /** Reports a failure or timeout: `client` is undefined until a probe succeeds. */
+  degrade(why: unknown): void
   close(): Promise<void>
 }
 
-/** Milliseconds before the next attempt after so many failures, half of them by chance, lest replicas come in step. */
+/** Backoff in ms, half of it jitter so that replicas do not synchronize. */
 const pauseAfter = (failures: number, chance = Math.random()): number =>
   Math.min(LONGEST_PAUSE_MS, FIRST_PAUSE_MS * 2 ** failures) * (0.5 + chance / 2)
 
-/** For the log: the first word of what Redis said (`NOAUTH`, `OOM`), or the code of what failed. Never more. */
+/** For the log: the first word of an error reply (`NOAUTH`, `OOM`) or an error code, never more. */
 const reasonOf = (why: unknown): string => {
   if (why instanceof ErrorReply) return why.message.split(' ', 1)[0] ?? ''
   if (!(why instanceof Error)) return 'unknown'
-  return codeOf(why) || (why instanceof TimeoutError ? 'late' : why.name)
+  return codeOf(why) || (why instanceof TimeoutError ? 'timeout' : why.name)
 }
 
 /**
- * Keeps one connection with one subscription. There is no queue for the time without connection: a command is sent now
- * or not at all. Resolves after the first attempt, whatever became of it, or half a second. `onMessage`: what the channel says. `onTrust`:
- * Redis does its work, at first or again. `look`: a piece of work that tells whether it does.
+ * Maintains one connection with one subscription. Commands are never queued while it is down. Resolves after the first
+ * attempt, successful or not, or half a second. `onMessage`: message of the channel. `onUp`, `onDown`: Redis works, or
+ * is degraded. `probe`: a command that tests it.
  */
 export const openConnection = async (
   deps: {
     readonly url: string
     readonly channel: string
     readonly onMessage: (message: string) => void
-    readonly onTrust: () => void
-    readonly onDoubt: () => void
-    readonly look: (client: RedisClient) => Promise<unknown>
+    readonly onUp: () => void
+    readonly onDown: () => void
+    readonly probe: (client: RedisClient) => Promise<unknown>
     readonly log: Log
   },
   { timeoutMs }: { readonly timeoutMs: number },
 ): Promise<Connection> => {
-  const { log, look } = deps
+  const { log, probe } = deps
   const { promise: tried, resolve: hasTried } = Promise.withResolvers<void>()
   let client: RedisClient | undefined
-  let trusted: boolean | undefined
+  let works: boolean | undefined
   let closed = false
 
-  const trust = (one: RedisClient) => {
+  const recover = (one: RedisClient) => {
     client = one
-    if (trusted === true) return
-    trusted = true
-    log.info('Redis answers: state is shared with other replicas')
-    deps.onTrust()
+    if (works === true) return
+    works = true
+    log.info('Redis recovered: state is shared with other replicas')
+    deps.onUp()
   }
-  const doubt = (why: unknown) => {
+  const degrade = (why: unknown) => {
     client = undefined
-    if (trusted === false || closed) return
-    trusted = false
-    log.warn(
-      { reason: reasonOf(why) },
-      'Redis does not do its work: until it does, this process counts by itself',
-    )
-    deps.onDoubt()
+    if (works === false || closed) return
+    works = false
+    log.warn({ reason: reasonOf(why) }, 'Redis degraded: rate limits count in this process')
+    deps.onDown()
   }
 
   const beat = async (one: RedisClient): Promise<void> => {
-    const response = look(one)
+    const response = probe(one)
     try {
       await withTimeout(timeoutMs, () => response)
-      trust(one)
+      recover(one)
     } catch (error) {
-      doubt(error)
+      degrade(error)
       await withTimeout(SILENCE_MS, () => response).catch((again: unknown) => {
         if (!(again instanceof ErrorReply)) throw again
       })
     }
   }
 
-  /** One connection from its beginning to its end, which is a rejection. `onBeat`: it has answered. */
+  /** Lifetime of one connection; rejects when it ends. `onBeat`: a probe completed. */
   const live = async (over: AbortController, onBeat: () => void): Promise<never> => {
     const { signal } = over
     const one = newClient(deps.url).on('error', (error) => over.abort(error))
     const ended = new Promise<never>((_resolve, reject) => {
       signal.addEventListener('abort', () => reject(signal.reason), { once: true })
     })
-    // What waits for an answer later is told so by the client itself.
+    // Pending commands are rejected by the client itself.
     ended.catch(() => one.destroy())
     try {
       await withTimeout(CONNECT_MS, () => Promise.race([ended, one.connect()]))
@@ -118,7 +115,7 @@ export const openConnection = async (
       for (;;) {
         await beat(one)
         onBeat()
-        await sleep(client === undefined ? DOUBT_BEAT_MS : BEAT_MS, undefined, { signal, ref: false })
+        await sleep(client === undefined ? DEGRADED_PROBE_MS : PROBE_MS, undefined, { signal, ref: false })
       }
     } catch (error) {
       throw signal.aborted ? signal.reason : error
@@ -138,7 +135,7 @@ export const openConnection = async (
       await live(next(), () => {
         failures = 0
         hasTried()
-      }).catch(doubt)
+      }).catch(degrade)
       hasTried()
       await sleep(pauseAfter(failures), undefined, { signal: next().signal, ref: false }).catch(() => {})
     }
@@ -149,7 +146,7 @@ export const openConnection = async (
     get client() {
       return client
     },
-    doubt,
+    degrade,
     close: async () => {
       closed = true
       client = undefined

@@ -1,6 +1,6 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 
-/** What is told of Redis, where one is configured. */
+/** Metrics of Redis, registered only when it is configured. */
 export const createRedisMetrics = (registry: Registry) => {
   const registers = [registry]
   return {

@@ -1,9 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /**
- * Asks for `work` to be done: at once, or once more when the last time is over and `ms` have passed since. However
- * often it is asked for, it is never done twice at once, and what follows the last asking is never left out. `work`
- * does not reject.
+ * Throttle: a call runs `work` now, or once more `ms` after the run in progress. Runs never overlap, and a run always
+ * follows the last call. `work` must not reject.
  */
 export const createPaced = (ms: number, work: () => Promise<void>): (() => void) => {
   let due = false

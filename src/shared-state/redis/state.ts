@@ -10,18 +10,18 @@ import { createRedisMetrics } from './metrics.ts'
 import { createPaced } from './paced.ts'
 import { take } from './take.ts'
 
-/** What a call waits for Redis at most. */
+/** Longest wait of a call for Redis. */
 const TIMEOUT_MS = 50
-/** Between two words to the others, and between two looks on their word. */
+/** Interval between two notifications, sent or handled. */
 const PACE_MS = 20
-/** What a look takes a call from: more of them than there will be looks. */
-const LOOKS_PER_MINUTE = 1_000_000
+/** Size of the probes' bucket, above their number. */
+const PROBES_PER_MINUTE = 1_000_000
 
 export interface RedisStateDeps {
   readonly url: string
-  /** Stands for one vault: those that share a Redis do not hear each other. */
+  /** Name of this vault, which separates vaults that share a Redis. */
   readonly vault: string
-  /** Counts while Redis is away. */
+  /** Clock of the local buckets. */
   readonly clock: Clock
   readonly registry: Registry
   readonly log: Log
@@ -29,13 +29,13 @@ export interface RedisStateDeps {
 
 export interface RedisStateOptions {
   readonly timeoutMs?: number
-  /** What counts in Redis too; default the clock of the server, which all replicas share. */
+  /** Clock of the buckets in Redis. Default: the server's, which all replicas share. */
   readonly serverClock?: Clock
 }
 
 /**
- * State in a Redis (6 or later, or what speaks its protocol) that all replicas use. While it is away, late or refuses,
- * calls are counted in this process, and words to the others are dropped.
+ * State in a Redis (6 or later, or a compatible server) that all replicas share. While it is degraded, calls are
+ * counted in this process, and notifications are dropped.
  */
 export const openRedisState = async (
   { url, vault, clock, registry, log }: RedisStateDeps,
@@ -48,7 +48,7 @@ export const openRedisState = async (
   const channel = `sidevault:changes:${vault}`
   const listeners: (() => void)[] = []
   const notifyListeners = createPaced(PACE_MS, async () => {
-    for (const look of listeners) look()
+    for (const listener of listeners) listener()
   })
 
   const connection = await openConnection(
@@ -58,12 +58,12 @@ export const openRedisState = async (
       onMessage: (sender) => {
         if (sender !== me) notifyListeners()
       },
-      onTrust: () => {
+      onUp: () => {
         up.set(1)
-        notifyListeners() // whatever was said meanwhile was not heard
+        notifyListeners() // notifications may have been missed
       },
-      onDoubt: () => up.set(0),
-      look: (client) => take(client, [{ bucket: `look ${me}`, perMinute: LOOKS_PER_MINUTE }]),
+      onDown: () => up.set(0),
+      probe: (client) => take(client, [{ bucket: `probe ${me}`, perMinute: PROBES_PER_MINUTE }]),
       log,
     },
     { timeoutMs },
@@ -71,7 +71,7 @@ export const openRedisState = async (
   const announce = createPaced(PACE_MS, async () => {
     const { client } = connection
     if (client === undefined) return
-    await withTimeout(timeoutMs, () => client.publish(channel, me)).catch(connection.doubt)
+    await withTimeout(timeoutMs, () => client.publish(channel, me)).catch(connection.degrade)
   })
 
   return {
@@ -83,13 +83,13 @@ export const openRedisState = async (
           calls.inc({ counted: 'shared' })
           return wait
         } catch (error) {
-          connection.doubt(error)
+          connection.degrade(error)
         }
       calls.inc({ counted: 'own' })
       return own.take(claims)
     },
     announce,
-    listen: (look) => void listeners.push(look),
+    listen: (listener) => void listeners.push(listener),
     get reach() {
       return connection.client === undefined ? 'away' : 'shared'
     },

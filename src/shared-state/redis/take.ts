@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto'
 import type { Claim, Wait } from '../types.ts'
 
-/** The part of a client that this needs: one command, as its words. */
+/** The used part of a Redis client. */
 export interface Commands {
   sendCommand(words: readonly string[]): Promise<unknown>
 }
 
 /**
- * The buckets of in-process.ts, in one round trip and by the clock of the Redis server, which all replicas share. Keys:
- * buckets; arguments: the time now in ms or nothing, then calls a minute for each.
+ * The buckets of in-process.ts in one round trip, by the clock of the Redis server. KEYS: buckets. ARGV: the current
+ * time in ms or an empty string, then calls a minute of each bucket.
  */
 const SCRIPT = `
 local now = tonumber(ARGV[1])
@@ -31,10 +31,12 @@ return { 0, '0' }`
 
 const SHA = createHash('sha1').update(SCRIPT).digest('hex')
 
-/** Vaults that share a Redis do not meet: what stands behind is hashed under a key of the vault's own. */
+/**
+ * Prefix of bucket names. The rest is a hash under the vault's own key, so vaults that share a Redis do not collide.
+ */
 const PREFIX = 'sidevault:calls:'
 
-/** Takes one call for each claim, up to the first that has to wait. `now`: default the server's clock. */
+/** Takes one call for each claim, up to the first that must wait. `now`: default the server's clock. */
 export const take = async (
   commands: Commands,
   claims: readonly Claim[],
@@ -47,11 +49,11 @@ export const take = async (
     ...claims.map(({ perMinute }) => String(perMinute)),
   ]
   const response = await commands.sendCommand(['EVALSHA', SHA, ...words]).catch((error: unknown) => {
-    // A server that was restarted does not know the script any more; this tells it.
+    // A restarted server has lost the script.
     if (!(error instanceof Error) || !error.message.startsWith('NOSCRIPT')) throw error
     return commands.sendCommand(['EVAL', SCRIPT, ...words])
   })
-  if (!Array.isArray(response)) throw new Error('Redis answered with something else than the script does')
+  if (!Array.isArray(response)) throw new Error('unexpected reply of the Redis script')
   const claim = Number(response[0]) - 1
   return claim < 0 ? undefined : { claim, ms: Number(response[1]) }
 }

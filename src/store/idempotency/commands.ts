@@ -30,17 +30,17 @@ export const beginRequest = async (
 ): Promise<BeginResult> => {
   const { tenantId: tenant_id, key, operation, holder, process = '', runningUntil: running_until } = record
   const expires_at = record.effects ? record.expiresAt : running_until
-  await session.lock(`answer ${tenant_id} ${buffer(key).toString('hex')}`)
+  await session.lock(`idempotency ${tenant_id} ${buffer(key).toString('hex')}`)
   const there = await session.get(recordByKey, { tenant_id, key })
   if (there && there.expires_at > now) {
     const { sealed, shown, shown_until } = there
-    if (sealed === null) return { kind: there.running_until > now ? 'running' : 'lost' }
+    if (sealed === null) return { kind: there.running_until > now ? 'running' : 'indeterminate' }
     const isShown = shown !== null && (shown_until === null || shown_until > now)
     return { kind: 'done', sealed: buffer(sealed), ...(isShown ? { shown: buffer(shown) } : {}) }
   }
   if (there && (await session.run(deleteExpired, { tenant_id, key, now })) === 0) return { kind: 'running' }
   await session.run(insertRecord, { tenant_id, key, operation, holder, process, running_until, expires_at })
-  return { kind: 'begun' }
+  return { kind: 'started' }
 }
 
 /** Runs at the end of a holder's write, in its transaction. */

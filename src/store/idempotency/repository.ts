@@ -21,7 +21,7 @@ export const createIdempotencyStore = ({
     const { shown, ...done } = started
     return { ...done, sealed: buffer(done.sealed), ...(shown === undefined ? {} : { shown: buffer(shown) }) }
   },
-  runWithLease: runWithLease,
+  runWithLease,
   finish: (record, now) => {
     const { key, sealed, shown } = record
     const owned = {

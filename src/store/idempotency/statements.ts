@@ -36,7 +36,7 @@ export const insertRecord = statement<Omit<Row, 'sealed' | 'shown' | 'shown_unti
   }),
 )
 
-/** Writes no row when another holder took the lease. */
+/** Writes no row when another holder has the lease. */
 export const markEffects = statement<Key & Pick<Row, 'holder' | 'expires_at'>>(({ builder }, slot) =>
   builder
     .updateTable('idempotency_keys')
@@ -46,7 +46,7 @@ export const markEffects = statement<Key & Pick<Row, 'holder' | 'expires_at'>>((
     .where('holder', '=', slot('holder')),
 )
 
-/** Writes no row when another holder took the lease. */
+/** Writes no row when another holder has the lease. */
 export const storeResponse = statement<Omit<Row, 'operation' | 'process' | 'running_until'>>(
   ({ builder }, slot) =>
     builder
@@ -100,7 +100,7 @@ export const heldByProcess = serviceStatement<{ process: string }, { count: numb
     .select((eb) => eb.fn.countAll<number>().as('count')),
 )
 
-/** `dropUnused` for all leases of a process. */
+/** `deleteUnused` for all leases of a process. */
 export const deleteUnusedOf = serviceStatement<{ process: string }>(({ builder }, slot) =>
   builder
     .deleteFrom('idempotency_keys')

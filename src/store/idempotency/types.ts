@@ -6,11 +6,11 @@ interface IdempotencyKey {
 }
 
 export type BeginResult =
-  | { readonly kind: 'begun' }
+  | { readonly kind: 'started' }
   /** Another request holds the lease. */
   | { readonly kind: 'running' }
   /** The holder exited, or lost the store, after part of its work was written. */
-  | { readonly kind: 'lost' }
+  | { readonly kind: 'indeterminate' }
   | {
       readonly kind: 'done'
       readonly sealed: Buffer

@@ -6,14 +6,14 @@ import { enterScope, SERVICE } from '../postgres/tenant-scope.ts'
 import { type Connection, connect } from '../sqlite/connection.ts'
 import { schemaVersion } from '../sqlite/migrate.ts'
 import { createChecksum, type Row, type Sum } from './checksum.ts'
-import { raiseFence, rejectMigrated } from './read-only-triggers.ts'
+import { addReadOnlyTriggers, rejectMigrated } from './read-only-triggers.ts'
 import { insertInto, selectAll, type Table, tablesOf } from './tables.ts'
 
 /** Rows of one statement, and an estimate of their bytes. */
 const BATCH = 1_000
 const BATCH_BYTES = 8 * 1024 * 1024
 
-export interface MoveOptions {
+export interface MigrateOptions {
   /** Path of the SQLite file. */
   readonly from: string
   /** Address of an empty database. */
@@ -73,7 +73,7 @@ const sumOf = async (client: Client, table: Table): Promise<Sum> => {
 }
 
 /** Used sequence numbers are never issued again. */
-const goOnNumbering = async (db: Connection, client: Client): Promise<void> => {
+const restoreSequences = async (db: Connection, client: Client): Promise<void> => {
   const last = db.prepare('select name, seq from sqlite_sequence').all() as { name: string; seq: number }[]
   for (const { name, seq } of last)
     if (seq > 0) await client.query("select setval(pg_get_serial_sequence($1, 'seq'), $2)", [name, seq])
@@ -84,11 +84,11 @@ const rejectFull = async (client: Client, tables: readonly Table[]): Promise<voi
     if ((await client.query(`select 1 from "${name}" limit 1`)).rows.length > 0)
       throw new AppError(
         'invalid',
-        'The target database already holds a vault. Name an empty one; nothing was changed.',
+        'The target database is not empty. Name an empty one. Nothing was changed.',
       )
 }
 
-const copyAll = async (db: Connection, client: Client, options: MoveOptions): Promise<number> => {
+const copyAll = async (db: Connection, client: Client, options: MigrateOptions): Promise<number> => {
   const tables = await tablesOf(db, client)
   await client.query('begin')
   await client.query(
@@ -109,7 +109,7 @@ const copyAll = async (db: Connection, client: Client, options: MoveOptions): Pr
     rows += read.rows
     options.onTable?.(name, read.rows)
   }
-  await goOnNumbering(db, client)
+  await restoreSequences(db, client)
   await client.query("select set_config('synchronous_commit', 'on', true)")
   const { command } = await client.query('commit')
   if (command !== 'COMMIT') throw new Error('PostgreSQL rolled back the copy')
@@ -131,7 +131,7 @@ const rejectUnfit = (db: Connection): void => {
  * one commit. A service may run on the file: it continues to read; its writes are rejected during the copy and after it,
  * so the copy holds everything it acknowledged. A failure before the commit leaves both unchanged. Returns the row count.
  */
-export const moveStore = async (options: MoveOptions): Promise<number> => {
+export const copyToPostgres = async (options: MigrateOptions): Promise<number> => {
   const { from, to } = options
   const db = connect(from, { readonly: false })
   try {
@@ -140,7 +140,7 @@ export const moveStore = async (options: MoveOptions): Promise<number> => {
     // Writers wait 5 s, then fail with "busy"; readers are not affected.
     db.exec('begin immediate')
     // Creating triggers does not wait: a failure here comes before any copying.
-    raiseFence(db)
+    addReadOnlyTriggers(db)
     const rows = await withClient(to, (client) => copyAll(db, client, options))
     db.exec('commit')
     return rows

@@ -5,7 +5,7 @@ import type { Connection } from '../sqlite/connection.ts'
  * Rejects writes to the file after its commit, from every connection: they would be missing in the store that the vault
  * was migrated to.
  */
-export const raiseFence = (db: Connection): void => {
+export const addReadOnlyTriggers = (db: Connection): void => {
   const tables = db
     .prepare<[], { name: string }>(
       "select name from sqlite_schema where type = 'table' and name not like 'sqlite\\_%' escape '\\'",
@@ -14,16 +14,16 @@ export const raiseFence = (db: Connection): void => {
   for (const { name } of tables)
     for (const verb of ['insert', 'update', 'delete'])
       db.exec(
-        `create trigger moved_${name}_${verb} before ${verb} on ${name} begin select raise(abort, 'moved'); end`,
+        `create trigger migrated_${name}_${verb} before ${verb} on ${name} begin select raise(abort, 'migrated'); end`,
       )
 }
 
 /** Throws `invalid` for a vault that was migrated to another store. */
 export const rejectMigrated = (db: Connection): void => {
-  const moved = db.prepare(
-    "select 1 from sqlite_schema where type = 'trigger' and name = 'moved_tokens_insert'",
+  const trigger = db.prepare(
+    "select 1 from sqlite_schema where type = 'trigger' and name = 'migrated_tokens_insert'",
   )
-  if (moved.get() !== undefined)
+  if (trigger.get() !== undefined)
     throw new AppError(
       'invalid',
       'This vault was migrated to PostgreSQL by "sidevault migrate-store". Set SIDEVAULT_STORE to that database.',

@@ -10,14 +10,14 @@ import { beginConnection } from './standby-check.ts'
 /** ms between two attempts. */
 const RETRY_MS = 100
 /** ms between two connection checks, and the timeout of each. */
-const LOOK_MS = 5_000
+const CHECK_MS = 5_000
 /** Seconds of silence before the server sends TCP keepalives, their interval and count. */
 const KEEPALIVES = { idle: 3, interval: 2, count: 3 } as const
 const TIMEOUT_MS = 12_000
 
 const KEY = "hashtextextended('sidevault held ' || $1, 0)"
 
-const TAKE = `select pg_try_advisory_lock(${KEY}) as locked, pg_backend_pid() as pid`
+const TRY_LOCK = `select pg_try_advisory_lock(${KEY}) as locked, pg_backend_pid() as pid`
 
 /** Backend that holds the lock. */
 const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' and granted and objsubid = 1
@@ -25,7 +25,7 @@ const HOLDER = `select pid from pg_catalog.pg_locks where locktype = 'advisory' 
   and (classid::bigint << 32 | objid::bigint) = ${KEY}`
 
 const connect = async (address: string): Promise<Client> => {
-  const client = new Client(clientConfig(address, { ...USUAL, statementMs: LOOK_MS }))
+  const client = new Client(clientConfig(address, { ...USUAL, statementMs: CHECK_MS }))
   client.on('error', () => {})
   try {
     await client.connect()
@@ -52,19 +52,19 @@ export const acquireLock = async (
   let holder: { readonly client: Client; readonly pid: number } | undefined
   let released = false
 
-  /** `again`: the holder is releasing it, or is this process's lost connection, whose end the server has not seen. */
-  const take = async (): Promise<'held' | 'taken' | 'again'> => {
+  /** `retry`: the holder is releasing it, or is this process's lost connection, whose end the server has not seen. */
+  const tryLock = async (): Promise<'acquired' | 'held by another' | 'retry'> => {
     const client = await connect(address)
     try {
-      const { locked, pid } = (await client.query(TAKE, [name])).rows[0]
+      const { locked, pid } = (await client.query(TRY_LOCK, [name])).rows[0]
       if (locked) {
         holder = { client, pid }
         watch(client)
-        return 'held'
+        return 'acquired'
       }
       const other: number | undefined = (await client.query(HOLDER, [name])).rows[0]?.pid
       client.end().catch(() => {})
-      return other === undefined || other === holder?.pid ? 'again' : 'taken'
+      return other === undefined || other === holder?.pid ? 'retry' : 'held by another'
     } catch (thrown) {
       client.end().catch(() => {})
       throw thrown
@@ -72,23 +72,23 @@ export const acquireLock = async (
   }
 
   const watch = (client: Client): void => {
-    const looks = setInterval(() => {
+    const checks = setInterval(() => {
       client.query('select 1').catch(() => client.end().catch(() => {}))
-    }, LOOK_MS).unref()
+    }, CHECK_MS).unref()
     client.once('end', () => {
-      clearInterval(looks)
-      if (!released) void retake()
+      clearInterval(checks)
+      if (!released) void reacquire()
     })
   }
 
-  const retake = async (): Promise<void> => {
+  const reacquire = async (): Promise<void> => {
     while (!released) {
-      const found = await take().catch((thrown: unknown) => {
+      const result = await tryLock().catch((thrown: unknown) => {
         log.debug({ code: codeOf(thrown), name }, 'store lock unavailable; retrying')
-        return 'again' as const
+        return 'retry' as const
       })
-      if (found === 'taken') return onLocked()
-      if (found === 'held') {
+      if (result === 'held by another') return onLocked()
+      if (result === 'acquired') {
         if (released) await holder?.client.end()
         return
       }
@@ -97,7 +97,7 @@ export const acquireLock = async (
   }
 
   try {
-    for (const deadline = performance.now() + timeout; (await take()) !== 'held'; ) {
+    for (const deadline = performance.now() + timeout; (await tryLock()) !== 'acquired'; ) {
       if (performance.now() > deadline) return undefined
       await setTimeout(RETRY_MS)
     }

@@ -9,10 +9,10 @@ import { movesCounters } from './transaction.ts'
 const POLL_MS = 200
 /** ms for which a read is valid, from its start: a change takes effect everywhere within a second. */
 export const MAX_AGE_MS = 800
-/** Reads for one call: each may take too long to be of use. */
-const LOOKS = 2
+/** Reads for one call: a slow one is stale when it arrives. */
+const ATTEMPTS = 2
 
-interface Look {
+interface Read {
   readonly number: number
   readonly began: number
   readonly versions: Promise<ReadonlyMap<string, number>>
@@ -46,18 +46,18 @@ export const watchChanges = (
   { onMoved = () => {} }: { readonly onMoved?: () => void } = {},
 ): WatchedChanges => {
   let known: { readonly began: number; readonly versions: ReadonlyMap<string, number> } | undefined
-  let newest: Look | undefined
-  let looks = 0
+  let newest: Read | undefined
+  let reads = 0
   /** Reads up to this one started before a change and may have missed it. */
   let outdated = 0
 
-  const look = (): Look => {
-    const number = ++looks
+  const read = (): Read => {
+    const number = ++reads
     const began = now()
     const versions = session
       .all(allChanges, {})
       .then((rows) => new Map(rows.map(({ kind, version }) => [kind, version])))
-    const current: Look = { number, began, versions }
+    const current: Read = { number, began, versions }
     newest = current
     versions
       .then((found) => {
@@ -71,19 +71,19 @@ export const watchChanges = (
     return current
   }
 
-  const forget = (): void => {
+  const invalidate = (): void => {
     known = undefined
-    outdated = looks
+    outdated = reads
   }
 
   /** A running read that started after every known change, and recently. */
-  const joinable = (): Look | undefined =>
+  const joinable = (): Read | undefined =>
     newest !== undefined && newest.number > outdated && now() - newest.began <= POLL_MS ? newest : undefined
 
   const current = async (): Promise<ReadonlyMap<string, number>> => {
-    for (let left = LOOKS; left > 0; left--) {
+    for (let left = ATTEMPTS; left > 0; left--) {
       if (known !== undefined && now() - known.began <= MAX_AGE_MS) return known.versions
-      const { began, versions } = joinable() ?? look()
+      const { began, versions } = joinable() ?? read()
       const found = await versions
       // A change during the read was not in effect when the call started.
       if (now() - began <= MAX_AGE_MS) return found
@@ -92,13 +92,13 @@ export const watchChanges = (
   }
 
   const changed = (): void => {
-    forget()
+    invalidate()
     // Under many changes the next call reads by itself.
-    if (newest === undefined) look()
+    if (newest === undefined) read()
   }
 
   const timer = setInterval(() => {
-    if (newest === undefined || now() - newest.began > MAX_AGE_MS) look()
+    if (newest === undefined || now() - newest.began > MAX_AGE_MS) read()
   }, POLL_MS).unref()
 
   return {
@@ -115,7 +115,7 @@ export const watchChanges = (
           return await writer.write(command, ...args)
         } finally {
           if (movesCounters(command)) {
-            forget()
+            invalidate()
             onMoved()
           }
         }

@@ -5,7 +5,7 @@ import { migrations, SCHEMA_VERSION } from '../migrations/index.ts'
 import type { Columns } from '../migrations/migration.ts'
 import { rejectNewer } from '../schema-version.ts'
 import { postgresDialect } from './dialect.ts'
-import { SERVICE, wallOf } from './tenant-scope.ts'
+import { rowSecurityOf, SERVICE } from './tenant-scope.ts'
 
 const columns: Columns = {
   // By code point: language collations differ and change with the server's libraries.
@@ -18,7 +18,7 @@ const columns: Columns = {
   clustered: sql``,
 }
 
-/** The version of the schema in the database; 0 when it holds none. */
+/** Schema version of the database; 0 when it is empty. */
 export const schemaVersion = async (client: ClientBase): Promise<number> => {
   const present = await client.query("select to_regclass('schema_migrations') is not null as present")
   if (!present.rows[0].present) return 0
@@ -34,12 +34,12 @@ const rejectForeign = async (client: ClientBase): Promise<void> => {
   if (others.rows.length > 0)
     throw new AppError(
       'invalid',
-      'The database holds the tables of another program. Name a database of its own for Sidevault; nothing was changed.',
+      'The database contains tables of another program. Use a separate database for Sidevault. Nothing was changed.',
     )
 }
 
 /** Superusers and roles with BYPASSRLS bypass row-level security. */
-export const rejectWallBreakers = async (client: ClientBase): Promise<void> => {
+export const rejectBypassRls = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query(
     'select rolsuper or rolbypassrls as breaks from pg_catalog.pg_roles where rolname = current_user',
   )
@@ -51,16 +51,16 @@ export const rejectWallBreakers = async (client: ClientBase): Promise<void> => {
 }
 
 /** Enables row-level security on every table with a tenant; the transaction sees rows of all tenants. */
-export const raiseWalls = async (client: ClientBase): Promise<void> => {
+export const enableRowSecurity = async (client: ClientBase): Promise<void> => {
   const { rows } = await client.query<{ table_name: string }>(
     `select c.table_name from information_schema.columns c join information_schema.tables t using (table_schema, table_name)
       where c.table_schema = current_schema() and c.column_name = 'tenant_id' and t.table_type = 'BASE TABLE' order by 1`,
   )
-  const walls = [
-    ...rows.map(({ table_name }) => wallOf(`"${table_name}"`, 'tenant_id')),
-    wallOf('tenants', 'id'),
+  const steps = [
+    ...rows.map(({ table_name }) => rowSecurityOf(`"${table_name}"`, 'tenant_id')),
+    rowSecurityOf('tenants', 'id'),
   ]
-  for (const step of walls.flat()) await client.query(step)
+  for (const step of steps.flat()) await client.query(step)
 }
 
 /** Begins a transaction that excludes other schema changes and sees rows of all tenants. */
@@ -107,7 +107,7 @@ export const migrate = async (
     if (current === 0) await rejectForeign(client)
     if (current < target) {
       await applySteps(client, now, current, target)
-      await raiseWalls(client)
+      await enableRowSecurity(client)
     }
     await client.query('commit')
   } catch (thrown) {

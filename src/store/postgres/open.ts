@@ -12,15 +12,15 @@ import { acquireLock } from './advisory-lock.ts'
 import { watchChanges } from './changes.ts'
 import { isLost } from './errors.ts'
 import { listen } from './listener.ts'
-import { migrate, rejectWallBreakers, schemaVersion } from './migrate.ts'
+import { migrate, rejectBypassRls, schemaVersion } from './migrate.ts'
 import { clientConfig, openPool, type PostgresLimits, UNLIMITED, USUAL } from './pool.ts'
 import { readSession } from './session.ts'
 import { beginConnection, StandbyError, serverTime } from './standby-check.ts'
 import { createPostgresWriter } from './writer.ts'
 
-/** What an operator may set (config.ts). */
+/** Settings of the operator (config.ts). */
 export interface PostgresSettings extends PostgresLimits {
-  /** Connections for requests, two at least: four of seven read, the others write. */
+  /** Connections for requests, at least two: four of seven read, the others write. */
   readonly connections: number
 }
 
@@ -30,7 +30,7 @@ export interface PostgresOptions {
   /** `postgres://user:password@host:port/database?sslmode=…` */
   readonly address: string
   readonly mode: 'read-write' | 'join' | 'read-only'
-  /** ms to wait for the server, or, not read-write, for one that brings the schema up to date. */
+  /** ms to wait for the server; other modes than read-write also wait for a process that migrates the schema. */
   readonly timeout: number
   readonly limits?: Partial<WriterLimits>
   readonly settings?: PostgresSettings
@@ -40,23 +40,23 @@ export interface PostgresOptions {
 const POLL = 100
 const MAX_WAITING = 4_096
 
-/** For certificates in Node's words: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
+/** Certificate errors have Node's codes: https://nodejs.org/api/tls.html#x509-certificate-error-codes. */
 const knownFix = (thrown: unknown): string | undefined => {
   const code = codeOf(thrown)
   if (code === 'ERR_TLS_CERT_ALTNAME_INVALID')
-    return 'Its certificate is that of another host: name the server in SIDEVAULT_STORE as its certificate does.'
+    return 'Its certificate is for another host name. Use the name of the certificate in SIDEVAULT_STORE.'
   if (code === 'CERT_HAS_EXPIRED' || code === 'CERT_NOT_YET_VALID')
-    return 'Its certificate is out of date: renew it on the server, or correct the clock of this machine.'
+    return 'Its certificate is expired or not yet valid. Renew it on the server, or correct the clock of this machine.'
   if (/CERT|SIGNATURE/.test(code))
-    return 'Its certificate is not of an authority that is trusted here: name that of yours in SIDEVAULT_STORE, sslrootcert=<PEM file>.'
+    return 'Its certificate authority is not trusted. Add sslrootcert=<PEM file> to SIDEVAULT_STORE.'
   if (thrown instanceof Error && thrown.message === 'The server does not support SSL connections')
-    return 'It speaks no TLS: turn that on there (ssl = on), or, on a network that nobody else listens to, set sslmode=disable.'
+    return 'It does not support TLS. Enable TLS on the server (ssl = on), or set sslmode=disable on a trusted network.'
   if (thrown instanceof StandbyError)
-    return 'It takes no writes: name the primary in SIDEVAULT_STORE, or an address that always leads there.'
+    return 'It is a standby. Set SIDEVAULT_STORE to the primary, or to an address that always leads to it.'
   return undefined
 }
 
-/** What an operator can do about a server that is not to be had; without its own words, which may quote the address. */
+/** Connection error with a fix. Without the server's message, which may quote the address. */
 export const explain = (thrown: unknown): unknown => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
@@ -65,14 +65,14 @@ export const explain = (thrown: unknown): unknown => {
     (code.startsWith('28') || code === '3D000'
       ? 'Check user, password and database of SIDEVAULT_STORE.'
       : code === '42501'
-        ? 'The role must own its database, or be allowed to create tables in its schema.'
-        : 'Check that the server runs and that SIDEVAULT_STORE names it.')
+        ? 'The role must own its database, or have the right to create tables in its schema.'
+        : 'Check that the server runs and that SIDEVAULT_STORE is correct.')
   return new AppError('gateway_timeout', `PostgreSQL cannot be used (${code || 'no connection'}). ${fix}`, {
     cause: Object.assign(new Error('PostgreSQL cannot be used'), { code }),
   })
 }
 
-/** A connection of its own, without limits of time. */
+/** Runs `work` on a separate connection without time limits. */
 export const withClient = async <T>(address: string, work: (client: Client) => Promise<T>): Promise<T> => {
   const client = new Client(clientConfig(address, UNLIMITED))
   client.on('error', () => {})
@@ -84,18 +84,18 @@ export const withClient = async <T>(address: string, work: (client: Client) => P
   }
 }
 
-/** True once the schema is that of this program; `owner` makes it so. */
+/** True when the schema has this program's version. `owner`: migrates it. */
 export const prepare = (address: string, owner: boolean): Promise<boolean> =>
   withClient(address, async (client) => {
     await beginConnection(client)
-    await rejectWallBreakers(client)
+    await rejectBypassRls(client)
     const version = await schemaVersion(client)
     rejectNewer(version)
     if (version < SCHEMA_VERSION && owner) await migrate(client, systemClock.now())
     return owner || version === SCHEMA_VERSION
   })
 
-/** A server that is just starting is waited for. */
+/** Waits for a server that is starting. */
 const whenReady = async (address: string, owner: boolean, deadline: number): Promise<void> => {
   for (;;) {
     try {
@@ -103,7 +103,7 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
       if (systemClock.now() > deadline)
         throw new AppError(
           'gateway_timeout',
-          "The database is not of this version's schema. Start the admin role on it: it makes and upgrades the tables.",
+          'The database does not have the schema of this version. Start the admin role on it: it creates and migrates the tables.',
         )
     } catch (thrown) {
       const waits =
@@ -115,7 +115,7 @@ const whenReady = async (address: string, owner: boolean, deadline: number): Pro
   }
 }
 
-/** The lock goes with the connection, whatever becomes of this process. */
+/** The lock ends with the connection, so also when this process is killed. */
 const underAdvisoryLock = async <T>(client: Client, name: string, work: () => Promise<T>): Promise<T> => {
   await client.query("select pg_advisory_lock(hashtextextended('sidevault alone ' || $1, 0))", [name])
   return work()

@@ -36,7 +36,7 @@ export const enterScope = (client: ClientBase, scope: string): Promise<unknown> 
  * Row-level security, behind the conditions of each statement: a statement without its tenant sees no rows of another
  * one. It binds the table owner too. Without a scope no row is visible.
  */
-export const wallOf = (table: string, column: string): readonly string[] => {
+export const rowSecurityOf = (table: string, column: string): readonly string[] => {
   const scope = "(select current_setting('sidevault.tenant', true))"
   // The planner expects half of the rows for a `case`, but few for an `or`: it would sort instead of walking an index.
   const inside = `(case when ${scope} = '${SERVICE}' then true else ${column} = ${scope} end)`

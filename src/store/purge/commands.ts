@@ -11,8 +11,8 @@ import {
   purgeShown,
 } from './statements.ts'
 
-/** ms for which calls that started before their tenant was deleted, and journals, may still write rows of it. */
-const STRAGGLERS = 60 * 60_000
+/** ms after a tenant's deletion in which running calls and journals may still write rows of it. */
+const LATE_WRITES_MS = 60 * 60_000
 
 const emptyTenant = async (session: Session, tenant_id: string, limit: number): Promise<number> => {
   let removed = 0
@@ -36,7 +36,8 @@ export const purgeDeletedTenants = async (
   removed += await session.run(purgeActive, { month: monthOf(now) - 1, limit })
   for (const { id, deleted_at } of await session.all(fullTenants, {})) {
     const rows = await emptyTenant(session, id, limit)
-    if (rows === 0 && deleted_at + STRAGGLERS < now) await session.run(markEmptied, { id, emptied_at: now })
+    if (rows === 0 && deleted_at + LATE_WRITES_MS < now)
+      await session.run(markEmptied, { id, emptied_at: now })
     removed += rows
   }
   return removed

@@ -74,7 +74,7 @@ export const markEmptied = openStatement<{ id: string; emptied_at: number }>(({ 
     .where('id', '=', slot('id')),
 )
 
-/** Terms, metadata and associations go with them. */
+/** Foreign keys delete terms, metadata and associations. */
 const tokensOf = statement<OfTenant>(({ builder }, slot) =>
   builder
     .deleteFrom('tokens')

@@ -20,7 +20,7 @@ import {
   tokensOfRecord,
 } from './statements.ts'
 
-const locked = () =>
+const notUnique = () =>
   new AppError('conflict', 'Another record has this id, or a value that must be unique. Choose another.')
 
 const notCurrent = () =>
@@ -37,7 +37,7 @@ const writeMembers = async (session: Session, seq: number, mutation: StoredMutat
   for (const member of new Set(shape.lookups)) {
     const value = textMember(record, member)
     if (value === undefined) continue
-    if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw locked()
+    if ((await session.run(insertLookup, { collection, member, value, seq })) === 0) throw notUnique()
   }
 }
 
@@ -71,7 +71,7 @@ const apply = async (session: Session, mutation: StoredMutation, now: number): P
       expires_at: endOf(record, mutation.shape.expires),
     }
     const seq = await session.insert(insertRecord, values)
-    if (seq === undefined) throw locked()
+    if (seq === undefined) throw notUnique()
     await writeMembers(session, seq, mutation)
     await writeTokens(session, seq, mutation, now)
     return

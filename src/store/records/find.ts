@@ -4,8 +4,8 @@ import { RECORD_COLUMNS, type StoredRecord } from './statements.ts'
 import type { RecordListQuery } from './types.ts'
 import { likePattern } from './wildcard.ts'
 
-/** Larger than any table; larger offsets are out of the integer range of the engines. */
-const FARTHEST = 2 ** 50
+/** Larger than any table, and within the integer range of the engines. */
+const MAX_OFFSET = 2 ** 50
 
 /**
  * Records of one tenant, newest first. An empty array matches nothing ("any of"), nor does `where` on a member without an
@@ -44,7 +44,7 @@ export const findRecords = async (
     const rows = await session.query(all, tenantId)
     return { rows, total: rows.length }
   }
-  const rows = await session.search(all.limit(size).offset(Math.min((page - 1) * size, FARTHEST)), tenantId)
+  const rows = await session.search(all.limit(size).offset(Math.min((page - 1) * size, MAX_OFFSET)), tenantId)
   const [count] = await session.search(base.select(sql<number>`count(*)`.as('total')), tenantId)
   return { rows, total: Number(count?.total ?? 0) }
 }

@@ -1,36 +1,36 @@
 import type { Mutation, RecordQuery } from '../../sdk/index.ts'
 
-/** `beforeSeq`: where a list without pages goes on. */
+/** `beforeSeq`: position from which a cursor list continues. */
 export type RecordListQuery = Omit<RecordQuery, 'start'> & { readonly beforeSeq?: number }
 
 export interface RecordRow {
-  /** Counts the records of all tenants. */
+  /** Sequence number among the records of all tenants. */
   readonly seq: number
   readonly id: string
   readonly version: number
-  /** The record as it is stored, JSON. */
+  /** The stored record, JSON. */
   readonly body: string
-  /** Copied out of the body for lists by name, in lower case, and for the purge. */
+  /** Copied from the body: for lists by name, in lower case, and for the purge. */
   readonly name: string | null
   readonly expires_at: number | null
-  /** Null: it has none. */
+  /** Null: no MAC. */
   readonly mac: Buffer | null
 }
 
-/** What is stored of a change; `mac` is that of a record which is written. */
+/** A change as it is stored. `mac`: MAC of the written record. */
 export interface StoredMutation extends Mutation {
   readonly shape: CollectionShape
   readonly mac?: Buffer
 }
 
-/** What a collection declares, as the store needs it. */
+/** Declarations of a collection that the store needs. */
 export interface CollectionShape {
   readonly name: string
   readonly indexes: readonly string[]
   readonly lookups: readonly string[]
-  /** The member that lists the tokens whose deletion removes the record. */
+  /** Member with the tokens whose deletion removes the record. */
   readonly tokens?: string
-  /** The member that holds when a record is removed, ms since the epoch. */
+  /** Member with the expiry of a record, ms since the epoch. */
   readonly expires?: string
 }
 
@@ -48,8 +48,11 @@ export interface RecordStore {
   ): Promise<(RecordRow & { readonly tenantId: string }) | undefined>
   /** Of all tenants, newest first. */
   newest(collection: string, limit: number): Promise<readonly (RecordRow & { readonly tenantId: string })[]>
-  /** One transaction; moves the change counter of each collection named; `conflict` when something is not free or not current. */
+  /**
+   * One transaction; increments each collection's change counter. `conflict` when a value is not unique or a version
+   * is stale.
+   */
   commit(mutations: readonly StoredMutation[], now: number): Promise<void>
-  /** Sum of the change counters: a number that differs after any commit to these collections, in any process. */
+  /** Sum of the change counters: it differs after any commit to these collections, in any process. */
   changes(collections: readonly string[]): Promise<number>
 }

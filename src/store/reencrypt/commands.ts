@@ -3,16 +3,16 @@ import type { Session } from '../session.ts'
 import { reencryptResponse, resealMac, resealRecord, resealToken } from './statements.ts'
 import type { Reseal } from './types.ts'
 
-/** How many values still were what they are replaced for. */
+/** Replaces values that are unchanged; returns their number. */
 export const replaceSealed = async (
   session: Session,
   { change }: { readonly change: Reseal },
 ): Promise<number> => {
-  const { tenantId: tenant_id, tokens = [], records = [], responses: results = [] } = change
+  const { tenantId: tenant_id, tokens = [], records = [], responses = [] } = change
   await requireKeys(session, tenant_id, [
     ...tokens.flatMap(({ sealed, ephemeral }) => [sealed?.to, ephemeral?.to]),
     ...records.flatMap(({ to, body }) => [to, ...sealedIn(JSON.parse(body))]),
-    ...results.flatMap(({ sealed, shown }) => [sealed?.to, shown?.to]),
+    ...responses.flatMap(({ sealed, shown }) => [sealed?.to, shown?.to]),
   ])
   let replaced = 0
   for (const { seq, ...parts } of tokens)
@@ -21,7 +21,7 @@ export const replaceSealed = async (
   for (const { body, ...mac } of records)
     if ((await session.run(resealMac, { tenant_id, ...mac })) > 0)
       replaced += await session.run(resealRecord, { tenant_id, seq: mac.seq, body })
-  for (const { key, ...parts } of results)
+  for (const { key, ...parts } of responses)
     for (const part of ['sealed', 'shown'] as const)
       if (parts[part])
         replaced += await session.run(reencryptResponse[part], { tenant_id, key, ...parts[part] })

@@ -21,7 +21,7 @@ export const createSealedStore = ({
 }): SealedStore => ({
   size: async (tenantId) => Number((await session.get(sizeOfTenant, { tenant_id: tenantId }))?.count ?? 0),
 
-  // At the beginning of time nothing is due: what waits for the purge is there too.
+  // With `now` 0 nothing is expired, so rows that await the purge are included.
   tokens: async (tenantId, after, limit) =>
     (await session.all(tokensAfter, { tenant_id: tenantId, after, limit })).map((row) => toTokenRow(row, 0)),
 

@@ -1,6 +1,6 @@
 import type { TokenRow } from '../tokens/types.ts'
 
-/** One sealed value and what takes its place. Compared by its bytes: each seal has a nonce of its own. */
+/** One sealed value and its replacement. Compared by bytes: each seal has its own nonce. */
 export interface Replacement {
   readonly from: Buffer
   readonly to: Buffer
@@ -10,7 +10,7 @@ interface SealedRecord {
   readonly seq: number
   readonly id: string
   readonly version: number
-  /** The record as it is stored, JSON. */
+  /** The stored record, JSON. */
   readonly body: string
   readonly name: string | null
   readonly expires_at: number | null
@@ -23,7 +23,7 @@ interface SealedResponse {
   readonly shown: Buffer | null
 }
 
-/** Values of one tenant under another seal. What was changed or removed since it was read is left as it is. */
+/** New ciphertexts of one tenant's values. Values that have changed since they were read are skipped. */
 export interface Reseal {
   readonly tenantId: string
   readonly tokens?: readonly {
@@ -31,7 +31,7 @@ export interface Reseal {
     readonly sealed?: Replacement
     readonly ephemeral?: Replacement
   }[]
-  /** Of a record the MAC is compared: each version has another. */
+  /** Compared by MAC, which differs for each version. */
   readonly records?: readonly (Replacement & { readonly seq: number; readonly body: string })[]
   readonly responses?: readonly {
     readonly key: Buffer
@@ -50,13 +50,13 @@ export interface AssociatedPair extends SeqPair {
   readonly child_id: string
 }
 
-/** Everything that is sealed under a tenant's data keys, for their rotation and for moving the tenant: expired rows too, in no order that matters. */
+/** All values sealed under a tenant's data keys, expired rows included, for key rotation and export. */
 export interface SealedStore {
-  /** About how many tokens there are. */
+  /** Approximate number of tokens. */
   size(tenantId: string): Promise<number>
-  /** By `seq`, from the first above `after` on. */
+  /** Ordered by `seq`, starting above `after`. */
   tokens(tenantId: string, after: number, limit: number): Promise<readonly TokenRow[]>
-  /** Pairs of ids, from the first pair of numbers above `after` on. */
+  /** Pairs of ids, ordered by their numbers, starting above `after`. */
   associations(tenantId: string, after: SeqPair, limit: number): Promise<readonly AssociatedPair[]>
   /** Names of all collections. */
   collections(): Promise<readonly string[]>
@@ -67,6 +67,6 @@ export interface SealedStore {
     limit: number,
   ): Promise<readonly SealedRecord[]>
   responses(tenantId: string, after: Buffer, limit: number): Promise<readonly SealedResponse[]>
-  /** Without a trace: no version, counter or time moves. How many values were replaced. */
+  /** Replaces values without changing versions, counters or times. Returns the number of replaced values. */
   reseal(change: Reseal): Promise<number>
 }

@@ -1,7 +1,7 @@
 import { sqliteSnapshot } from './sqlite.ts'
 import type { Snapshot } from './types.ts'
 
-/** The store as of now. `location`: as `openStore` is given it. */
+/** Opens a snapshot of the store. `location`: as in `openStore`. */
 export const openSnapshot = async (location: string): Promise<Snapshot> => {
   if (!/^postgres(ql)?:/.test(location)) return sqliteSnapshot(location)
   const { postgresSnapshot } = await import('./postgres.ts')

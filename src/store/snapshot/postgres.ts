@@ -7,8 +7,8 @@ import { fromPostgres, unknownOutcome } from '../postgres/errors.ts'
 import {
   applySteps,
   beginSchema,
-  raiseWalls,
-  rejectWallBreakers,
+  enableRowSecurity,
+  rejectBypassRls,
   schemaVersion,
 } from '../postgres/migrate.ts'
 import { explain } from '../postgres/open.ts'
@@ -22,7 +22,7 @@ import type { Store } from '../types.ts'
 import { corruptSnapshot } from './corrupt.ts'
 import type { Cell, CopyTable, CopyTarget, Snapshot } from './types.ts'
 
-/** Rows of a batch: one may hold a megabyte. */
+/** Rows of a batch; one row may have a megabyte. */
 const BATCH = 200
 
 type Kind = CopyTable['columns'][number]['kind']
@@ -38,7 +38,7 @@ const connected = async (address: string): Promise<Client> => {
   try {
     await client.connect()
     await beginConnection(client)
-    await rejectWallBreakers(client)
+    await rejectBypassRls(client)
     return client
   } catch (thrown) {
     await client.end().catch(() => {})
@@ -57,8 +57,8 @@ const tablesOf = async (client: ClientBase): Promise<readonly CopyTable[]> => {
   }))
 }
 
-/** The sequence of each table that numbers its rows. */
-const numbersOf = async (client: ClientBase): Promise<ReadonlyMap<string, string>> => {
+/** Sequences by table. */
+const sequencesOf = async (client: ClientBase): Promise<ReadonlyMap<string, string>> => {
   const { rows } = await client.query<{ table_name: string; sequence: string }>(
     `select table_name, pg_get_serial_sequence(quote_ident(table_name), column_name) as sequence
       from information_schema.columns where table_schema = current_schema() and is_identity = 'YES'`,
@@ -66,15 +66,15 @@ const numbersOf = async (client: ClientBase): Promise<ReadonlyMap<string, string
   return new Map(rows.map(({ table_name, sequence }) => [table_name, sequence]))
 }
 
-/** One moment of the database, in a transaction that only reads: nobody waits for it, nor it for anybody. */
+/** Consistent snapshot of the database in a read-only transaction, which blocks no other one. */
 export const postgresSnapshot = async (address: string): Promise<Snapshot> => {
   const client = await connected(address)
   try {
     await client.query('begin isolation level repeatable read read only')
     await enterScope(client, SERVICE)
     const sequences: [string, number][] = []
-    for (const [table, sequence] of await numbersOf(client)) {
-      // Its name is quoted by the server.
+    for (const [table, sequence] of await sequencesOf(client)) {
+      // The server has quoted the name.
       const { rows } = await client.query(
         `select case when is_called then last_value else 0 end as last from ${sequence}`,
       )
@@ -110,12 +110,12 @@ const rejectTables = async (client: ClientBase): Promise<void> => {
   if (rows.length > 0)
     throw new AppError(
       'invalid',
-      'The database of SIDEVAULT_STORE holds tables already. Name an empty one; nothing was changed.',
+      'The database of SIDEVAULT_STORE is not empty. Name an empty one. Nothing was changed.',
     )
 }
 
-/** References hold between tables that come in any order: taken off, and what puts (and checks) them again at the end. */
-const liftReferences = async (client: ClientBase): Promise<readonly string[]> => {
+/** Drops foreign keys, because tables are copied in any order; returns statements that add and check them again. */
+const dropForeignKeys = async (client: ClientBase): Promise<readonly string[]> => {
   const { rows } = await client.query<{ owner: string; name: string; definition: string }>(
     `select conrelid::regclass::text as owner, quote_ident(conname) as name, pg_get_constraintdef(oid) as definition
       from pg_catalog.pg_constraint where contype = 'f' and connamespace = current_schema()::regnamespace`,
@@ -126,20 +126,20 @@ const liftReferences = async (client: ClientBase): Promise<readonly string[]> =>
   )
 }
 
-/** Class 22: a value that does not fit; 23: one that breaks a rule. Anything else is not caused by the copy. */
+/** Class 22: invalid value; 23: constraint violation. Other errors are not caused by the copy. */
 const copyIssue = (thrown: unknown, what: string): unknown =>
   thrown instanceof DatabaseError && /^2[23]/.test(thrown.code ?? '')
     ? corruptSnapshot(what)
     : fromPostgres(thrown)
 
-/** A copy that fills an empty database, as a store that can be read before anybody else sees it. */
+/** A copy into an empty database, readable as a store before it is visible to others. */
 export interface PostgresTarget extends CopyTarget {
   readonly store: Store
-  /** `gateway_timeout` when the answer to the commit was lost. */
+  /** `gateway_timeout` when the outcome of the commit is unknown. */
   commit(): Promise<void>
 }
 
-/** Everything happens in one transaction: until `commit`, and when this process dies, the database is as empty as before. */
+/** Copies in one transaction: until `commit`, and when this process exits, the database stays empty. */
 export const postgresTarget = async (address: string, schema: number): Promise<PostgresTarget> => {
   const client = await connected(address)
   const abort = () => client.end().catch(() => {})
@@ -148,7 +148,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
     await beginSchema(client)
     await rejectTables(client)
     await applySteps(client, now, 0, schema)
-    const references = await liftReferences(client)
+    const foreignKeys = await dropForeignKeys(client)
     const known = new Map((await tablesOf(client)).map((table) => [table.name, table.columns]))
 
     const statements = new Map<CopyTable, string>()
@@ -157,7 +157,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
       if (ready !== undefined) return ready
       for (const { name, kind } of table.columns)
         if (!known.get(table.name)?.some((column) => column.name === name && column.kind === kind))
-          throw corruptSnapshot(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
+          throw corruptSnapshot(`column "${name}" of "${table.name}" is not in schema version ${schema}`)
       const columns = table.columns.map(({ name, kind }) => ({ name, type: TYPES[kind] }))
       const text = insertInto({ name: table.name, columns, key: [] })
       statements.set(table, text)
@@ -174,11 +174,11 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
       },
       finish: async (sequences) => {
         try {
-          for (const reference of references)
-            await client.query(reference).catch((thrown) => {
+          for (const foreignKey of foreignKeys)
+            await client.query(foreignKey).catch((thrown) => {
               throw copyIssue(thrown, 'rows refer to rows that are missing')
             })
-          for (const [table, sequence] of await numbersOf(client))
+          for (const [table, sequence] of await sequencesOf(client))
             if ((sequences[table] ?? 0) > 0)
               await client.query('select setval($1, $2)', [sequence, sequences[table]])
           const counts: [string, number][] = []
@@ -188,7 +188,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
               (await client.query(`select count(*) as rows from ${quoted(name)}`)).rows[0].rows,
             ])
           await applySteps(client, now, schema, SCHEMA_VERSION)
-          await raiseWalls(client)
+          await enableRowSecurity(client)
           return Object.fromEntries(counts)
         } catch (thrown) {
           throw fromPostgres(thrown)
@@ -203,7 +203,7 @@ export const postgresTarget = async (address: string, schema: number): Promise<P
           throw thrown instanceof DatabaseError ? fromPostgres(thrown) : unknownOutcome(thrown)
         })
         await client.end().catch(() => {})
-        if (command !== 'COMMIT') throw new AppError('internal', 'PostgreSQL rolled the copy back.')
+        if (command !== 'COMMIT') throw new AppError('internal', 'PostgreSQL rolled back the copy.')
       },
       abort,
     }

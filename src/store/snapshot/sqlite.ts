@@ -34,7 +34,7 @@ const tablesOf = (db: Connection): readonly CopyTable[] => {
   }))
 }
 
-/** A view of the file that stays as it is until it is closed; the write-ahead log grows meanwhile. */
+/** Consistent snapshot of the file until it is closed. The write-ahead log grows during that time. */
 export const sqliteSnapshot = (path: string): Snapshot => {
   const db = connect(path, { readonly: true })
   db.exec('begin')
@@ -66,11 +66,11 @@ export const sqliteSnapshot = (path: string): Snapshot => {
   }
 }
 
-/** A new database file of this version of the schema; the file goes again with `abort`. */
+/** Creates a database file with this schema version; `abort` removes it. */
 export const sqliteTarget = (path: string, schema: number, now: number): CopyTarget => {
   makePrivateFile(path)
   const db = connect(path, { readonly: false })
-  // References hold between tables that come in any order: checked at the end. Nobody reads the file before.
+  // Tables are copied in any order: foreign keys are checked at the end. No process reads the file before.
   db.pragma('foreign_keys = OFF')
   db.pragma('synchronous = OFF')
   db.pragma('journal_mode = OFF')
@@ -85,7 +85,7 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
     const columns = known.get(table.name)?.columns ?? []
     for (const { name, kind } of table.columns)
       if (!columns.some((column) => column.name === name && column.kind === kind))
-        throw corruptSnapshot(`its column "${name}" of "${table.name}" is not of schema version ${schema}`)
+        throw corruptSnapshot(`column "${name}" of "${table.name}" is not in schema version ${schema}`)
     const places = table.columns.map(() => '?').join(', ')
     const fresh = db.prepare(
       `insert into ${quoted(table.name)} (${listOf(table.columns)}) values (${places})`,
@@ -112,7 +112,7 @@ export const sqliteTarget = (path: string, schema: number, now: number): CopyTar
       if ((db.pragma('foreign_key_check') as unknown[]).length > 0)
         throw corruptSnapshot('rows refer to rows that are missing')
       if (db.pragma('integrity_check', { simple: true }) !== 'ok')
-        throw corruptSnapshot('the database is not sound')
+        throw corruptSnapshot('the integrity check failed')
       const counts = [...known.keys()].map((name) => [
         name,
         db

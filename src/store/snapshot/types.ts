@@ -6,23 +6,23 @@ export interface CopyTable {
   readonly columns: readonly { readonly name: string; readonly kind: 'text' | 'integer' | 'bytes' }[]
 }
 
-/** Everything a store holds, as of one moment, while others write on. */
+/** Consistent content of a store at one moment; concurrent writes continue. */
 export interface Snapshot {
   /** Version of the schema. */
   readonly schema: number
   readonly tables: readonly CopyTable[]
   /** In batches. */
   rows(table: CopyTable): AsyncIterable<readonly (readonly Cell[])[]>
-  /** The last number that each growing number gave out, by table: none is given out twice. */
+  /** Last issued sequence number by table. */
   readonly sequences: Readonly<Record<string, number>>
   close(): Promise<void>
 }
 
-/** A store that is filled with a copy. Nothing of it is there before `finish`. */
+/** A new store that a copy is written to. Nothing is durable before `finish`. */
 export interface CopyTarget {
-  /** `invalid` when the table or a column is not of the schema. */
+  /** `invalid` when the table or a column is not in the schema. */
   insert(table: CopyTable, rows: readonly (readonly Cell[])[]): Promise<void>
-  /** Checks that references hold, counts, and makes it durable. How many rows each table holds. */
+  /** Checks foreign keys and makes the copy durable. Returns row counts by table. */
   finish(sequences: Readonly<Record<string, number>>): Promise<Readonly<Record<string, number>>>
   abort(): Promise<void>
 }

@@ -18,7 +18,7 @@ export const fromSqlite = (thrown: unknown): AppError => {
   if (code.startsWith('SQLITE_FULL'))
     return new AppError(
       'overloaded',
-      'The store has no disk space left; nothing was written. Tell the operator.',
+      'The store has no disk space left; nothing was written. Notify the operator.',
       {
         cause,
         retryAfter: 30,
@@ -28,23 +28,23 @@ export const fromSqlite = (thrown: unknown): AppError => {
   if (/^SQLITE_IOERR_(DIR_)?FSYNC$/.test(code))
     return new AppError(
       'gateway_timeout',
-      'The disk of the store failed at the end of a write, which may or may not have been kept. Read, then retry; tell the operator.',
+      'The disk of the store failed at the end of a write, which may have succeeded. Read, then retry; notify the operator.',
       { cause, uncertain: true },
     )
   if (/^SQLITE_(IOERR|READONLY|CANTOPEN)/.test(code))
     return new AppError(
       'overloaded',
-      'The disk of the store cannot be used: it fails, or is read-only; nothing was written. Tell the operator.',
+      'The disk of the store fails or is read-only; nothing was written. Notify the operator.',
       { cause, retryAfter: 30 },
     )
   if (code === 'SQLITE_CONSTRAINT_TRIGGER')
     return new AppError(
       'overloaded',
-      'The vault was moved to another store; nothing was written. Ask the operator to start the service on that one.',
+      'The vault was migrated to another store; nothing was written. The operator must start the service on that store.',
       { cause, retryAfter: 30 },
     )
   if (/^SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY)/.test(code))
-    return new AppError('conflict', 'Something of this name exists already. Choose another.', { cause })
+    return new AppError('conflict', 'This name is already in use. Choose another.', { cause })
   return AppError.from(cause)
 }
 

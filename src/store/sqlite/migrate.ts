@@ -16,7 +16,7 @@ const columns: Columns = {
   clustered: sql`strict, without rowid`,
 }
 
-/** The version of the schema in the file; 0 when it holds none. */
+/** Schema version of the file; 0 when it is empty. */
 export const schemaVersion = (db: Connection): number => {
   const present = db.prepare("select 1 from sqlite_schema where name = 'schema_migrations'").get()
   if (present === undefined) return 0
@@ -28,7 +28,7 @@ const rejectForeign = (db: Connection): void => {
   if (db.prepare("select 1 from sqlite_schema where type = 'table' limit 1").get() !== undefined)
     throw new AppError(
       'invalid',
-      'The database holds the tables of another program. Name a file of its own for Sidevault; nothing was changed.',
+      'The database contains tables of another program. Use a separate file for Sidevault. Nothing was changed.',
     )
 }
 

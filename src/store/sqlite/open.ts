@@ -18,31 +18,34 @@ import { onFirstWrite, readOnlyWriter, startWriter, type WriterLimits } from './
 export interface SqliteOptions {
   readonly path: string
   readonly mode: 'read-write' | 'join' | 'read-only'
-  /** ms to wait: for another process's start, or, not read-write, for one that brings the schema up to date. */
+  /**
+   * ms to wait for another process that starts; other modes than read-write also wait for one that migrates the
+   * schema.
+   */
   readonly timeout: number
   readonly limits?: Partial<WriterLimits>
 }
 
 const POLL = 25
 
-/** What an operator can do about a file that does not open. */
+/** Error of a file that cannot be opened, with a fix. */
 const explain = (thrown: unknown, path: string): AppError => {
   if (thrown instanceof AppError) return thrown
   const code = codeOf(thrown)
   if (code.startsWith('SQLITE_NOTADB') || code.startsWith('SQLITE_CORRUPT'))
     return new AppError(
       'invalid',
-      `The file "${path}" is not a sound SQLite database. Restore a backup, or name another file; nothing was changed.`,
+      `The file "${path}" is not a valid SQLite database. Restore a backup, or name another file. Nothing was changed.`,
     )
   if (code.startsWith('SQLITE_BUSY') || code.startsWith('SQLITE_LOCKED')) return fromSqlite(thrown)
   return new AppError(
     'gateway_timeout',
-    `The database "${path}" cannot be opened (${code || 'unknown reason'}). Check that its directory exists and that this user may read and write it.`,
+    `The database "${path}" cannot be opened (${code || 'unknown reason'}). Check that its directory exists and that this user can read and write it.`,
     { cause: thrown },
   )
 }
 
-/** Errors: `SQLITE_BUSY` while another process starts on the file: the caller waits, not the thread. */
+/** Throws `SQLITE_BUSY` while another process prepares the file, instead of blocking the thread. */
 const prepareNow = (path: string): void => {
   const db = connect(path, { readonly: false, busyMs: POLL })
   try {
@@ -69,13 +72,13 @@ const prepare = async (path: string, deadline: number): Promise<void> => {
   }
 }
 
-/** A reading connection once the schema is that of this program; undefined until then. */
+/** A read-only connection when the schema has this program's version; else undefined. */
 const tryReader = (path: string): Connection | undefined => {
   let db: Connection
   try {
     db = connect(path, { readonly: true })
   } catch (thrown) {
-    // The file is not there yet, or its writer is just starting.
+    // The file does not exist yet, or its writer is starting.
     if (/^SQLITE_(CANTOPEN|BUSY)/.test(codeOf(thrown))) return undefined
     throw thrown
   }
@@ -100,7 +103,7 @@ const openReader = async (path: string, deadline: number): Promise<Connection> =
     if (systemClock.now() > deadline)
       throw new AppError(
         'gateway_timeout',
-        `The database "${path}" is not there or not of this version's schema. Start the admin role on the same data directory: it makes and upgrades the database.`,
+        `The database "${path}" is missing or does not have the schema of this version. Start the admin role on the same data directory: it creates and migrates the database.`,
       )
     await setTimeout(POLL)
   }
@@ -114,7 +117,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
     if (path === '' || path === ':memory:')
       throw new AppError(
         'invalid',
-        'The store needs a file: the writer and the readers are connections of their own.',
+        'The store must be a file, because writer and readers use separate connections.',
       )
     if (owner) await prepare(path, deadline)
     const start = () => startWriter({ log }, { path, ...(limits ? { limits } : {}) })
@@ -129,7 +132,7 @@ export const openSqlite = async ({ log }: { readonly log: Log }, options: Sqlite
     const reader = createReader({ path })
     let closing: Promise<void> | undefined
     const close = async () => {
-      // The reader first: the last connection to leave folds the log into the database, and only a writer can.
+      // The writer last: the last connection to close checkpoints the WAL, which only a writer can.
       reader.close()
       db.close()
       await writer.close()

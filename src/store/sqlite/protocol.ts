@@ -2,7 +2,7 @@ import type { IdempotencyLease } from '../types.ts'
 import type { CommandName } from '../write-commands.ts'
 import type { WireError } from './errors.ts'
 
-/** What the worker is started with. */
+/** Options of the writer thread. */
 export interface WorkerOptions {
   readonly path: string
 }

@@ -32,14 +32,14 @@ interface Pending {
 const GATHER = 4
 
 const overloaded = () =>
-  new AppError('overloaded', 'Too many writes wait for the store. Retry shortly.', { retryAfter: 1 })
+  new AppError('overloaded', 'Too many writes are waiting for the store. Retry shortly.', { retryAfter: 1 })
 
 const closed = () => new AppError('gateway_timeout', 'The store is closed: this process is stopping. Retry.')
 
-const died = (cause: unknown) =>
+const exited = (cause: unknown) =>
   new AppError(
     'gateway_timeout',
-    "The store's writer stopped before it answered; the write may or may not have been kept. Read, then retry.",
+    "The store's writer exited before it confirmed the write, which may have succeeded. Read, then retry.",
     { cause, uncertain: true },
   )
 
@@ -59,7 +59,7 @@ export const startWriter = async (
   let sent = 0
   let scheduled = false
   /** Calls in progress when the last group completed. */
-  let company = 0
+  let inProgress = 0
   let settledAt = 0
   let gathering = false
   let bytesPending = 0
@@ -84,7 +84,7 @@ export const startWriter = async (
     if (message.kind !== 'results') return
     sent -= message.results.length
     if (sent === 0) queue.settled()
-    company = message.results.length + queue.calls
+    inProgress = message.results.length + queue.calls
     settledAt = performance.now()
     schedule()
     for (const result of message.results) {
@@ -110,7 +110,7 @@ export const startWriter = async (
     })
     thread.on('exit', () => {
       if (worker === thread) worker = undefined
-      const error = died(failure)
+      const error = exited(failure)
       for (const number of [...pending.keys()]) settle(number)?.reject(error)
       queue.clear()
       sent = 0
@@ -127,7 +127,7 @@ export const startWriter = async (
     scheduled = false
     if (sent > 0 || queue.size === 0) return
     const timeout = settledAt + GATHER - performance.now()
-    if (queue.calls < company && timeout > 0) {
+    if (queue.calls < inProgress && timeout > 0) {
       if (gathering) return
       gathering = true
       setTimeout(() => {
@@ -143,7 +143,7 @@ export const startWriter = async (
     try {
       post(thread, jobs)
     } catch {
-      // One of them holds what cannot be copied to another thread; the others must not pay for it.
+      // One of them contains a value that cannot be cloned; send the others one by one.
       for (const job of jobs) {
         try {
           post(thread, [job])
@@ -155,7 +155,7 @@ export const startWriter = async (
     }
   }
 
-  /** The check phase comes after all I/O callbacks of a turn: what they write travels together. */
+  /** The check phase follows all I/O callbacks of a turn: their writes are sent together. */
   const schedule = (): void => {
     if (scheduled) return
     scheduled = true
@@ -185,9 +185,9 @@ export const startWriter = async (
     const thread = worker
     if (!thread) return
     thread.ref()
-    const exited = new Promise((resolve) => thread.once('exit', resolve))
+    const ended = new Promise((resolve) => thread.once('exit', resolve))
     thread.postMessage({ kind: 'close' } satisfies ToWorker)
-    await exited
+    await ended
   }
 
   const first = spawn()
@@ -195,7 +195,7 @@ export const startWriter = async (
   await new Promise<void>((resolve, reject) => {
     first.once('message', () => resolve())
     first.once('error', reject)
-    first.once('exit', () => reject(died(undefined)))
+    first.once('exit', () => reject(exited(undefined)))
   })
   first.unref()
 
@@ -208,7 +208,7 @@ export const startWriter = async (
   }
 }
 
-/** For processes that seldom write: the writer that `start` makes, made when it is first needed. */
+/** A writer that starts at the first write, for processes that rarely write. */
 export const onFirstWrite = (start: () => Promise<Writer>): Writer => {
   let started: Promise<Writer> | undefined
   const writer = (): Promise<Writer> => {
@@ -225,14 +225,11 @@ export const onFirstWrite = (start: () => Promise<Writer>): Writer => {
   }
 }
 
-/** For processes that only read: every write is refused. */
+/** A writer that rejects every write, for read-only processes. */
 export const readOnlyWriter: Writer = {
   write: () =>
     Promise.reject(
-      new AppError(
-        'internal',
-        'This process opened the store for reading only; writes belong to the admin role.',
-      ),
+      new AppError('internal', 'This process opened the store read-only; only the admin role writes.'),
     ),
   close: async () => {},
 }

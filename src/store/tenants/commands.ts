@@ -30,7 +30,7 @@ export const createTenant = async (
 ): Promise<void> => {
   const values = { ...tenant, settings: JSON.stringify(tenant.settings) }
   if ((await session.run(insertTenant, values)) === 0)
-    throw new AppError('conflict', `A tenant with the id "${tenant.id}" exists already.`)
+    throw new AppError('conflict', `A tenant with the id "${tenant.id}" already exists.`)
   await addKeys(session, { keys })
   const { id: tenant_id } = tenant
   if (mac !== undefined) await session.run(insertTenantMac, { tenant_id, mac })

@@ -136,10 +136,10 @@ export const dataVersions = statement<
     .select(['purpose', 'version']),
 )
 
-/** Counts every change of keys. No collection can have this name. */
+/** Change counter of keys. No collection can have this name. */
 export const KEY_CHANGES = '#keys'
 
-/** Counts every change of an existing tenant. */
+/** Change counter of existing tenants. */
 export const TENANT_CHANGES = '#tenants'
 
 /** Writes no row when that purpose and version exist. */
@@ -194,7 +194,9 @@ export const deleteKey = statement<KeyOf>(({ builder }, slot) =>
     .where('version', '=', slot('version')),
 )
 
-/** A key (rows of another `format` hold none) that is wrapped by another root key than `root`, purposes of `drop` aside. */
+/**
+ * A key wrapped by another root key than `root`, except purposes in `drop`. Rows of another `format` contain no key.
+ */
 export const keyOutside = serviceStatement<
   { format: Uint8Array; root: Uint8Array; drop: unknown },
   { tenant_id: string }

@@ -71,7 +71,7 @@ export const purgeDue = async (
   const purged = await session.all(purgeTokens, { seqs, now })
   const counts = createCounts()
   for (const token of purged) counts.removed(token)
-  const forgotten = await session.run(purgeEphemerals, { now, limit })
+  const ephemerals = await session.run(purgeEphemerals, { now, limit })
   await counts.write(session)
-  return purged.length + forgotten
+  return purged.length + ephemerals
 }

@@ -29,7 +29,7 @@ const addCount = statement<Schema['token_counts']>(({ builder, valuesOf: rows },
     ),
 )
 
-/** What of a token is counted. */
+/** Members of a token that its counter depends on. */
 type Group = Pick<TokenRow, 'tenant_id' | 'container' | 'type'>
 
 /** Collects the counter changes of a command and writes each counter once, at its end. */
@@ -37,7 +37,7 @@ export const createCounts = () => {
   const groups = new Map<string, Schema['token_counts']>()
 
   const move = ({ tenant_id, container, type }: Group, by: number, createdAt: number): void => {
-    // Neither ids of tenants nor names of types hold a blank.
+    // Neither tenant ids nor type names contain a space.
     const key = `${tenant_id} ${type} ${container}`
     const group = groups.get(key)
     if (group) {

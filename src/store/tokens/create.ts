@@ -82,7 +82,7 @@ const createOne = async (
 ): Promise<Created> => {
   const { tenant_id, parentSeq } = token
   if (parentSeq !== undefined && !(await session.get(liveTokenBySeq, { tenant_id, seq: parentSeq, now })))
-    throw new AppError('token_not_found', 'The parent token does not exist any more.')
+    throw new AppError('token_not_found', 'The parent token was deleted.')
   if (token.deduplicate) {
     const duplicate = await findDuplicate(session, token, 0, now)
     if (duplicate) {
@@ -101,7 +101,7 @@ const createOne = async (
   // The error does not name the id: an alias may contain digits of the data.
   throw new AppError(
     'conflict',
-    'The id asked for is that of another token. Choose another one, or leave "id" out to have one made.',
+    'The id is already in use. Choose another one, or omit "id" to have one generated.',
   )
 }
 
@@ -136,7 +136,7 @@ export const createTogether = async (
       if (left < 0)
         throw new AppError(
           'too_large',
-          `The tokens that exist already are larger than ${DUPLICATES} bytes together. Send fewer at once.`,
+          `The existing duplicate tokens are larger than ${DUPLICATES} bytes in total. Send fewer at once.`,
         )
       created.push(one)
     }

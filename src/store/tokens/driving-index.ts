@@ -1,14 +1,21 @@
 import { sql } from 'kysely'
 import type { Session } from '../session.ts'
-import type { Leader, ListPlan } from './plan.ts'
+import type { DrivingIndex, ListPlan } from './plan.ts'
 import { allOf, matches, type PredicateContext, searchPredicate } from './predicate.ts'
 import type { CountQuery } from './rows.ts'
 
-/** As many tokens are put in order for a page; more are met on a walk from the newest one on. */
+/** Up to this many matching tokens are sorted for a page; with more, a walk from the newest token is faster. */
 const FEW = 2_000
 
-/** By at most so many entries of an index for each value: in its order, or PostgreSQL might walk the table instead. */
-const leadsToFew = async (session: Session, tenantId: string, { entries }: Leader): Promise<boolean> => {
+/**
+ * True when the index has few entries for these values. Ordered by the index, so that PostgreSQL does not scan the
+ * table.
+ */
+const hasFewEntries = async (
+  session: Session,
+  tenantId: string,
+  { entries }: DrivingIndex,
+): Promise<boolean> => {
   const counts = entries.map((entry) => {
     const order = sql.ref(entry.kind === 'range' ? entry.field : 'seq')
     return sql`select count(*) as count from (${matches(tenantId, entry)} order by ${order} limit ${FEW + 1}) as few`
@@ -22,30 +29,31 @@ const leadsToFew = async (session: Session, tenantId: string, { entries }: Leade
   return Number(row?.count ?? 0) <= FEW
 }
 
-/** What leads to many tokens in the order of a list: the first, unless times narrow it. */
-const longLeaderOf = (plan: ListPlan): Leader | undefined => {
-  const [first] = plan.leaders
+/** The first driving index if its entries are in list order, unless times narrow the list. */
+const orderedIndexOf = (plan: ListPlan): DrivingIndex | undefined => {
+  const [first] = plan.drivingIndexes
   const [entry, another] = first?.entries ?? []
-  // Neither a range of times nor one of several values is in an order that a list could be walked in.
+  // Entries of a time range, or of several values, are not in list order.
   const ordered = another === undefined && entry?.kind !== 'range'
   return ordered && plan.created.length === 0 ? first : undefined
 }
 
-/** What leads to the tokens of a list: the first of its leaders that leads to few, or one whose tokens are in order. */
-export const leaderOf = async (
+/** Index that drives the list: the first one with few entries, else one whose entries are in list order. */
+export const drivingIndexOf = async (
   session: Session,
   plan: ListPlan,
   { tenantId }: CountQuery,
-): Promise<Leader | undefined> => {
+): Promise<DrivingIndex | undefined> => {
   if (plan.selective) return undefined
-  const long = longLeaderOf(plan)
-  if (long && plan.leaders.length === 1) return long
-  for (const leader of plan.leaders) if (await leadsToFew(session, tenantId, leader)) return leader
+  const long = orderedIndexOf(plan)
+  if (long && plan.drivingIndexes.length === 1) return long
+  for (const driving of plan.drivingIndexes)
+    if (await hasFewEntries(session, tenantId, driving)) return driving
   return long
 }
 
-/** Numbers of tokens. */
-export interface Places {
+/** Range of sequence numbers. */
+export interface SeqRange {
   readonly first: number
   readonly last: number
 }
@@ -53,8 +61,8 @@ export interface Places {
 const tokensOf = ({ dialect, tenantId }: PredicateContext) =>
   dialect.builder.selectFrom('tokens').where('tenant_id', '=', tenantId)
 
-/** The number of the token that is `tokens` behind the first one a walk meets; 0 when there are fewer. */
-export const placeBehind = async (
+/** Sequence number of the token at offset `tokens` of a walk from the newest one; 0 when there are fewer. */
+export const seqAtOffset = async (
   session: Session,
   { tenantId, beforeSeq }: { readonly tenantId: string; readonly beforeSeq?: number },
   tokens: number,
@@ -68,12 +76,12 @@ export const placeBehind = async (
   return Number(row?.seq ?? 0)
 }
 
-/** Between which numbers the tokens were created that `created` allows; undefined when there are none. */
-export const placesOf = async (
+/** Sequence numbers between which all tokens lie that match the plan's `created`; undefined when there are none. */
+export const seqRangeOf = async (
   session: Session,
   { created }: ListPlan,
   tenantId: string,
-): Promise<Places | undefined> => {
+): Promise<SeqRange | undefined> => {
   const context = { dialect: session.dialect, tenantId, ordered: false }
   const within = allOf(created.map((node) => searchPredicate(context, node)))
   const [row] = await session.search(

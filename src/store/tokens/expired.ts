@@ -3,7 +3,7 @@ import type { Session } from '../session.ts'
 import type { ListPlan } from './plan.ts'
 import { type CountQuery, groupPredicate } from './rows.ts'
 
-/** Tokens of the plan's groups that are counted, but not there any more: expired and not yet purged. */
+/** Number of tokens of the plan's groups that are expired but not yet purged, and so included in counters. */
 export const expired = ({ dialect }: Session, plan: ListPlan, query: CountQuery): RawBuilder<number> => {
   const context = { dialect, tenantId: query.tenantId, ordered: true }
   const rows = dialect.builder

@@ -1,27 +1,27 @@
 import type { SearchNode, TokenListQuery } from '../types.ts'
 import { type EntryNode, isGrouped, isGroupedVisibility } from './predicate.ts'
 
-/** How the tokens of a list are found. All parts of `grouped` and `rest` must hold. */
+/** Query plan of a list. All parts of `grouped` and `rest` must match. */
 export interface ListPlan {
-  /** What container and type alone decide, visibility apart. */
+  /** Conditions on container and type only, except visibility. */
   readonly grouped: readonly SearchNode[]
   readonly visibilityIsGrouped: boolean
   readonly rest: readonly SearchNode[]
-  /** Parts of `rest` that rows of an index lead to, from those expected to match the fewest tokens on. */
-  readonly leaders: readonly Leader[]
-  /** An id or a fingerprint in `rest` leads to few tokens. */
+  /** Parts of `rest` with an index, ordered by expected selectivity. */
+  readonly drivingIndexes: readonly DrivingIndex[]
+  /** `rest` contains an id or a fingerprint, which match few tokens. */
   readonly selective: boolean
-  /** Parts of `rest` that say something of the time of creation, and nothing else. */
+  /** Parts of `rest` on the creation time only. */
   readonly created: readonly SearchNode[]
 }
 
-export interface Leader {
+export interface DrivingIndex {
   readonly node: SearchNode
-  /** Of which one must hold. */
+  /** Alternatives. */
   readonly entries: readonly EntryNode[]
 }
 
-/** Of one leader: engines limit how many rows of indexes one query unites. */
+/** Alternatives of one driving index: engines limit the number of unions in one query. */
 const MAX_ENTRIES = 100
 
 const conjuncts = (node: SearchNode | undefined): readonly SearchNode[] => {
@@ -39,7 +39,7 @@ const isSelective = (node: SearchNode): boolean => {
   return parts.every((part) => part.kind === 'equals' && part.field === first.field)
 }
 
-/** Kinds of entries, from those expected to match the fewest tokens on. */
+/** Kinds of entries, by expected selectivity. */
 const RANKS = ['child', 'term', 'metadata', 'equals', 'range'] as const satisfies EntryNode['kind'][]
 
 const isTime = ({ field }: Extract<SearchNode, { kind: 'range' }>): boolean =>
@@ -51,9 +51,10 @@ const isEntry = (node: SearchNode): node is EntryNode => {
   return node.kind === 'term' || node.kind === 'metadata' || node.kind === 'child'
 }
 
-const rankOf = ({ entries }: Leader): number => Math.min(...entries.map(({ kind }) => RANKS.indexOf(kind)))
+const rankOf = ({ entries }: DrivingIndex): number =>
+  Math.min(...entries.map(({ kind }) => RANKS.indexOf(kind)))
 
-const leaderOf = (node: SearchNode): readonly Leader[] => {
+const drivingIndexOf = (node: SearchNode): readonly DrivingIndex[] => {
   const parts = alternatives(node)
   return parts.length > 0 && parts.length <= MAX_ENTRIES && parts.every(isEntry)
     ? [{ node, entries: parts }]
@@ -67,7 +68,7 @@ export const planList = ({ visibility, where }: Pick<TokenListQuery, 'visibility
     grouped: all.filter(isGrouped),
     visibilityIsGrouped: isGroupedVisibility(visibility),
     rest,
-    leaders: rest.flatMap(leaderOf).sort((a, b) => rankOf(a) - rankOf(b)),
+    drivingIndexes: rest.flatMap(drivingIndexOf).sort((a, b) => rankOf(a) - rankOf(b)),
     selective: rest.some(isSelective),
     created: rest.filter((node) => node.kind === 'range' && node.field === 'created_at'),
   }

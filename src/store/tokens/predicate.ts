@@ -9,7 +9,7 @@ type Predicate = RawBuilder<SqlBool>
 export interface PredicateContext {
   readonly dialect: Dialect
   readonly tenantId: string
-  /** The answer is walked newest first: no index on another column may be picked over that order. */
+  /** Rows are walked newest first: no index on another column may be chosen. */
   readonly ordered: boolean
 }
 
@@ -17,19 +17,19 @@ const ALWAYS: Predicate = sql`1 = 1`
 const NEVER: Predicate = sql`1 = 0`
 const MAX_DEPTH = 64
 
-/** Joined as a balanced tree: engines limit how deep an expression may nest, and left-deep chains reach that soon. */
+/** Joins as a balanced tree: engines limit the depth of expressions. */
 const join = (operator: 'and' | 'or', parts: readonly Predicate[]): Predicate => {
   if (parts.length === 0) return operator === 'and' ? ALWAYS : NEVER
   if (parts.length === 1) return parts[0] as Predicate
   const middle = parts.length >> 1
   const left = join(operator, parts.slice(0, middle))
-  const lease = join(operator, parts.slice(middle))
-  return operator === 'and' ? sql`(${left} and ${lease})` : sql`(${left} or ${lease})`
+  const right = join(operator, parts.slice(middle))
+  return operator === 'and' ? sql`(${left} and ${right})` : sql`(${left} or ${right})`
 }
 
 export const allOf = (parts: readonly Predicate[]): Predicate => join('and', parts)
 
-/** The least text, by code point, that is greater than every text beginning with `prefix`; undefined when there is none. */
+/** Smallest text, by code point, above all texts with `prefix`; undefined when there is none. */
 const afterPrefix = (prefix: string): string | undefined => {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number)
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
@@ -40,8 +40,8 @@ const afterPrefix = (prefix: string): string | undefined => {
   return undefined
 }
 
-/** Columns whose indexes give another order than newest first, or no order among several values. */
-const ASIDE: ReadonlySet<string> = new Set([
+/** Columns whose indexes do not return rows newest first. */
+const UNORDERED: ReadonlySet<string> = new Set([
   'container',
   'type',
   'created_by',
@@ -51,7 +51,7 @@ const ASIDE: ReadonlySet<string> = new Set([
 ])
 
 const column = (context: PredicateContext, field: string): RawBuilder<unknown> =>
-  context.ordered && ASIDE.has(field) ? context.dialect.unindexed(field) : sql`${sql.ref(field)}`
+  context.ordered && UNORDERED.has(field) ? context.dialect.unindexed(field) : sql`${sql.ref(field)}`
 
 const within = (expression: Expression<unknown>, from: Bound | undefined, to: Bound | undefined): Predicate =>
   allOf([
@@ -71,18 +71,21 @@ const startsWith = (expression: Expression<unknown>, prefix: string): Predicate 
 const asText = (bound: Bound | undefined): Bound | undefined =>
   bound && { ...bound, value: String(bound.value) }
 
-/** A condition that rows of an index answer with the numbers of tokens. */
+/** A condition with an index that returns sequence numbers of tokens. */
 export type EntryNode =
   | Extract<SearchNode, { kind: 'term' | 'metadata' | 'child' }>
   | (Extract<SearchNode, { kind: 'equals' | 'range' }> & {
       readonly field: 'created_by' | 'created_at' | 'modified_by' | 'modified_at'
     })
 
-/** The numbers of the tokens that a node leads to; `led` is said of a condition that is of no use once a number is known. */
+/**
+ * Query for sequence numbers of a node's tokens. `byRowNumber` wraps a condition that is redundant once a number is
+ * known.
+ */
 export const matches = (
   tenantId: string,
   node: EntryNode | Extract<SearchNode, { kind: 'metadata-range' }>,
-  led: Dialect['byRowNumber'] = (condition) => condition,
+  byRowNumber: Dialect['byRowNumber'] = (condition) => condition,
 ): RawBuilder<{ seq: number }> => {
   switch (node.kind) {
     case 'equals':
@@ -96,14 +99,14 @@ export const matches = (
     case 'metadata':
       return sql`select seq from token_metadata where tenant_id = ${tenantId} and key = ${node.key} and value = ${node.value}`
     case 'metadata-range':
-      return sql`select seq from token_metadata where ${led(sql`tenant_id = ${tenantId}`)} and key = ${node.key} and ${within(sql.ref('value'), asText(node.from), asText(node.to))}`
+      return sql`select seq from token_metadata where ${byRowNumber(sql`tenant_id = ${tenantId}`)} and key = ${node.key} and ${within(sql.ref('value'), asText(node.from), asText(node.to))}`
   }
 }
 
-/** What a search says, as a condition on a row of `tokens` (or of `token_counts`, see `isGrouped`). */
+/** A search as a condition on a row of `tokens`, or of `token_counts` (see `isGrouped`). */
 export const searchPredicate = (context: PredicateContext, node: SearchNode, depth = 0): Predicate => {
   if (depth > MAX_DEPTH)
-    throw new AppError('invalid', 'The search nests too deeply. Take some of its parentheses away.')
+    throw new AppError('invalid', 'The search is nested too deeply. Remove some parentheses.')
   const inner = (child: SearchNode) => searchPredicate(context, child, depth + 1)
   switch (node.kind) {
     case 'and':
@@ -122,7 +125,7 @@ export const searchPredicate = (context: PredicateContext, node: SearchNode, dep
     case 'metadata':
     case 'metadata-range': {
       const { dialect, tenantId, ordered } = context
-      // A total of what a range of values leads to costs a third by a hash of them all.
+      // For a total of a value range, a hash of all values costs a third.
       const how = node.kind === 'metadata-range' && !ordered ? sql`` : dialect.rowByRow
       return sql`exists (select 1 from (${matches(tenantId, node, dialect.byRowNumber)}) as found
         where found.seq = tokens.seq ${how})`
@@ -138,7 +141,7 @@ const conditionPredicate = (
     ? sql`${column(context, attribute)} = ${value}`
     : startsWith(column(context, attribute), value)
 
-/** What a caller may see, as a condition; nothing when there are no alternatives. */
+/** Visibility of a caller as a condition; matches nothing without alternatives. */
 export const visibilityPredicate = (context: PredicateContext, visibility: Visibility): Predicate =>
   visibility === 'all'
     ? ALWAYS
@@ -149,7 +152,7 @@ export const visibilityPredicate = (context: PredicateContext, visibility: Visib
         ),
       )
 
-/** True when the node looks at container and type only: `token_counts` can answer it. */
+/** True when the node depends on container and type only, so that `token_counts` suffices. */
 export const isGrouped = (node: SearchNode): boolean => {
   switch (node.kind) {
     case 'and':

@@ -7,23 +7,23 @@ import { tokenById, tokenHeadsByIds, tokensByIds } from './statements.ts'
 import { own, revive, toTokenHead, toTokenRow } from './token-row.ts'
 import { countTokens } from './total.ts'
 
-/** The tokens with all their bytes side by side in one buffer: each would cost its copy to another thread an allocation. */
+/** Packs the bytes of all tokens into one buffer: sending each to another thread would cost an allocation. */
 const packed = (tokens: readonly NewToken[]): NewToken[] => {
   const bytes = tokens.flatMap(({ sealed, ephemeral, terms }) =>
     ephemeral ? [sealed, ephemeral, ...terms] : [sealed, ...terms],
   )
   const all = Buffer.from(new ArrayBuffer(bytes.reduce((sum, { byteLength }) => sum + byteLength, 0)))
   let at = 0
-  const place = (part: Uint8Array): Buffer => {
+  const copy = (part: Uint8Array): Buffer => {
     all.set(part, at)
     at += part.byteLength
     return all.subarray(at - part.byteLength, at)
   }
   return tokens.map((token) => ({
     ...token,
-    sealed: place(token.sealed),
-    ephemeral: token.ephemeral && place(token.ephemeral),
-    terms: token.terms.map(place),
+    sealed: copy(token.sealed),
+    ephemeral: token.ephemeral && copy(token.ephemeral),
+    terms: token.terms.map(copy),
   }))
 }
 
@@ -68,8 +68,8 @@ export const createTokenStore = ({
     list: async (query) => (await listTokens(session, query)).map(toTokenHead),
 
     count: (query) => {
-      const { now: _, ...asked } = query
-      return totals.of(asked, () => countTokens(session, query))
+      const { now: _, ...key } = query
+      return totals.of(key, () => countTokens(session, query))
     },
 
     update: async (update, now) => {

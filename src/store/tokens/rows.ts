@@ -1,6 +1,6 @@
 import { type RawBuilder, type SqlBool, sql } from 'kysely'
 import type { SearchNode, TokenListQuery } from '../types.ts'
-import type { Leader, ListPlan } from './plan.ts'
+import type { DrivingIndex, ListPlan } from './plan.ts'
 import { allOf, matches, type PredicateContext, searchPredicate, visibilityPredicate } from './predicate.ts'
 import { live, tenantTokens } from './statements.ts'
 
@@ -17,7 +17,7 @@ export const groupPredicate = (
     ...plan.grouped.map((node) => searchPredicate(context, node)),
   ])
 
-/** All other conditions but one. */
+/** All other conditions except `but`. */
 const restPredicate = (
   context: PredicateContext,
   plan: ListPlan,
@@ -29,19 +29,19 @@ const restPredicate = (
     ...plan.rest.filter((node) => node !== but).map((node) => searchPredicate(context, node)),
   ])
 
-/** Live tokens of the tenant for which the plan's `rest` holds, led to by entries if there is a leader. */
+/** Live tokens of the tenant that match the plan's `rest`, found by the driving index if there is one. */
 export const candidates = (
   context: PredicateContext,
   plan: ListPlan,
   query: CountQuery,
-  leader: Leader | undefined,
+  driving: DrivingIndex | undefined,
 ) => {
   const { dialect } = context
-  const rest = restPredicate(context, plan, query, leader?.node)
+  const rest = restPredicate(context, plan, query, driving?.node)
   const tokens = tenantTokens(dialect, query.tenantId).where(live(query.now)).where(rest)
-  if (leader === undefined) return tokens
+  if (driving === undefined) return tokens
   const seqs = sql.join(
-    leader.entries.map((entry) => matches(query.tenantId, entry)),
+    driving.entries.map((entry) => matches(query.tenantId, entry)),
     sql` union `,
   )
   // A cross join is not reordered: https://sqlite.org/optoverview.html#manual_control_of_query_plans_using_cross_join

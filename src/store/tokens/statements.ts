@@ -5,7 +5,10 @@ import { serviceStatement, statement } from '../statement.ts'
 import type { TokenHead } from '../types.ts'
 import { BYTES, HEAD_COLUMNS, TOKEN_COLUMNS, type TokenRecord } from './token-row.ts'
 
-/** The tokens of one tenant: every read of tokens starts here, so that the tenant wall is one line (docs/security-model.md, "Tenant isolation"). */
+/**
+ * Tokens of one tenant. Every read of tokens starts here, so that tenant isolation is one line
+ * (docs/security-model.md, "Tenant isolation").
+ */
 export const tenantTokens = ({ builder }: Dialect, tenantId: string) =>
   builder.selectFrom('tokens').where('tokens.tenant_id', '=', tenantId)
 
@@ -21,7 +24,7 @@ export const tokenById = statement<{ tenant_id: string; id: string; now: number 
       .select(TOKEN_COLUMNS),
 )
 
-/** States of tokens, which stay so until the end of the command. */
+/** States of tokens, locked against changes until the end of the command. */
 export const tokenStatesForShare = statement<
   { tenant_id: string; ids: unknown; now: number },
   Pick<TokenRecord, 'id' | 'created_at' | 'version'>
@@ -51,8 +54,8 @@ export const tokenHeadsByIds = statement<{ tenant_id: string; ids: unknown; now:
 )
 
 /**
- * The oldest live token with a fingerprint in a container, other than `seq`. For SQLite neither ordered nor with a bound
- * limit: it would prepare it anew on each call, and finds the oldest first by itself.
+ * Oldest live token with a fingerprint in a container, except `seq`. Without order and bound limit on SQLite, which
+ * would prepare the statement again on each call, and finds the oldest first anyway.
  */
 export const tokenByFingerprint = statement<
   { tenant_id: string; fingerprint: string; container: string; seq: number; now: number },
@@ -70,7 +73,7 @@ export const tokenByFingerprint = statement<
 
 export type TokenValues = Omit<TokenRecord, 'seq' | 'version' | 'modified_by' | 'modified_at'>
 
-/** Writes no row when the id is taken. */
+/** Writes no row when the id is in use. */
 export const insertToken = statement<TokenValues, { seq: number }>(({ builder, numbered }, slot) =>
   numbered(
     builder
@@ -132,7 +135,7 @@ export const updateToken = statement<TokenChange>(({ builder }, slot) =>
     .where('version', '=', slot('version')),
 )
 
-/** What of a row is counted. */
+/** Columns that counters need. */
 const COUNTED_COLUMNS = [
   'tenant_id',
   'container',
@@ -142,7 +145,7 @@ const COUNTED_COLUMNS = [
 
 type CountedRecord = Pick<TokenRecord, (typeof COUNTED_COLUMNS)[number]>
 
-/** Terms and metadata go with it, by their foreign keys. */
+/** Foreign keys delete terms and metadata. */
 export const deleteToken = statement<{ tenant_id: string; id: string }, CountedRecord>(({ builder }, slot) =>
   builder
     .deleteFrom('tokens')
@@ -193,7 +196,7 @@ export const purgeEphemerals = serviceStatement<{ now: number; limit: number }>(
         .limit(slot('limit'))
         .select('seq'),
     )
-    // Again: a row that was waited for may have changed.
+    // Checked again: the row may have changed while its lock was awaited.
     .where('ephemeral_until', '<=', slot('now')),
 )
 
@@ -234,7 +237,7 @@ export const deleteAssociation = statement<Schema['token_associations']>(({ buil
     .where('tenant_id', '=', slot('tenant_id')),
 )
 
-/** A live token by its number: one that was read may be gone when something is written about it. */
+/** A live token by its number: a token may have been deleted since it was read. */
 export const liveTokenBySeq = statement<{ tenant_id: string; seq: number; now: number }, { seq: number }>(
   (dialect, slot) =>
     tenantTokens(dialect, slot('tenant_id'))

@@ -2,7 +2,7 @@ import { type RawBuilder, type Selectable, sql } from 'kysely'
 import type { TokensTable } from '../schema.ts'
 import type { TokenHead, TokenRow } from '../types.ts'
 
-/** A token as the engine answers it. */
+/** A token as the engine returns it. */
 export type TokenRecord = Selectable<TokensTable>
 
 export const TOKEN_COLUMNS = [
@@ -26,20 +26,20 @@ export const TOKEN_COLUMNS = [
 
 export const HEAD_COLUMNS = ['tokens.seq', 'tokens.id', 'tokens.type', 'tokens.container'] as const
 
-/** Of seals and metadata, which each engine knows without reading them. */
+/** Size of seals and metadata, which both engines know without reading them. */
 export const BYTES: RawBuilder<number> = sql<number>`octet_length(tokens.sealed) + coalesce(octet_length(tokens.ephemeral), 0) + coalesce(octet_length(tokens.metadata), 0)`
 
 export const toTokenHead = ({ bytes, ...head }: TokenHead): TokenHead => ({ ...head, bytes: Number(bytes) })
 
-/** The same bytes as a Buffer: engines and thread borders may answer plain Uint8Arrays. */
+/** The same bytes as a Buffer: engines and threads may return plain Uint8Arrays. */
 export const buffer = (bytes: Uint8Array): Buffer =>
   Buffer.isBuffer(bytes) ? bytes : Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
 
-/** Exactly these bytes: a slice of a pooled buffer would take the whole pool, and what others left there, along. */
+/** A copy with its own memory if needed: sending a slice of a pooled buffer would send the complete pool. */
 export const own = (bytes: Uint8Array): Buffer =>
   bytes.byteLength === bytes.buffer.byteLength ? (bytes as Buffer) : (Uint8Array.from(bytes) as Buffer)
 
-/** Ephemerals that are due are as if removed, whether the purge came by or not. */
+/** Converts a row. Due ephemerals are removed, even before the purge. */
 export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
   const due = record.ephemeral_until !== null && record.ephemeral_until <= now
   return {
@@ -51,7 +51,7 @@ export const toTokenRow = (record: TokenRecord, now: number): TokenRow => {
   }
 }
 
-/** After a thread border: the bytes of a row as Buffers again. */
+/** Converts the bytes of a row from another thread back to Buffers. */
 export const revive = (row: TokenRow): TokenRow => ({
   ...row,
   sealed: buffer(row.sealed),

@@ -1,11 +1,11 @@
 import { sql } from 'kysely'
 import type { Session } from '../session.ts'
-import { leaderOf } from './driving-index.ts'
+import { drivingIndexOf } from './driving-index.ts'
 import { expired } from './expired.ts'
 import { type ListPlan, planList } from './plan.ts'
 import { type CountQuery, candidates, groupPredicate } from './rows.ts'
 
-/** Of whole groups: the sum of their counters. */
+/** Total of complete groups: the sum of their counters. */
 const sumOf = (session: Session, plan: ListPlan, query: CountQuery) => {
   const { dialect } = session
   const { tenantId } = query
@@ -17,16 +17,16 @@ const sumOf = (session: Session, plan: ListPlan, query: CountQuery) => {
   return dialect.builder.selectNoFrom(sql<number>`(${sum}) - ${expired(session, plan, query)}`.as('total'))
 }
 
-/** How many tokens a list has in all: one statement that counts those which match. */
+/** Total of a list, in one statement. */
 export const countTokens = async (session: Session, query: CountQuery): Promise<number> => {
   const plan = planList(query)
   if (plan.visibilityIsGrouped && plan.rest.length === 0) {
     const [row] = await session.search(sumOf(session, plan, query), query.tenantId)
     return Number(row?.total ?? 0)
   }
-  const leader = await leaderOf(session, plan, query)
+  const driving = await drivingIndexOf(session, plan, query)
   const context = { dialect: session.dialect, tenantId: query.tenantId, ordered: false }
-  const rows = candidates(context, plan, query, leader).where(groupPredicate(context, plan, query))
+  const rows = candidates(context, plan, query, driving).where(groupPredicate(context, plan, query))
   const [row] = await session.search(rows.select(sql<number>`count(*)`.as('total')), query.tenantId)
   return Number(row?.total ?? 0)
 }

@@ -32,7 +32,7 @@ export const writeActiveTokens = async (session: Session, logs: readonly LogRow[
     const key = `${monthOf(created_at)} ${tenant_id}`
     seqs.set(key, (seqs.get(key) ?? new Set()).add(token_seq))
   }
-  // In one order everywhere: two transactions never wait for each other.
+  // One order everywhere, so that two transactions never deadlock.
   for (const [key, tokens] of [...seqs].sort(([a], [b]) => (a < b ? -1 : 1))) {
     const [month, tenant_id] = key.split(' ') as [string, string]
     const group = { month: Number(month), tenant_id }

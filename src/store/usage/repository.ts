@@ -20,7 +20,7 @@ const countsByType = statement<
     ]),
 )
 
-/** Expired and not purged yet: counted, but not there. */
+/** Expired but not yet purged tokens, which counters include. */
 const expiredByType = statement<{ tenant_id: string; now: number }, { type: string; count: number }>(
   (dialect, slot) =>
     dialect.builder

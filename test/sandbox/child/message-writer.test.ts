@@ -43,12 +43,12 @@ const hear = async (parent: Socket, count: number): Promise<readonly Frame[]> =>
 t.test('what is said is held until it is handed over, and arrives in its order', async (t) => {
   const { child, parent, fd } = await openStream(t)
   const speaker = createMessageWriter(child, fd)
-  speaker.say({ kind: 'lost', id: 1 })
-  t.ok(speaker.holding)
+  speaker.write({ kind: 'lost', id: 1 })
+  t.ok(speaker.hasPending)
   t.equal(child.bytesWritten, 0)
-  speaker.say({ kind: 'unknown', id: 2 })
+  speaker.write({ kind: 'unknown', id: 2 })
   speaker.flush()
-  t.notOk(speaker.holding)
+  t.notOk(speaker.hasPending)
   t.equal(child.writableLength, 0, 'nothing waits in this process')
   t.same(
     (await hear(parent, 2)).map(({ header }) => header),
@@ -64,10 +64,10 @@ t.test('what the stream has no room for waits in it, and nothing said later over
   const speaker = createMessageWriter(child, fd)
   const ending = { kind: 'returned', empty: false } as const
   const body = 'x'.repeat(4_000_000)
-  speaker.say({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [], preparingMs: 0 }, body)
-  t.notOk(speaker.holding, 'a large message is not held')
+  speaker.write({ kind: 'ended', id: 1, cpuMs: 0, ending, console: [], preparingMs: 0 }, body)
+  t.notOk(speaker.hasPending, 'a large message is not held')
   t.ok(child.writableLength > 0, 'whoever is to enter sees that it has not gone')
-  speaker.say({ kind: 'lost', id: 2 })
+  speaker.write({ kind: 'lost', id: 2 })
   speaker.flush()
   const [first, second] = await hear(parent, 2)
   t.equal(first?.body, body)

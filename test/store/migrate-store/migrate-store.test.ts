@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { moveStore } from '../../../src/store/migrate-store/migrate-store.ts'
+import { copyToPostgres } from '../../../src/store/migrate-store/migrate-store.ts'
 import { openStore } from '../../../src/store/open.ts'
 import { connect } from '../../../src/store/sqlite/connection.ts'
 import type { Store } from '../../../src/store/types.ts'
@@ -71,7 +71,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     const before = await everything(store)
     const to = await server.database()
     const tables: string[] = []
-    const rows = await moveStore({ from: path, to, onTable: (name) => tables.push(name) })
+    const rows = await copyToPostgres({ from: path, to, onTable: (name) => tables.push(name) })
     t.ok(rows > 5_000)
     t.ok(tables.includes('tokens') && tables.includes('record_lookups'))
     const moved = await aStore(t, to)
@@ -84,7 +84,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     'and the file takes nothing any more: not from a service that runs, nor from one that starts',
     async (t) => {
       const { store, path } = await aVault(t)
-      await moveStore({ from: path, to: await newVaultDatabase(server) })
+      await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
       await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /moved/ })
       await t.rejects(store.tokens.delete('tenant-a', 'id-1', NOW), { code: 'overloaded' })
       t.equal((await store.tokens.read('tenant-a', ['id-1'], NOW)).length, 1, 'it reads on')
@@ -107,7 +107,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
           () => {},
         )
     })()
-    await moveStore({ from: path, to })
+    await copyToPostgres({ from: path, to })
     over = true
     await writing
     const moved = await aStore(t, to)
@@ -118,7 +118,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     const { store, path } = await aVault(t)
     const to = await newVaultDatabase(server)
     await (await aStore(t, to)).tokens.create([aToken({ id: 'there' })], NOW)
-    await t.rejects(moveStore({ from: path, to }), { code: 'invalid', message: /already holds a vault/ })
+    await t.rejects(copyToPostgres({ from: path, to }), { code: 'invalid', message: /is not empty/ })
     t.equal((await store.tokens.create([aToken()], NOW)).length, 1)
   })
 
@@ -132,7 +132,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
       `create function bend() returns trigger language plpgsql as $$ begin new.created_at := new.created_at + 1; return new; end $$;
         create trigger bend before insert on tokens for each row when (new.id = 'id-77') execute function bend()`,
     )
-    await t.rejects(moveStore({ from: path, to }), {
+    await t.rejects(copyToPostgres({ from: path, to }), {
       code: 'internal',
       message: /tokens.*differs/,
     })

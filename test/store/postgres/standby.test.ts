@@ -35,7 +35,7 @@ t.test('a primary and its standby', { skip: postgresMissing({ own: true }) }, as
     for (const mode of ['read-write', 'join', 'read-only'] as const)
       await t.rejects(aStore(t, there.href, { mode, timeout: 0 }), {
         code: 'gateway_timeout',
-        message: /\(standby\).*name the primary/,
+        message: /\(standby\).*to the primary/,
       })
   })
 

@@ -169,7 +169,7 @@ t.test('a schema newer than this program is refused in both modes, and stays as 
 t.test('what is not a database of ours is refused in words, and not touched', async (t) => {
   const location = path(t)
   writeFileSync(location, 'not a database, though long enough to hold a header '.repeat(40))
-  t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a sound SQLite database/ })
+  t.match(await rejection(open(t, location)), { code: 'invalid', message: /not a valid SQLite database/ })
 
   const foreign = `${location}-foreign`
   const db = new Database(foreign)

@@ -1,27 +1,27 @@
-/** The calls that leave the isolate (`../abi.ts`) and how their answers come back. */
+/** Host calls out of the isolate (`../abi.ts`) and their results. */
 import type { Envelope, HostDone, RealmHost, RealmSettings } from '../abi.ts'
 import { errorOf } from './failures.ts'
 import { createRegistry, hasOwn, NativePromise, parse, stringify } from './intrinsics.ts'
 
-interface Border {
+interface Bridge {
   readonly host: RealmHost
   readonly settings: RealmSettings
 }
 
 type Settle = (result: { readonly ok: unknown } | { readonly failure: Error }) => void
 
-let border: Border | undefined
+let bridge: Bridge | undefined
 let lastId = 0
 const waiting = createRegistry<number, Settle>()
 
-/** To be called once, before anything else here. */
-export const openBorder = (opened: Border): void => {
-  border = opened
+/** Call once, before anything else here. */
+export const openBridge = (opened: Bridge): void => {
+  bridge = opened
 }
 
-const opened = (): Border => {
-  if (!border) throw new Error('there is no host while the snapshot is made')
-  return border
+const opened = (): Bridge => {
+  if (!bridge) throw new Error('there is no host while the snapshot is made')
+  return bridge
 }
 
 export const settings = (): RealmSettings => opened().settings
@@ -35,38 +35,38 @@ const resultOf = (envelope: string): { readonly ok: unknown } | { readonly failu
     : (result as { ok: unknown })
 }
 
-/** Asks the host and has its answer at once. Throws the error that the host answers with. */
+/** Synchronous host call. Throws the host's error. */
 export const callSync = <T>(name: string, ...args: readonly unknown[]): T => {
   const result = resultOf(opened().host('sync', name, stringify(args)) as string)
   if ('failure' in result) throw result.failure
   return result.ok as T
 }
 
-const ask = (name: string, json: string, settle: Settle): number => {
+const callLater = (name: string, json: string, settle: Settle): number => {
   const id = ++lastId
   waiting.set(id, settle)
   opened().host('async', id, name, json)
   return id
 }
 
-/** Asks the service. Rejects with the error that it answers with. */
+/** Asynchronous call of the service. Rejects with its error. */
 export const callAsync = <T>(name: string, input: unknown): Promise<T> =>
   new NativePromise((resolve, reject) => {
     const json = stringify(input === undefined ? null : input)
-    ask(name, json ?? 'null', (result) =>
+    callLater(name, json ?? 'null', (result) =>
       'failure' in result ? reject(result.failure) : resolve(result.ok as T),
     )
   })
 
-/** Calls back once, `delay` milliseconds from now; a failure is that there are too many timers. */
+/** Calls back once after `delay` milliseconds. The only failure is too many timers. */
 export const startTimer = (delay: number, due: (failure?: Error) => void): number =>
-  ask('timer', stringify(delay), (result) => ('failure' in result ? due(result.failure) : due()))
+  callLater('timer', stringify(delay), (result) => ('failure' in result ? due(result.failure) : due()))
 
 export const cancelTimer = (id: number): void => {
   if (waiting.delete(id)) opened().host('async', id, 'cancel', stringify(id))
 }
 
-/** The host's answer to the call `id`. Runs what waits for it. */
+/** Settles the call `id`. */
 export const settle = (id: number, envelope: string): void => {
   const resume = waiting.get(id)
   if (!waiting.delete(id) || !resume) return

@@ -1,4 +1,4 @@
-/** Bytes as they cross the border: a text and its encoding; bytes themselves as one character each. */
+/** Bytes in host calls: a text and its encoding; raw bytes as latin1. */
 import { Buffer } from 'node:buffer'
 import { fill, latin1 } from './latin1.ts'
 
@@ -6,7 +6,7 @@ export type Wire = readonly [text: string, encoding: string]
 
 export const fromLatin1 = (text: string): Buffer => fill(Buffer.allocUnsafe(text.length), text)
 
-/** The bytes of a view or buffer. Throws as Node does for what is none. */
+/** Bytes of a view or buffer. Throws Node's error for other values. */
 export const viewOf = (value: unknown, name = 'data'): Uint8Array => {
   if (ArrayBuffer.isView(value)) return new Uint8Array(value.buffer, value.byteOffset, value.byteLength)
   if (value instanceof ArrayBuffer) return new Uint8Array(value)
@@ -23,6 +23,6 @@ export const toWire = (value: unknown, encoding?: string | null, name?: string):
     ? [value, encoding && encoding !== 'buffer' ? encoding : 'utf8']
     : [latin1(viewOf(value, name)), 'latin1']
 
-/** Text of the encoding that is asked for, or bytes. */
+/** Text in the requested encoding, or bytes. */
 export const inEncoding = (bytes: Buffer, encoding?: string | null): Buffer | string =>
   encoding && encoding !== 'buffer' ? bytes.toString(encoding as BufferEncoding) : bytes

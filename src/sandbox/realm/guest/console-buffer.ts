@@ -1,4 +1,4 @@
-/** What the code has printed: kept in the isolate, with a cap, until it leaves with the outcome. */
+/** Console output: buffered in the isolate up to a limit, returned with the outcome. */
 import type { RealmLine } from '../abi.ts'
 import { settings } from './bridge.ts'
 import { jsonArray, slice, stringify } from './intrinsics.ts'
@@ -8,13 +8,13 @@ type Level = RealmLine['level']
 const lines: string[] = []
 let chars = 0
 
-/** Nothing has been printed yet. */
+/** Removes all lines. */
 export const clear = (): void => {
   lines.length = 0
   chars = 0
 }
 
-/** Keeps one line, or as much of it as there is room for. */
+/** Adds one line, truncated to the remaining space. */
 export const print = (level: Level, line: string): void => {
   const { logLines, logChars } = settings()
   const room = logChars - chars
@@ -24,10 +24,10 @@ export const print = (level: Level, line: string): void => {
   lines[lines.length] = `{"level":${stringify(level)},"text":${stringify(retained)}}`
 }
 
-/** JSON text of the lines so far. */
+/** JSON text of the lines. */
 export const printed = (): string => jsonArray(lines)
 
-/** There is no room for another line. */
+/** True when no line can be added. */
 export const full = () => {
   const { logLines, logChars } = settings()
   return lines.length >= logLines || chars >= logChars

@@ -1,4 +1,4 @@
-/** `console`: what it prints is kept (`lines.ts`), with a cap. Made when it is first looked at. */
+/** `console`: writes to `console-buffer.ts`. Created on first use. */
 
 import type { InspectOptions } from 'node:util'
 import type { RealmLine } from '../abi.ts'
@@ -12,18 +12,18 @@ let indent = ''
 const counts = new Map<string, number>()
 const timers = new Map<string, number>()
 
-/** Frames of the realm itself, which stand in each stack. */
+/** Frames of the realm itself in a stack. */
 const OWN_FRAMES = /\n +at (?:[^\n]* \()?sidevault:\d+:\d+\)?/g
 
 const isPlain = (value: unknown): boolean =>
   typeof value === 'string' || typeof value === 'boolean' || (typeof value === 'number' && value !== 0)
 
-/** As Node prints it, but never throws; what most code prints needs no inspection. */
+/** Formats like Node, but never throws. Most output needs no inspection. */
 const textOf = (values: readonly unknown[]): string => {
   try {
     const [first] = values
-    const places = values.length > 1 && typeof first === 'string' && first.includes('%')
-    return values.every(isPlain) && !places ? values.join(' ') : format(...values).replace(OWN_FRAMES, '')
+    const hasFormat = values.length > 1 && typeof first === 'string' && first.includes('%')
+    return values.every(isPlain) && !hasFormat ? values.join(' ') : format(...values).replace(OWN_FRAMES, '')
   } catch {
     return '[values that cannot be shown]'
   }

@@ -1,6 +1,6 @@
-/** The ways into the realm (`../abi.ts`, RealmEnter). */
+/** Entry points of the realm (`../abi.ts`, RealmEnter). */
 import type { LoadVerdict, RealmHost } from '../abi.ts'
-import { openBorder, settle } from './bridge.ts'
+import { openBridge, settle } from './bridge.ts'
 import { printed } from './console-buffer.ts'
 import { framesOf } from './frames.ts'
 import { apply, indexOf, ownKeys, parse, slice, stringify } from './intrinsics.ts'
@@ -14,28 +14,28 @@ export type Code = (...args: readonly unknown[]) => unknown
 let body: Code | undefined
 let code: Code | undefined
 
-export const keep = (given: Code | undefined): void => {
+export const setBody = (given: Code | undefined): void => {
   body = given
 }
 
 const verdict = (value: LoadVerdict): string => stringify(value)
 
 const threw = (error: unknown): string => {
-  let message = 'The code threw while it was loaded.'
+  let message = 'The code threw while loading.'
   try {
     message = slice(`${error instanceof Error ? `${error.name}: ${error.message}` : error}`, 0, 1_000)
   } catch {
-    // it cannot be shown
+    // the error cannot be printed
   }
-  const place = framesOf(error)[0]
-  if (place === undefined) return verdict({ kind: 'threw', message })
-  const colon = indexOf(place, ':')
-  const next = indexOf(place, ':', colon + 1)
+  const frame = framesOf(error)[0]
+  if (frame === undefined) return verdict({ kind: 'threw', message })
+  const colon = indexOf(frame, ':')
+  const next = indexOf(frame, ':', colon + 1)
   return verdict({
     kind: 'threw',
     message,
-    line: Number(slice(place, colon + 1, next)),
-    column: Number(slice(place, next + 1)),
+    line: Number(slice(frame, colon + 1, next)),
+    column: Number(slice(frame, next + 1)),
   })
 }
 
@@ -65,7 +65,7 @@ const load = (text: Code): string => {
 }
 
 const open = (host: RealmHost, settings: string): string | undefined => {
-  openBorder({ host, settings: parse(settings) })
+  openBridge({ host, settings: parse(settings) })
   return body && load(body)
 }
 

@@ -1,4 +1,4 @@
-/** Errors that the host answers with, as the code sees them. */
+/** Errors of host calls, as classes of the guest. */
 import type { HostFailure } from '../abi.ts'
 import { create, defineProperty } from './intrinsics.ts'
 import { classForStatus, ReactorError, typedErrors } from './typed-errors.ts'
@@ -17,7 +17,7 @@ const CLASSES: Readonly<Record<string, ErrorClass>> = Object.assign(create(null)
   ...typedErrors,
 })
 
-/** The error for a host's failure: of the class it names, or of the class of its status. */
+/** Error for a host's failure: of the named class, or of the class of its status. */
 export const errorOf = ({ name, message, status, code }: HostFailure): Error => {
   const Class = CLASSES[name] ?? (status === undefined ? Error : classForStatus(status))
   const error = new Class(message)

@@ -1,4 +1,4 @@
-/** What Node 16 has in its global object. Much of it is made when it is first looked at. */
+/** Globals of Node 16. Most are created on first use. */
 import { defineProperty } from './intrinsics.ts'
 import { createRequire, requireModule } from './modules.ts'
 import {

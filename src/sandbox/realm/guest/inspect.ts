@@ -1,6 +1,6 @@
 /**
- * `util.inspect` and `util.format`: Node's own text, as the package `node-inspect-extracted` keeps it. It costs a context some
- * 2 ms, so it is loaded by the first call.
+ * `util.inspect` and `util.format`: Node's own source, from the package `node-inspect-extracted`. Loading it takes
+ * some 2 ms, so the first call does.
  */
 type Util = Pick<
   typeof import('node:util'),
@@ -8,7 +8,7 @@ type Util = Pick<
 >
 
 const load = (): Util => {
-  // it takes what it finds of `Atomics`, which contexts do not have (install.ts)
+  // the package reads `Atomics`, which contexts do not have (install.ts)
   Object.defineProperty(globalThis, 'Atomics', { value: {}, configurable: true })
   try {
     return require('node-inspect-extracted')

@@ -1,13 +1,13 @@
-/** The function that the snapshot leaves (`../abi.ts`, INSTALL): it closes the realm's own door and gives the ways in. */
-import { type Code, enter, keep } from './entry-points.ts'
+/** The function INSTALL of the snapshot (`../abi.ts`): removes itself and returns the entry points. */
+import { type Code, enter, setBody } from './entry-points.ts'
 import { exposeGlobals } from './globals.ts'
 import { deleteProperty } from './intrinsics.ts'
 
-// ways to memory that no limit counts, and to clocks made of threads; Node 16's code seldom knows them
+// access to uncounted memory, and to clocks made of threads; rarely used by code for Node 16
 for (const name of ['resize', 'resizable', 'maxByteLength', 'transfer', 'transferToFixedLength', 'detached'])
   Reflect.deleteProperty(ArrayBuffer.prototype, name)
 
-/** Those that V8 puts into each context anew. */
+/** V8 adds these to each new context. */
 const removeUncounted = () => {
   deleteProperty(globalThis, 'WebAssembly')
   deleteProperty(globalThis, 'SharedArrayBuffer')
@@ -18,6 +18,6 @@ exposeGlobals()
 
 export const install = (body?: Code) => {
   removeUncounted()
-  keep(body)
+  setBody(body)
   return enter
 }

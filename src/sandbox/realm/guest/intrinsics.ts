@@ -1,7 +1,7 @@
 /**
- * What the realm itself stands on, taken while the snapshot is made: customers' code may replace all of it in its own
- * context, and must still be counted, bounded and answered for. Code of ours that runs after customers' code uses these,
- * no methods, no iteration, no spreading, and objects without prototype where something is looked up by name.
+ * Intrinsics that the realm uses, captured while the snapshot is made: tenants' code may replace all of them in its
+ * context, and limits and outcomes must still work. Realm code that runs after tenants' code uses only these: no
+ * methods, no iteration, no spreading, and objects without prototype for lookups by name.
  */
 type Method<Self, Args extends readonly unknown[], Result> = (this: Self, ...args: Args) => Result
 
@@ -15,7 +15,7 @@ export const { isSafeInteger, isInteger } = Number
 export const NativeError = Error
 export const NativePromise = Promise
 
-/** A method as a function that takes its object first: `uncurry(String.prototype.slice)(text, 0, 3)`. */
+/** A method as a function with its object as first argument: `uncurry(String.prototype.slice)(text, 0, 3)`. */
 export const uncurry =
   <Self, Args extends readonly unknown[], Result>(method: Method<Self, Args, Result>) =>
   (self: Self, ...args: Args): Result =>
@@ -31,7 +31,7 @@ const mapGet = uncurry<Map<unknown, unknown>, [unknown], unknown>(Map.prototype.
 const mapSet = uncurry<Map<unknown, unknown>, [unknown, unknown], unknown>(Map.prototype.set)
 const mapDelete = uncurry<Map<unknown, unknown>, [unknown], boolean>(Map.prototype.delete)
 
-/** A map whose methods nobody can replace. */
+/** A map whose methods code cannot replace. */
 export interface Registry<K, V> {
   get(key: K): V | undefined
   set(key: K, value: V): void
@@ -47,7 +47,7 @@ export const createRegistry = <K, V>(): Registry<K, V> => {
   }
 }
 
-/** An object without prototype that has these members: nothing can be added to it through `Object.prototype`. */
+/** A copy of an object without prototype, safe from changes of `Object.prototype`. */
 export const plain = <T extends object>(members: T): T => {
   const copy = create(null)
   const keys = ownKeys(members)
@@ -58,7 +58,7 @@ export const plain = <T extends object>(members: T): T => {
   return copy
 }
 
-/** The JSON text of an array, of the JSON texts of its members. */
+/** JSON text of an array, from the JSON texts of its members. */
 export const jsonArray = (members: readonly string[]): string => {
   let joined = ''
   for (let i = 0; i < members.length; i++) joined += i === 0 ? members[i] : `,${members[i]}`

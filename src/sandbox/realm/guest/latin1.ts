@@ -1,4 +1,4 @@
-/** Bytes as a text of one character for each: the form in which they cross the border. */
+/** Bytes as a text of one character each, for host calls. */
 
 const CHUNK = 8_192
 
@@ -9,7 +9,7 @@ export const latin1 = (bytes: Uint8Array): string => {
   return text
 }
 
-/** Fills bytes that are as many as the text has characters. */
+/** Writes the characters of a text into `bytes` of the same length. */
 export const fill = <T extends Uint8Array>(bytes: T, text: string): T => {
   for (let i = 0; i < text.length; i++) bytes[i] = text.charCodeAt(i)
   return bytes

@@ -1,8 +1,8 @@
-/** `require`: the modules of Node that are here, and the packages that the operator allows. */
+/** `require`: built-in modules, and the packages that the operator allows. */
 import { settings } from './bridge.ts'
 import { hasOwn, NativeError, slice, startsWith } from './intrinsics.ts'
 
-/** Put together by `../sources.ts`: functions that hold the modules' texts, run when they are first asked for. */
+/** Created by `../boot.ts`; runs modules when they are first required. */
 interface Loader {
   readonly builtins: Readonly<Record<string, string>>
   readonly packages: Readonly<Record<string, string>>
@@ -16,7 +16,7 @@ const notFound = (name: string, why: string) => {
   return Object.assign(error, { code: 'MODULE_NOT_FOUND' })
 }
 
-/** A module by the name that customers' code gives. Throws an error with `code` MODULE_NOT_FOUND. */
+/** Loads a module by name. Throws an error with `code` MODULE_NOT_FOUND. */
 export const requireModule = (name: unknown): unknown => {
   if (typeof name !== 'string')
     throw Object.assign(new TypeError('The "id" argument must be of type string.'), {
@@ -27,13 +27,16 @@ export const requireModule = (name: unknown): unknown => {
   if (builtin !== undefined) return loader.load(builtin)
   const id = loader.packages[name]
   if (id === undefined)
-    throw notFound(name, ': code that runs here may load some modules of Node and what its operator allows')
+    throw notFound(
+      name,
+      ': only some modules of Node and the packages that the operator allows are available',
+    )
   const { packages } = settings()
   for (let i = 0; i < packages.length; i++) if (packages[i] === name) return loader.load(id)
   throw notFound(name, '')
 }
 
-/** The `require` that one module of customers' code is given. */
+/** The `require` of one module. */
 export const createRequire = () => {
   const require = (name: unknown): unknown => requireModule(name)
   require.resolve = (name: string): string => {

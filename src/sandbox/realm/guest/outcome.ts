@@ -1,4 +1,4 @@
-/** How an invocation ends: once, whatever the code does afterwards. */
+/** Reports the outcome of an invocation: once, whatever the code does afterwards. */
 import type { RealmOutcome } from '../abi.ts'
 import { hostDone, settings } from './bridge.ts'
 import { clear, printed } from './console-buffer.ts'
@@ -14,14 +14,16 @@ import {
 } from './intrinsics.ts'
 import { CustomHttpResponseError, typedErrors } from './typed-errors.ts'
 
-/** Characters of a thrown error's name and message that are told. */
+/** Reported characters of a thrown error's name and message. */
 const NAME = 100
 const MESSAGE = 2_000
 
 let started = false
 let ended = false
 
-/** An invocation begins. Of what was before, the top level is the first one's; another's end and lines are not the next one's. */
+/**
+ * Starts an invocation. The first one in a context keeps the console lines of the top level; later ones start empty.
+ */
 export const begin = (): void => {
   if (started) {
     ended = false
@@ -36,7 +38,7 @@ const end = (head: string, result?: string) => {
   hostDone(`${slice(head, 0, -1)},"console":${printed()}}`, result)
 }
 
-// the texts are put together by hand, because `toJSON` of Object.prototype would have its say otherwise
+// JSON is concatenated by hand: `toJSON` on Object.prototype could change it
 const member = (name: keyof Extract<RealmOutcome, { kind: 'threw' }>, json: string | undefined): string =>
   json === undefined ? '' : `,"${name}":${json}`
 
@@ -61,7 +63,7 @@ const isTyped = (error: object): boolean => {
 
 const isCustom = (error: object): error is CustomHttpResponseError => error instanceof CustomHttpResponseError
 
-/** Status, headers and body that the error asks for; nothing when it is none of ours, or hides them. */
+/** Status, headers and body of a typed error; empty for other errors. */
 const resultOf = (error: object): string => {
   try {
     if (!isTyped(error)) return ''

@@ -1,9 +1,9 @@
-/** `req.bt`: the service itself, with the permissions of the proxy's or reactor's application (interface "Proxy transforms"). */
+/** `req.bt`: the API with the permissions of the proxy's or reactor's application (interface "Proxy transforms"). */
 import { callAsync } from './bridge.ts'
 
 type Json = unknown
 
-/** Members of tokens may be spelled as older clients did: `searchIndexes` for `search_indexes`. */
+/** Accepts camelCase members of older clients: `searchIndexes` for `search_indexes`. */
 const snake = (token: Json): Json => {
   if (typeof token !== 'object' || token === null || Array.isArray(token)) return token
   return Object.fromEntries(
@@ -16,7 +16,7 @@ const snake = (token: Json): Json => {
 
 const queryOf = (query: Json): Json => (typeof query === 'string' ? { query } : query)
 
-/** What is called, with the arguments as the code gave them. Answers are those of the operations of the same name. */
+/** Members forward their arguments unchanged and return the results of the operations of the same name. */
 export const createSdk = () => {
   const call = (method: string, ...args: readonly Json[]): Promise<Json> => callAsync(method, args)
   const retrieve = (id: Json) => call('tokens.retrieve', id)

@@ -26,7 +26,7 @@ export class TextEncoder {
   }
 }
 
-/** Bytes at the end that begin a character of UTF-8 without ending it. */
+/** Number of bytes of an incomplete UTF-8 character at the end. */
 const unfinished = (bytes: Uint8Array): number => {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back]!
@@ -72,8 +72,8 @@ export class TextDecoder {
           : 0
     const ready = bytes.subarray(0, bytes.length - retained)
     this.#held = bytes.slice(bytes.length - retained)
-    const keepMark = this.ignoreBOM || this.#started
+    const ignoreBOM = this.ignoreBOM || this.#started
     this.#started = stream && (this.#started || ready.length > 0)
-    return callSync('text.decode', [latin1(ready), 'latin1'], this.encoding, this.fatal, keepMark)
+    return callSync('text.decode', [latin1(ready), 'latin1'], this.encoding, this.fatal, ignoreBOM)
   }
 }

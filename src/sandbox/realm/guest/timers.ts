@@ -1,4 +1,4 @@
-/** Timers, kept by the child, which comes back when one is due. */
+/** Timers; the child runs them and enters the realm when one is due. */
 import { cancelTimer, startTimer } from './bridge.ts'
 import { apply, createRegistry } from './intrinsics.ts'
 import { fail } from './outcome.ts'
@@ -19,7 +19,7 @@ const milliseconds = (delay: unknown): number => {
   return given >= 1 && given <= LONGEST ? given : 1
 }
 
-/** What Node's timers are: something with a number. */
+/** Timer object like Node's, with a numeric id. */
 export class Timeout {
   readonly #id: number
 
@@ -95,7 +95,7 @@ export const after = <T>(delay?: number, value?: T): Promise<T | undefined> =>
 export const soon = <T>(value?: T): Promise<T | undefined> =>
   new Promise((resolve) => setImmediate(() => resolve(value)))
 
-// What `util.promisify` gives for them.
+// results of `util.promisify`
 Object.defineProperty(setTimeout, PROMISED, { value: after })
 Object.defineProperty(setImmediate, PROMISED, { value: soon })
 
@@ -113,7 +113,7 @@ export const clearImmediate = clearTimeout
 const resolved = Promise.resolve()
 const thenDo = Promise.prototype.then
 
-/** Runs the callback after the current one; what it throws ends the invocation, as it would end Node. */
+/** Queues a microtask. An error of the callback ends the invocation, as it would end Node. */
 export const queueMicrotask = (callback: () => void): void => {
   if (typeof callback !== 'function') throw new TypeError('The "callback" argument must be of type function.')
   apply(thenDo, resolved, [

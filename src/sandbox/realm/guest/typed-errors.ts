@@ -1,4 +1,4 @@
-/** Errors by which customers' code decides the status of the answer (completions §7 "Typed errors"). */
+/** Errors with which code sets the status of the response (completions §7 "Typed errors"). */
 import { isInteger, NativeError } from './intrinsics.ts'
 
 type Details = string | Error | Readonly<Record<string, unknown>> | undefined
@@ -9,7 +9,7 @@ const messageOf = (details: Details, otherwise: string): string => {
   return typeof message === 'string' ? message : otherwise
 }
 
-/** Base of all of them; made from a sentence, an error, or an object of sentences by property. */
+/** Base class. Created from a message, an error, or an object of messages by property. */
 export class ReactorError extends NativeError {
   status = 400
   readonly data: unknown
@@ -68,7 +68,7 @@ interface CustomResponse {
   readonly body?: unknown
 }
 
-/** Answers with a status, headers and body of its own. Throws unless `status` is an integer of 100–599. */
+/** A complete response: status, headers and body. Throws unless `status` is an integer of 100–599. */
 export class CustomHttpResponseError extends ReactorError {
   readonly headers: Readonly<Record<string, string>>
   readonly body: unknown
@@ -97,7 +97,7 @@ for (const [name, Class] of Object.entries({ ReactorError, ...typedErrors, Custo
 
 const BY_STATUS = Object.values(typedErrors).map((Class) => ({ Class, status: new Class().status }))
 
-/** The class of errors of the service by their status; the base for one without its own class. */
+/** Class for a status of the service's errors; the base class for other statuses. */
 export const classForStatus = (status: number): (new (details: string) => ReactorError) => {
   for (let i = 0; i < BY_STATUS.length; i++) if (BY_STATUS[i]?.status === status) return BY_STATUS[i]!.Class
   return ReactorError

@@ -1,4 +1,4 @@
-/** Signatures, encryption by public keys, and keys. */
+/** Signatures, public-key encryption, and keys. */
 import {
   createECDH,
   diffieHellman,
@@ -13,11 +13,11 @@ import {
   sign,
   verify,
 } from 'node:crypto'
-import { allBytesOf, bytesOf, textOf, whole } from './bytes.ts'
+import { allBytesOf, bytesOf, integerIn, textOf } from './bytes.ts'
 import { described, exported, privateOf, publicOf, secretOf, type WireKey, withOptions } from './keys.ts'
 import type { HostFunctions, Wire } from './types.ts'
 
-/** Longer ones take native seconds to find. */
+/** Generating longer keys takes seconds that cannot be interrupted. */
 const MAX_NEW_MODULUS = 2048
 
 const RSA = { publicEncrypt, privateDecrypt, privateEncrypt, publicDecrypt }
@@ -33,15 +33,15 @@ interface PairOptions {
 const pair = (type: string, { modulusLength, publicExponent, namedCurve }: PairOptions) => {
   const kinds = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', 'x448']
   if (!kinds.includes(type))
-    throw new TypeError(`Keys of type ${String(type).slice(0, 50)} cannot be made here.`)
+    throw new TypeError(`Keys of type ${String(type).slice(0, 50)} cannot be generated here.`)
   const rsa = type.startsWith('rsa')
   const { publicKey, privateKey } = generateKeyPairSync(
     type as 'rsa',
     {
-      ...(rsa ? { modulusLength: whole('modulusLength', modulusLength, 512, MAX_NEW_MODULUS) } : {}),
+      ...(rsa ? { modulusLength: integerIn('modulusLength', modulusLength, 512, MAX_NEW_MODULUS) } : {}),
       ...(publicExponent === undefined
         ? {}
-        : { publicExponent: whole('publicExponent', publicExponent, 3, 65_537) }),
+        : { publicExponent: integerIn('publicExponent', publicExponent, 3, 65_537) }),
       ...(namedCurve === undefined ? {} : { namedCurve }),
     } as { modulusLength: number },
   )

@@ -23,7 +23,7 @@ const encodingOf = (encoding: unknown): BufferEncoding => {
   return name as BufferEncoding
 }
 
-/** Throws TypeError for what is no bytes. */
+/** Throws TypeError for other values. */
 export const bytesOf = (wire: Wire): Buffer => {
   if (!Array.isArray(wire) || typeof wire[0] !== 'string')
     throw wrong(
@@ -35,18 +35,18 @@ export const bytesOf = (wire: Wire): Buffer => {
 
 export const allBytesOf = (wires: readonly Wire[]): Buffer => Buffer.concat(wires.map(bytesOf))
 
-/** Bytes as text of the encoding that the code asked for, `latin1` when it wants them as bytes. */
+/** Bytes as text in an encoding; `latin1` for raw bytes. */
 export const textOf = (bytes: Uint8Array, encoding: unknown = 'latin1'): string =>
   Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString(encodingOf(encoding))
 
-/** An error like Node's of the same code. */
+/** Node's error of that code. */
 export const outOfRange = (name: string, rule: string): Error =>
   Object.assign(new RangeError(`The value of "${name}" is out of range. It must be ${rule}.`), {
     code: 'ERR_OUT_OF_RANGE',
   })
 
-/** The number itself. Throws unless it is a whole one of the range. */
-export const whole = (name: string, value: unknown, least: number, most: number): number => {
+/** Checks an integer of a range; returns it. */
+export const integerIn = (name: string, value: unknown, least: number, most: number): number => {
   if (typeof value === 'number' && Number.isInteger(value) && value >= least && value <= most) return value
-  throw outOfRange(name, `a whole number from ${least} to ${most}`)
+  throw outOfRange(name, `an integer from ${least} to ${most}`)
 }

@@ -1,4 +1,4 @@
-/** Ciphers, whose states live as long as their context. */
+/** Ciphers; their states live as long as the context. */
 import {
   type CipherGCM,
   createCipheriv,
@@ -9,7 +9,7 @@ import {
 import { bytesOf, textOf } from './bytes.ts'
 import type { HostFunctions, Wire } from './types.ts'
 
-/** States of one context. */
+/** Limit of states in one context. */
 const MOST = 1_000
 
 type Create = (

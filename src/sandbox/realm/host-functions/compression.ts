@@ -14,7 +14,7 @@ import { bytesOf, textOf } from './bytes.ts'
 import type { HostFunctions, Wire } from './types.ts'
 
 const MAX_OUTPUT = 10 * 1024 * 1024
-/** Larger inputs are not given Brotli's slowest levels, which take seconds for a MiB. */
+/** Larger inputs do not use Brotli's slowest levels, which take seconds per MiB. */
 const SLOW_BROTLI = 256 * 1024
 const FAST_QUALITY = 5
 
@@ -32,7 +32,7 @@ interface Options {
 
 const OPTIONS = ['level', 'memLevel', 'strategy', 'windowBits', 'finishFlush', 'params'] as const
 
-/** Options that change the bytes; those that change how much work they are (chunkSize) are not the code's to choose. */
+/** Options that affect the output. Options that affect only the work (chunkSize) are ignored. */
 const bounded = (options: Options) => ({
   ...Object.fromEntries(
     OPTIONS.filter((name) => options[name] !== undefined).map((name) => [name, options[name]]),
@@ -42,8 +42,8 @@ const bounded = (options: Options) => ({
 
 const brotli = (input: Buffer, options: Options): Buffer => {
   const params = { ...options.params }
-  const asked = params[constants.BROTLI_PARAM_QUALITY] ?? constants.BROTLI_MAX_QUALITY
-  if (input.length > SLOW_BROTLI) params[constants.BROTLI_PARAM_QUALITY] = Math.min(asked, FAST_QUALITY)
+  const quality = params[constants.BROTLI_PARAM_QUALITY] ?? constants.BROTLI_MAX_QUALITY
+  if (input.length > SLOW_BROTLI) params[constants.BROTLI_PARAM_QUALITY] = Math.min(quality, FAST_QUALITY)
   return brotliCompressSync(input, bounded({ ...options, params }))
 }
 

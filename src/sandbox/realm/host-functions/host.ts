@@ -1,6 +1,6 @@
 /**
- * What the realm asks of its process and is answered at once: what pure JavaScript is too slow for (crypto, compression) or
- * would only repeat (URLs, encodings). Everything is bounded, nothing throws, and nothing of the process can be asked for.
+ * Synchronous host functions: work that is too slow in JavaScript (crypto, compression) or would duplicate Node (URLs,
+ * encodings). Each is bounded, never throws, and gives no access to the process.
  */
 import type { Envelope, HostSync } from '../abi.ts'
 import { asymmetric } from './asymmetric.ts'
@@ -12,7 +12,7 @@ import { texts } from './text-codecs.ts'
 import type { HostFunction, HostFunctions } from './types.ts'
 
 const MESSAGE = 500
-/** Characters of one call: what the largest body is as bytes, and some more. */
+/** Characters of one call: the largest body as bytes, with a margin. */
 const CALL = 32 * 1024 * 1024
 
 const failure = (error: unknown): Envelope => {
@@ -26,7 +26,7 @@ const failure = (error: unknown): Envelope => {
 const result = (functions: HostFunctions, name: string, json: string): Envelope => {
   try {
     const run: HostFunction | undefined = Object.hasOwn(functions, name) ? functions[name] : undefined
-    if (json.length > CALL) throw new RangeError('This is too much for one call.')
+    if (json.length > CALL) throw new RangeError('The argument of this call is too large.')
     if (run === undefined) throw new TypeError('The host has no such function.')
     return { ok: run(...(JSON.parse(json) as never[])) ?? null }
   } catch (error) {
@@ -36,7 +36,7 @@ const result = (functions: HostFunctions, name: string, json: string): Envelope 
 
 const STATELESS: HostFunctions = { ...texts, ...digests, ...asymmetric, ...compression }
 
-/** One for each context: it holds the states of the context's ciphers. `timeLeft`: milliseconds that its code may still run. */
+/** Host functions of one context, with the states of its ciphers. `timeLeft`: remaining milliseconds of its code. */
 export const createHostSync = (timeLeft: () => number): HostSync => {
   let own: HostFunctions | undefined
   return (name, json) => {

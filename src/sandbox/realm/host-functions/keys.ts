@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, createSecretKey, type KeyObject } fr
 import { bytesOf } from './bytes.ts'
 import type { Wire } from './types.ts'
 
-/** A key as the realm sends it: as text or bytes, as JWK, or as a key object, which is PEM or a secret's bytes. */
+/** A key from the realm: text or bytes, a JWK, or a key object (PEM or a secret's bytes). */
 export interface WireKey {
   readonly object?: 'secret' | 'public' | 'private'
   readonly data?: Wire
@@ -23,7 +23,7 @@ const TYPES = ['rsa', 'rsa-pss', 'ec', 'ed25519', 'ed448', 'x25519', 'x448']
 const invalid = (sentence: string) =>
   Object.assign(new TypeError(sentence), { code: 'ERR_INVALID_ARG_VALUE' })
 
-/** Bounds what one operation with the key may cost. */
+/** Bounds the cost of one operation with the key. */
 export const checked = (key: KeyObject): KeyObject => {
   if (key.type === 'secret') return key
   if (!TYPES.includes(String(key.asymmetricKeyType)))
@@ -33,7 +33,7 @@ export const checked = (key: KeyObject): KeyObject => {
   return key
 }
 
-/** Members of a key's argument that Node's functions know, as they take them. */
+/** The key as argument of Node's functions. */
 const argument = ({ data, jwk, format, type, passphrase }: WireKey) => ({
   key: jwk ?? bytesOf(data as Wire),
   ...(jwk ? { format: 'jwk' } : format === undefined ? {} : { format }),
@@ -45,13 +45,13 @@ export const secretOf = (key: WireKey): KeyObject => createSecretKey(bytesOf(key
 
 export const privateOf = (key: WireKey): KeyObject => checked(createPrivateKey(argument(key) as never))
 
-/** Public keys may be taken from private ones and certificates, as Node does. */
+/** Accepts private keys and certificates too, like Node. */
 export const publicOf = (key: WireKey): KeyObject => checked(createPublicKey(argument(key) as never))
 
 const objectOf = (key: WireKey): KeyObject =>
   key.object === 'secret' ? secretOf(key) : key.object === 'private' ? privateOf(key) : publicOf(key)
 
-/** With the options of signatures and encryption that came with the key. */
+/** The key with its options for signatures and encryption. */
 export const withOptions = (
   key: KeyObject,
   { padding, saltLength, oaepHash, oaepLabel, dsaEncoding }: WireKey,
@@ -70,7 +70,7 @@ const details = ({ asymmetricKeyDetails: known }: KeyObject) =>
     ...(known.publicExponent === undefined ? {} : { publicExponent: String(known.publicExponent) }),
   }
 
-/** What the realm keeps of a key object. */
+/** Data of a key object in the realm. */
 export const described = (key: KeyObject) =>
   key.type === 'secret'
     ? { type: key.type, size: key.symmetricKeySize, data: [key.export().toString('latin1'), 'latin1'] }

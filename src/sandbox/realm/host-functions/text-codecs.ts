@@ -1,4 +1,4 @@
-/** URLs and the encodings of texts. */
+/** URLs and text encodings. */
 import * as legacy from 'node:url'
 import { bytesOf, textOf } from './bytes.ts'
 import type { HostFunctions, Wire } from './types.ts'
@@ -31,7 +31,7 @@ const fields = (url: URL) => ({
   hash: url.hash,
 })
 
-/** Names of domains are converted in quadratic time. */
+/** Bound for domain names, whose conversion takes quadratic time. */
 const MAX_URL = 65_536
 
 const checked = (text: string | undefined): string | undefined => {

@@ -1,7 +1,7 @@
-/** A function of the host: JSON values in, a JSON value out; it may throw, which becomes an error of the code. */
+/** A host function on JSON values. It may throw; the code then gets an error. */
 export type HostFunction = (...args: never[]) => unknown
 
 export type HostFunctions = Readonly<Record<string, HostFunction>>
 
-/** Bytes as they cross: a text and the encoding in which it stands for them. */
+/** Bytes as a text and its encoding. */
 export type Wire = readonly [text: string, encoding: string]

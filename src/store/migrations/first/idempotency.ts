@@ -36,7 +36,7 @@ export const idempotency: Statements = ({ schema }, { text, integer, bytes, tabl
     .addColumn('key', bytes, (c) => c.notNull())
     .addPrimaryKeyConstraint('idempotency_key_tokens_pk', ['tenant_id', 'token_id', 'key'])
     .addForeignKeyConstraint(
-      'idempotency_key_tokens_answer',
+      'idempotency_key_tokens_record',
       ['tenant_id', 'key'],
       'idempotency_keys',
       ['tenant_id', 'key'],

@@ -1,4 +1,4 @@
-/** `buffer`, the package of that name, with `base64url`, `atob` and `btoa`; long texts are the host's. */
+/** `buffer`: the npm package with `base64url`, `atob` and `btoa`. The host converts long texts. */
 import { callSync } from '../bridge.ts'
 import { fill, latin1 } from '../latin1.ts'
 
@@ -14,7 +14,7 @@ const { apply } = Reflect
 const { from, isEncoding, byteLength } = Buffer
 const { toString: toText, write } = Buffer.prototype
 
-/** From here on the host is faster, though the text has to go there and back. */
+/** Length from which the host is faster, including the crossing. */
 const LONG = 1_024
 
 const nameOf = (encoding: unknown): string =>
@@ -32,7 +32,7 @@ const fromText = (text: string, encoding: unknown): Buffer => {
   return fill(Buffer.allocUnsafe(bytes.length), bytes)
 }
 
-/** Malformed UTF-8 is the host's too: it replaces as many bytes by one character as the standard says. */
+/** The host also decodes malformed UTF-8: it places replacement characters by the standard. */
 const textOf = (bytes: Buffer, encoding: unknown): string => {
   const name = nameOf(encoding)
   const byHost = () => callSync<string>('text.of', [latin1(bytes), 'latin1'], name)
@@ -84,7 +84,7 @@ export const btoa = (input: unknown): string => {
 
 declare const exports: object
 
-// made when it is looked at: with it come requests and their bodies, which need this module
+// lazy: the fetch module needs this one
 Object.defineProperty(exports, 'Blob', {
   enumerable: true,
   configurable: true,

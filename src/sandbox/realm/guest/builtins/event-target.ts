@@ -1,4 +1,4 @@
-/** `Event`, `EventTarget`, `AbortController`, `AbortSignal`: as much as code uses that cancels its requests. */
+/** `Event`, `EventTarget`, `AbortController`, `AbortSignal`: the subset for cancelling requests. */
 import { setTimeout } from '../timers.ts'
 
 type Listener = ((event: Event) => unknown) | { handleEvent(event: Event): unknown }
@@ -125,16 +125,16 @@ export class AbortController {
   }
 }
 
-/** Rejects when the signal is aborted; `forget` takes the listener away again. */
+/** `aborted` rejects when the signal is aborted; `stop` removes the listener. */
 export const whenAborted = (
   signal: AbortSignal,
-): { readonly aborted: Promise<never>; readonly forget: () => void } => {
-  let forget = () => {}
+): { readonly aborted: Promise<never>; readonly stop: () => void } => {
+  let stop = () => {}
   const rejected = new Promise<never>((_, reject) => {
     if (signal.aborted) return reject(signal.reason)
     const listener = () => reject(signal.reason)
     signal.addEventListener('abort', listener)
-    forget = () => signal.removeEventListener('abort', listener)
+    stop = () => signal.removeEventListener('abort', listener)
   })
-  return { aborted: rejected, forget }
+  return { aborted: rejected, stop }
 }

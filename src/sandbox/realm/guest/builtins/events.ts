@@ -1,4 +1,4 @@
-/** `events`, the package of that name, with what Node 16 has beside it. */
+/** `events`: the npm package with the additions of Node 16. */
 const EventEmitter: typeof import('node:events').EventEmitter = require('events/events.js')
 
 export const builtin = EventEmitter

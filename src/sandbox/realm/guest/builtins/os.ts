@@ -1,4 +1,4 @@
-/** `os`: a machine that says nothing about the one it runs on. */
+/** `os`: fixed values, without information about the host. */
 export const EOL = '\n'
 export const platform = (): string => 'linux'
 export const type = (): string => 'Linux'

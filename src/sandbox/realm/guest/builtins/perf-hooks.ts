@@ -1,4 +1,4 @@
-/** `perf_hooks`: milliseconds since the call began. */
+/** `perf_hooks`: milliseconds since the first use. */
 const origin = () => Date.now()
 let start: number | undefined
 

@@ -1,4 +1,4 @@
-/** `process`: says that it is Node 16, and little else. */
+/** `process`: a minimal Node 16. */
 import { print } from '../console-buffer.ts'
 import { queueMicrotask } from '../timers.ts'
 
@@ -46,6 +46,6 @@ export const builtin = Object.assign(new EventEmitter(), {
   },
   emitWarning: (warning: unknown) => print('warn', `Warning: ${warning}`),
   exit: () => {
-    throw new Error('process.exit() is not there for code that runs here: return or throw instead.')
+    throw new Error('process.exit() is not available. Return or throw instead.')
   },
 })

@@ -4,7 +4,7 @@ type Value = string | number | boolean | bigint
 type Query = Readonly<Record<string, Value | readonly Value[] | null | undefined>>
 
 interface ParseOptions {
-  /** Pairs that are read; 0 for all. */
+  /** Limit of pairs; 0: none. */
   readonly maxKeys?: number
   readonly decodeURIComponent?: (text: string) => string
 }
@@ -18,7 +18,7 @@ const primitive = (value: unknown): string => {
 const escaped = (text: unknown): string =>
   encodeURIComponent(typeof text === 'object' ? String(text) : `${text}`)
 
-/** Percent signs that mean no character stay as they are. */
+/** Invalid percent sequences stay unchanged. */
 const unescaped = (text: string): string => {
   try {
     return decodeURIComponent(text)

@@ -1,4 +1,4 @@
-/** `structuredClone`, for the types that JavaScript itself has. */
+/** `structuredClone` for types of the language. */
 
 const uncloneable = (value: unknown): Error =>
   Object.assign(new Error(`${typeof value === 'symbol' ? 'A symbol' : 'A function'} could not be cloned.`), {

@@ -1,9 +1,9 @@
-/** `util.types`: what a value is, by its hidden nature where that can be seen. */
+/** `util.types`: tests of internal slots, where plain JavaScript can detect them. */
 
 const tagOf = (value: unknown): string => Object.prototype.toString.call(value).slice(8, -1)
 const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null
 
-/** Whether a method that only objects of one kind have may be called on the value. */
+/** True when a method that needs an internal slot can be called on the value. */
 const results =
   (holder: object, name: string) =>
   (value: unknown): boolean => {

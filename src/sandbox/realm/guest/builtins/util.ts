@@ -67,7 +67,7 @@ interface Comparisons {
   isDeepStrictEqual(a: unknown, b: unknown): boolean
 }
 
-/** Of the assert package, which needs this module. */
+/** Lazy: the assert package needs this module. */
 const isDeepStrictEqual = (a: unknown, b: unknown): boolean => {
   const comparisons: Comparisons = require('assert/build/internal/util/comparisons.js')
   return comparisons.isDeepStrictEqual(a, b)

@@ -1,4 +1,4 @@
-/** `zlib`: all at once, by callback, or as streams that give everything at their end. */
+/** `zlib`: synchronous, by callback, or as streams that output everything at their end. */
 
 import { Buffer } from 'node:buffer'
 import type { Transform } from 'node:stream'

@@ -1,4 +1,4 @@
-/** Keys that two parties agree on, and encryption by RSA. */
+/** Key agreement (Diffie-Hellman, ECDH) and RSA encryption. */
 import type { Buffer } from 'node:buffer'
 import { callSync } from '../bridge.ts'
 import { fromLatin1, inEncoding, toWire, type Wire } from '../bytes.ts'

@@ -1,4 +1,4 @@
-/** Ciphers: their states lie with the host. */
+/** Ciphers; the host holds their state. */
 import type { Buffer } from 'node:buffer'
 import { callSync } from '../bridge.ts'
 import { fromLatin1, inEncoding, toWire } from '../bytes.ts'
@@ -31,7 +31,7 @@ class Cipher {
     })
   }
 
-  /** Texts of base64 and UTF-8 go on from one piece to the next. */
+  /** A decoder carries incomplete characters of base64 and UTF-8 to the next piece. */
   #out(bytes: Buffer, encoding: string | undefined, last: boolean): Buffer | string {
     if (!encoding || encoding === 'buffer') return bytes
     if (encoding === 'hex' || encoding === 'latin1' || encoding === 'binary')

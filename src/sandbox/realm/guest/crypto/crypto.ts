@@ -1,4 +1,4 @@
-/** `crypto`: what Node 16 has of it that people use; the work is done by the host. */
+/** `crypto`: the common part of Node 16's module, computed by the host. */
 import { callSync } from '../bridge.ts'
 import {
   createECDH,

@@ -7,7 +7,7 @@ import { secretWire } from './keys.ts'
 
 type Callback<T> = (error: Error | null, result?: T) => void
 
-/** The same with a callback as its last argument. */
+/** The function with a callback as last argument. */
 export const withCallback =
   <Args extends readonly unknown[], T>(run: (...args: Args) => T) =>
   (...args: readonly [...Args, Callback<T>] | readonly unknown[]): void => {
@@ -37,7 +37,7 @@ export const randomBytes = (size: number, callback?: Callback<Buffer>): Buffer |
 
 const RANDOM = 65_536
 
-/** Fills a part of a view; more than the host gives at once in several pieces. */
+/** Fills a part of a view, in several host calls if it is large. */
 export const randomFillSync = <T extends ArrayBufferView | ArrayBuffer>(
   target: T,
   offset = 0,

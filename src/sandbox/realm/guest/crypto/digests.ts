@@ -1,4 +1,4 @@
-/** Digests and signatures: they gather what they are given and ask the host once, at their end. */
+/** Digests and signatures: collect their input and call the host once, at their end. */
 import type { Buffer } from 'node:buffer'
 import { callSync } from '../bridge.ts'
 import { fromLatin1, toWire, type Wire } from '../bytes.ts'
@@ -6,15 +6,15 @@ import { keyWire, secretWire } from './keys.ts'
 
 const ended = () => Object.assign(new Error('Digest already called'), { code: 'ERR_CRYPTO_HASH_FINALIZED' })
 
-/** Names that the host writes itself; everything else comes as bytes. */
+/** True when the host encodes the result; else it returns bytes. */
 const isText = (encoding: unknown): encoding is string =>
   typeof encoding === 'string' && encoding !== 'buffer'
 
 const result = (name: string, args: readonly unknown[], encoding: unknown): Buffer | string =>
   isText(encoding) ? callSync<string>(name, ...args, encoding) : fromLatin1(callSync(name, ...args))
 
-/** What has been given to `update`. */
-class Gathering {
+/** Collects the input of `update`. */
+class Collector {
   protected chunks: Wire[] | undefined = []
 
   update(data: unknown, encoding?: string): this {
@@ -40,7 +40,7 @@ class Gathering {
   }
 }
 
-export class Hash extends Gathering {
+export class Hash extends Collector {
   readonly #algorithm: string
   readonly #outputLength: number | null
 
@@ -48,7 +48,7 @@ export class Hash extends Gathering {
     super()
     this.#algorithm = algorithm
     this.#outputLength = outputLength ?? null
-    // an unknown algorithm is an error where it is named
+    // an unknown algorithm must throw here
     callSync('crypto.hash', algorithm, [], this.#outputLength)
   }
 
@@ -68,7 +68,7 @@ export class Hash extends Gathering {
   }
 }
 
-export class Hmac extends Gathering {
+export class Hmac extends Collector {
   readonly #algorithm: string
   readonly #key: Wire
 
@@ -94,7 +94,7 @@ const isSigned = (
   signature: Wire,
 ): boolean => callSync('crypto.verify', algorithm, chunks, keyWire(key), signature)
 
-export class Sign extends Gathering {
+export class Sign extends Collector {
   readonly #algorithm: string
 
   constructor(algorithm: string) {
@@ -107,7 +107,7 @@ export class Sign extends Gathering {
   }
 }
 
-export class Verify extends Gathering {
+export class Verify extends Collector {
   readonly #algorithm: string
 
   constructor(algorithm: string) {

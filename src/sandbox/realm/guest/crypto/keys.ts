@@ -1,4 +1,4 @@
-/** Key objects. They hold PEM, or a secret's bytes; the host makes its own of them for every use. */
+/** Key objects: PEM, or a secret's bytes. The host imports them for every use. */
 import { callSync } from '../bridge.ts'
 import { fromLatin1, toWire, type Wire } from '../bytes.ts'
 
@@ -12,7 +12,7 @@ interface Described {
   readonly data: Wire
 }
 
-/** A key as the host takes it. */
+/** A key as host functions accept it. */
 export type WireKey = Readonly<Record<string, unknown>>
 
 const details = (known: Described['asymmetricKeyDetails']) =>
@@ -78,7 +78,7 @@ export class KeyObject {
 
 const OPTIONS = ['format', 'type', 'padding', 'saltLength', 'oaepHash', 'dsaEncoding'] as const
 
-/** A key as people give it: text, bytes, a key object, or an object of a key and options. */
+/** Converts a key argument: text, bytes, a key object, or an object with a key and options. */
 export const keyWire = (key: unknown): WireKey => {
   if (key instanceof KeyObject) return key.wire()
   if (typeof key !== 'object' || key === null || ArrayBuffer.isView(key) || key instanceof ArrayBuffer)
@@ -98,7 +98,7 @@ export const keyWire = (key: unknown): WireKey => {
   }
 }
 
-/** A secret as people give it, for HMAC and ciphers. */
+/** Converts a secret argument of HMAC and ciphers. */
 export const secretWire = (key: unknown): Wire =>
   key instanceof KeyObject ? key.bytes() : toWire(key, undefined, 'key')
 
@@ -120,8 +120,8 @@ interface PairOptions extends Readonly<Record<string, unknown>> {
 }
 
 export const generateKeyPairSync = (type: string, options: PairOptions = {}) => {
-  const { publicKeyEncoding, privateKeyEncoding, ...asked } = options
-  const pair = callSync<Pair>('crypto.keyPair', type, asked)
+  const { publicKeyEncoding, privateKeyEncoding, ...rest } = options
+  const pair = callSync<Pair>('crypto.keyPair', type, rest)
   const encoded = (key: KeyObject, encoding: ExportOptions | undefined) =>
     encoding ? key.export(encoding) : key
   return {

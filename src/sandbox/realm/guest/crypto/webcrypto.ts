@@ -1,4 +1,4 @@
-/** `crypto.webcrypto`: digests, HMAC, AES, RSA, ECDSA and the derivations, over the functions of Node. */
+/** `crypto.webcrypto`: digests, HMAC, AES, RSA, ECDSA and key derivation, based on Node's functions. */
 import { Buffer } from 'node:buffer'
 import { viewOf } from '../bytes.ts'
 import { privateDecrypt, publicEncrypt } from './agreement.ts'

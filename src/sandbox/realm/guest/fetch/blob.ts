@@ -13,9 +13,9 @@ const typeOf = (type: unknown = ''): string => {
   return OTHER_THAN_PRINTABLE.test(text) ? '' : text.toLowerCase()
 }
 
-const place = (at: number | undefined, otherwise: number, size: number): number => {
-  const whole = Math.trunc(Number(at ?? otherwise)) || 0
-  return whole < 0 ? Math.max(size + whole, 0) : Math.min(whole, size)
+const offset = (at: number | undefined, otherwise: number, size: number): number => {
+  const integer = Math.trunc(Number(at ?? otherwise)) || 0
+  return integer < 0 ? Math.max(size + integer, 0) : Math.min(integer, size)
 }
 
 export class Blob {
@@ -38,7 +38,7 @@ export class Blob {
     this.type = typeOf(type)
   }
 
-  /** Without waiting, for whoever sends it; not to be changed. */
+  /** Bytes without a copy, for sending. Read-only. */
   static bytesOf(blob: Blob): Buffer {
     return blob.#bytes
   }
@@ -49,7 +49,7 @@ export class Blob {
 
   slice(start?: number, end?: number, type?: unknown): Blob {
     const { size } = this
-    return new Blob([this.#bytes.subarray(place(start, 0, size), place(end, size, size))], { type })
+    return new Blob([this.#bytes.subarray(offset(start, 0, size), offset(end, size, size))], { type })
   }
 
   async text(): Promise<string> {

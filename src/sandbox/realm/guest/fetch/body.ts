@@ -6,13 +6,13 @@ import { URLSearchParams } from '../url/search-params.ts'
 import { Blob } from './blob.ts'
 import { FormData, multipart } from './form-data.ts'
 
-/** A body at rest; bytes as base64 until someone reads them. */
+/** A stored body; received bytes stay base64 until they are read. */
 export type Stored =
   | { readonly kind: 'text'; readonly text: string; readonly type?: string }
   | { readonly kind: 'bytes'; readonly bytes: Uint8Array; readonly type?: string }
   | { readonly kind: 'base64'; readonly base64: string; readonly type?: string }
 
-/** A body that is stored already. */
+/** A stored body as constructor argument. */
 export class ReceivedBody {
   readonly stored: Stored | undefined
 
@@ -66,7 +66,7 @@ export class Body {
     return this.#used
   }
 
-  /** The body without reading it, for whoever sends or copies it. */
+  /** The body for sending or cloning, without marking it as used. */
   stored(): Stored | undefined {
     if (this.#used) throw new TypeError('Body is unusable: Body has already been read')
     return this.#stored

@@ -1,4 +1,4 @@
-/** `fetch`, through the same guard as proxied requests. */
+/** `fetch`, under the egress rules of proxied requests. */
 import { Blob, File } from './blob.ts'
 import { ReceivedBody } from './body.ts'
 import { FormData } from './form-data.ts'

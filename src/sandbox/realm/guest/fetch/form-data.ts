@@ -1,4 +1,4 @@
-/** `FormData`, and the bytes that it is sent as (RFC 7578, as the fetch standard writes them). */
+/** `FormData` and its serialization (RFC 7578, in the form of the fetch standard). */
 import { Buffer } from 'node:buffer'
 import { callSync } from '../bridge.ts'
 import { Blob, File } from './blob.ts'

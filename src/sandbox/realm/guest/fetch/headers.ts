@@ -63,7 +63,7 @@ export class Headers {
     return [...(this.#list.get('set-cookie') ?? [])]
   }
 
-  /** As node-fetch 2 has it: names and lists of values. */
+  /** Extension of node-fetch 2: names and lists of values. */
   raw(): Record<string, string[]> {
     return Object.fromEntries([...this.#list].map(([name, values]) => [name, [...values]]))
   }

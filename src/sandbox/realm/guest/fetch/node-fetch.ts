@@ -1,4 +1,4 @@
-/** `node-fetch`, as its second version is used: a function with the classes on it. */
+/** `node-fetch` 2: a function with the classes as members. */
 const {
   fetch,
   Headers,

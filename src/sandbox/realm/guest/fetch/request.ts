@@ -91,7 +91,7 @@ export class Response extends Body {
     this.headers = withType(new Headers(init.headers), stored)
   }
 
-  /** What came from outside. */
+  /** A response from the network. */
   static received(body: ReceivedBody, init: ResponseInit, origin: Origin): Response {
     const response = new Response(body, init)
     response.#origin = origin

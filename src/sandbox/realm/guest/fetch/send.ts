@@ -1,4 +1,4 @@
-/** Requests as the service sends them for the code. */
+/** Sends requests through the service. */
 
 import { Buffer } from 'node:buffer'
 import { callAsync } from '../bridge.ts'
@@ -24,7 +24,7 @@ const wireBody = (stored: Stored | undefined): { readonly body?: unknown } => {
   return { body: { base64 } }
 }
 
-/** What the destination answered. Rejects when it could not be reached, or the request's signal is aborted. */
+/** Response of the destination. Rejects when it is unreachable, or the request's signal is aborted. */
 export const send = async (request: Request): Promise<Result> => {
   const { url, method, redirect, signal } = request
   signal.throwIfAborted()
@@ -35,10 +35,10 @@ export const send = async (request: Request): Promise<Result> => {
     headers: request.headers.pairs(),
     ...wireBody(request.stored()),
   })
-  const { aborted, forget } = whenAborted(signal)
+  const { aborted, stop } = whenAborted(signal)
   try {
     return await Promise.race([result, aborted])
   } finally {
-    forget()
+    stop()
   }
 }

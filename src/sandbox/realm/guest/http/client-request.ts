@@ -1,4 +1,4 @@
-/** Requests as `http.request` makes them: a body is written, an answer is read. */
+/** Requests of `http.request`: a writable request and a readable response. */
 import { Buffer } from 'node:buffer'
 import { Readable, Writable } from 'node:stream'
 import { AbortController } from '../builtins/event-target.ts'
@@ -15,7 +15,7 @@ export interface Target {
   readonly timeout?: number
 }
 
-/** Repeated headers as Node joins them: cookies as a list, others with commas. */
+/** Joins repeated headers like Node: cookies as a list, others with commas. */
 const headersOf = (pairs: Result['headers']): Record<string, string | string[]> => {
   const headers: Record<string, string | string[]> = {}
   for (const [given, value] of pairs) {

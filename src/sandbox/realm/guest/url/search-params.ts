@@ -59,7 +59,7 @@ export class URLSearchParams {
   #pairs: Pair[]
   #changed: (search: string) => void
 
-  /** `changed` hears of every change; a URL's own parameters have one. */
+  /** `changed`: called with the new query after each change; used by URL. */
   constructor(init?: Init, changed: unknown = undefined) {
     this.#pairs = pairsOf(init)
     this.#changed = typeof changed === 'function' ? (changed as (search: string) => void) : () => {}

@@ -2,7 +2,7 @@
 import { callSync } from '../bridge.ts'
 import { URLSearchParams } from './search-params.ts'
 
-/** In the order in which Node shows them. */
+/** In the order of Node's inspection. */
 const FIELDS = [
   'href',
   'origin',

@@ -22,7 +22,7 @@ export class Url {
   }
 }
 
-/** A text as the legacy parser sees it; `query` parsed when asked for. */
+/** Result of the legacy parser. `withQuery`: parse the query too. */
 const parse = (text: string, withQuery = false, slashes = false): Url => {
   const parts = callSync<Parts>('url.legacyParse', text, slashes)
   const query = withQuery ? parseQuery(typeof parts.query === 'string' ? parts.query : '') : parts.query
