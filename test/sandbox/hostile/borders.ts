@@ -17,7 +17,7 @@ export const HANDED_OVER: readonly Hostile[] = [
     'a deep argument of `bt`',
     'let o = {}; for (let i = 0; i < 1e5; i++) o = { o }; await req.bt.tokenize(o)',
   ),
-  row('returned', 'cpu', 'memory')('a wide argument of `bt`', "await req.bt.tokenize(Array(1e6).fill('x'))"),
+  row('threw', 'cpu', 'memory')('a wide argument of `bt`', "await req.bt.tokenize(Array(1e6).fill('x'))"),
   row(
     'cpu',
     'memory',
