@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { availableParallelism, tmpdir } from 'node:os'
 import { join, relative, sep } from 'node:path'
 
@@ -286,6 +286,8 @@ const shared = (files) => {
  * @param {readonly string[]} args a mode, and parts of file names: only these test files, no lint and no type check
  */
 export const test = async (root, args = []) => {
+  for (const place of [...LARGER, ...OWN, ...TOGETHER.flat()])
+    if (!existsSync(join(root, place))) throw new Error(`bin/test.js names ${place}, which does not exist`)
   const only = args.filter((arg) => !arg.startsWith('--'))
   const [unit, long] = [args.includes('--unit'), args.includes('--long')]
   const larger = startsWith(LARGER)

@@ -17,7 +17,7 @@ const check = async (t: Test, plugins: readonly BadPlugin[], folder: string) => 
 }
 
 t.test(
-  'a check tells the fault of each plugin with its remedy, no other, and ends with 2',
+  'a check reports the issue of each plugin with its fix, no other, and exits with 2',
   { buffered: true },
   async (t) => {
     const all = await check(t, BAD_PLUGINS, folderOf(t, BAD_PLUGINS))
@@ -26,7 +26,7 @@ t.test(
 )
 
 t.test(
-  'one fault is told as one, also of code that never returns or ends its process',
+  'a check reports one issue as one, also of code that never returns or ends its process',
   { buffered: true },
   async (t) => {
     const plugins = [BAD_PLUGINS[0] as BadPlugin, ENDLESS, EXITING]
@@ -35,34 +35,38 @@ t.test(
   },
 )
 
-t.test('configuration that a plugin refuses is told without the values', { buffered: true }, async (t) => {
-  const strict: BadPlugin = {
-    name: 'strict',
-    source: `import { definePlugin, Type } from 'sidevault/sdk'
+t.test(
+  'configuration that a plugin rejects is reported without the values',
+  { buffered: true },
+  async (t) => {
+    const strict: BadPlugin = {
+      name: 'strict',
+      source: `import { definePlugin, Type } from 'sidevault/sdk'
 export const plugin = definePlugin({ api: 1, name: 'strict', version: '1.0.0',
   config: Type.Object({ url: Type.String({ pattern: '^https://' }) }), setup: () => ({}) })\n`,
-    reported: /plugin "strict" › config: "url" must match \^https:\/\//,
-  }
-  const folder = folderOf(t, [strict])
-  const list = (config: unknown) =>
-    sidevault(folder, ['plugins', 'list'], {
-      SIDEVAULT_PLUGINS: './strict',
-      SIDEVAULT_PLUGIN_CONFIG: JSON.stringify(config),
-    })
-  const [missing, wrong, foreign, right] = await Promise.all([
-    list({}),
-    list({ strict: { url: 'secret-thing' } }),
-    list({ strict: { url: 'https://x' }, strct: {} }),
-    list({ strict: { url: 'https://x' } }),
-  ])
-  t.match(missing, { code: 2, text: /"url" is required/ })
-  t.match(wrong, { code: 2, text: strict.reported })
-  t.notMatch(wrong.text, /secret-thing/)
-  t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
-  t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })
-})
+      reported: /plugin "strict" › config: "url" must match \^https:\/\//,
+    }
+    const folder = folderOf(t, [strict])
+    const list = (config: unknown) =>
+      sidevault(folder, ['plugins', 'list'], {
+        SIDEVAULT_PLUGINS: './strict',
+        SIDEVAULT_PLUGIN_CONFIG: JSON.stringify(config),
+      })
+    const [missing, wrong, foreign, right] = await Promise.all([
+      list({}),
+      list({ strict: { url: 'secret-thing' } }),
+      list({ strict: { url: 'https://x' }, strct: {} }),
+      list({ strict: { url: 'https://x' } }),
+    ])
+    t.match(missing, { code: 2, text: /"url" is required/ })
+    t.match(wrong, { code: 2, text: strict.reported })
+    t.notMatch(wrong.text, /secret-thing/)
+    t.match(foreign, { code: 2, text: /plugin configuration › "strct": there is no plugin of this name/ })
+    t.match(right, { code: 0, text: /^strict 1\.0\.0 {2}plugin list › "\.\/strict"$/m })
+  },
+)
 
-t.test('a key provider is shown, and one that is none is a fault', { buffered: true }, async (t) => {
+t.test('a check shows a key provider, and reports an invalid one', { buffered: true }, async (t) => {
   const source = (name: string) =>
     `export const plugin = { api: 1, name: '${name}', version: '1.0.0', setup: () => ({}) }\n`
   const folder = t.testdir({

@@ -19,7 +19,7 @@ const start = async (cwd: string, plugins: readonly BadPlugin[], data = 'data') 
 }
 
 t.test(
-  'a start tells every fault of every plugin with its remedy, once, and nothing runs',
+  'a start reports every issue of every plugin with its fix, once, and nothing runs',
   { buffered: true },
   async (t) => {
     const folder = folderOf(t, [...BAD_PLUGINS, GOOD_PLUGIN])

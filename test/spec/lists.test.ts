@@ -36,9 +36,14 @@ t.test('"A page past the end is 200 with empty data; page=0, size=0, size=101 ar
   ])
     t.equal((await api.call('GET', path, { key })).status, 400, path)
   for (const page of ['9007199254740993', '99999999999999999999']) {
-    const far = await api.call('GET', `/applications?page=${page}`, { key: api.management })
-    t.equal(far.status, 200, page)
-    t.strictSame(far.body.data, [])
+    for (const [path, as] of [
+      ['/applications', api.management],
+      ['/tokens', key],
+    ] as const) {
+      const far = await api.call('GET', `${path}?page=${page}`, { key: as })
+      t.equal(far.status, 200, `${path} ${page}`)
+      t.strictSame(far.body.data, [])
+    }
   }
   for (const page of [0, 1.5, 'x'])
     t.equal(

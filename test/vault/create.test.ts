@@ -2,14 +2,14 @@ import t from 'tap'
 import type { TokenInput } from '../../src/sdk/index.ts'
 import { ALL, CARD, failure, openTestVault, rule, START } from './kit.ts'
 
-t.test('the answer follows the disclosure of the token:create rule', async (t) => {
+t.test('a created token shows what the token:create rule discloses', async (t) => {
   const { create, as } = await openTestVault(t)
   const given = { type: 'card', data: CARD }
   t.notOk('data' in (await create(given, as([], [rule('/pci/', 'redact', ['token:create'])]))))
   t.same((await create(given, as([], [rule('/pci/', 'reveal', ['token:create'])]))).data, CARD)
 })
 
-t.test('every member that is sent is kept', async (t) => {
+t.test('a created token has every member that was sent', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const sent = {
     id: 'my-own-id',
@@ -116,7 +116,7 @@ const REJECTED: readonly (readonly [name: string, input: object, path: string])[
   ['a flag that is text', { data: 1, deduplicate_token: 'true' }, 'deduplicate_token'],
 ]
 
-t.test('what is not valid is refused with its place, without its value, and nothing is stored', async (t) => {
+t.test('invalid members are rejected by path, without their values, and nothing is stored', async (t) => {
   const { create, store, records, tenant } = await openTestVault(t)
   for (const [name, input, path] of REJECTED) {
     const error = await failure(create(input))
@@ -128,13 +128,13 @@ t.test('what is not valid is refused with its place, without its value, and noth
   t.same(records, [])
 })
 
-t.test('all faults of a request are told at once', async (t) => {
+t.test('a rejection lists all issues of a request', async (t) => {
   const { create } = await openTestVault(t)
   const error = await failure(create({ type: 'card', data: {}, id: 'a', metadata: [], expires_at: 'x' }))
   t.same(Object.keys(error.errors ?? {}).sort(), ['data.number', 'expires_at', 'id', 'metadata'])
 })
 
-t.test('null members are as if left out, and limits are inclusive', async (t) => {
+t.test('null members count as absent, and limits are inclusive', async (t) => {
   const { create } = await openTestVault(t)
   const nulls = ['id', 'type', 'mask', 'metadata', 'search_indexes', 'fingerprint_expression', 'containers']
   await create({
@@ -154,7 +154,7 @@ t.test('a member named __proto__ is metadata like any other', async (t) => {
   t.equal(JSON.stringify((await vault.get(id, as())).metadata), JSON.stringify(metadata))
 })
 
-t.test('a taken id is a conflict within a tenant, and free in another', async (t) => {
+t.test('an id that exists is a conflict within its tenant only', async (t) => {
   const { create, addTenant, as } = await openTestVault(t)
   await create({ data: 1, id: 'taken' })
   t.equal((await create({ data: { order: '123456' }, id: 'order-123456' })).id, 'order-123456')
@@ -162,25 +162,28 @@ t.test('a taken id is a conflict within a tenant, and free in another', async (t
   t.equal((await create({ data: 2, id: 'taken' }, as(ALL, [], await addTenant()))).id, 'taken')
 })
 
-t.test('token:create is needed on the destination container', async (t) => {
-  const { create, as, records, store, tenant } = await openTestVault(t)
-  const context = as([], [rule('/team/', 'mask', ['token:create'])])
-  t.same((await create({ data: 1, containers: ['/team/a/'] }, context)).containers, ['/team/a/'])
-  t.equal((await failure(create({ data: 1 }, context))).code, 'forbidden')
-  t.equal((await failure(create({ data: 1, containers: ['/teams/'] }, context))).code, 'forbidden')
-  t.equal((await failure(create({ data: 1 }, as(['token:read'])))).code, 'forbidden')
-  t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
-  const wanted = { data: '4242424242424242', id: '4242424242424242' }
-  t.equal((await failure(create(wanted, as(['token:read'])))).code, 'forbidden')
-  const denied = records.filter(({ message }) => message === 'Token create denied')
-  t.same(
-    denied.map(({ entity_id }) => entity_id),
-    ['', '', '', ''],
-    'an id that was only wished for may be anything, and is not written down',
-  )
-})
+t.test(
+  'a create needs token:create on its container, and its denial is recorded without the id',
+  async (t) => {
+    const { create, as, records, store, tenant } = await openTestVault(t)
+    const context = as([], [rule('/team/', 'mask', ['token:create'])])
+    t.same((await create({ data: 1, containers: ['/team/a/'] }, context)).containers, ['/team/a/'])
+    t.equal((await failure(create({ data: 1 }, context))).code, 'forbidden')
+    t.equal((await failure(create({ data: 1, containers: ['/teams/'] }, context))).code, 'forbidden')
+    t.equal((await failure(create({ data: 1 }, as(['token:read'])))).code, 'forbidden')
+    t.equal(await store.tokens.count({ tenantId: tenant, now: START, visibility: 'all' }), 1)
+    const wanted = { data: '4242424242424242', id: '4242424242424242' }
+    t.equal((await failure(create(wanted, as(['token:read'])))).code, 'forbidden')
+    const denied = records.filter(({ message }) => message === 'Token create denied')
+    t.same(
+      denied.map(({ entity_id }) => entity_id),
+      ['', '', '', ''],
+      'an id that was only wished for may be anything, and is not written down',
+    )
+  },
+)
 
-t.test('an alias that would be the data, or no id, gives way to a UUID', async (t) => {
+t.test('an alias that holds the data, or is no valid id, is replaced by a UUID', async (t) => {
   const { create } = await openTestVault(t)
   for (const id of [
     '{{ data.number }}',
@@ -228,7 +231,7 @@ t.test('fingerprints', async (t) => {
   t.equal(await print({ type: 'card', data: again }, setting), card.fingerprint, 'of the default expression')
 })
 
-t.test('a cvc is in no fingerprint', async (t) => {
+t.test('fingerprints ignore the cvc', async (t) => {
   const { create } = await openTestVault(t)
   const fingerprint_expression = '{{ data.number }}{{ data.cvc }}'
   const one = await create({ type: 'card', data: CARD, fingerprint_expression })
@@ -236,7 +239,7 @@ t.test('a cvc is in no fingerprint', async (t) => {
   t.equal(one.fingerprint, two.fingerprint)
 })
 
-t.test('deduplication answers the existing token', async (t) => {
+t.test('deduplication returns the existing token of the container and tenant', async (t) => {
   const { create, as, records, addTenant } = await openTestVault(t)
   const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
   const first = await create(input)
@@ -252,7 +255,7 @@ t.test('deduplication answers the existing token', async (t) => {
   )
 })
 
-t.test('a duplicate shows data, metadata and expressions only to those who may read it', async (t) => {
+t.test('a duplicate shows data, metadata and expressions only to callers that may read it', async (t) => {
   const { create, as, records } = await openTestVault(t)
   const input = { type: 'card', data: CARD, deduplicate_token: true, metadata: { a: '1' } }
   const { id } = await create(input)
@@ -267,7 +270,7 @@ t.test('a duplicate shows data, metadata and expressions only to those who may r
   t.same(reader.metadata, { a: '1' })
 })
 
-t.test('the tenant setting deduplicates, the request flag is stronger', async (t) => {
+t.test('the tenant setting deduplicates unless the request flag is false', async (t) => {
   const { create, as, addTenant } = await openTestVault(t)
   const context = as(ALL, [], await addTenant({ deduplicate_tokens: 'true' }))
   const { id } = await create({ data: 'x' }, context)
@@ -291,12 +294,12 @@ t.test('no plaintext reaches the row', async (t) => {
   t.notMatch(text, /4242424242|5105105105/)
 })
 
-t.test('too many tokens at once are refused', async (t) => {
+t.test('a create above the limit of tokens is rejected', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
   t.equal((await failure(vault.create([{ data: 1 }, { data: 2 }, { data: 3 }], as()))).code, 'invalid')
 })
 
-t.test('what the expressions of all tokens of a call cost together is bounded', async (t) => {
+t.test('the expressions of all tokens of a call share one budget', async (t) => {
   const { vault, as } = await openTestVault(t)
   const mask = '{{ data | reveal_last: 4 }}'.repeat(14)
   const slow = (count: number) => Array.from({ length: count }, () => ({ data: 'x'.repeat(3_000), mask }))

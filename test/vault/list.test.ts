@@ -36,6 +36,21 @@ t.test('a cursor that was altered, or is of another tenant, is invalid', async (
   t.equal((await failure(list(next, other))).code, 'invalid')
 })
 
+t.test('pages outside the bounds are invalid', async (t) => {
+  const { vault, as } = await openTestVault(t)
+  const pages: PageRequest[] = [
+    { kind: 'offset', page: 0, size: 20 },
+    { kind: 'offset', page: 1.5, size: 20 },
+    { kind: 'offset', page: Number.NaN, size: 20 },
+    { kind: 'offset', page: 1, size: 0 },
+    { kind: 'offset', page: 1, size: 101 },
+    { kind: 'cursor', size: 0 },
+    { kind: 'cursor', size: 101 },
+  ]
+  for (const page of pages) t.equal((await failure(vault.list({}, page, as()))).code, 'invalid')
+  t.equal((await vault.list({}, { kind: 'offset', page: 1, size: 100 }, as())).total, 0)
+})
+
 t.test('callers see what they may, each token by its own rule', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   await create({ id: 'card', type: 'card', data: CARD })

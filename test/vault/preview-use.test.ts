@@ -1,7 +1,7 @@
 import t from 'tap'
 import { ALL, CARD, failure, MASKED_CARD, openTestVault, rule } from './kit.ts'
 
-t.test('a use is foreseen with what decided, and shows no more than the mask', async (t) => {
+t.test('a preview names the deciding grant, and shows no more than the mask', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const card = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
   const plain = await create({ data: 'secret' })
@@ -20,7 +20,7 @@ t.test('a use is foreseen with what decided, and shows no more than the mask', a
   }
 })
 
-t.test('unknown tokens and those without a grant are told apart, and nothing is told of them', async (t) => {
+t.test('a preview distinguishes unknown and denied tokens, and shows nothing of them', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   const denied = await create({ data: 2, containers: ['/b/'] })
   records.splice(0)
@@ -32,7 +32,7 @@ t.test('unknown tokens and those without a grant are told apart, and nothing is 
   t.same(records, [])
 })
 
-t.test('masked values that are handed out are read, and no token is used', async (t) => {
+t.test('a preview records reads of masked values, and no use', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   const card = await create({ type: 'card', data: CARD })
   const plain = await create({ data: 'secret' })
@@ -44,7 +44,7 @@ t.test('masked values that are handed out are read, and no token is used', async
   )
 })
 
-t.test('no ids need nothing, too many are refused', async (t) => {
+t.test('a preview of no ids needs no permission, and too many ids are rejected', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
   t.same(await vault.preview([], as([])), [])
   t.equal((await failure(vault.preview(['aaa', 'bbb', 'ccc'], as()))).code, 'invalid_expression')

@@ -34,14 +34,14 @@ const scripted = (responses: (number | Error)[]) => {
   return { calls, stores: [{ purge }] }
 }
 
-t.test('a round goes on while batches are full', async (t) => {
+t.test('a round continues while batches are full', async (t) => {
   const { calls, stores } = scripted([500, 700, 3])
   const purge = createPurge({ stores, clock: { now: () => 7 }, log }, { intervalMs: 1000 })
   t.equal(await purge.run(), 1203)
   t.same(calls, [7, 7, 7])
 })
 
-t.test('what is removed is over by the clock that others go by too', async (t) => {
+t.test('rows are removed by the earlier of the own and the shared clock', async (t) => {
   for (const [own, shared] of [
     [5, 9],
     [9, 5],

@@ -2,7 +2,7 @@ import t from 'tap'
 import type { Disclosure } from '../../src/sdk/index.ts'
 import { CARD, failure, MASKED_CARD, openTestVault, rule, START } from './kit.ts'
 
-t.test('data follows the disclosure', async (t) => {
+t.test('a read shows what its rule discloses', async (t) => {
   const { create, vault, as, reveal } = await openTestVault(t)
   const card = await create({ type: 'card', data: CARD })
   const plain = await create({ data: 'secret' })
@@ -33,7 +33,7 @@ t.test('members that a type never returns stay hidden under reveal, and from mas
   t.notMatch(JSON.stringify((await vault.get(id, as())).data), /9876/)
 })
 
-t.test('a token is gone from its instant on', async (t) => {
+t.test('an expired token is not found from its instant on', async (t) => {
   const { create, vault, clock, reveal } = await openTestVault(t)
   const { id } = await create({ data: 'x', expires_at: '2026-03-01T12:00:10Z' })
   clock.at = START + 9_999
@@ -48,7 +48,7 @@ t.test('a token is gone from its instant on', async (t) => {
   t.same((await vault.list({}, { kind: 'offset', page: 1, size: 10 }, reveal())).total, 0)
 })
 
-t.test('a cvc is gone after an hour, purged or not', async (t) => {
+t.test('a cvc is absent after an hour, purged or not', async (t) => {
   const { create, vault, clock, reveal, store } = await openTestVault(t, { own: true })
   const { id } = await create({ type: 'card', data: CARD })
   clock.at = START + 3_599_999
@@ -70,7 +70,7 @@ t.test('a token whose type is not installed shows no data', async (t) => {
   t.equal((await failure(vault.update(id, {}, reveal()))).code, 'unprocessable')
 })
 
-t.test('errors do not repeat what may be data', async (t) => {
+t.test('not-found errors repeat only ids that cannot be data', async (t) => {
   const { vault, as } = await openTestVault(t)
   for (const id of ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', 'x'.repeat(300)]) {
     const error = await failure(vault.get(id, as()))

@@ -12,7 +12,7 @@ t.test('members named __proto__ stay members', async (t) => {
   t.equal(Reflect.get({}, 'polluted'), undefined)
 })
 
-t.test('what is a definition', async (t) => {
+t.test('isDefinition accepts objects with data and only known members', async (t) => {
   const yes: Json[] = [
     { data: 'x' },
     { data: { a: 1 }, metadata: {} },
@@ -33,7 +33,7 @@ t.test('what is a definition', async (t) => {
   for (const value of no) t.notOk(isDefinition(value), JSON.stringify(value))
 })
 
-t.test('one fault anywhere stores nothing, and its place is named', async (t) => {
+t.test('one invalid member stores nothing, and is named by path', async (t) => {
   const { vault, as, store, tenant } = await openTestVault(t)
   const body = { a: 'fine', list: ['fine', { type: 'card', data: { number: '4242424242424241' } }] }
   const error = await failure(vault.tokenize(body, as()))
@@ -76,14 +76,14 @@ t.test('equal values of one body deduplicate when the tenant says so', async (t)
   t.not(ids[0], ids[1])
 })
 
-t.test('a redacting rule answers a definition without data and mask', async (t) => {
+t.test('a redacting rule returns a definition without data and mask', async (t) => {
   const { vault, as } = await openTestVault(t)
   const context = as([], [rule('/', 'redact', ['token:create'])])
   const record = (await vault.tokenize({ type: 'card', data: CARD }, context)) as unknown as Token
   t.notOk('data' in record || 'mask' in record)
 })
 
-t.test('each token has its record', async (t) => {
+t.test('each created token has its audit record', async (t) => {
   const { vault, as, records } = await openTestVault(t)
   await vault.tokenize(['a', { type: 'card', data: CARD }], as())
   t.same(

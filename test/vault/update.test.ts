@@ -78,7 +78,7 @@ t.test('null restores defaults, except for data', async (t) => {
   })
 })
 
-t.test('the merged token is validated, and a refused patch changes nothing', async (t) => {
+t.test('an update validates the merged token, and a rejected patch changes nothing', async (t) => {
   const { create, vault, reveal } = await openTestVault(t)
   const { id } = await create({ type: 'card', data: CARD, metadata: { a: '1' } })
   const before = await vault.get(id, reveal())
@@ -124,7 +124,7 @@ t.test('a cvc keeps its time, a new one starts anew', async (t) => {
   t.equal(await cvc(), undefined)
 })
 
-t.test('who may not see a token cannot make it show itself', async (t) => {
+t.test('a caller that does not see the data cannot change its expressions', async (t) => {
   const { create, vault, as, records } = await openTestVault(t)
   const token = await create({ type: 'card', data: CARD })
   const masked = ['token:create', 'token:read', 'token:search', 'token:update'] as const
@@ -152,7 +152,7 @@ t.test('who may not see a token cannot make it show itself', async (t) => {
   })
 })
 
-t.test('who may see a token, by whatever permission, may change its mask', async (t) => {
+t.test('a caller that sees the data by any permission may change its mask', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   for (const writer of [
     as(['token:update', 'token:use']),
@@ -181,7 +181,7 @@ t.test('fingerprint and search terms follow the data', async (t) => {
   t.same([await found(`fingerprint:${fingerprint}`), await found(`fingerprint:${token.fingerprint}`)], [0, 1])
 })
 
-t.test('an update that would make a duplicate answers the existing token and changes nothing', async (t) => {
+t.test('an update that would make a duplicate returns the existing token and changes nothing', async (t) => {
   const { create, vault, reveal, as } = await openTestVault(t)
   const first = await create({ data: 'one', deduplicate_token: true })
   const second = await create({ data: 'two', deduplicate_token: true })
@@ -197,7 +197,7 @@ t.test('an update that would make a duplicate answers the existing token and cha
   t.equal(itself.id, second.id, 'a token is not its own duplicate')
 })
 
-t.test('no concurrent update is lost', async (t) => {
+t.test('concurrent updates are all applied', async (t) => {
   const { create, vault, as } = await openTestVault(t)
   const { id } = await create({ data: 1 })
   const keys = Array.from({ length: 8 }, (_, i) => `k${i}`)

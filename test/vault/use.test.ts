@@ -74,7 +74,7 @@ t.test('all or nothing', async (t) => {
   t.equal(records.length, 1)
 })
 
-t.test('no ids need no permission, too many are refused', async (t) => {
+t.test('a use of no ids needs no permission, and too many ids are rejected', async (t) => {
   const { vault, as } = await openTestVault(t, { limits: { tokens: 2 } })
   t.equal((await vault.use([], as([]))).size, 0)
   t.equal((await failure(vault.use(['aaa', 'bbb', 'ccc'], as()))).code, 'invalid_expression')
