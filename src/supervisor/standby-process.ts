@@ -44,9 +44,9 @@ export const createStandby = (spawn: () => ChildProcess): Standby => {
     spawned.once('exit', onEnd)
   }
   const take = () => {
-    const taken = child
+    const standby = child
     child = undefined
-    return taken
+    return standby
   }
   return {
     prepare,

@@ -398,10 +398,10 @@ t.test('answers', async (t) => {
     t.equal(response.headers['retry-after'], '2')
   })
 
-  t.test('our own faults are 500 with a fixed sentence', async (t) => {
+  t.test('internal errors are 500 without their cause', async (t) => {
     const response = await call('GET', '/fail/internal')
     t.equal(response.status, 500)
-    t.match(response.json, { code: 'internal', status: 500, detail: /look up the trace id/ })
+    t.match(response.json, { code: 'internal', status: 500, detail: String })
     t.notMatch(response.text, /4242/)
   })
 
