@@ -163,16 +163,16 @@ const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {
 
 const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   switch (reply.kind) {
-    case 'hold':
-      return remembered(`hold ${reply.prefix}`, { active: true, prefix: reply.prefix })
-    case 'release': {
+    case 'buffered':
+      return remembered(`buffered ${reply.prefix}`, { active: true, prefix: reply.prefix })
+    case 'continue': {
       const { prefix, upstream, address } = reply
       if (address !== undefined) return metadataBytes({ active: true, prefix, upstream, address })
       return remembered(`${upstream} ${prefix}`, { active: true, prefix, upstream })
     }
-    case 'reply':
+    case 'immediateResponse':
       return remembered(`reply ${reply.prefix}`, { active: true, prefix: reply.prefix, reply: true })
-    case 'collect':
+    case 'bufferedResponse':
       return remembered(reply.destinationStatus, { destination_status: reply.destinationStatus })
     default:
       return undefined
@@ -190,16 +190,17 @@ const modeBytes = (responseBody: boolean): Buffer => {
   writer.varint(2, SEND)
   return Buffer.concat(writer.pieces())
 }
-const WATCH = modeBytes(false)
-const COLLECT = modeBytes(true)
+const RESPONSE_HEADERS = modeBytes(false)
+const RESPONSE_BODY = modeBytes(true)
 
 /** The processing mode that takes the place of the configured one; Envoy heeds it in answers to headers. */
 const modeOf = (reply: ExtProcReply, phase: Phase): Buffer | undefined => {
-  if (reply.kind === 'collect') return COLLECT
-  if (reply.kind === 'pass') return phase === 'response_headers' ? WATCH : undefined
-  if (phase !== 'request_headers' || (reply.kind !== 'hold' && reply.kind !== 'release')) return undefined
-  if (reply.watch === undefined) return undefined
-  return reply.watch === 'body' ? COLLECT : WATCH
+  if (reply.kind === 'bufferedResponse') return RESPONSE_BODY
+  if (reply.kind === 'continueResponse') return phase === 'response_headers' ? RESPONSE_HEADERS : undefined
+  if (phase !== 'request_headers' || (reply.kind !== 'buffered' && reply.kind !== 'continue'))
+    return undefined
+  if (reply.modeOverride === undefined) return undefined
+  return reply.modeOverride === 'responseBody' ? RESPONSE_BODY : RESPONSE_HEADERS
 }
 
 const NO_EDITS: Edits = { set: new Map(), remove: [] }
@@ -214,7 +215,7 @@ const CONTINUE_AND_REPLACE = 1
 
 /** The cluster's name is set last: nothing that code or a caller sends may take its place. */
 const editsOf = (reply: ExtProcReply): Edits => {
-  if (reply.kind !== 'release' || reply.cluster === undefined)
+  if (reply.kind !== 'continue' || reply.cluster === undefined)
     return 'edits' in reply ? reply.edits : NO_EDITS
   const { set, remove } = reply.edits
   return { set: new Map([...set, [CLUSTER_HEADER, reply.cluster]]), remove }
@@ -233,7 +234,7 @@ const writeCommon = (writer: Writer, reply: ExtProcReply, phase: Phase): void =>
 }
 
 /** `CommonResponse` with a `StreamedBodyResponse`. */
-const writePiece = (writer: Writer, { body, isLast }: Extract<ExtProcReply, { kind: 'piece' }>): void =>
+const writeStreamed = (writer: Writer, { body, isLast }: Extract<ExtProcReply, { kind: 'streamed' }>): void =>
   writer.message(3, () =>
     writer.message(3, () => {
       if (isLast) writer.varint(2, 1)
@@ -251,7 +252,7 @@ export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[
   if (mode !== undefined) writer.bytes(9, mode)
   const metadata = metadataOf(reply)
   if (metadata !== undefined) writer.bytes(8, metadata)
-  if (reply.kind === 'reply') {
+  if (reply.kind === 'immediateResponse') {
     const { status, headers } = reply.reply
     writer.message(7, () => {
       writer.latin1(5, 'gateway')
@@ -259,8 +260,8 @@ export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[
       writer.message(2, () => writeMutation(writer, headers, []))
       writer.message(1, () => writer.varint(1, status))
     })
-  } else if (reply.kind === 'piece')
-    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writePiece(writer, reply)))
+  } else if (reply.kind === 'streamed')
+    writer.message(RESPONSE_FIELD.request_body, () => writer.message(1, () => writeStreamed(writer, reply)))
   else if (reply.kind === 'trailers') writer.message(REQUEST_TRAILERS, () => {})
   else writer.message(RESPONSE_FIELD[phase], () => writer.message(1, () => writeCommon(writer, reply, phase)))
   return writer.pieces()

@@ -8,7 +8,7 @@ import { callerStill } from './identify.ts'
 import type { Accepted, RequestState } from './request-state.ts'
 import { shapeOf } from './transform/content.ts'
 import { withoutCoding } from './transform/run.ts'
-import type { ExtProcReply, Watch } from './types.ts'
+import type { ExtProcReply, ModeOverride } from './types.ts'
 
 const NO_BODY = Buffer.alloc(0)
 
@@ -16,9 +16,9 @@ const NO_BODY = Buffer.alloc(0)
  * Envoy stops reading a response that fills its buffer before its headers are replied to, unless it collects it from the
  * first byte on: then it is rejected at once. Responses that may pass are never rejected for their size.
  */
-const watchOf = (proxy: StoredProxy | undefined): Watch | undefined => {
+const modeOverrideOf = (proxy: StoredProxy | undefined): ModeOverride | undefined => {
   if (proxy?.responseTransform === undefined) return undefined
-  return proxy.responseOtherwise === 'pass' ? 'headers' : 'body'
+  return proxy.responseOtherwise === 'pass' ? 'responseHeaders' : 'responseBody'
 }
 
 const lengthOf = (head: Head): number | undefined => {
@@ -41,20 +41,20 @@ export const acceptRequestHeaders = async (
   const shape = proxy?.requestTransform === undefined ? undefined : shapeOf(contentType)
   const accepted: Accepted = { resolved, since, head, stripped: strippedNames(head, prefixes), shape }
   const edits = state.editsOf(resolved, accepted.stripped)
-  const watch = dryRun ? undefined : watchOf(proxy)
+  const modeOverride = dryRun ? undefined : modeOverrideOf(proxy)
   state.accepted = accepted
   if (!endOfStream) {
     state.memory.wait(length)
-    return { kind: 'hold', prefix: state.prefix, edits, watch }
+    return { kind: 'buffered', prefix: state.prefix, edits, modeOverride }
   }
   await state.record.called(resolved)
   if (dryRun) return state.dryRun(accepted, NO_BODY)
-  if (shape === undefined) return state.release(resolved, edits, undefined, watch)
+  if (shape === undefined) return state.continueRequest(resolved, edits, undefined, modeOverride)
   const { edits: changes, body } = await state.transform(accepted, shape, NO_BODY)
   const set = new Map(changes.set)
   if (body.length === 0) set.delete('content-length')
   const all = merged(edits, { set, remove: changes.remove })
-  return state.release(resolved, all, body.length === 0 ? undefined : body, watch)
+  return state.continueRequest(resolved, all, body.length === 0 ? undefined : body, modeOverride)
 }
 
 export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
@@ -85,9 +85,9 @@ export const acceptRequestBody = async (state: RequestState, bytes: Buffer): Pro
   if (shape !== undefined) {
     const { edits, body } = await state.transform(accepted, shape, found.body ?? bytes)
     const all = merged({ set, remove: [] }, withoutCoding(edits, contentEncoding))
-    return state.release(resolved, all, body, watchOf(proxy))
+    return state.continueRequest(resolved, all, body, modeOverrideOf(proxy))
   }
   if (found.body !== undefined) set.set('content-length', `${found.body.length}`)
   const edits = { set, remove: found.decoded ? ['content-encoding'] : [] }
-  return state.release(resolved, edits, found.body, watchOf(proxy))
+  return state.continueRequest(resolved, edits, found.body, modeOverrideOf(proxy))
 }

@@ -14,7 +14,7 @@ import { measured, type Stage, type Timed } from './timings.ts'
 import type { Shape } from './transform/content.ts'
 import type { CollectedResponse } from './transform/response.ts'
 import { runTransform, type Transformed, type TransformRun } from './transform/run.ts'
-import type { ExtProcReply, Watch } from './types.ts'
+import type { ExtProcReply, ModeOverride } from './types.ts'
 
 /** A request whose headers were accepted. */
 export interface Accepted {
@@ -138,21 +138,21 @@ export class RequestState {
     }
     const reply = dryRunReply(await runDryRun(dryRun, deps), this.prefix, this.record.traceId)
     this.record.finish('dry_run')
-    return { kind: 'reply', prefix: this.prefix, reply }
+    return { kind: 'immediateResponse', prefix: this.prefix, reply }
   }
 
   /** The request with its body as it goes out; without `body` that stays as it came. */
-  release(
+  continueRequest(
     { upstream, cluster }: ResolvedRequest,
     edits: Edits,
     body: Buffer | undefined,
-    watch: Watch | undefined,
+    modeOverride: ModeOverride | undefined,
   ): ExtProcReply {
     if (body !== undefined) this.memory.resize(body.length)
-    if (watch !== undefined) this.isResponseWanted = true
+    if (modeOverride !== undefined) this.isResponseWanted = true
     else this.record.finish('forwarded')
     const replaced = body === undefined ? {} : { body }
-    return { kind: 'release', prefix: this.prefix, upstream, cluster, edits, watch, ...replaced }
+    return { kind: 'continue', prefix: this.prefix, upstream, cluster, edits, modeOverride, ...replaced }
   }
 
   /** Headers that the destination gets in the place of the caller's. */
@@ -173,6 +173,6 @@ export class RequestState {
     const { prefixes } = this.shared
     const { traceId } = this.record
     const reply = proxyError(error, prefixes, this.prefix, traceId, this.destinationStatus)
-    return { kind: 'reply', prefix: this.prefix, reply }
+    return { kind: 'immediateResponse', prefix: this.prefix, reply }
   }
 }

@@ -15,13 +15,13 @@ export const acceptResponseHeaders = (
   state.response = endOfStream ? undefined : collectible(head, state.destinationStatus, otherwise, bodyLimit)
   if (state.response === undefined || state.destinationStatus === undefined) {
     state.record.finish('forwarded')
-    return { kind: 'pass' }
+    return { kind: 'continueResponse' }
   }
   const announced = head.get('content-length')?.[0]
   const length = announced === undefined ? undefined : Number(announced)
   state.memory.resize(length)
   state.memory.wait(length, options.responseMs)
-  return { kind: 'collect', destinationStatus: state.destinationStatus }
+  return { kind: 'bufferedResponse', destinationStatus: state.destinationStatus }
 }
 
 export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Promise<ExtProcReply> => {
@@ -34,5 +34,5 @@ export const acceptResponseBody = async (state: RequestState, bytes: Buffer): Pr
   const run = () => transformResponse(response, bytes, state.runOf(proxy))
   const result = bytes.length === 0 ? undefined : await state.inCodeRoom(bytes, run, caller, proxy)
   state.record.finish('forwarded')
-  return result === undefined ? { kind: 'pass' } : { kind: 'replace', ...result }
+  return result === undefined ? { kind: 'continueResponse' } : { kind: 'replaceResponse', ...result }
 }

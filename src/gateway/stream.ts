@@ -15,9 +15,9 @@ import type { Exchange, ExtProcReply } from './types.ts'
 
 /** The message that may come next, if any may. */
 const phaseAfter = (response: ExtProcReply, phase: Phase): Phase | 'done' => {
-  if (response.kind === 'hold' && phase === 'request_headers') return 'request_body'
-  if (response.kind === 'release' && response.watch) return 'response_headers'
-  return response.kind === 'collect' ? 'response_body' : 'done'
+  if (response.kind === 'buffered' && phase === 'request_headers') return 'request_body'
+  if (response.kind === 'continue' && response.modeOverride) return 'response_headers'
+  return response.kind === 'bufferedResponse' ? 'response_body' : 'done'
 }
 
 /** Serves one call to its end; `start` makes the exchange when headers come. */

@@ -1,27 +1,29 @@
-/** What an exchange says to Envoy, and Envoy's stream to an exchange. */
+/** Replies of an exchange to Envoy, and Envoy's stream as an exchange sees it. */
 import type { UploadUpstream, Upstream } from '../ext-proc/contract.ts'
 import type { Edits, Head } from './headers.ts'
 import type { Reply } from './replies.ts'
 
 /**
- * What is wanted of the response: its headers, which then decide about its body; or its body too, which Envoy collects
- * from the first byte on, unless the headers say that it may pass.
+ * Parts of the response that Envoy sends too: its headers, which then decide about its body; or its body as well, which
+ * Envoy buffers from the first byte on.
  */
-export type Watch = 'headers' | 'body'
+export type ModeOverride = 'responseHeaders' | 'responseBody'
 
 /**
- * What Envoy is told. Of the request, `hold`: wait for the body; only `release` names where it goes; `watch`: the answer
- * is wanted too. Of the answer, `pass`: it goes on as it is; `collect`: its body is wanted, whole; `replace`.
+ * A reply to Envoy, named as in ext_proc (`CommonResponse.Status`, `ModeOverride`, `BodySendMode`). For the request:
+ * `buffered` waits for its body; `continue` sends it to the upstream, with the body replaced if there is one (in the header
+ * phase: `CONTINUE_AND_REPLACE`). For the response: `continueResponse` leaves it unchanged, `bufferedResponse` waits for its
+ * body, `replaceResponse` replaces it. `immediateResponse` ends either.
  */
 export type ExtProcReply =
   | {
-      readonly kind: 'hold'
+      readonly kind: 'buffered'
       readonly prefix: string
       readonly edits: Edits
-      readonly watch?: Watch | undefined
+      readonly modeOverride?: ModeOverride | undefined
     }
   | {
-      readonly kind: 'release'
+      readonly kind: 'continue'
       readonly prefix: string
       readonly edits: Edits
       readonly upstream: Upstream | UploadUpstream
@@ -31,26 +33,26 @@ export type ExtProcReply =
       readonly address?: string
       /** Absent: the body stays as it came. */
       readonly body?: Buffer
-      readonly watch?: Watch | undefined
+      readonly modeOverride?: ModeOverride | undefined
     }
-  /** Of a body that goes on in pieces, its next one; and its trailers, as they came. */
-  | { readonly kind: 'piece'; readonly body: Buffer; readonly isLast: boolean }
+  /** The next piece of a streamed body (`StreamedBodyResponse`), and its unchanged trailers. */
+  | { readonly kind: 'streamed'; readonly body: Buffer; readonly isLast: boolean }
   | { readonly kind: 'trailers' }
-  | { readonly kind: 'pass' }
-  | { readonly kind: 'collect'; readonly destinationStatus: string }
-  | { readonly kind: 'replace'; readonly edits: Edits; readonly body: Buffer }
-  | { readonly kind: 'reply'; readonly prefix: string; readonly reply: Reply }
+  | { readonly kind: 'continueResponse' }
+  | { readonly kind: 'bufferedResponse'; readonly destinationStatus: string }
+  | { readonly kind: 'replaceResponse'; readonly edits: Edits; readonly body: Buffer }
+  | { readonly kind: 'immediateResponse'; readonly prefix: string; readonly reply: Reply }
 
-/** What has come of a body. */
+/** The part of a body that has arrived. */
 export interface BodyChunk {
   readonly bytes: Buffer
-  /** The body is over. */
+  /** The body is complete. */
   readonly isLast: boolean
 }
 
-/** A body that comes and goes in pieces, as an exchange has it. All reject once the caller is gone. */
+/** A streamed body in both directions. All methods reject when the caller is gone. */
 export interface BodyStream {
-  /** What has come since the last call; waits for it. Undefined: nothing within `ms`. */
+  /** The bytes since the last call; waits for some. Undefined: none within `ms`. */
   read(ms?: number): Promise<BodyChunk | undefined>
   /** Resolves when there is room for more, or after `ms`. */
   write(response: ExtProcReply, ms?: number): Promise<void>
@@ -59,21 +61,21 @@ export interface BodyStream {
 }
 
 /**
- * One request by the phases of ext_proc. No phase rejects: an error is a `reply`. Each is called at most once, in this
- * order; the last two when the response is watched.
+ * One request by the phases of ext_proc. No phase rejects: an error is an `immediateResponse`. Each is called at most once, in this
+ * order; the last two when a `modeOverride` asked for the response.
  */
 export interface Exchange {
-  /** In the place of the others, for a streamed body: `flow` gets all replies. */
+  /** Instead of the others, for a streamed body: `flow` gets all replies. */
   onStreamedRequest(head: Head, endOfStream: boolean, flow: BodyStream): Promise<void>
   onRequestHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
   onRequestBody(body: Buffer): Promise<ExtProcReply>
   onResponseHeaders(head: Head, endOfStream: boolean): Promise<ExtProcReply>
   onResponseBody(body: Buffer): Promise<ExtProcReply>
   /**
-   * Behind `hold` and `collect`: resolves with the reply in the place of the body, when that is not wanted any more.
+   * After `buffered` and `bufferedResponse`: resolves with the reply that is sent instead of waiting for the body.
    * Undefined: the exchange waits as long as Envoy does.
    */
   readonly bodyRejected: Promise<ExtProcReply> | undefined
-  /** The caller went away: work in progress is given up. */
+  /** The caller went away: work in progress is canceled. */
   cancel(): void
 }

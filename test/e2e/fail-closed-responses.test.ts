@@ -54,10 +54,10 @@ t.test("a response that the processor replaces is the processor's", async (t) =>
 t.test('a stream that the gateway resets while a response waits lets none in', async (t) => {
   await killProcessor()
   const watched: ExtProcReply = {
-    kind: 'release',
+    kind: 'continue',
     prefix: 'svc',
     upstream: 'https',
-    watch: 'body',
+    modeOverride: 'responseBody',
     edits: {
       set: new Map([
         [':authority', to],
@@ -76,7 +76,7 @@ t.test('a stream that the gateway resets while a response waits lets none in', a
             message: () => {
               if (phase === at) call.reset()
               else if (phase === 'request_headers') call.send(messageFor(watched, phase))
-              else call.send(messageFor({ kind: 'collect', destinationStatus: '200' }, phase))
+              else call.send(messageFor({ kind: 'bufferedResponse', destinationStatus: '200' }, phase))
               phase = phase === 'request_headers' ? 'response_headers' : 'response_body'
             },
             end: () => call.reset(),
@@ -113,7 +113,7 @@ t.test('a response that fills the buffer before its headers are processed is rej
           if (++messages > 1) return
           call.send(
             messageFor(
-              { kind: 'release', prefix: 'svc', upstream: 'https', watch: 'body', edits },
+              { kind: 'continue', prefix: 'svc', upstream: 'https', modeOverride: 'responseBody', edits },
               'request_headers',
             ),
           )

@@ -15,8 +15,8 @@ t.teardown(async () => {
   await world.close()
 })
 
-const RELEASE: Extract<ExtProcReply, { kind: 'release' }> = {
-  kind: 'release',
+const RELEASE: Extract<ExtProcReply, { kind: 'continue' }> = {
+  kind: 'continue',
   prefix: 'svc',
   upstream: 'dialed_https',
   address: `127.0.0.1:${receiver.port}`,
@@ -25,7 +25,7 @@ const RELEASE: Extract<ExtProcReply, { kind: 'release' }> = {
 const { address: _, ...NOWHERE } = RELEASE
 const headers = (response: ExtProcReply) => messageFor(response, 'request_headers')
 const release = headers(RELEASE)
-const piece = messageFor({ kind: 'piece', body: Buffer.from('piece'), isLast: false }, 'request_body')
+const piece = messageFor({ kind: 'streamed', body: Buffer.from('piece'), isLast: false }, 'request_body')
 
 /** What a gateway does with the headers, and with the first piece of the body. */
 const FAULTS: Readonly<
@@ -46,7 +46,7 @@ const FAULTS: Readonly<
     },
     (call) => call.reset(),
   ],
-  'it holds the request': [(call) => call.send(headers({ ...RELEASE, kind: 'hold' }))],
+  'it holds the request': [(call) => call.send(headers({ ...RELEASE, kind: 'buffered' }))],
   'it names no address': [(call) => call.send(headers(NOWHERE)), (call) => call.send(piece)],
   'it sends a piece first': [(call) => call.send(piece)],
   'it replaces the whole body': [
@@ -55,7 +55,7 @@ const FAULTS: Readonly<
   ],
   'it lets a piece pass': [
     (call) => call.send(release),
-    (call) => call.send(messageFor({ kind: 'pass' }, 'request_body')),
+    (call) => call.send(messageFor({ kind: 'continueResponse' }, 'request_body')),
   ],
   'it sends what does not decode': [
     (call) => call.send(release),

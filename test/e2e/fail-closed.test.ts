@@ -105,7 +105,7 @@ t.test('a processor killed during an upload lets nothing out', async (t) => {
 })
 
 const HOLD: ExtProcReply = {
-  kind: 'hold',
+  kind: 'buffered',
   prefix: 'svc',
   edits: { set: new Map([[':authority', to]]), remove: [] },
 }

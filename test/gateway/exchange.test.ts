@@ -57,7 +57,7 @@ const setUp = (deps: Partial<ExchangeDeps> = {}, options: Partial<ExchangeOption
 }
 
 const problemOf = (response: ExtProcReply) => {
-  if (response.kind !== 'reply') throw new Error(`not a reply but "${response.kind}"`)
+  if (response.kind !== 'immediateResponse') throw new Error(`not a reply but "${response.kind}"`)
   const { proxy_error } = JSON.parse(response.reply.body.toString())
   return { ...proxy_error, headers: response.reply.headers }
 }
@@ -65,10 +65,10 @@ const problemOf = (response: ExtProcReply) => {
 t.test('headers hold the request, the body releases it', async (t) => {
   const { exchange, far } = setUp()
   const held = await exchange.onRequestHeaders(head({ 'svc-trace-id': 'trace' }), false)
-  t.equal(held.kind, 'hold')
+  t.equal(held.kind, 'buffered')
   const released = await exchange.onRequestBody(Buffer.from('a {{ name | raw }}'))
-  t.match(released, { kind: 'release', upstream: 'https', prefix: 'svc' })
-  if (released.kind !== 'release') return
+  t.match(released, { kind: 'continue', upstream: 'https', prefix: 'svc' })
+  if (released.kind !== 'continue') return
   t.equal(released.body?.toString(), `a ${TOKENS.name?.data}`)
   t.equal(released.edits.set.get('content-length'), String(released.body?.length))
   t.equal(far.uses[0]?.context.traceId, 'trace')
@@ -78,8 +78,8 @@ t.test('headers hold the request, the body releases it', async (t) => {
 t.test('without a body the headers release it', async (t) => {
   const { exchange } = setUp()
   const released = await exchange.onRequestHeaders(head(), true)
-  t.equal(released.kind, 'release')
-  if (released.kind === 'release')
+  t.equal(released.kind, 'continue')
+  if (released.kind === 'continue')
     t.equal(released.edits.set.get(':path'), '/secret-base/secret-path?secret-query')
 })
 
@@ -190,7 +190,7 @@ t.test('a call of a stored proxy that cannot be recorded is not made', async (t)
   let ran = false
   const code = { run: async () => (ran = true) }
   const { exchange } = setUpStored({ requestTransform: IDENTITY }, { audit, code })
-  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'hold')
+  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'buffered')
   t.equal(problemOf(await exchange.onRequestBody(Buffer.from('{"a":"{{ name }}"}'))).status, 504)
   t.equal(ran, false, 'nor does its code run')
 })
@@ -208,11 +208,11 @@ t.test('a call is recorded with its body, in the turn in which its tokens are', 
     return vault.use(...args)
   }
   const watched = setUpStored({}, { audit, vault: { ...vault, use } }).exchange
-  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'hold')
+  t.equal((await exchange.onRequestHeaders(head(JSON_HEAD), false)).kind, 'buffered')
   exchange.cancel()
   t.strictSame(events, [], 'without its body it is no call')
   await watched.onRequestHeaders(head(JSON_HEAD), false)
-  t.equal((await watched.onRequestBody(Buffer.from('{"a":"{{ name }}"}'))).kind, 'release')
+  t.equal((await watched.onRequestBody(Buffer.from('{"a":"{{ name }}"}'))).kind, 'continue')
   t.strictSame(events.slice(0, 2), ['Proxy used', 'tokens used'])
 })
 
@@ -221,26 +221,34 @@ t.test('where a tenant has its share of code, transforms get 429, and others wor
   const { promise, resolve } = Promise.withResolvers<void>()
   const sleeping = codeRoom.run(0, () => promise, 'tenant')
   const full = { codeRoom }
-  t.equal((await setUpStored({}, full).exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'release')
+  t.equal((await setUpStored({}, full).exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'continue')
   const transformed = setUpStored({ requestTransform: IDENTITY }, full)
   t.equal(problemOf(await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).status, 429)
   t.equal(transformed.far.runs.length, 0)
   resolve()
   await sleeping
-  t.equal((await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'release')
+  t.equal((await transformed.exchange.onRequestHeaders(head(JSON_HEAD), true)).kind, 'continue')
 })
 
 t.test('only a proxy with a response transform waits for the answer', async (t) => {
-  t.notOk(((await setUp().exchange.onRequestHeaders(head(), false)) as { watch?: string }).watch)
+  t.notOk(
+    ((await setUp().exchange.onRequestHeaders(head(), false)) as { modeOverride?: string }).modeOverride,
+  )
   t.match(await setUpStored({}).exchange.onRequestHeaders(head(JSON_HEAD), false), {
-    kind: 'hold',
-    watch: undefined,
+    kind: 'buffered',
+    modeOverride: undefined,
   })
   const { exchange } = setUpStored({ responseTransform: IDENTITY })
-  t.match(await exchange.onRequestHeaders(head(JSON_HEAD), false), { kind: 'hold', watch: 'body' })
-  t.match(await exchange.onRequestBody(Buffer.from('{}')), { kind: 'release', watch: 'body' })
+  t.match(await exchange.onRequestHeaders(head(JSON_HEAD), false), {
+    kind: 'buffered',
+    modeOverride: 'responseBody',
+  })
+  t.match(await exchange.onRequestBody(Buffer.from('{}')), { kind: 'continue', modeOverride: 'responseBody' })
   const passing = setUpStored({ responseTransform: IDENTITY, responseOtherwise: 'pass' }).exchange
-  t.match(await passing.onRequestHeaders(head(JSON_HEAD), false), { kind: 'hold', watch: 'headers' })
+  t.match(await passing.onRequestHeaders(head(JSON_HEAD), false), {
+    kind: 'buffered',
+    modeOverride: 'responseHeaders',
+  })
 })
 
 const responseHead = (more: Record<string, string> = {}): Head =>
@@ -262,7 +270,7 @@ const responded = async (more: Partial<StoredProxy> = { responseTransform: IDENT
 t.test("an answer that is Envoy's own, or too large, is never collected", async (t) => {
   const own = await responded()
   const local = new Map([...responseHead()].filter(([name]) => !name.startsWith('svc-')))
-  t.same(await own.exchange.onResponseHeaders(local, false), { kind: 'pass' })
+  t.same(await own.exchange.onResponseHeaders(local, false), { kind: 'continueResponse' })
   const large = await responded()
   const problem = problemOf(
     await large.exchange.onResponseHeaders(responseHead({ 'content-length': '1001' }), false),
@@ -330,9 +338,9 @@ t.test('only a request that went out is counted as forwarded', async (t) => {
 
 t.test('a key that is deleted before a slow body is there lets nothing out', async (t) => {
   for (const [ms, kind] of [
-    [1_000, 'release'],
-    [1_001, 'reply'],
-    [-1, 'reply'], // the clock was put back, so nobody knows
+    [1_000, 'continue'],
+    [1_001, 'immediateResponse'],
+    [-1, 'immediateResponse'], // the clock was put back, so nobody knows
   ] as const) {
     let now = 0
     let deleted = false
@@ -349,8 +357,8 @@ t.test('a key that is deleted before a slow body is there lets nothing out', asy
     deleted = true
     const response = await exchange.onRequestBody(Buffer.from('{{ name | raw }}'))
     t.equal(response.kind, kind)
-    t.equal(far.uses.length, kind === 'release' ? 1 : 0)
-    if (kind === 'reply') t.equal(problemOf(response).status, 401)
+    t.equal(far.uses.length, kind === 'continue' ? 1 : 0)
+    if (kind === 'immediateResponse') t.equal(problemOf(response).status, 401)
   }
 })
 
@@ -379,7 +387,11 @@ t.test('a key that is deleted in the middle of a body lets no further value out'
   }
   await exchange.onStreamedRequest(head(), false, flow)
   const body = Buffer.from(`${TOKENS.name?.data}${fill}`)
-  t.match(went, [{ kind: 'release' }, { kind: 'piece', body, isLast: false }, { kind: 'reply' }])
+  t.match(went, [
+    { kind: 'continue' },
+    { kind: 'streamed', body, isLast: false },
+    { kind: 'immediateResponse' },
+  ])
   t.equal(problemOf(went[2] as ExtProcReply).status, 401)
   t.equal(far.uses.length, 1)
 })

@@ -38,7 +38,7 @@ const MUTATION = {
 }
 
 t.test('the reference reads a hold as it is meant, and no upstream in it', (t) => {
-  const message = responseMessage({ kind: 'hold', prefix: 'svc', edits }, 'request_headers')
+  const message = responseMessage({ kind: 'buffered', prefix: 'svc', edits }, 'request_headers')
   t.same(Object.keys(message).sort(), ['dynamic_metadata', 'request_headers', 'response'])
   const response = message.request_headers?.response
   t.same(sorted(response?.header_mutation ?? {}), MUTATION)
@@ -52,7 +52,7 @@ t.test('the reference reads a release as it is meant, in the phase it is for', (
   for (const phase of ['request_headers', 'request_body'] as const)
     for (const upstream of ['https', 'http', 'demo'] as const) {
       const body = Buffer.from([0, 0xff, 0x7b])
-      const message = responseMessage({ kind: 'release', prefix: 'bt', edits, upstream, body }, phase)
+      const message = responseMessage({ kind: 'continue', prefix: 'bt', edits, upstream, body }, phase)
       t.same(Object.keys(message).sort(), ['dynamic_metadata', phase, 'response'])
       t.same(sorted(message[phase]?.response.header_mutation ?? {}), MUTATION)
       t.equal(message[phase]?.response.clear_route_cache, true)
@@ -63,7 +63,7 @@ t.test('the reference reads a release as it is meant, in the phase it is for', (
 })
 
 t.test('a body that is to stay is left out, an empty one is set', (t) => {
-  const release = { kind: 'release', prefix: 'svc', edits, upstream: 'https' } as const
+  const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https' } as const
   t.equal(responseMessage(release, 'request_body').request_body?.response.body_mutation, undefined)
   const emptied = responseMessage({ ...release, body: Buffer.alloc(0) }, 'request_body')
   t.same(emptied.request_body?.response.body_mutation?.body, Buffer.alloc(0))
@@ -72,7 +72,7 @@ t.test('a body that is to stay is left out, an empty one is set', (t) => {
 
 t.test('the reference reads a reply as it is meant', (t) => {
   const response: ExtProcReply = {
-    kind: 'reply',
+    kind: 'immediateResponse',
     prefix: 'svc',
     reply: { status: 503, headers: new Map([['retry-after', '1']]), body: Buffer.from('{"proxy_error":{}}') },
   }
@@ -93,7 +93,7 @@ t.test('the reference reads a reply as it is meant', (t) => {
 t.test('the reference reads pieces of a body, and its trailers, as they are meant', (t) => {
   const body = Buffer.from([0, 0xff])
   for (const isLast of [false, true]) {
-    const piece = responseMessage({ kind: 'piece', body, isLast }, 'request_body')
+    const piece = responseMessage({ kind: 'streamed', body, isLast }, 'request_body')
     t.same(Object.keys(piece).sort(), ['request_body', 'response'])
     t.match(piece.request_body?.response, {
       body_mutation: { streamed_response: { body, ...(isLast ? { end_of_stream: true } : {}) } },
@@ -133,7 +133,7 @@ t.test("whether a body comes in pieces is Envoy's word, and trailers end it", (t
 
 t.test('a body of 8 MiB goes through unchanged', (t) => {
   const body = Buffer.alloc(8 * 1024 * 1024, 'abc')
-  const release = { kind: 'release', prefix: 'svc', edits, upstream: 'https', body } as const
+  const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https', body } as const
   t.ok(responseMessage(release, 'request_body').request_body?.response.body_mutation?.body?.equals(body))
   const decoded = decodeRequest(encodeRequest({ request_body: { body, end_of_stream: true } }))
   t.ok(decoded.kind === 'request_body' && decoded.body.equals(body))
@@ -208,7 +208,7 @@ t.test('two phases in one message, and a message cut short anywhere, are refused
 })
 
 t.test('an encoded answer is not shared with the next one', (t) => {
-  const hold: ExtProcReply = { kind: 'hold', prefix: 'svc', edits }
+  const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits }
   const first = messageFor(hold, 'request_headers')
   const copy = Buffer.from(first)
   messageFor({ ...hold, edits: { set: new Map([['x', 'y'.repeat(2000)]]), remove: [] } }, 'request_headers')
@@ -224,35 +224,42 @@ const WATCH = {
 }
 
 t.test('only an answer to headers asks for the answer of the destination', (t) => {
-  const hold: ExtProcReply = { kind: 'hold', prefix: 'svc', edits, watch: 'headers' }
-  const release: ExtProcReply = { kind: 'release', prefix: 'svc', edits, upstream: 'https', watch: 'headers' }
+  const hold: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits, modeOverride: 'responseHeaders' }
+  const release: ExtProcReply = {
+    kind: 'continue',
+    prefix: 'svc',
+    edits,
+    upstream: 'https',
+    modeOverride: 'responseHeaders',
+  }
   t.match(responseMessage(hold, 'request_headers').mode_override, WATCH)
   t.match(responseMessage(release, 'request_headers').mode_override, WATCH)
   t.equal(responseMessage(hold, 'request_headers').mode_override?.response_body_mode ?? 'NONE', 'NONE')
   const whole = { ...WATCH, response_body_mode: 'BUFFERED' }
-  t.match(responseMessage({ ...hold, watch: 'body' }, 'request_headers').mode_override, whole)
-  const pass = responseMessage({ kind: 'pass' }, 'response_headers').mode_override
+  t.match(responseMessage({ ...hold, modeOverride: 'responseBody' }, 'request_headers').mode_override, whole)
+  const pass = responseMessage({ kind: 'continueResponse' }, 'response_headers').mode_override
   t.equal(pass?.response_body_mode ?? 'NONE', 'NONE', 'what passes is not collected any more')
   t.match(pass, WATCH)
   t.equal(responseMessage(release, 'request_body').mode_override, undefined)
-  t.equal(responseMessage({ ...hold, watch: undefined }, 'request_headers').mode_override, undefined)
+  t.equal(responseMessage({ ...hold, modeOverride: undefined }, 'request_headers').mode_override, undefined)
   t.end()
 })
 
 t.test('the reference reads what becomes of an answer as it is meant', (t) => {
-  const collect = responseMessage({ kind: 'collect', destinationStatus: '201' }, 'response_headers')
+  const collect = responseMessage({ kind: 'bufferedResponse', destinationStatus: '201' }, 'response_headers')
   t.match(collect.mode_override, { ...WATCH, response_body_mode: 'BUFFERED' })
   t.same(collect.dynamic_metadata, member({ destination_status: text('201') }))
   t.ok(collect.response_headers)
   for (const phase of ['response_headers', 'response_body'] as const) {
-    const pass = responseMessage({ kind: 'pass' }, phase)
+    const pass = responseMessage({ kind: 'continueResponse' }, phase)
     const mode = phase === 'response_headers' ? ['mode_override'] : []
     t.same(Object.keys(pass).sort(), ['response', phase, ...mode].sort())
     t.equal(pass[phase]?.response.body_mutation, undefined)
     t.notOk(pass[phase]?.response.clear_route_cache)
   }
   const body = Buffer.from('new')
-  const replaced = responseMessage({ kind: 'replace', edits, body }, 'response_body').response_body?.response
+  const replaced = responseMessage({ kind: 'replaceResponse', edits, body }, 'response_body').response_body
+    ?.response
   t.same(replaced?.body_mutation?.body, body)
   t.same(sorted(replaced?.header_mutation ?? {}), MUTATION)
   t.notOk(replaced?.clear_route_cache, 'a route is not chosen again')
@@ -264,7 +271,7 @@ t.test(
   (t) => {
     const several = { set: new Map([['set-cookie', ['a=1', 'b=2', 'c=3']]]), remove: [] }
     const message = responseMessage(
-      { kind: 'replace', edits: several, body: Buffer.alloc(0) },
+      { kind: 'replaceResponse', edits: several, body: Buffer.alloc(0) },
       'response_body',
     )
     t.match(message.response_body?.response.header_mutation?.set_headers, [
@@ -278,7 +285,7 @@ t.test(
 
 t.test('a body in the answer to headers replaces all that there is', (t) => {
   const body = Buffer.from('x')
-  const release = { kind: 'release', prefix: 'svc', edits, upstream: 'https', body } as const
+  const release = { kind: 'continue', prefix: 'svc', edits, upstream: 'https', body } as const
   t.equal(
     responseMessage(release, 'request_headers').request_headers?.response.status,
     'CONTINUE_AND_REPLACE',

@@ -5,16 +5,16 @@ import { silentLog } from '../kit/egress.ts'
 import { decodeResponse, encodeRequest, type ProcessingRequest } from '../kit/ext-proc.ts'
 
 const edits = { set: new Map([[':path', '/x']]), remove: ['a'] }
-const HOLD: ExtProcReply = { kind: 'hold', prefix: 'svc', edits }
+const HOLD: ExtProcReply = { kind: 'buffered', prefix: 'svc', edits }
 const RELEASE: ExtProcReply = {
-  kind: 'release',
+  kind: 'continue',
   prefix: 'svc',
   edits,
   upstream: 'https',
   body: Buffer.from('b'),
 }
 
-const PASS: ExtProcReply = { kind: 'pass' }
+const PASS: ExtProcReply = { kind: 'continueResponse' }
 
 const serve = (steps: Partial<Exchange>) => {
   const seen = { written: [] as object[], ended: false, resets: 0, abandoned: false, started: 0 }
@@ -146,7 +146,7 @@ t.test('an exchange that rejects breaks the stream off', async (t) => {
 })
 
 const TIMEOUT: ExtProcReply = {
-  kind: 'reply',
+  kind: 'immediateResponse',
   prefix: 'svc',
   reply: { status: 408, headers: new Map(), body: Buffer.from('{}') },
 }
@@ -177,9 +177,9 @@ t.test('a body that has come is not rejected any more', async (t) => {
   t.match(seen.written[1], { request_body: {} })
 })
 
-const WATCHED: ExtProcReply = { ...RELEASE, watch: 'body' }
-const COLLECT: ExtProcReply = { kind: 'collect', destinationStatus: '200' }
-const REPLACE: ExtProcReply = { kind: 'replace', edits, body: Buffer.from('new') }
+const WATCHED: ExtProcReply = { ...RELEASE, modeOverride: 'responseBody' }
+const COLLECT: ExtProcReply = { kind: 'bufferedResponse', destinationStatus: '200' }
+const REPLACE: ExtProcReply = { kind: 'replaceResponse', edits, body: Buffer.from('new') }
 const RESPONSE: ProcessingRequest = { response_headers: { end_of_stream: false } }
 const RESPONSE_BODY: ProcessingRequest = { response_body: { body: Buffer.from('old') } }
 

@@ -18,7 +18,7 @@ type ProcessStream = ServerDuplexStream<ProcessingRequest, Buffer>
 const REPLACED = Buffer.from('replaced')
 const prefix = 'svc'
 const reply: ExtProcReply = {
-  kind: 'reply',
+  kind: 'immediateResponse',
   prefix,
   reply: { status: 418, headers: new Map(), body: Buffer.from('{}') },
 }
@@ -182,7 +182,7 @@ const serve = (call: ProcessStream) => {
       case 'unknown-upstream': {
         const released = responseMessage(
           {
-            kind: 'release',
+            kind: 'continue',
             prefix: name === 'no-brand' ? 'other' : prefix,
             upstream: (name === 'unknown-upstream' ? 'elsewhere' : 'https') as 'https',
             edits: { set: new Map([['content-length', String(REPLACED.length)]]), remove: [] },
@@ -255,10 +255,10 @@ const serve = (call: ProcessStream) => {
         remove: [],
       }
       const ends = message.endOfStream
-      const watch = issue.startsWith('answer-') ? 'body' : undefined
+      const modeOverride = issue.startsWith('answer-') ? 'responseBody' : undefined
       const good: ExtProcReply = ends
-        ? { kind: 'release', prefix, edits, upstream: 'https', watch }
-        : { kind: 'hold', prefix, edits, watch }
+        ? { kind: 'continue', prefix, edits, upstream: 'https', modeOverride }
+        : { kind: 'buffered', prefix, edits, modeOverride }
       misbehave(
         issue.startsWith('headers:') ? issue.slice(8) : '',
         'request_headers',
@@ -266,7 +266,7 @@ const serve = (call: ProcessStream) => {
       )
     } else if (message.kind === 'request_body') {
       const good: ExtProcReply = {
-        kind: 'release',
+        kind: 'continue',
         prefix,
         upstream: 'https',
         edits: {
@@ -284,7 +284,7 @@ const serve = (call: ProcessStream) => {
         responseMessage(good, 'request_body'),
       )
     } else if (message.kind === 'response_headers') {
-      const good: ExtProcReply = { kind: 'collect', destinationStatus: '200' }
+      const good: ExtProcReply = { kind: 'bufferedResponse', destinationStatus: '200' }
       misbehave(
         issue.startsWith('answer-headers:') ? issue.slice(15) : '',
         'response_headers',
@@ -295,7 +295,7 @@ const serve = (call: ProcessStream) => {
       misbehave(
         issue.startsWith('answer-body:') ? issue.slice(12) : '',
         'response_body',
-        responseMessage({ kind: 'replace', edits, body: REPLACED }, 'response_body'),
+        responseMessage({ kind: 'replaceResponse', edits, body: REPLACED }, 'response_body'),
       )
     }
   })

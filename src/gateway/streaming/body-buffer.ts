@@ -74,12 +74,12 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
   const send = (response: ExtProcReply): void => {
     if (over) throw gone()
     full = !call.send(
-      ...encodeReply(response, response.kind === 'release' ? 'request_headers' : 'request_body'),
+      ...encodeReply(response, response.kind === 'continue' ? 'request_headers' : 'request_body'),
     )
     done ||=
-      response.kind === 'reply' ||
+      response.kind === 'immediateResponse' ||
       response.kind === 'trailers' ||
-      (response.kind === 'piece' && response.isLast)
+      (response.kind === 'streamed' && response.isLast)
   }
 
   return {
@@ -97,7 +97,7 @@ export const createFlow = (call: Pick<Call, 'send' | 'pause' | 'resume'>): FlowI
         if (full) await room.wait(ms)
       },
       async end(bytes) {
-        send({ kind: 'piece', body: bytes, isLast: !hasTrailers })
+        send({ kind: 'streamed', body: bytes, isLast: !hasTrailers })
         if (hasTrailers) send({ kind: 'trailers' })
       },
     },

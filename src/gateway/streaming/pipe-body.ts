@@ -204,7 +204,7 @@ export const pipeBody = async (deps: UploadDeps): Promise<void> => {
       went += piece.length
       if (went > limits.bytes) throw tooLarge(limits.bytes)
       await releaseBody()
-      if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
+      if (last.length > 0) await flow.write({ kind: 'streamed', body: last, isLast: false }, left())
       last = piece
     }
     if (portion.isLast) {
@@ -212,6 +212,6 @@ export const pipeBody = async (deps: UploadDeps): Promise<void> => {
       await flow.end(last)
       return
     }
-    if (last.length > 0) await flow.write({ kind: 'piece', body: last, isLast: false }, left())
+    if (last.length > 0) await flow.write({ kind: 'streamed', body: last, isLast: false }, left())
   }
 }

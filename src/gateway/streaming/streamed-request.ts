@@ -13,7 +13,7 @@ import type { BodyStream, ExtProcReply } from '../types.ts'
 import { checkStreamable, pipeBody } from './pipe-body.ts'
 
 /** The reply that lets the request go to the address that its host has now. */
-const release = async (
+const continueRequest = async (
   state: RequestState,
   resolved: ResolvedRequest,
   remove: readonly string[],
@@ -22,10 +22,10 @@ const release = async (
   const { upstream, host, port } = resolved.destination
   const { prefix } = state
   const edits = state.editsOf(resolved, remove)
-  if (upstream === 'demo') return { kind: 'release', prefix, upstream, edits }
+  if (upstream === 'demo') return { kind: 'continue', prefix, upstream, edits }
   const address = await state.stepTimeout.within(options.stepMs, deps.dial(host, port))
   const scheme = upstream === 'http' ? 'http' : 'https'
-  return { kind: 'release', prefix, upstream: `dialed_${scheme}`, address, edits }
+  return { kind: 'continue', prefix, upstream: `dialed_${scheme}`, address, edits }
 }
 
 const pipe = async (
@@ -58,7 +58,7 @@ const pipe = async (
         state.timed('use', () => use(ids)),
       ),
     // The announced length is not the one that it will have.
-    release: async () => flow.write(await release(state, resolved, [...remove, 'content-length'])),
+    release: async () => flow.write(await continueRequest(state, resolved, [...remove, 'content-length'])),
   })
 }
 
@@ -79,6 +79,6 @@ export const forwardStream = async (
   }
   const resolved = await state.stepTimeout.within(options.stepMs, deps.admission.run(0, resolve))
   const remove = strippedNames(head, prefixes)
-  if (endOfStream) await flow.write(await release(state, resolved, remove))
+  if (endOfStream) await flow.write(await continueRequest(state, resolved, remove))
   else await deps.uploads.run(0, () => pipe(state, resolved, flow, remove), ownerOf(resolved.caller))
 }

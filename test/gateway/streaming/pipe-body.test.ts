@@ -15,7 +15,7 @@ const passed = async (portions: Iterable<string>, more: Partial<UploadDeps> = {}
     flow: {
       read: async () => left.shift(),
       write: async (response) => {
-        if (response.kind === 'piece') pieces.push(response.body)
+        if (response.kind === 'streamed') pieces.push(response.body)
       },
       end: async (bytes) => {
         pieces.push(bytes)
