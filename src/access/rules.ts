@@ -108,7 +108,7 @@ const follows = (wanted: Condition, known: Condition): boolean =>
   admits(wanted, known.value)
 
 /** Whether the caller sees, by one permission, the data of each token for which all of `known` hold. */
-export const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
+const seesDataWhere = (grants: Grants, known: readonly Condition[]): boolean =>
   SHOWING.some((permission) => {
     for (const { rule, conditions } of rulesOf(grants)) {
       if (!rule.permissions.includes(permission)) continue

@@ -50,50 +50,18 @@ export interface ServiceDeps {
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
 
-const VAULT_METHODS = [
-  'create',
-  'get',
-  'list',
-  'update',
-  'delete',
-  'associate',
-  'dissociate',
-  'createChild',
-  'children',
-  'tokenize',
-  'detokenize',
-  'use',
-  'preview',
-  'areCurrent',
-] as const
-
-const RECORDS_METHODS = [
-  'get',
-  'read',
-  'find',
-  'lookup',
-  'newest',
-  'insert',
-  'update',
-  'delete',
-  'inserting',
-  'replacing',
-  'deleting',
-] as const
-
 /** An object whose methods are those of another that does not exist yet. */
-const lazily = <T extends object>(methods: readonly (keyof T & string)[], target: () => T): T =>
-  Object.freeze(
-    Object.fromEntries(
-      methods.map((method) => [
-        method,
-        (...args: unknown[]) => {
-          const object = target()
-          return (object[method] as (...args: unknown[]) => unknown).apply(object, args)
-        },
-      ]),
-    ),
-  ) as T
+const lazily = <T extends object>(target: () => T): T =>
+  new Proxy(Object.freeze({}) as T, {
+    // An object with `then` would be a promise.
+    get: (_, name) =>
+      typeof name === 'symbol' || name === 'then'
+        ? undefined
+        : (...args: unknown[]) => {
+            const object = target()
+            return (object[name as keyof T] as (...args: unknown[]) => unknown).apply(object, args)
+          },
+  })
 
 /** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
 export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): PluginContext => {
@@ -126,9 +94,9 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
     config,
     log: runtime.log,
     clock,
-    vault: lazily<Vault>(VAULT_METHODS, () => ready('vault', runtime.vault)),
-    tenants: lazily<TenantRecords>(['get', 'update', 'delete'], () => ready('tenants', () => tenants)),
-    logs: lazily<Logs>(['list'], () => ready('logs', () => logs)),
+    vault: lazily<Vault>(() => ready('vault', runtime.vault)),
+    tenants: lazily<TenantRecords>(() => ready('tenants', () => tenants)),
+    logs: lazily<Logs>(() => ready('logs', () => logs)),
     audit: (event, origin) => ready('audit', () => runtime.audit(event, origin)),
     usage: (tenantId) =>
       ready('usage', async () => {
@@ -141,12 +109,12 @@ export const createServices = (plugin: Plugin, config: unknown, runtime: Service
         return { types, active }
       }),
     port: (name) => ready('port', () => runtime.ports()[name]),
-    code: lazily<Code>(['run', 'check'], () => ready('code', runtime.code)),
+    code: lazily<Code>(() => ready('code', runtime.code)),
     identify: (application) => ready('identify', () => runtime.identify(application)),
     fetch: (request, signal) => ready('fetch', () => runtime.fetch(request, signal)),
     checkDestination: (url) => ready('checkDestination', () => runtime.checkDestination(url)),
     records: ((collection: Collection) =>
-      lazily<Records<{ readonly id: string }>>(RECORDS_METHODS, () =>
+      lazily<Records<{ readonly id: string }>>(() =>
         ready('records', () => recordsOf(collection.name)),
       )) as unknown as PluginContext['records'],
     commit: (mutations: readonly Mutation[]) =>
