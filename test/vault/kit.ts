@@ -13,6 +13,7 @@ import { Secret } from '../../src/common/secret.ts'
 import { createExpressions } from '../../src/expressions/expressions.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import type { AccessRule, Grants, TokenPermission, TokenType, UseContext } from '../../src/sdk/index.ts'
+import { openStore } from '../../src/store/open.ts'
 import { createVault } from '../../src/vault/vault.ts'
 import type { VaultLimits } from '../../src/vault/vault-deps.ts'
 import { atProcessEnd } from '../kit/process-end.ts'
@@ -92,8 +93,11 @@ export const rule = (
 const log = createLog('test', 'silent')
 
 /** Store, keys and journal of vaults. */
-const openParts = async (directory: string, clock: Clock) => {
-  const { store } = storeInThread(join(directory, 'vault.db'))
+const openParts = async (directory: string, clock: Clock, threads = false) => {
+  const location = join(directory, 'vault.db')
+  const store = threads
+    ? await openStore({ location, mode: 'read-write', log })
+    : storeInThread(location).store
   const rootKey = new Secret(randomBytes(32))
   const keys = await openKeys({ keys: store.keys, clock }, { rootKey, create: true })
   mkdirSync(join(directory, 'audit'))
@@ -132,6 +136,8 @@ interface VaultOptions {
   readonly types?: readonly TokenType[]
   /** A store that no other test writes to. Default: all tests of a process share one, with a tenant each. */
   readonly own?: boolean
+  /** One with its writer thread, for what measures this thread. */
+  readonly threads?: boolean
 }
 
 /** A vault with a tenant over a real SQLite store, keys and journal, with a clock that tests move. */
@@ -140,8 +146,9 @@ export const openTestVault = async (
   options: VaultOptions = {},
 ) => {
   clock.at = START
-  const parts = options.own ? await openParts(t.testdir(), clock) : await sharedParts()
-  if (options.own) t.after(() => parts.close())
+  const alone = options.own || options.threads
+  const parts = alone ? await openParts(t.testdir(), clock, options.threads) : await sharedParts()
+  if (alone) t.after(() => parts.close())
   const { keys, journal: real } = parts
   /** A copy, for tests that replace methods. */
   const store = { ...parts.store, tokens: { ...parts.store.tokens } }
