@@ -11,6 +11,7 @@ const RETIRED = new Set(
     'answer answers fault faults faulty brand brands patience patient stillborn litter leftover leftovers',
     'foresee foresees foreseen rehearse rehearsed rehearsal refuse refuses refused refusal refusals',
     'told tell tells taken nobody whoever begun upkeep spare spares sparing',
+    'unsaid born birth walls fence forgotten farewell anew',
   ].flatMap((line) => line.split(' ')),
 )
 

@@ -235,11 +235,11 @@ t.test('code that fails is reported with its console; bt and fetch do nothing', 
   const { id } = await application({ permissions: ['token:create', 'token:read', 'token:use'] })
   const failures: [string, object, RegExp][] = [
     ["console.log('before'); throw new Error('boom')", {}, /boom.*request_transform:1:\d+/],
-    [`console.log('before'); await fetch('${url('/token')}')`, {}, /fetch does nothing in a dry run/],
+    [`console.log('before'); await fetch('${url('/token')}')`, {}, /fetch is not available in a dry run/],
     [
       "console.log('before'); await bt.tokens.create({ type: 'token', data: 'made' })",
       { application: { id } },
-      /bt\.tokens\.create does nothing in a dry run/,
+      /bt\.tokens\.create is not available in a dry run/,
     ],
     ["console.log('before'); return 7", {}, /\{ body, headers \}/],
   ]
