@@ -19,7 +19,7 @@ export interface JsonStructure {
  */
 export const MOST_OF_CODE = {
   containers: 300_000,
-  members: 200_000,
+  members: 150_000,
   values: 1_000_000,
   names: 20_000,
 } as const
