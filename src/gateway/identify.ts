@@ -112,7 +112,7 @@ export const identifyAgain = (
 const STILL_MS = 1_000
 
 /**
- * The caller of a request that was let in `ms` ago, as of now when that is long, or the clock was put back meanwhile. The
+ * The caller of a request that was let in `ms` ago, as of now when that is long, or the clock was put back in between. The
  * proxy stays the one that was called then: its destination and its code go together.
  */
 export const callerStill = async (

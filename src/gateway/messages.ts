@@ -7,10 +7,10 @@ import { Reader, WireError, Writer } from '../ext-proc/protobuf.ts'
 import type { Edits, Head } from './headers.ts'
 import type { ExtProcReply } from './types.ts'
 
-/** The phase that an answer is for. */
+/** The phase that a reply is for. */
 export type Phase = 'request_headers' | 'request_body' | 'response_headers' | 'response_body'
 
-/** `other`: trailers of an answer, and what holds nothing that we know. */
+/** `other`: trailers of a response, and what holds nothing that we know. */
 export type ProcessingRequest =
   | {
       readonly kind: 'request_headers' | 'response_headers'
@@ -179,7 +179,7 @@ const metadataOf = (reply: ExtProcReply): Buffer | undefined => {
   }
 }
 
-/** `ProcessingMode`: the request's body and the parts of the answer that are wanted; never trailers. */
+/** `ProcessingMode`: the request's body and the parts of the response that are wanted; never trailers. */
 const modeBytes = (responseBody: boolean): Buffer => {
   const [SEND, SKIP, BUFFERED] = [1, 2, 2]
   const writer = new Writer(16)
@@ -193,7 +193,7 @@ const modeBytes = (responseBody: boolean): Buffer => {
 const RESPONSE_HEADERS = modeBytes(false)
 const RESPONSE_BODY = modeBytes(true)
 
-/** The processing mode that takes the place of the configured one; Envoy heeds it in answers to headers. */
+/** The processing mode that takes the place of the configured one; Envoy heeds it in replies to headers. */
 const modeOf = (reply: ExtProcReply, phase: Phase): Buffer | undefined => {
   if (reply.kind === 'bufferedResponse') return RESPONSE_BODY
   if (reply.kind === 'continueResponse') return phase === 'response_headers' ? RESPONSE_HEADERS : undefined
@@ -243,7 +243,7 @@ const writeStreamed = (writer: Writer, { body, isLast }: Extract<ExtProcReply, {
   )
 
 /**
- * The message for one answer, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
+ * The message for one reply, in the phase that Envoy waits in, piece by piece; a large body is one of them. Header values
  * are latin1, as `decodeRequest` reads.
  */
 export const encodeReply = (reply: ExtProcReply, phase: Phase): readonly Buffer[] => {

@@ -1,4 +1,4 @@
-/** The gateway's own answers: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
+/** The gateway's own responses: `{ "proxy_error": … }` of completions §2, or what a transform decided. */
 import { AppError, type CodeResponse } from '../common/errors.ts'
 import { prefixHeaders } from '../ext-proc/contract.ts'
 import type { DryRun } from './dry-run/run.ts'
@@ -21,7 +21,7 @@ const bodyOf = ({ status, body }: CodeResponse): Buffer => {
   return Buffer.from(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-/** Any thrown thing as an answer to the caller, with the trace id in its brand's header. */
+/** Any thrown thing as a response to the caller, with the trace id in its brand's header. */
 export const proxyError = (
   thrown: unknown,
   prefixes: HeaderRules,

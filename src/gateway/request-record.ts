@@ -22,9 +22,9 @@ export interface RequestRecord {
   tokens: number
   /** A proxy is called, or a call is rehearsed. Rejects when that cannot be recorded. */
   called(identity: Identity): Promise<void>
-  /** Once: how it ended; a number is the status of our own answer. */
+  /** Once: how it ended; a number is the status of our own response. */
   finish(ended: 'forwarded' | 'dry_run' | 'interrupted' | number, error?: AppError): void
-  /** A call that was refused. */
+  /** A call that was rejected. */
   rejected(error: AppError): Promise<void>
 }
 
@@ -72,7 +72,7 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
     async rejected(error) {
       account.finish(error.status, error)
       const { identity } = account
-      // What code decides is its answer, and no denial of ours.
+      // What code decides is its response, and no denial of ours.
       if (!identity || error.status !== 403 || error.response !== undefined) return
       try {
         await audit([record(identity, `Proxy call denied: ${error.toProblem().title}`)])

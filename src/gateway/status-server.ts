@@ -5,7 +5,7 @@ export interface OpsDeps {
   readonly metrics: Metrics
   /** Rejects when the process cannot do its work. */
   readonly health: () => Promise<void>
-  /** Parts that are asked by themselves; what they resolve with is added to the answer. */
+  /** Parts that are asked by themselves; what they resolve with is added to the response. */
   readonly parts?: Readonly<Record<string, () => Promise<object>>>
 }
 

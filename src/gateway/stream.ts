@@ -1,9 +1,9 @@
 /**
- * One ext_proc stream: reads Envoy's messages, lets an exchange decide, writes its answers. Knows Envoy's message forms,
+ * One ext_proc stream: reads Envoy's messages, lets an exchange decide, writes its replies. Knows Envoy's message forms,
  * nothing of proxies.
  *
- * A stream that ends with status OK before its last answer would let Envoy send the request, or the destination's
- * answer, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
+ * A stream that ends with status OK before its last reply would let Envoy send the request, or the destination's
+ * response, on as it is. So this side never ends a stream first: Envoy does, or it is broken off, which fails the request.
  */
 import type { Log } from '../common/log.ts'
 import type { Call, CallHandler } from '../ext-proc/call.ts'
@@ -85,7 +85,7 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
     busy = false
   }
 
-  /** A body that comes and goes in pieces: the flow is told all answers. */
+  /** A body that comes and goes in pieces: the flow gets all replies. */
   const upload = ({ head, endOfStream }: Extract<ProcessingRequest, { readonly head: Head }>): void => {
     const started = createFlow(call)
     input = started

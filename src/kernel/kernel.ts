@@ -71,9 +71,9 @@ const START_TIMEOUT = 30_000
 const STOP_TIMEOUT = 5_000
 
 /**
- * Loads, checks and starts the plugins of the list. Rejects with `PluginFaults` naming every fault of every plugin, in
+ * Loads, checks and starts the plugins of the list. Rejects with `PluginIssues` naming every issue of every plugin, in
  * which case no plugin has started. Starting goes in order of requirement; when one start fails, those already started
- * are stopped and its fault is told the same way.
+ * are stopped and its issue is told the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
   const { store, log } = deps

@@ -41,7 +41,7 @@ export interface Invocation {
   readonly traceId: string
   /** The idempotency key as sent (completions §1); absent when none was. Passed over by operations that only read. */
   readonly idempotencyKey?: string | undefined
-  /** Aborted when nobody waits for the answer any more; an AppError as its reason is what the caller then gets. */
+  /** Aborted when nobody waits for the response any more; an AppError as its reason is what the caller then gets. */
   readonly signal: AbortSignal
   /** Told who calls as soon as that is known, for the transport's access log. */
   readonly onCaller?: (caller: Caller) => void
@@ -66,7 +66,7 @@ export interface Authenticator {
 
 /** Stored proxies of all tenants, as the gateway asks for them. */
 export interface ProxyDirectory {
-  /** By proxy key as sent. What an answer of the management API acknowledged holds for the next call. */
+  /** By proxy key as sent. What a response of the management API acknowledged holds for the next call. */
   find(key: string): Promise<StoredProxy | undefined>
   /** A number that differs after any change to proxies, in any process. */
   changes(): Promise<number>
@@ -100,7 +100,7 @@ export interface Kernel {
   ): Promise<unknown>
   /** Rejects when the journal or a plugin cannot do its work. */
   health(): Promise<void>
-  /** `missing`: collections of which records were refused lately, because they were altered outside the service. */
+  /** `missing`: collections of which records were rejected lately, because they were altered outside the service. */
   records(): Promise<{ readonly missing: readonly string[] }>
   /** Lets running calls end (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
   stop(): Promise<void>

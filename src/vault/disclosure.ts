@@ -5,7 +5,7 @@ import type { Disclosure, Work } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
-/** The data that expressions of callers, and answers, may hold: nothing of what is never returned. */
+/** The data that expressions of callers, and responses, may hold: nothing of what is never returned. */
 export const omitNeverReturned = (type: CompiledType, data: Json): Json =>
   type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
 

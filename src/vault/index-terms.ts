@@ -14,7 +14,7 @@ export interface Derived {
   readonly terms: readonly Buffer[]
 }
 
-/** Runs an expression over a token's own data; where it cannot be evaluated, `path` is at fault. */
+/** Runs an expression over a token's own data; where it cannot be evaluated, `path` is invalid. */
 const evaluating = <T>(path: string, evaluate: () => T): T => {
   try {
     return evaluate()

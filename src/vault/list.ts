@@ -109,7 +109,7 @@ export const listTokens = async (
     if (disclosure === 'denied') continue
     const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)
-    // A page is refused, rather than shown with data in some of its tokens only.
+    // A page is rejected, rather than shown with data in some of its tokens only.
     work.use(0)
     const stored = withoutSeals(row)
     if (value !== undefined) shown.push({ row: stored, disclosure })

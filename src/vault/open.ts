@@ -70,7 +70,7 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
 }
 
 /**
- * The tokens in order, read a batch at a time and to be opened one by one; those that are gone meanwhile are left
+ * The tokens in order, read a batch at a time and to be opened one by one; those that are gone in between are left
  * out. Lets others go on in between. Throws `rate_limited` when the tenant holds too much besides.
  */
 export async function* openInBatches(

@@ -9,7 +9,7 @@ import type { Opened } from './seal.ts'
 import { checkCount, isBareTokenExpression } from './use.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** `Vault.foresee`. */
+/** `Vault.preview`. */
 export const previewUse = async (
   parts: VaultParts,
   ids: readonly string[],

@@ -11,11 +11,11 @@ import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** One answer for unknown, expired and other tenants' ids (completions §2). */
+/** One response for unknown, expired and other tenants' ids (completions §2). */
 export const tokenNotFound = (id: string): AppError =>
   new AppError('token_not_found', `${printableId(id)} does not exist. Check the id.`)
 
-/** Records a refused call, then throws `forbidden`. */
+/** Records a rejected call, then throws `forbidden`. */
 export const reject = async (
   parts: VaultParts,
   row: Pick<TokenRow, 'id' | 'type'>,

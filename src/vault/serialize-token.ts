@@ -31,7 +31,7 @@ export type ShownRow = Pick<
   | 'modified_at'
 >
 
-/** Data for an answer; a mask that cannot be evaluated over the data shows none of it. */
+/** Data for a response; a mask that cannot be evaluated over the data shows none of it. */
 export const shownData = (
   { expressions, types }: Pick<VaultParts, 'expressions' | 'types'>,
   type: string,

@@ -27,7 +27,7 @@ export interface CompiledType {
   readonly never: readonly string[]
   readonly ephemeral: readonly { readonly at: string; readonly seconds: number }[]
   readonly privacy: Privacy
-  /** Schema, then normalizing, then checks; the data to store, or its faults. */
+  /** Schema, then normalizing, then checks; the data to store, or its issues. */
   accept(data: Json): { readonly data: Json } | { readonly issues: readonly DataIssue[] }
 }
 
@@ -43,7 +43,7 @@ const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', 
 const placeOf = ({ keyword, instancePath, params }: ErrorObject): string =>
   keyword === 'required' ? `${instancePath}/${escapePart(params.missingProperty)}` : instancePath
 
-/** The faults of one place are told together: "must be a string or an integer". */
+/** The issues of one place are told together: "must be a string or an integer". */
 const issuesOf = (errors: readonly ErrorObject[]): readonly DataIssue[] => {
   const reported = errors.filter((error) => !isAlternative(error))
   const byPlace = Map.groupBy(reported.length > 0 ? reported : errors, placeOf)

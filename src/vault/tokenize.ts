@@ -31,13 +31,13 @@ interface Place {
   readonly path: string
 }
 
-/** What the answer has at a place, by the order in which places were met. */
+/** What the response has at a place, by the order in which places were met. */
 type Result = (index: number) => Json
 
-/** The answer's value at a place of the body; undefined: the body's own, since nothing in it becomes a token. */
+/** The response's value at a place of the body; undefined: the body's own, since nothing in it becomes a token. */
 type Build = ((result: Result) => Json) | undefined
 
-/** Walks the body; returns the builder of the answer's shape. */
+/** Walks the body; returns the builder of the response's shape. */
 const collect = (body: Json, places: Place[], limit: number, path = ''): Build => {
   const take = (kind: Place['kind'], definition: Json) => {
     const index = places.push({ kind, definition, path }) - 1

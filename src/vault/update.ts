@@ -190,7 +190,7 @@ const attempt = async (
     fingerprint,
     expires_at,
     modified_by: caller.actorId,
-    // Never the time of an earlier change: with it a kept answer is told from one that shows another state.
+    // Never the time of an earlier change: with it a stored response is told from one that shows another state.
     modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
   const mayMeet = fingerprint !== null && seesDataIn(caller.grants, container)

@@ -52,6 +52,6 @@ export interface VaultParts extends Omit<VaultOptions, 'tokenTypes'> {
   readonly held: Shares
 }
 
-/** A call may wait between its arrival and its work: what expired meanwhile is expired. */
+/** A call may wait between its arrival and its work: what expired in between is expired. */
 export const timeOf = (parts: Pick<VaultParts, 'clock'>, context: UseContext): number =>
   Math.max(context.now, parts.clock.now())

@@ -65,7 +65,7 @@ const PLAIN_ENCODINGS = ['7bit', '8bit', 'binary']
 
 /**
  * `multipart/form-data` (RFC 7578): each part by the rules of its own type; parts with a filename, names and boundaries keep
- * their bytes. What comes before the first boundary or behind the last one, other than line breaks, is refused in a body with an
+ * their bytes. What comes before the first boundary or behind the last one, other than line breaks, is rejected in a body with an
  * expression.
  */
 export const createMultipart = (

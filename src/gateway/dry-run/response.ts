@@ -1,4 +1,4 @@
-/** What a response transform would make of an answer that the caller made up, as a dry run has none of its own. */
+/** What a response transform would make of a response that the caller made up, as a dry run has none of its own. */
 import { AppError, type Problem } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import { type Head, type HeaderRules, prefixed } from '../headers.ts'
@@ -7,7 +7,7 @@ import type { TransformRun } from '../transform/run.ts'
 import { shownBody } from './bodies.ts'
 import { dryRunTransform, type RunIdle, type TransformPlan } from './transform.ts'
 
-/** The made-up answer as the caller would get it, or what it would get instead. */
+/** The made-up response as the caller would get it, or what it would get instead. */
 export interface DryRunResponse {
   readonly status: number
   readonly body: { readonly before?: Json; readonly after?: Json }
@@ -26,7 +26,7 @@ const malformed = (name: string) =>
     `The header "${name}" is no answer. Send JSON: {"status":200,"headers":{"content-type":"application/json"},"body":{}}.`,
   )
 
-/** The answer in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws `malformed`. */
+/** The response in the header; undefined without one. Status 200, and JSON, unless it says otherwise. Throws `malformed`. */
 export const responseFixture = (head: Head, prefixes: HeaderRules): Fixture | undefined => {
   const sent = prefixed(head, prefixes, 'dryRunResponse')
   if (sent === undefined) return undefined

@@ -42,7 +42,7 @@ export interface DryRunRequest {
   readonly run: Omit<TransformRun, 'code' | 'proxy'>
 }
 
-/** The answer. Lists end after 1,000 entries, changes after 100 of a kind; bodies over 256 KiB are not shown. */
+/** The response. Lists end after 1,000 entries, changes after 100 of a kind; bodies over 256 KiB are not shown. */
 export interface DryRun {
   readonly dry_run: true
   /** Whether the request would have been sent. */
@@ -115,7 +115,7 @@ const applied = async (
   }
 }
 
-/** Rejects as the call itself would for what its headers and body are; what stops it later is in the answer. */
+/** Rejects as the call itself would for what its headers and body are; what stops it later is in the response. */
 export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promise<DryRun> => {
   const { accepted, head, body, now, timed, stages, run } = dryRun
   const { contentType, contentEncoding, caller, proxy, method, suffix } = accepted
@@ -159,7 +159,7 @@ export const runDryRun = async (dryRun: DryRunRequest, deps: DryRunDeps): Promis
     )
   }
 
-  /** The plan of the response transform, and what it makes of an answer, if there is one to make something of. */
+  /** The plan of the response transform, and what it makes of a response, if there is one to make something of. */
   const responded = async (forwards: boolean) => {
     const { runIdle } = deps
     if (proxy?.responseTransform === undefined) return {}

@@ -51,7 +51,7 @@ export const previewTokens = async (
   return { plans: previewed.map(planOf), used: used.size === previewed.length ? used : undefined }
 }
 
-/** Why a call with these tokens in its body is refused, if it is. */
+/** Why a call with these tokens in its body is rejected, if it is. */
 export const rejectionOf = (plans: readonly TokenPlan[], caller: Caller): AppError | undefined => {
   if (!holds(caller, 'token:use')) return mayNotUse()
   const wrong = plans.find(({ use }) => use !== 'allowed')

@@ -16,7 +16,7 @@ export interface FlowInput {
   takeTrailers(): void
   /** What was sent has been read. */
   drained(): void
-  /** The last answer has been given. */
+  /** The last reply has been sent. */
   isDone(): boolean
   /** Nobody waits any more. */
   giveUp(): void

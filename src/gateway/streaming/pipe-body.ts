@@ -163,7 +163,7 @@ async function* piecesOf(
 }
 
 /**
- * Passes a body on to its end. Rejects with what the body, a token or the vault is refused with, and when the caller
+ * Passes a body on to its end. Rejects with what the body, a token or the vault is rejected with, and when the caller
  * goes: the request must then be broken off.
  */
 export const pipeBody = async (deps: UploadDeps): Promise<void> => {

@@ -25,7 +25,7 @@ const charsetOf = (contentType: string | undefined): string | undefined =>
 /** Charsets in which ASCII is ASCII, and which a decoder knows; all else is taken for UTF-8. */
 const SINGLE_BYTE = /^(latin1|iso-8859-\d{1,2}|windows-125\d)$/
 
-/** The bytes of an answer as UTF-8, which its content type may say they are not. */
+/** The bytes of a response as UTF-8, which its content type may say they are not. */
 export const asUtf8 = (contentType: string | undefined, bytes: Buffer): Buffer => {
   const charset = charsetOf(contentType)
   if (charset === undefined || !SINGLE_BYTE.test(charset)) return bytes

@@ -1,4 +1,4 @@
-/** A destination's answer on its way through a response transform (interface, "Proxy transforms"; completions §7). */
+/** A destination's response on its way through a response transform (interface, "Proxy transforms"; completions §7). */
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn } from '../../common/event-loop.ts'
 import { prefixHeaders } from '../../ext-proc/contract.ts'
@@ -8,7 +8,7 @@ import type { Head } from '../headers.ts'
 import { asUtf8, type Shape, shapeOf } from './content.ts'
 import { runTransform, type Transformed, type TransformRun, withoutCoding } from './run.ts'
 
-/** An answer whose body a transform needs. */
+/** A response whose body a transform needs. */
 export interface CollectedResponse {
   readonly head: Head
   /** Undefined: it has no content type, and passes only if its body turns out to be empty. */
@@ -64,7 +64,7 @@ const REASONS: Readonly<Record<string, string>> = {
   too_large: "The destination's answer is larger than a transform may take or return.",
 }
 
-/** Runs the response transform. Rejects with `bad_gateway` for an answer it cannot run on, else as `runTransform`. */
+/** Runs the response transform. Rejects with `bad_gateway` for a response it cannot run on, else as `runTransform`. */
 export const transformResponse = async (
   { head, shape }: CollectedResponse,
   bytes: Buffer,

@@ -104,7 +104,7 @@ export interface ContributionContext {
   readonly operations: boolean
 }
 
-/** All faults of one plugin's contribution alone. */
+/** All issues of one plugin's contribution alone. */
 export const checkContribution = (
   plugin: Plugin,
   contribution: Contribution,

@@ -33,7 +33,7 @@ const checkValue = (schema: unknown, value: unknown, closed: boolean, issues: Is
   try {
     errors = compileValidator(schema)(json)?.errors ?? {}
   } catch {
-    // The schema is told to be at fault where it is declared.
+    // An invalid schema is reported where it is declared.
     return false
   }
   for (const [path, sentences] of Object.entries(errors))

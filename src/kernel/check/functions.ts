@@ -6,7 +6,7 @@ import { example, replacedAt, SAMPLES } from './mask-leak-check.ts'
 
 const VALUES = SAMPLES.flatMap(({ string, number }) => [string, number] as readonly Json[])
 
-/** What a function does with made-up data is only half of the truth: that it throws on some is no fault. */
+/** What a function does with made-up data is only half of the truth: that it throws on some is no issue. */
 const attempt = (run: () => unknown): { readonly value: unknown } | undefined => {
   try {
     return { value: run() }

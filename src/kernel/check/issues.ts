@@ -9,7 +9,7 @@ export interface Issue {
   readonly fix: string
 }
 
-/** Collects faults of one place and those below it. */
+/** Collects issues of one place and those below it. */
 export interface Issues {
   add(problem: string, fix: string): void
   /** The same collection, one step further down. */
@@ -39,11 +39,11 @@ export const thrownAt = (thrown: unknown): string => {
   return firstLine(thrown)
 }
 
-/** Each fault as a line of its own, place first and remedy last. */
+/** Each issue as a line of its own, place first and remedy last. */
 export const issueLines = (issues: readonly Issue[]): readonly string[] =>
   issues.map(({ location: place, message: problem, fix: remedy }) => `  ${place}: ${problem} ${remedy}`)
 
-/** Thrown by `startKernel` when anything is wrong with any plugin: all faults at once, and nothing has started. */
+/** Thrown by `startKernel` when anything is wrong with any plugin: all issues at once, and nothing has started. */
 export class PluginIssues extends Error {
   readonly issues: readonly Issue[]
 

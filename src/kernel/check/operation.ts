@@ -36,7 +36,7 @@ const MEMBERS = [
   'run',
 ]
 
-/** Paths that the service answers itself. */
+/** Paths of the service itself. */
 const OWN_PATHS = ['healthz', 'readyz', 'metrics', 'openapi.json', 'docs', 'proxy']
 
 export const methodOf = (operation: Operation): string => operation.http.slice(0, operation.http.indexOf(' '))
@@ -162,7 +162,7 @@ const checkErrors = ({ errors = [] }: Operation, issues: Issues) => {
     issues.add('"errors" is not a list of error codes.', `Known are ${Object.keys(ERRORS).join(', ')}.`)
 }
 
-/** All faults of one operation alone; those between operations are `checkTogether`'s. */
+/** All issues of one operation alone; those between operations are `checkTogether`'s. */
 export const checkOperation = (
   operation: Operation,
   permissions: ReadonlySet<string>,

@@ -79,7 +79,7 @@ const list = (value: unknown, name: string, issues: Issues): readonly unknown[] 
   return []
 }
 
-/** All faults of one token type alone: container, expressions, pointers, and what its mask gives away. */
+/** All issues of one token type alone: container, expressions, pointers, and what its mask gives away. */
 export const checkTokenType = (type: TokenType, expressions: Expressions, issues: Issues): void => {
   if (!NAME.test(String(type.name)))
     issues.add('its name is not valid.', 'Use lower-case letters, digits and underscores, at most 50.')

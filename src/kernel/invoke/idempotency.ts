@@ -17,9 +17,9 @@ import { GUARDED, redactResponse } from './redact-response.ts'
 
 /** Characters of an idempotency key (completions §1). */
 export const MAX_KEY = 200
-/** How long an answer is kept, ms. */
+/** How long a response is stored, ms. */
 export const RETENTION = 24 * 60 * 60_000
-/** How long those members of it are kept that no token answers for, ms. */
+/** How long the members of it are stored that do not depend on a token, ms. */
 const TRANSIENT_RETENTION = 10 * 60_000
 /** A call that has not answered within this time (ms) has died; a repetition may run, unless something was written. */
 const LEASE = 60_000
@@ -35,7 +35,7 @@ export interface IdempotencyDeps {
   readonly clock: Clock
   readonly log: Log
   readonly tokenTypes: ReadonlyMap<string, TokenType>
-  /** Whose successor of the same name tells the store when it has died (`AnswerStore.abandonOf`). */
+  /** Whose successor of the same name tells the store when it has died (`IdempotencyStore.abandonOf`). */
   readonly processName?: string
 }
 
@@ -122,7 +122,7 @@ interface Shown {
   readonly type: string
 }
 
-/** Tokens whose data an answer shows. */
+/** Tokens whose data a response shows. */
 const tokensIn = (response: unknown, types: ReadonlyMap<string, unknown>): readonly Shown[] => {
   if (Array.isArray(response)) return response.flatMap((item) => tokensIn(item, types))
   if (!isObject(response)) return []
@@ -132,7 +132,7 @@ const tokensIn = (response: unknown, types: ReadonlyMap<string, unknown>): reado
   return Object.values(response).flatMap((value) => tokensIn(value, types))
 }
 
-/** The answer without these members; itself when it has none of them. */
+/** The response without these members; itself when it has none of them. */
 const omit = (response: unknown, names: readonly string[]): unknown =>
   isObject(response) && names.some((name) => Object.hasOwn(response, name))
     ? Object.fromEntries(Object.entries(response).filter(([name]) => !names.includes(name)))
@@ -141,9 +141,9 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
 /**
  * Idempotency keys (completions §1), per tenant, actor, operation with what its path names, and key. The right to run lies in the store, so it holds across
  * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
- * there sealed, since they may hold data and new API keys. What an answer shows of tokens goes
+ * there sealed, since they may hold data and new API keys. What a response shows of tokens goes
  * when one of them is changed, deleted or expired: from then on it is repeated without. So it is to a caller whose grants are not
- * those of then, and without metadata and fingerprints, too. Keys are kept as keyed hashes.
+ * those of then, and without metadata and fingerprints, too. Keys are stored as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps
@@ -264,7 +264,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
             ? {}
             : { shown: { sealed: await sealed({ output, until, tokens }, 'complete'), tokens, until } }),
         }
-        // What was asked for is done: the caller is told so, whether the answer can be kept yet or not.
+        // What was asked for is done: the caller is told so, whether the response can be kept yet or not.
         await notify(() => records.finish(response, done), call)
       } catch (err) {
         log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')

@@ -95,7 +95,7 @@ const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code 
 
 /**
  * The pipeline under both transports (docs/architecture.md, "The pipeline"). An operation that is audited by its declaration runs only while the
- * journal is healthy, and its answer is given only when its record is in the journal. Refused calls (403) leave a
+ * journal is healthy, and it responds only when its record is in the journal. Denied calls (403) leave a
  * record too, whether the permission is missing or the operation itself said no. A call whose caller has gone after it
  * began to run is finished all the same, its record included.
  */
@@ -165,7 +165,7 @@ export const createInvoke = (
       const issue = await inOwnTurn(() => ready.validate(input))
       lap('validate')
       const once = idempotencyKey !== undefined && isRepeatable(operation)
-      // A kept answer is repeated whatever the body is (completions §1); for want of one, the fault is the outcome.
+      // A stored response is repeated whatever the body is (completions §1); for want of one, the issue is the outcome.
       if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
 
       const audited = operation.audit !== 'none'

@@ -57,6 +57,6 @@ const pruneOf = (schema: JsonSchema): Prune => {
 /**
  * A function that copies a value with only the members its schema names, at any depth; values the schema leaves free
  * are passed on as they are. What does not fit the schema's shape is left for validation to refuse. Input: unknown
- * members are ignored (completions §1). Output: nothing that is not declared is answered, and nothing undefined.
+ * members are ignored (completions §1). Output: nothing undeclared is returned, and nothing undefined.
  */
 export const compilePrune = (schema: unknown): Prune => pruneOf(asSchema(schema))

@@ -18,7 +18,7 @@ export interface WithoutData {
   readonly tokens: readonly string[]
 }
 
-/** An operation's answer as it may outlive the tokens in it, and the right to them: these go without the members of `hidden`. */
+/** An operation's response as it may outlive the tokens in it, and the right to them: these go without the members of `hidden`. */
 export const redactResponse = (
   response: unknown,
   types: ReadonlyMap<string, unknown>,

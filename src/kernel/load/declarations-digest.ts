@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { LoadedPlugin } from '../types.ts'
 
-/** What was found without fault by an earlier start, so that a later one need not look again: most of a start's checks. */
+/** What was found without issue by an earlier start, so that a later one need not look again: most of a start's checks. */
 export interface ValidationCache {
   has(digest: string): boolean
   /** Forgets what it had before. */

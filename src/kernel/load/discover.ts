@@ -49,7 +49,7 @@ class Absent extends Error {}
 
 /**
  * Loads what the plugin list names, each thing once, in the order of the list (`*` in alphabetical order). What cannot
- * be loaded is a fault, and the rest is loaded all the same, so that all faults are known at once.
+ * be loaded is an issue, and the rest is loaded all the same, so that all issues are known at once.
  */
 export const discover = async (options: DiscoverOptions, issues: Issue[]): Promise<readonly Candidate[]> => {
   provideSdk()

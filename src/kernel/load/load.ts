@@ -55,7 +55,7 @@ export interface Loading {
   readonly issues: Issue[]
 }
 
-/** An operation whose name is taken is at fault for that alone: its messages would be told as faults of the other. */
+/** An operation whose name is taken is invalid for that alone: its messages would be told as issues of the other. */
 const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] => {
   const names = new Set<unknown>()
   const isFirst = ({ rpc }: Operation) => names.size < names.add(rpc).size

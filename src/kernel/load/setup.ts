@@ -7,7 +7,7 @@ import { placeOf } from '../check/plugin.ts'
 /** A setup returns declarations; one that takes longer than this waits for something it should not. */
 const SETUP_TIMEOUT = 10_000
 
-/** What a plugin's setup returns, or undefined and the fault that prevented it. `timeout` in ms. */
+/** What a plugin's setup returns, or undefined and the issue that prevented it. `timeout` in ms. */
 export const setUp = async (
   plugin: Plugin,
   kernel: PluginContext,

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache'
 
-/** What a port answers by a key (the hash of one, an id), kept while nothing changes. */
+/** Cached results of a port by key (a hash, an id), valid while nothing changes. */
 export interface CachedLookup<T> {
   find(key: string): Promise<T | undefined>
   /** Keys that are kept, the last used first. */
@@ -15,7 +15,7 @@ const MAX_AGE = 60_000
 
 /**
  * Asks a port and keeps what it finds while `changes`, the counter of whatever its answers depend on, stands still, so
- * that what an answer has acknowledged holds for the next request. Unknown keys are never kept. `max`: answers kept; the
+ * that an acknowledged change holds for the next request. Unknown keys are never cached. `max`: cached results; the
  * least recently used one goes first.
  */
 export const createCachedLookup = <S, T extends object>(
@@ -38,7 +38,7 @@ export const createCachedLookup = <S, T extends object>(
       const cached = cache.get(key)
       if (cached !== undefined) return cached
       const found = await ask(source, key)
-      // A change seen by another request meanwhile may be one that this answer does not know of.
+      // A change seen by another request in between may be one that this result misses.
       if (found !== undefined && cachedAt === changes) cache.set(key, found)
       return found
     },

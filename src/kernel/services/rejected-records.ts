@@ -9,7 +9,7 @@ const LASTING = 10 * 60_000
 
 export interface RejectedRecords {
   readonly onRejected: OnRejected
-  /** `missing`: collections of records refused lately. Calls that need such a record fail, all others are served. */
+  /** `missing`: collections of records rejected lately. Calls that need such a record fail, all others are served. */
   health(): { readonly missing: readonly string[] }
 }
 

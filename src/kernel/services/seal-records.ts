@@ -32,7 +32,7 @@ const macParts = ({ collection, tenantId, id }: RecordName, version: number, bod
   body,
 ]
 
-/** Told of each row that was refused, by whoever logs and counts them. */
+/** Told of each row that was rejected, by whoever logs and counts them. */
 export type OnRejected = (row: RecordName) => void
 
 /** Throws: a row that is not what this service wrote, or not the latest that it wrote. */
@@ -90,7 +90,7 @@ export const sealMutation = async (
 
 /**
  * The record of a row, with its sealed members: what was last written under this name, whole. A row without a valid MAC, or
- * one whose columns do not say what its body says, is refused with `internal` and reported.
+ * one whose columns do not say what its body says, is rejected with `internal` and reported.
  */
 export const openRecord = async (
   keys: Pick<Keys, 'tenant'>,
