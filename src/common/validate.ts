@@ -5,9 +5,9 @@ import { type AppError, type FieldErrors, invalid } from './errors.ts'
 import { pointerParts } from './json.ts'
 import { safeMemberName } from './safe-member-name.ts'
 
-/** Members whose faults one answer names. */
+/** Maximum members in the errors of one response. */
 const MAX_PATHS = 50
-/** Values of an input beyond which only its first fault is looked for: listing all costs time for each. */
+/** For larger inputs only the first issue is reported, as finding all takes time for each value. */
 const MAX_LISTED_NODES = 5_000
 const MAX_PATH_LENGTH = 200
 
@@ -19,7 +19,7 @@ const newAjv = (allErrors: boolean) => {
   return ajv
 }
 
-/** Nodes of a JSON value, counted up to a limit. */
+/** True if a JSON value has more than `limit` nodes. Stops counting there. */
 const moreNodesThan = (value: unknown, limit: number): boolean => {
   const stack: unknown[] = [value]
   for (let seen = 0; stack.length > 0; seen++) {
@@ -40,7 +40,7 @@ const moreNodesThan = (value: unknown, limit: number): boolean => {
 
 const isIndex = (part: string) => /^\d{1,5}$/.test(part)
 
-/** `rules[0].priority` for the pointer `/rules/0/priority`; `''` for the whole. */
+/** `rules[0].priority` for the pointer `/rules/0/priority`; `''` for the root. */
 const propertyPath = (pointer: string, missing?: unknown): string => {
   const parts = pointerParts(pointer).map((part) => (isIndex(part) ? part : safeMemberName(part)))
   if (typeof missing === 'string') parts.push(missing)
@@ -49,8 +49,8 @@ const propertyPath = (pointer: string, missing?: unknown): string => {
     .slice(0, MAX_PATH_LENGTH)
 }
 
-/** ajv's faults as sentences by property path (completions §2). */
-const fieldErrors = (errors: readonly ErrorObject[], whole: string): FieldErrors => {
+/** Messages of Ajv errors by property path (completions §2). `rootName`: path of errors of the root. */
+const fieldErrors = (errors: readonly ErrorObject[], rootName: string): FieldErrors => {
   const byPath = new Map<string, Set<string>>()
   for (const error of errors) {
     if (isAlternative(error)) continue
@@ -58,16 +58,19 @@ const fieldErrors = (errors: readonly ErrorObject[], whole: string): FieldErrors
       propertyPath(
         error.instancePath,
         error.keyword === 'required' ? error.params.missingProperty : undefined,
-      ) || whole
+      ) || rootName
     const found = byPath.get(path)
     if (found) found.add(sentence(error))
     else if (byPath.size < MAX_PATHS) byPath.set(path, new Set([sentence(error)]))
   }
-  if (byPath.size === 0) byPath.set(whole, new Set(['is not valid']))
+  if (byPath.size === 0) byPath.set(rootName, new Set(['is not valid']))
   return Object.fromEntries([...byPath].map(([path, sentences]) => [path, joined(sentences)]))
 }
 
-/** An instance costs as much as some twenty schemas, so those without ids of their own, which could clash, share one. */
+/**
+ * An instance costs as much as about twenty schemas, so schemas share one. Those with `$id`, which could clash, do
+ * not.
+ */
 const shared = new Map<boolean, Ajv>()
 
 const compile = (schema: object, allErrors: boolean): ValidateFunction => {
@@ -81,8 +84,9 @@ const compile = (schema: object, allErrors: boolean): ValidateFunction => {
 }
 
 /**
- * Compiles a schema. The function sets defaults inside the value it is given and answers the faults of a value that
- * is not valid, undefined for one that is. Throws when the schema itself is at fault. Compiling one again is free.
+ * Compiles a schema; repeated calls use a cache. The returned function sets defaults in its value and returns the
+ * error of
+ * an invalid value, otherwise undefined. Throws if the schema itself is not valid.
  */
 export const compileValidator = (schema: unknown): ((value: unknown) => AppError | undefined) => {
   const first = compile(schema as object, false)

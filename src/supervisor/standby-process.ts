@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 const PAUSE_MS = 10_000
 
 export interface Standby {
-  /** Loads a standby after a delay, and a new one whenever it was taken or has ended. */
+  /** Loads a standby after a delay, and a new one whenever it was used or has ended. */
   prepare(): void
   /** Returns the standby process, if any. The caller owns it from then on. */
   take(): ChildProcess | undefined
