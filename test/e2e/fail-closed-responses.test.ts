@@ -126,7 +126,7 @@ t.test('a response that fills the buffer before its headers are processed is rej
   )
   const response = await send('', { method: 'GET' })
   t.equal(response.status, 502)
-  t.match(response.json.proxy_error.detail, /larger than a transform may take/)
+  t.match(response.json.proxy_error.detail, /too large for a transform/)
   await listener.close(100)
   await startProcessor()
 })

@@ -26,7 +26,7 @@ t.test(
     disk.remount('ro')
     await t.rejects(
       startSidevault({ dataDir }),
-      /ended with [1-9][\s\S]*cannot be made or written \(EROFS\)\. Set SIDEVAULT_DATA_DIR/,
+      /ended with [1-9][\s\S]*cannot be created or written \(EROFS\)\. Set SIDEVAULT_DATA_DIR/,
     )
     t.strictSame(files(), before)
 
