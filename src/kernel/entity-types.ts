@@ -1,7 +1,7 @@
 import type { EntityType, Operation, TokenType } from '../sdk/index.ts'
 import { subjectOf, titled } from './invoke/audit.ts'
 
-/** Every kind of entity that logs are about: token types, then what operations record done or denied, each once. */
+/** All entity types of logs, each once: token types, then entities of operations. */
 export const entityTypesOf = (
   tokenTypes: readonly TokenType[],
   operations: readonly Operation[],

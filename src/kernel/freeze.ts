@@ -1,4 +1,4 @@
-/** Freezes plain objects and arrays at any depth; functions, class instances and schemas of others are left alone. */
+/** Freezes plain objects and arrays at any depth; functions, class instances and foreign schemas stay as they are. */
 export const deepFreeze = <T>(value: T): T => {
   if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return value
   const prototype = Object.getPrototypeOf(value)

@@ -30,7 +30,7 @@ import { createServices } from './services/services.ts'
 import { createTenants } from './services/tenants.ts'
 import type { Kernel, LoadedPlugin, Registry } from './types.ts'
 
-/** What the kernel hands to the vault's maker once all plugins are known. */
+/** The kernel's arguments for the factory of the vault, when all plugins are known. */
 interface VaultParts {
   readonly tokenTypes: () => ReadonlyMap<string, TokenType>
   /** With the filters of all plugins. */
@@ -38,7 +38,7 @@ interface VaultParts {
   readonly tenants: Tenants
 }
 
-/** What the kernel hands to the maker of the service that runs tenants' code. */
+/** The kernel's arguments for the factory of the service that runs tenants' code. */
 interface CodeParts {
   readonly operations: readonly Operation[]
   readonly invokeAs: Kernel['invokeAs']
@@ -47,11 +47,11 @@ interface CodeParts {
 export interface KernelDeps {
   readonly store: Pick<Store, 'records' | 'tenants' | 'logs' | 'usage' | 'idempotency'>
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
-  /** Resolves when everything that was recorded before the call is in the store. */
+  /** Resolves when all records from before the call are in the store. */
   readonly ingested: () => Promise<unknown>
-  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would not go there. */
+  /** Throws `invalid_destination` or `destination_not_allowed` when the gateway would reject the URL. */
   readonly checkDestination: (url: string) => void
-  /** Unique among the processes of the store that live. */
+  /** Unique among the running processes of the store. */
   readonly processName?: string
   readonly clock: Clock
   readonly log: Log
@@ -65,15 +65,15 @@ export interface KernelDeps {
 
 export type KernelOptions = LoadOptions
 
-/** How long the start of a plugin may take, in ms. */
+/** Timeout of a plugin's start, ms. */
 const START_TIMEOUT = 30_000
-/** How long stopping waits for calls that still run, in ms. */
+/** Timeout of a stop for running calls, ms. */
 const STOP_TIMEOUT = 5_000
 
 /**
- * Loads, checks and starts the plugins of the list. Rejects with `PluginIssues` naming every issue of every plugin, in
- * which case no plugin has started. Starting goes in order of requirement; when one start fails, those already started
- * are stopped and its issue is told the same way.
+ * Loads, checks and starts the plugins of the list. Rejects with `PluginFaults` with all issues of all plugins, in
+ * which case no plugin has started. Plugins start in order of requirement; when one start fails, the started ones
+ * are stopped and the issue is reported in the same way.
  */
 export const startKernel = async (deps: KernelDeps, options: KernelOptions): Promise<Kernel> => {
   const { store, log } = deps

@@ -8,7 +8,7 @@ import type { LoadedPlugin, Registry } from './types.ts'
 export const filtersOf = (loaded: readonly LoadedPlugin[]): Readonly<Record<string, Filter>> =>
   Object.assign({}, ...loaded.map(({ contribution }) => contribution.filters ?? {}))
 
-/** Everything that checked plugins bring, in the order in which they start; frozen. */
+/** All declarations of checked plugins, in the order in which they start; frozen. */
 export const createRegistry = (loaded: readonly LoadedPlugin[]): Registry => {
   const byPlugin = new Map<Plugin, LoadedPlugin>(loaded.map((each) => [each.plugin, each]))
   const plugins = orderByRequirement(loaded.map(({ plugin }) => plugin)).ordered.map(

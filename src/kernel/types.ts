@@ -17,7 +17,7 @@ import type {
   Vault,
 } from '../sdk/index.ts'
 
-/** A loaded plugin with what it brought. */
+/** A loaded plugin with its declarations. */
 export interface LoadedPlugin {
   readonly plugin: Plugin
   readonly contribution: Contribution
@@ -34,43 +34,43 @@ export interface Registry {
   readonly ports: Readonly<Partial<Ports>>
 }
 
-/** Who sent a request, as a transport saw it. */
+/** The sender of a request, from its transport. */
 export interface Invocation {
   /** The API key as sent; absent when none was. */
   readonly key: string | undefined
   readonly traceId: string
-  /** The idempotency key as sent (completions §1); absent when none was. Passed over by operations that only read. */
+  /** The idempotency key as sent (completions §1); absent when none was. Reads ignore it. */
   readonly idempotencyKey?: string | undefined
-  /** Aborted when nobody waits for the response any more; an AppError as its reason is what the caller then gets. */
+  /** Aborted when no client waits for the response; an AppError as its reason is the response. */
   readonly signal: AbortSignal
-  /** Told who calls as soon as that is known, for the transport's access log. */
+  /** Called with the caller as soon as it is known, for the transport's access log. */
   readonly onCaller?: (caller: Caller) => void
-  /** Resolves when the response is sent, or nobody waits for it any more. Absent: what the call holds ends with it. */
+  /** Resolves when the response is sent, or no client waits for it. Absent: the call's holdings end with the call. */
   readonly sent?: Promise<void>
 }
 
-/** A call that code makes. */
+/** A call of code. */
 export interface CodeInvocation extends Pick<Invocation, 'traceId' | 'signal'> {
-  /** Runs of code that it comes through, its own included: at least 1. */
+  /** Depth: runs of code that led to the call, its own included; at least 1. */
   readonly depth: number
-  /** Of the call that the code runs for: gets the tokens that it is given the data of. */
+  /** Used tokens of the call that the code runs for. */
   readonly used?: UsedTokens | undefined
 }
 
 export interface Authenticator {
   /** `unauthenticated` without, with an unknown, an expired or a replaced key; `forbidden` for unauthorized sessions. */
   authenticate(key: string | undefined): Promise<Caller>
-  /** The caller that work of a public or private application is done as; `unauthenticated` when it is gone or expired. */
+  /** The caller for work as a public or private application; rejects with `unauthenticated` when it was deleted or has expired. */
   identify(application: ApplicationRef): Promise<Caller>
 }
 
-/** Stored proxies of all tenants, as the gateway asks for them. */
+/** Stored proxies of all tenants, for the gateway. */
 export interface ProxyDirectory {
-  /** By proxy key as sent. What a response of the management API acknowledged holds for the next call. */
+  /** By proxy key as sent. An acknowledged change of the management API holds for the next call. */
   find(key: string): Promise<StoredProxy | undefined>
   /** A number that differs after any change to proxies, in any process. */
   changes(): Promise<number>
-  /** Proxies made or found last, as they are now, at most `limit` of each. */
+  /** The newest and the most recently found proxies, as they are now, at most `limit` of each. */
   recentlyUsed(limit: number): Promise<readonly StoredProxy[]>
 }
 
@@ -89,8 +89,8 @@ export interface Kernel {
    */
   invoke(operation: Operation, input: unknown, invocation: Invocation): Promise<unknown>
   /**
-   * The same for code that works as an application of its tenant. The application is looked up anew for each call:
-   * `unauthenticated` when it is gone or expired.
+   * The same for code that acts as an application of its tenant. The application is looked up for each call:
+   * rejects with `unauthenticated` when it was deleted or has expired.
    */
   invokeAs(
     application: ApplicationRef,
@@ -98,10 +98,10 @@ export interface Kernel {
     input: unknown,
     invocation: CodeInvocation,
   ): Promise<unknown>
-  /** Rejects when the journal or a plugin cannot do its work. */
+  /** Rejects when the journal or a plugin does not work. */
   health(): Promise<void>
-  /** `missing`: collections of which records were rejected lately, because they were altered outside the service. */
+  /** `missing`: collections of recently rejected records, which were altered outside the service. */
   records(): Promise<{ readonly missing: readonly string[] }>
-  /** Lets running calls end (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
+  /** Waits for running calls (bounded), then stops plugins in reverse order of start; a second call waits for the first. */
   stop(): Promise<void>
 }

@@ -5,11 +5,11 @@ import { storedWork } from '../expressions/work.ts'
 import type { Work } from '../sdk/index.ts'
 import { isTokenId, TOKEN_LIMITS } from '../sdk/token-input.ts'
 
-/** Ids that an alias expression is asked for at once. */
+/** Ids that an alias expression yields at once. */
 const CANDIDATES = 8
-/** Leaves of data shorter than this may be part of an id by chance. */
+/** Shorter leaves of data may be part of an id by chance. */
 const SHORTEST_LEAF = 6
-/** Numbers of cards, accounts and persons have at least so many digits. */
+/** Least digits of numbers of cards, accounts and persons. */
 const SHORTEST_NUMBER = 9
 /** UTF-16 units of the longest id. */
 const LONGEST_ID = 2 * TOKEN_LIMITS.id.maximum
@@ -28,7 +28,7 @@ const leavesOf = (data: Json, leaves: string[] = []): string[] => {
   return leaves
 }
 
-/** What an id says to whoever looks closer: as it is, backwards, and out of hex or base64 from wherever that begins. */
+/** Readings of an id: as it is, reversed, and decoded from hex or base64 at each offset. */
 const readingsOf = (id: string): readonly string[] => {
   const runs = id.match(/[0-9a-f]{12,}/gi) ?? []
   const decoded = [
@@ -38,7 +38,7 @@ const readingsOf = (id: string): readonly string[] => {
   return [id, [...id].reverse().join(''), ...decoded.map(String)].map(bare)
 }
 
-/** True when a chosen id is a part of the data, or holds a number of it: ids are stored and logged in clear. */
+/** True when a chosen id is a part of the data, or holds a number of it: ids are stored and logged in clear text. */
 export const isItsData = (id: string, data: Json): boolean => {
   const readings = readingsOf(id)
   return leavesOf(data).some(
@@ -52,7 +52,7 @@ export const isItsData = (id: string, data: Json): boolean => {
   )
 }
 
-/** True when an id shows a leaf of the data: is a short one, or holds a longer one. */
+/** True when an id discloses a leaf of the data: equals a short one, or holds a longer one. */
 const shows = (id: string, leaves: readonly string[]): boolean => {
   const text = bare(id)
   const readings = readingsOf(id)
@@ -69,7 +69,7 @@ export const aliasCandidates = (
   expressions: Expressions,
   text: string,
   data: Json,
-  /** The part of the data that an id, which is never removed or hidden, may be made of. */
+  /** The part of the data that an id, which is never removed or hidden, may hold. */
   shown: Json,
   whole?: Work,
 ): readonly string[] => {

@@ -15,7 +15,7 @@ import { findToken } from './read.ts'
 import { printableId } from './safe-id.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** Both tokens, found and allowed, by their numbers. */
+/** Sequence numbers of both tokens, which exist and which the caller may access. */
 const pairOf = async (
   parts: VaultParts,
   [parentId, childId]: readonly [string, string],
@@ -29,7 +29,7 @@ const pairOf = async (
 }
 
 const missing = (): AppError =>
-  new AppError('token_not_found', 'One of the two tokens does not exist any more.')
+  new AppError('token_not_found', 'One of the two tokens was deleted concurrently. Check both ids.')
 
 /** `Vault.associate`. */
 export const associateTokens = async (

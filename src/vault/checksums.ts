@@ -30,7 +30,7 @@ const iban = (text: string): boolean => {
   return remainder === 1
 }
 
-/** The checks that a declarative token type names, with the sentence of their failure. */
+/** The checks that a declarative token type can name, with their error messages. */
 export const CHECKSUMS: Readonly<
   Record<NamedCheck, { readonly passes: (text: string) => boolean; readonly message: string }>
 > = {

@@ -21,7 +21,7 @@ import { type Draft, parseDraft } from './token-input.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** What became of one draft: a new token, or the one it duplicates (`denied`: that the caller may not read). */
+/** Result of one draft: a new token, or the token that it duplicates (`denied`: which the caller may not read). */
 export type Outcome = {
   readonly row: ShownRow & Pick<TokenRow, 'seq' | 'version'>
   readonly opened: Opened
@@ -30,7 +30,7 @@ export type Outcome = {
   | { readonly kind: 'duplicate'; readonly disclosure: Disclosure | 'denied' }
 )
 
-/** A draft with all that its row needs but the id. */
+/** A draft with all members of its row but the id. */
 interface Prepared {
   readonly draft: Draft
   readonly disclosure: Disclosure
@@ -54,7 +54,7 @@ const planId = (parts: VaultParts, draft: Draft, opened: Opened, work: Work): Id
   return { kind: 'fixed', id: id.text }
 }
 
-/** The disclosure that `token:create` gives on each destination; one that is denied refuses them all. */
+/** The disclosure of `token:create` in each container; one denied container denies all drafts. */
 const authorize = async (
   parts: VaultParts,
   drafts: readonly Draft[],
@@ -68,7 +68,7 @@ const authorize = async (
     const wanted = { id: id.kind === 'given' ? id.text : '', container }
     const decision = decide(context.caller.grants, 'token:create', wanted)
     if (decision === 'denied') {
-      // The wanted id stays unwritten: it has not been found to be no data.
+      // Without the chosen id, which may hold data: it was not checked yet.
       await parts.journal.append([deniedRecord(parts, { id: '', type: type.name }, 'create', context, now)])
       throw new AppError(
         'forbidden',
@@ -190,7 +190,7 @@ const outcomeOf = (
   }
 }
 
-/** A duplicate is a read of the existing token, granted or not. */
+/** Records a duplicate as a read of the existing token, granted or denied. */
 const recordOf = (
   parts: VaultParts,
   { kind, row, disclosure }: Outcome,
@@ -202,7 +202,7 @@ const recordOf = (
   return record(parts, row, 'read', context, now)
 }
 
-/** Validated definitions → stored tokens with their audit records written, in order, all or nothing. */
+/** Stores validated definitions and writes their audit records, in order, all or none. */
 export const storeDrafts = async (
   parts: VaultParts,
   drafts: readonly Draft[],
@@ -219,9 +219,8 @@ export const storeDrafts = async (
     parts.tenants.get(tenantId),
     parts.journal.health(),
   ])
-  // Without them a rule of the tenant's would be passed over.
-  if (tenant === undefined)
-    throw new AppError('tenant_not_found', 'The tenant of this key does not exist any more.')
+  // Without the tenant's settings a rule of the tenant would be skipped.
+  if (tenant === undefined) throw new AppError('tenant_not_found', 'The tenant of this key was deleted.')
   const { settings } = tenant
   const prepared = await mapInTurns(drafts, (draft, i) =>
     prepare(parts, ring, settings, draft, disclosures[i] ?? 'redact', grants, now, work),
@@ -238,7 +237,7 @@ export const storeDrafts = async (
   return outcomes
 }
 
-/** `Vault.create`. `parentSeq`: the token whose children they become. */
+/** `Vault.create`. `parentSeq`: sequence number of the parent token. */
 export const createTokens = async (
   parts: VaultParts,
   inputs: readonly TokenInput[],

@@ -9,7 +9,7 @@ import { createMemoryBudget } from './memory-budget.ts'
 import { resolveTokens } from './use.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-/** Every string value inside `body` as `replace` gives it; shape and member names stay. */
+/** Copies `body` with each string value replaced by `replace`; shape and member names stay. */
 const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
   if (typeof body === 'string') return replace(body)
   if (Array.isArray(body)) return body.map((item: Json) => mapStrings(item, replace))
@@ -17,7 +17,7 @@ const mapStrings = (body: Json, replace: (text: string) => Json): Json => {
   return Object.fromEntries(Object.entries(body).map(([name, value]) => [name, mapStrings(value, replace)]))
 }
 
-/** The strings that may hold expressions, and how often each is there. */
+/** Strings that may hold expressions, with their number of occurrences. */
 const countTexts = async (body: Json): Promise<ReadonlyMap<string, number>> => {
   const counts = new Map<string, number>()
   const open: Json[] = [body]

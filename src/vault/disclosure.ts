@@ -5,15 +5,15 @@ import type { Disclosure, Work } from '../sdk/index.ts'
 import { type Opened, wholeData } from './seal.ts'
 import type { CompiledType } from './token-types.ts'
 
-/** The data that expressions of callers, and responses, may hold: nothing of what is never returned. */
+/** Data for expressions of callers and for responses: without write-only members. */
 export const omitNeverReturned = (type: CompiledType, data: Json): Json =>
   type.never.reduce<Json>((rest, at) => (at === '' ? null : (without(rest, at) as Json)), data)
 
-/** The mask in force: the token's own, else its type's. */
+/** The effective mask: the token's own, else its type's. */
 export const maskOf = (type: CompiledType | undefined, opened: Opened): Json | undefined =>
   opened.mask ?? type?.mask
 
-/** Members of a mask that came out null stand for data that is not there: unset members are left out (completions §1). */
+/** Removes null members of an evaluated mask: they stand for absent data (completions §1). */
 const withoutUnset = (mask: Json, masked: Json): Json =>
   isObject(mask) && isObject(masked)
     ? (Object.fromEntries(
@@ -23,7 +23,7 @@ const withoutUnset = (mask: Json, masked: Json): Json =>
       ) as Json)
     : masked
 
-/** The mask evaluated over the data, undefined when there is no mask. Throws `invalid_expression`. */
+/** Evaluates the mask over the data; undefined without a mask. Throws `invalid_expression`. */
 export const maskedData = (
   expressions: Expressions,
   type: CompiledType,
@@ -37,8 +37,9 @@ export const maskedData = (
 }
 
 /**
- * What a caller sees of a token's data (completions §4); undefined: nothing. `purpose` `use` (code and proxies) keeps
- * the members that the API never returns. `work`: what the masks of the whole call may cost. A type that is not installed discloses nothing: what it hides is unknown.
+ * The data that a caller gets (completions §4); undefined: none. With the purpose `use` (code and proxies) it includes
+ * write-only members. `work`: the budget of all masks of the call. A type that is not installed discloses nothing, because
+ * its write-only members are unknown.
  */
 export const disclosedData = (
   expressions: Expressions,

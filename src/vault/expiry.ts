@@ -33,7 +33,7 @@ const hourOf = (hour: number, half: string | undefined): number | undefined => {
   return (hour % 12) + (half.toUpperCase() === 'PM' ? 12 : 0)
 }
 
-/** What a text means as a point in time, or undefined when it is no date that exists. */
+/** Parses a point in time; undefined when the date does not exist. */
 export const parseInstant = (text: string): Instant | undefined => {
   if (text.length > 50) return undefined
   const groups = (ISO.exec(text) ?? US.exec(text))?.groups

@@ -1,17 +1,17 @@
 import { newId } from '../common/ids.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-/** How one token of a batch gets its id: chosen, made, or one of several aliases. */
+/** Source of a token's id in a batch: chosen, generated, or one of several aliases. */
 export type IdPlan =
   | { readonly kind: 'fixed'; readonly id: string }
   | { readonly kind: 'alias'; readonly candidates: readonly string[] }
 
-/** Attempts to store a batch that holds aliases, before they give way to UUIDs. */
+/** Attempts to store a batch with aliases, before UUIDs replace them. */
 const ALIAS_ATTEMPTS = 3
 
 /**
- * The ids a batch is tried with, in turn. Seals are bound to the id, so an alias is chosen before the write: free ones
- * by a read, then, should another create take one in between, others, and at last UUIDs (completions §5).
+ * The ids for each attempt to store a batch. Seals are bound to the id, so an alias is chosen before the write: free ones
+ * by a read, then others if a concurrent create has used one, and at last UUIDs (completions §5).
  */
 export const idAttempts = async function* (
   parts: Pick<VaultParts, 'tokens'>,

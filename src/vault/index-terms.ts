@@ -14,7 +14,7 @@ export interface Derived {
   readonly terms: readonly Buffer[]
 }
 
-/** Runs an expression over a token's own data; where it cannot be evaluated, `path` is invalid. */
+/** Evaluates an expression over a token's own data. Throws `invalid` at `path` when it fails. */
 const evaluating = <T>(path: string, evaluate: () => T): T => {
   try {
     return evaluate()
@@ -26,9 +26,9 @@ const evaluating = <T>(path: string, evaluate: () => T): T => {
 }
 
 /**
- * Fingerprint and search terms of a token, over its data without ephemeral members (a digest of them would outlive
- * them). Expressions of the token's own see nothing that the API never returns: whoever may search or compare
- * fingerprints could guess it. An expression that yields nothing makes no term and no fingerprint: tokens without the member it names are not
+ * Computes fingerprint and search terms of a token, over its data without ephemeral members (a digest would outlive
+ * them). Expressions of the token see no write-only members: a caller that may search or compare
+ * fingerprints could guess them. An expression without a result makes no term and no fingerprint: tokens without the member are not
  * equal to each other. Throws `invalid`.
  */
 export const derive = (
@@ -68,7 +68,7 @@ export const derive = (
   }
 }
 
-/** Refuses (`invalid`) a mask of a token's own that fails over its data, so that later reads do not. */
+/** Throws `invalid` for a mask that fails over the token's data, so that later reads do not fail. */
 export const checkMask = (
   { expressions }: Pick<VaultParts, 'expressions'>,
   type: CompiledType,

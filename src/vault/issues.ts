@@ -2,14 +2,14 @@ import { type FieldErrors, invalid } from '../common/errors.ts'
 import { pointerParts } from '../common/json.ts'
 import { safeMemberName } from '../common/safe-member-name.ts'
 
-/** Sentences by property path, gathered so that one response names all issues of a request. */
+/** Messages by property path, collected so that one response has all issues of a request. */
 export interface Issues {
   add(path: string, sentence: string): void
-  /** Throws `invalid` when there is any. */
+  /** Throws `invalid` if there are issues. */
   check(): void
 }
 
-/** Entries and sentences a response lists at most. */
+/** Most entries and messages in a response. */
 const LIMIT = 50
 
 /** `base` and `name` joined as a property path. */

@@ -32,18 +32,18 @@ const checkPage = (page: PageRequest): void => {
 const allOf = (a: SearchNode | undefined, b: SearchNode | undefined): SearchNode | undefined =>
   a && b ? { kind: 'and', nodes: [a, b] } : (a ?? b)
 
-/** A fingerprint found tells that a masked value equals another. */
+/** A match of a fingerprint discloses that a masked value equals another. */
 const namesFingerprint = (node: SearchNode): boolean => {
   if ('nodes' in node) return node.nodes.some(namesFingerprint)
   if (node.kind === 'not') return namesFingerprint(node.node)
   return 'field' in node && node.field === 'fingerprint'
 }
 
-/** Offsets beyond any table are as good as this one, and stay exact numbers. */
+/** Largest offset: beyond any table, and an exact number. */
 const offsetOf = (page: number, size: number): number => Math.min((page - 1) * size, 2 ** 50)
 
 /**
- * `Vault.list`: what the caller may see, newest first, each token disclosed by its own rule. A token whose data is shown
+ * `Vault.list`: tokens that the caller may see, newest first, each disclosed by its own rule. A token whose data is returned
  * has a `read` record. `among`: a condition besides the caller's filter.
  */
 export const listTokens = async (
@@ -76,7 +76,7 @@ export const listTokens = async (
       await rejectListing()
       throw new AppError(
         'forbidden',
-        'Fingerprints are searched for by those only who see the data of all tokens that they may list. Use a key with access rules that reveal them.',
+        'A search for fingerprints needs a key that sees the data of all tokens that it may list. Use a key with access rules that reveal them.',
       )
     }
     if (values > 0) await parts.admitGuesses?.(context.caller, values)
@@ -92,7 +92,7 @@ export const listTokens = async (
     : { ...matching, size: page.size, offset: offsetOf(page.page, page.size) }
   const [found, total] = await Promise.all([
     parts.tokens.list(query),
-    // A walk by cursor costs the same for every page, and counts nothing.
+    // A list by cursor costs the same for each page, and has no total.
     cursor ? undefined : parts.tokens.count(matching),
   ])
   const heads = found.slice(0, page.size)
@@ -109,7 +109,7 @@ export const listTokens = async (
     if (disclosure === 'denied') continue
     const opened = open()
     const value = shownData(parts, row.type, opened, disclosure, work)
-    // A page is rejected, rather than shown with data in some of its tokens only.
+    // Rejected as a complete page: a page with the data of some tokens only would mislead.
     work.use(0)
     const stored = withoutSeals(row)
     if (value !== undefined) shown.push({ row: stored, disclosure })

@@ -1,15 +1,15 @@
-/** Bytes of tokens that all calls of this process hold open at once. */
+/** Bytes of opened tokens that all calls of this process hold at once. */
 import { createGcPressure } from '../common/gc-pressure.ts'
 import type { Shares } from '../common/shares.ts'
 import type { UseContext } from '../sdk/index.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-/** What a tenant that holds nothing may take without regard to others, so that small calls go on beside large ones. */
+/** Bytes that a tenant without holdings may always take, so that small calls succeed beside large ones. */
 const SMALL = 64 * 1024
 
 /**
- * Counts more bytes for the call, until it gives them back (`UseContext.hold`). Throws `rate_limited` for more than half
- * of what other tenants leave, which one call of the largest size fits in when nobody else holds anything.
+ * Adds bytes to the call's holdings, until it releases them (`UseContext.hold`). Throws `rate_limited` for more than half
+ * of what other tenants leave free: a call of the largest size fits when no other call holds bytes.
  */
 export type ReserveMemory = (more: number) => void
 
@@ -61,7 +61,7 @@ export const collectReleased = (shares: Shares, collect = createGcPressure()): S
   },
 })
 
-/** `work` with a context that keeps what is held until then, for callers that do not say for how long. */
+/** Runs `work` and releases what it held, for callers without `hold`. */
 export const withMemoryBudget = async <T>(
   context: UseContext,
   work: (context: UseContext) => Promise<T>,

@@ -1,4 +1,4 @@
-/** Reading the tokens that a call names: summed before, then a few at a time. */
+/** Reads the tokens that a call names: their sizes are summed first, then they are read in batches. */
 import { AppError } from '../common/errors.ts'
 import { yieldIfDue } from '../common/event-loop.ts'
 import type { UseContext } from '../sdk/index.ts'
@@ -7,16 +7,16 @@ import { createMemoryBudget } from './memory-budget.ts'
 import { type Opened, openToken } from './seal.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-/** So few tokens are read without a look at their sizes: together they are no larger than a call may open. */
+/** Tokens up to this number are read without a check of their sizes: together they are within the limit of a call. */
 const FEW = 16
-/** Bytes of stored tokens, and tokens, that are in memory at once. */
+/** Most bytes of stored tokens, and tokens, of one batch. */
 const BATCH = { bytes: 2 * 1024 * 1024, tokens: 500 }
 
 type Sized = Pick<TokenHead, 'id' | 'bytes'>
 
 export const bytesOf = (heads: readonly Sized[]): number => heads.reduce((sum, { bytes }) => sum + bytes, 0)
 
-/** What a call names, as far as it is there; of a few tokens only their ids are known. */
+/** Existing tokens of a call; of a few, only the ids are known. */
 export const headsOf = async (
   { tokens }: Pick<VaultParts, 'tokens'>,
   tenantId: string,
@@ -33,7 +33,7 @@ export const headsOf = async (
   return heads
 }
 
-/** Throws `too_large` for more than one call may open. */
+/** Throws `too_large` above the limit of a call. */
 export const checkBytes = (
   { limits: { opened } }: Pick<VaultParts, 'limits'>,
   heads: readonly Sized[],
@@ -45,11 +45,11 @@ export const checkBytes = (
     )
 }
 
-/** What the tokens take in the store, sealed. */
+/** Bytes of the sealed tokens in the store. */
 export const storedBytes = (rows: readonly Pick<TokenRow, 'sealed' | 'ephemeral'>[]): number =>
   rows.reduce((sum, { sealed, ephemeral }) => sum + sealed.length + (ephemeral?.length ?? 0), 0)
 
-/** A row without what has been opened, for as long as its data is held. */
+/** A row without its seals, which were opened. */
 export const withoutSeals = ({ sealed: _sealed, ephemeral: _ephemeral, ...row }: TokenRow): OpenedRow => row
 
 export type OpenedRow = Omit<TokenRow, 'sealed' | 'ephemeral'>
@@ -70,8 +70,8 @@ function* batchesOf(heads: readonly Sized[]): Generator<readonly string[]> {
 }
 
 /**
- * The tokens in order, read a batch at a time and to be opened one by one; those that are gone in between are left
- * out. Lets others go on in between. Throws `rate_limited` when the tenant holds too much besides.
+ * The tokens in order, read in batches, to be opened one by one; tokens that were deleted concurrently are left
+ * out. Yields to other work. Throws `rate_limited` when the tenant holds too many bytes.
  */
 export async function* openInBatches(
   parts: Pick<VaultParts, 'tokens' | 'keys' | 'held'>,
@@ -85,7 +85,7 @@ export async function* openInBatches(
   hold(unread)
   for (const ids of batchesOf(heads)) {
     const found = await parts.tokens.read(tenantId, ids, now)
-    // Of a few tokens the sizes were not known before.
+    // The sizes of a few tokens were not checked before.
     unread -= storedBytes(found)
     hold(-unread)
     unread = Math.max(unread, 0)

@@ -4,26 +4,26 @@ import type { TenantPurge } from '../store/types.ts'
 
 export interface Purge {
   start(): void
-  /** Waits for a round that is under way. */
+  /** Waits for the current round. */
   stop(): Promise<void>
-  /** One round; how many rows and ephemeral members were removed. Rejects when the store does. */
+  /** One round; returns the number of removed rows and ephemeral members. Rejects when the store does. */
   run(): Promise<number>
 }
 
-/** Rows of one transaction: small, so that writers do not wait behind it. */
+/** Rows of one transaction: few, so that other writers do not wait. */
 const BATCH = 500
 /** Batches of one round. */
 const ROUNDS = 200
 
 /**
- * Removes expired tokens and ephemeral members (a card's cvc) from the store. They are unreachable from their instant
- * on; this makes the data gone for good, within about `intervalMs`. So it is with other leftovers of the store.
+ * Removes expired tokens and ephemeral members (a card's cvc) from the store. They cannot be read from their expiry
+ * on; the purge deletes the data within about `intervalMs`, and other rows of the store that have expired.
  */
 export const createPurge = (
   deps: {
     readonly stores: readonly TenantPurge[]
     readonly clock: Clock
-    /** The time by a clock that others go by too: what is removed is over by both. Default: there is none. */
+    /** Time of a shared clock: only rows that have expired by both clocks are removed. Default: none. */
     readonly time?: () => Promise<number>
     readonly log: Log
   },

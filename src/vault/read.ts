@@ -11,11 +11,11 @@ import { present, shownData } from './serialize-token.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** One response for unknown, expired and other tenants' ids (completions §2). */
+/** The same error for unknown, expired and other tenants' ids (completions §2). */
 export const tokenNotFound = (id: string): AppError =>
   new AppError('token_not_found', `${printableId(id)} does not exist. Check the id.`)
 
-/** Records a rejected call, then throws `forbidden`. */
+/** Records a denied call, then throws `forbidden`. */
 export const reject = async (
   parts: VaultParts,
   row: Pick<TokenRow, 'id' | 'type'>,
@@ -30,7 +30,7 @@ export const reject = async (
   )
 }
 
-/** A live token of the caller's tenant and what `permission` discloses of it; `token_not_found` or `forbidden`. */
+/** A token of the caller's tenant and its disclosure by `permission`. Throws `token_not_found` or `forbidden`. */
 export const findToken = async (
   parts: VaultParts,
   id: string,
@@ -63,7 +63,7 @@ export const getToken = async (parts: VaultParts, id: string, context: UseContex
 export const deleteToken = async (parts: VaultParts, id: string, context: UseContext): Promise<void> => {
   const { row } = await findToken(parts, id, 'token:delete', 'delete', context)
   const now = timeOf(parts, context)
-  // Before the row goes: afterwards nothing else would tell of it. Other changes leave their actor and time in the row.
+  // Before the delete, which leaves no other trace. Other changes leave actor and time in the row.
   await parts.journal.append([doneRecord(parts, row, 'delete', context, now)])
   if (!(await parts.tokens.delete(context.caller.tenantId, id, now))) throw tokenNotFound(id)
 }

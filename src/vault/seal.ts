@@ -4,23 +4,23 @@ import type { SealContext, TenantKeys } from '../keys/types.ts'
 import type { TokenRow } from '../store/types.ts'
 import type { CompiledType } from './token-types.ts'
 
-/** What a token holds, opened. Only in memory, only for the time of a call. */
+/** The opened content of a token, in memory for the time of a call only. */
 export interface Opened {
   /** Without ephemeral members. */
   readonly data: Json
-  /** Ephemeral members that are still there, by JSON pointer. */
+  /** Ephemeral members that have not expired, by JSON pointer. */
   readonly ephemeral: ReadonlyMap<string, Ephemeral>
   readonly mask?: Json
   readonly searchIndexes?: readonly string[]
   readonly fingerprintExpression?: string
 }
 
-/** Bytes of all that a stored token holds: 1 MiB of data, and its mask and other expressions. */
+/** Most bytes of a stored token: 1 MiB of data, and its mask and other expressions. */
 export const STORED = 1.5 * 1024 * 1024
 
 interface Ephemeral {
   readonly value: Json
-  /** ms since the epoch; gone from then on. */
+  /** Expiry in ms since the epoch. */
   readonly until: number
 }
 
@@ -72,7 +72,7 @@ const withMember = (value: Json, pointer: string, member: Json): Json => {
   return insert(value, pointerParts(pointer))
 }
 
-/** The data with its ephemeral members back in place. */
+/** The data with its ephemeral members inserted. */
 export const wholeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
   let data = opened.data
   for (const [at, { value }] of opened.ephemeral) data = withMember(data, at, value)
@@ -80,7 +80,7 @@ export const wholeData = (opened: Pick<Opened, 'data' | 'ephemeral'>): Json => {
 }
 
 /**
- * Takes a type's ephemeral members out of `data`. `untilOf` says when each is gone; undefined: it is gone already.
+ * Removes a type's ephemeral members from `data`. `untilOf` returns the expiry of each; undefined: it has expired.
  */
 export const splitEphemeral = (
   type: CompiledType,
@@ -99,7 +99,7 @@ export const splitEphemeral = (
   return { data: rest, ephemeral }
 }
 
-/** Both seals of a token's next version. Throws `invalid` for one that is too large, also to import. The ephemeral one is due when the last of its members is. */
+/** Both seals of a token's next version. Throws `invalid` for a token that is too large, imports included. The ephemeral seal expires with the last of its members. */
 export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound: Bound): Seals => {
   const body: SealedBody = {
     data: opened.data,
@@ -123,8 +123,8 @@ export const sealToken = (keys: Pick<TenantKeys, 'seal'>, opened: Opened, bound:
 }
 
 /**
- * What the seals of a stored token are bound to: what it is, who may read it and how long, what it is found as and who made
- * it. A row in which any of this was edited does not open.
+ * The associated data of a token's seals: identity, container, expiry, index terms and author. A row in which any of them
+ * was edited does not open.
  */
 export const tokenBinding = (tenantId: string, { id, type, version, ...row }: BoundColumns): Bound => ({
   tenantId,
@@ -141,7 +141,7 @@ export const tokenBinding = (tenantId: string, { id, type, version, ...row }: Bo
   ],
 })
 
-/** Opens a row as of `now`: ephemeral members that are due are left out, also when the purge is late. */
+/** Opens a row as of `now`, without expired ephemeral members, also before they are purged. */
 export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened => {
   const bound = tokenBinding(row.tenant_id, row)
   try {
@@ -160,10 +160,8 @@ export const openToken = (ring: TenantKeys, row: TokenRow, now: number): Opened 
     if (body.fingerprint_expression !== undefined) opened.fingerprintExpression = body.fingerprint_expression
     return opened
   } catch (cause) {
-    throw new AppError(
-      'internal',
-      'A stored token could not be opened. Ask the operator to look up the trace id.',
-      { cause },
-    )
+    throw new AppError('internal', 'A stored token could not be opened. Give the trace id to the operator.', {
+      cause,
+    })
   }
 }

@@ -15,7 +15,7 @@ const UNKNOWN_TYPE: Privacy = {
   restriction_policy: 'redact',
 }
 
-/** The stored columns that a token shows. */
+/** The stored columns that a token's response has. */
 export type ShownRow = Pick<
   TokenRow,
   | 'id'
@@ -31,7 +31,7 @@ export type ShownRow = Pick<
   | 'modified_at'
 >
 
-/** Data for a response; a mask that cannot be evaluated over the data shows none of it. */
+/** Data for a response; none when its mask fails over the data. */
 export const shownData = (
   { expressions, types }: Pick<VaultParts, 'expressions' | 'types'>,
   type: string,
@@ -50,8 +50,8 @@ export const shownData = (
 type Shown = { -readonly [Member in keyof Token]: Token[Member] }
 
 /**
- * What every holder of the token's id may see: neither data nor metadata nor expressions. A fingerprint tells what a value
- * equals, so it is shown to those only who see the data.
+ * Members for any holder of the token's id: neither data nor metadata nor expressions. A fingerprint discloses what a value
+ * equals, so only callers that see the data get it.
  */
 const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Grants): Shown => {
   const token: Shown = {
@@ -70,7 +70,7 @@ const summarize = (parts: Pick<VaultParts, 'types'>, row: ShownRow, grants: Gran
   return token
 }
 
-/** The token as one caller sees it (completions §5), but for its mask. `fingerprint_expression` is the sent one or the type's default. */
+/** The token for one caller (completions §5), without its mask. `fingerprint_expression` is the sent one or the type's default. */
 export const serializeUnmasked = (
   parts: Pick<VaultParts, 'types'>,
   row: ShownRow,
@@ -88,7 +88,7 @@ export const serializeUnmasked = (
   return token
 }
 
-/** The token as one caller sees it, with the expression of its mask. */
+/** The token for one caller, with its mask expression. */
 export const present: typeof serializeUnmasked = (parts, row, opened, data, grants) => {
   const token = serializeUnmasked(parts, row, opened, data, grants)
   const mask = maskOf(parts.types.get(row.type), opened)
@@ -96,7 +96,7 @@ export const present: typeof serializeUnmasked = (parts, row, opened, data, gran
   return token
 }
 
-/** The token with the data that `disclosure` allows; an outline for a caller who may not read it. */
+/** The token with the data of `disclosure`; a summary for a caller that may not read it. */
 export const serializeOrSummarize = (
   parts: Pick<VaultParts, 'expressions' | 'types'>,
   row: ShownRow,

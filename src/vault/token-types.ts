@@ -6,7 +6,7 @@ import { type Json, valueAt } from '../common/json.ts'
 import type { DataIssue, TokenType } from '../sdk/index.ts'
 import { CHECKSUMS } from './checksums.ts'
 
-/** Used by types that declare no fingerprint of their own (completions §5 "Types"). */
+/** Default fingerprint expression of types (completions §5 "Types"). */
 const DEFAULT_FINGERPRINT = '{{ data | stringify }}'
 
 /** Legacy `privacy` of a token (completions §5). */
@@ -27,7 +27,7 @@ export interface CompiledType {
   readonly never: readonly string[]
   readonly ephemeral: readonly { readonly at: string; readonly seconds: number }[]
   readonly privacy: Privacy
-  /** Schema, then normalizing, then checks; the data to store, or its issues. */
+  /** Applies schema, normalization and checks; returns the data to store, or its issues. */
   accept(data: Json): { readonly data: Json } | { readonly issues: readonly DataIssue[] }
 }
 
@@ -35,7 +35,7 @@ export interface TokenTypes {
   get(name: string): CompiledType | undefined
 }
 
-/** Faults of one value that are told. */
+/** Most issues of one value. */
 const ISSUE_LIMIT = 10
 
 const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', '~1')
@@ -43,7 +43,7 @@ const escapePart = (part: string) => part.replaceAll('~', '~0').replaceAll('/', 
 const placeOf = ({ keyword, instancePath, params }: ErrorObject): string =>
   keyword === 'required' ? `${instancePath}/${escapePart(params.missingProperty)}` : instancePath
 
-/** The issues of one place are told together: "must be a string or an integer". */
+/** Merges the issues of one place: "must be a string or an integer". */
 const issuesOf = (errors: readonly ErrorObject[]): readonly DataIssue[] => {
   const reported = errors.filter((error) => !isAlternative(error))
   const byPlace = Map.groupBy(reported.length > 0 ? reported : errors, placeOf)

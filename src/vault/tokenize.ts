@@ -24,20 +24,20 @@ export const isDefinition = (value: Json): boolean =>
   Object.hasOwn(value, 'data') &&
   (typeof value.type === 'string' || Object.keys(value).every((name) => MEMBERS.has(name)))
 
-/** A place of the body whose value becomes a token: a plain string (answered by its id) or a definition. */
+/** A place of the body whose value becomes a token: a plain string (replaced by its id) or a definition. */
 interface Place {
   readonly kind: 'string' | 'definition'
   readonly definition: Json
   readonly path: string
 }
 
-/** What the response has at a place, by the order in which places were met. */
+/** The response's value at a place, by the order of places. */
 type Result = (index: number) => Json
 
-/** The response's value at a place of the body; undefined: the body's own, since nothing in it becomes a token. */
+/** The response's value at a place; undefined: the body's own value, because it holds no token. */
 type Build = ((result: Result) => Json) | undefined
 
-/** Walks the body; returns the builder of the response's shape. */
+/** Walks the body; returns a builder of the response. */
 const collect = (body: Json, places: Place[], limit: number, path = ''): Build => {
   const take = (kind: Place['kind'], definition: Json) => {
     const index = places.push({ kind, definition, path }) - 1
@@ -72,7 +72,7 @@ const collect = (body: Json, places: Place[], limit: number, path = ''): Build =
     )
 }
 
-/** The masked values, which a card that is the whole body shows as `mask` too; undefined when they cannot be made. */
+/** The masked values, which a card that is the complete body has as `mask` too; undefined when the mask fails. */
 const maskedValues = (
   parts: VaultParts,
   { row, opened, disclosure }: Outcome,
@@ -88,7 +88,7 @@ const maskedValues = (
   }
 }
 
-/** The record of a definition (interface, "Tokenize"): masked values in `mask`, and only where it is the whole body. */
+/** The response of a definition (interface, "Tokenize"): masked values in `mask`, only when it is the complete body. */
 const recordOf = (parts: VaultParts, outcome: Outcome, grants: Grants, whole: boolean, work: Work): Json => {
   const { row, opened, disclosure } = outcome
   const record = serializeOrSummarize(parts, row, opened, disclosure, grants, serializeUnmasked, work)

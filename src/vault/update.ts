@@ -19,11 +19,11 @@ import type { CompiledType } from './token-types.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** A member that is replaced: the patch's when it has one, else the current one. */
+/** A replaced member: the patch's, else the current one. */
 const replaced = (patch: TokenPatch, name: keyof TokenPatch, current: unknown): unknown =>
   patch[name] === undefined ? current : patch[name]
 
-/** The token as the patch leaves it, in the form of a create request, found valid. Throws `invalid`. */
+/** The patched token as a valid create request. Throws `invalid`. */
 const merge = (
   parts: VaultParts,
   type: CompiledType,
@@ -56,7 +56,7 @@ const merge = (
   return draft as Draft
 }
 
-/** Ephemeral members that the patch gives start anew; the others keep their time. */
+/** Ephemeral members in the patch get a new expiry; the others retain theirs. */
 const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =>
   splitEphemeral(draft.type, draft.data, ({ at, seconds }) =>
     valueAt(patch.data, at) === undefined && opened.ephemeral.has(at)
@@ -64,7 +64,7 @@ const resplit = (draft: Draft, opened: Opened, patch: TokenPatch, now: number) =
       : now + seconds * 1000,
   )
 
-/** The update would have made a duplicate: the existing token, as far as the caller may read it. */
+/** The update would make a duplicate: returns the existing token, as far as the caller may read it. */
 const respondWithDuplicate = async (
   parts: VaultParts,
   existing: TokenRow,
@@ -82,20 +82,20 @@ const respondWithDuplicate = async (
 
 const same = (a: unknown, b: unknown): boolean => JSON.stringify(a) === JSON.stringify(b)
 
-/** True when other expressions are to be evaluated over the data than before. */
+/** True when the patch changes expressions over the data. */
 const changesExpressions = (type: CompiledType, before: Opened, draft: Draft): boolean =>
   !same(draft.mask ?? type.mask, maskOf(type, before)) ||
   !same(draft.fingerprintExpression ?? type.fingerprint, before.fingerprintExpression ?? type.fingerprint) ||
   !same(draft.searchIndexes ?? type.searchIndexes, before.searchIndexes ?? type.searchIndexes)
 
-/** From the least to the most. */
+/** Ascending. */
 const DECISIONS: readonly Decision[] = ['denied', 'redact', 'mask', 'reveal']
 
 const levelOf = (decision: Decision): number => DECISIONS.indexOf(decision)
 
 const weaker = (a: Disclosure, b: Disclosure): Disclosure => (levelOf(a) < levelOf(b) ? a : b)
 
-/** The most that a caller gets to see of the token's data there. */
+/** The highest disclosure of the token's data for a caller in a container. */
 const seen = (grants: Grants, token: Located): number =>
   Math.max(...SHOWING.map((permission) => levelOf(decide(grants, permission, token))))
 
@@ -110,7 +110,7 @@ const forbidden = async (
   throw new AppError('forbidden', detail)
 }
 
-/** One attempt; `conflict` when another writer was faster. */
+/** One attempt; rejects with `conflict` after a concurrent write. */
 const attempt = async (
   parts: VaultParts,
   id: string,
@@ -140,7 +140,7 @@ const attempt = async (
       row,
       context,
       now,
-      'A token is moved to where you see more of its data by those only who see as much where it is. Use a key with an access rule that reveals it there.',
+      'The key sees more data in the new container than in the current one. Use a key with an access rule that reveals the token in its current container.',
     )
   const sees = seesData(caller.grants, row)
   const addsFingerprint = patch.deduplicate_token === true && row.fingerprint === null
@@ -190,14 +190,13 @@ const attempt = async (
     fingerprint,
     expires_at,
     modified_by: caller.actorId,
-    // Never the time of an earlier change: with it a stored response is told from one that shows another state.
+    // Later than any earlier change: stored responses are compared by it.
     modified_at: Math.max(now, (row.modified_at ?? 0) + 1),
   }
   const mayMeet = fingerprint !== null && seesDataIn(caller.grants, container)
   const update = { row: next, version, terms, deduplicate: deduplicate && mayMeet }
   const updated = await parts.tokens.update(update, now)
-  if (updated.kind === 'stale')
-    throw new AppError('conflict', 'The token is being changed by others at this moment. Try again.')
+  if (updated.kind === 'stale') throw new AppError('conflict', 'The token was changed concurrently. Retry.')
   if (updated.kind === 'gone') throw tokenNotFound(id)
   if (updated.kind === 'duplicate') return respondWithDuplicate(parts, updated.token, context, now)
   const data: Json | undefined = shownData(parts, row.type, opened, responded, work)
@@ -210,7 +209,7 @@ const attempt = async (
 }
 
 /**
- * `Vault.update`: merges into what is stored at that moment and writes only over the version it read, so that no
+ * `Vault.update`: merges into the stored token and writes only over the version that it read, so that no
  * concurrent change is lost (completions §5).
  */
 export const updateToken = async (

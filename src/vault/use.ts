@@ -14,12 +14,12 @@ import { present } from './serialize-token.ts'
 import { stateOf } from './used.ts'
 import { timeOf, type VaultParts } from './vault-deps.ts'
 
-/** A token that an expression names, disclosed; null when redacted, or when there is no mask to show it by. */
+/** A token of an expression with its disclosed data; null when redacted, or masked without a mask. */
 export interface Resolved {
   readonly row: OpenedRow
   readonly disclosure: Disclosure
   readonly data: Json
-  /** The token as the API shows it, with this `data`. */
+  /** The token as the API returns it, with this `data`. */
   whole(): Json
 }
 
@@ -32,7 +32,7 @@ const unknownToken = (wanted: readonly string[], known: Iterable<string>): AppEr
   )
 }
 
-/** What `token: <id>` stands for (completions §6): the token as the API shows it, `data` always there. */
+/** The value of `token: <id>` (completions §6): the token as the API returns it, always with `data`. */
 export const isBareTokenExpression = (
   parts: VaultParts,
   row: OpenedRow,
@@ -41,14 +41,14 @@ export const isBareTokenExpression = (
   grants: Grants,
 ): Json => present(parts, row, opened, data, grants) as unknown as Json
 
-/** Throws `invalid_expression` for more tokens than one body may name. */
+/** Throws `invalid_expression` above the limit of tokens in one body. */
 export const checkCount = ({ limits }: VaultParts, ids: readonly string[]): void => {
   if (ids.length > limits.tokens)
     throw new AppError('invalid_expression', `More than ${limits.tokens} tokens in one body. Split it.`)
 }
 
 /**
- * All tokens that expressions name, in one batched read, their audit records written. All or nothing: an unknown id is
+ * Reads all tokens of expressions in one batch and writes their audit records. All or none: an unknown id is
  * `invalid_expression`, a token the caller has no grant for `forbidden`.
  */
 export const resolveTokens = async (

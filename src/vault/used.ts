@@ -5,7 +5,7 @@ import { bytesOf, headsOf, openInBatches } from './open.ts'
 import type { Opened } from './seal.ts'
 import type { VaultParts } from './vault-deps.ts'
 
-/** A token as it is, with the ends that lie under its seals: a column may have been edited. */
+/** The state of a token, with the expiries under its seals: columns may have been edited. */
 export const stateOf = (
   { id, created_at, version, expires_at }: Pick<TokenRow, 'id' | 'created_at' | 'version' | 'expires_at'>,
   { ephemeral }: Pick<Opened, 'ephemeral'>,

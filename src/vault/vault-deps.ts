@@ -9,7 +9,7 @@ import type { Tenants, TokenType, UseContext } from '../sdk/index.ts'
 import type { TokenStore } from '../store/types.ts'
 import type { TokenTypes } from './token-types.ts'
 
-/** What the vault stands on. */
+/** Dependencies of the vault. */
 export interface VaultOptions {
   readonly tokens: TokenStore
   readonly keys: Keys
@@ -19,11 +19,11 @@ export interface VaultOptions {
   readonly journal: Journal
   readonly clock: Clock
   readonly metrics: Metrics
-  /** Counts values of `data` that a caller searches for without seeing what it finds. Rejects with `rate_limited`. */
+  /** Counts values of `data` in searches of callers that do not see the data. Rejects with `rate_limited`. */
   readonly admitGuesses?: GuessLimiter
 }
 
-/** Bounds of one call, and of all at once. */
+/** Limits of one call, and of all concurrent calls. */
 export interface VaultLimits {
   /** Tokens that one call creates or reads. */
   readonly tokens: number
@@ -33,7 +33,7 @@ export interface VaultLimits {
   readonly detokenized: number
   /** Bytes of stored tokens that one call opens. */
   readonly opened: number
-  /** Bytes of opened tokens, and of what is made of them, that all calls of the process hold at once. */
+  /** Bytes of opened tokens and values derived from them that all calls of the process hold at once. */
   readonly held: number
 }
 
@@ -45,13 +45,13 @@ export const DEFAULT_LIMITS: VaultLimits = {
   held: 64 * 1024 * 1024,
 }
 
-/** The dependencies as the vault's own files use them. */
+/** The dependencies with defaults applied. */
 export interface VaultParts extends Omit<VaultOptions, 'tokenTypes'> {
   readonly types: TokenTypes
   readonly limits: VaultLimits
   readonly held: Shares
 }
 
-/** A call may wait between its arrival and its work: what expired in between is expired. */
+/** The current time: a call may wait between its arrival and its work, and tokens may expire in between. */
 export const timeOf = (parts: Pick<VaultParts, 'clock'>, context: UseContext): number =>
   Math.max(context.now, parts.clock.now())

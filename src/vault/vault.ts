@@ -16,12 +16,12 @@ import { areCurrent } from './used.ts'
 import { DEFAULT_LIMITS, type VaultLimits, type VaultOptions, type VaultParts } from './vault-deps.ts'
 
 /**
- * Pages of one tenant that are made at once; more wait. A page may hold 32 MiB, and several times as much while it is
- * opened and shown: 60 of 36 MB at once took 3.5 GB, and held everybody up for 18 s.
+ * Concurrent pages of one tenant; more wait. A page may hold 32 MiB, and several times as much while it is
+ * opened and serialized: 60 concurrent pages of 36 MB took 3.5 GB and blocked all calls for 18 s.
  */
 const PAGES = 4
 
-/** The tokens of all tenants, each call bound to its caller's (see `Vault`). */
+/** The tokens of all tenants; each call is bound to its caller's tenant (see `Vault`). */
 export const createVault = (
   { tokenTypes, ...deps }: VaultOptions,
   options: { readonly limits?: Partial<VaultLimits> } = {},
@@ -34,7 +34,7 @@ export const createVault = (
     held: collectReleased(
       createShares(
         limits.held,
-        'Calls of this tenant hold as much token data as they may. Retry when one of them is over, or name fewer tokens at once.',
+        'Calls of this tenant hold too much token data. Retry after one of them ends, or name fewer tokens.',
       ),
     ),
   }

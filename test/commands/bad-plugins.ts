@@ -91,7 +91,7 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
     name: 'bad-mask',
     source: plugin('bad-mask', tokenType('bad_mask', "mask: { all: '{{ data | stringify }}' }")),
     reported:
-      /token type "bad_mask" › mask: it shows "\/pin", which is never to be returned\. Leave that member out/,
+      /token type "bad_mask" › mask: it shows "\/pin", which must never be returned\. Leave that member out/,
   },
   {
     name: 'bad-never',
@@ -100,7 +100,7 @@ export const BAD_PLUGINS: readonly BadPlugin[] = [
       tokenType('bad_never', 'normalize: (data) => ({ ...data, hint: data.pin.slice(0, 1) })'),
     ),
     reported:
-      /token type "bad_never" › normalize: it copies "\/pin", which is never to be returned, to another member\./,
+      /token type "bad_never" › normalize: it copies "\/pin", which must never be returned, to another member\./,
   },
   {
     name: 'bad-type',

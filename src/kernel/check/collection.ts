@@ -5,7 +5,7 @@ import { allows, asSchema } from './json-schema.ts'
 
 const NAME = /^[a-z_]{1,50}$/
 
-/** All issues of one collection alone. */
+/** All issues of one collection by itself. */
 export const checkCollection = (collection: Collection, issues: Issues): void => {
   if (!NAME.test(String(collection.name)))
     issues.add('its name is not valid.', 'Use lower-case letters and underscores, at most 50.')

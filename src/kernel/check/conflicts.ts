@@ -8,7 +8,7 @@ type Keys = (loaded: LoadedPlugin) => readonly string[]
 
 const operations = ({ contribution }: LoadedPlugin): readonly Operation[] => contribution.operations ?? []
 
-/** What may exist once in the whole service: how it is called, its keys, and what to do about two. */
+/** Entities that are unique in the service: their name, their keys, and the fix for two. */
 const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fix: string }[] = [
   {
     kind: 'operation',
@@ -47,7 +47,7 @@ const UNIQUE: readonly { readonly kind: string; readonly keys: Keys; readonly fi
   },
 ]
 
-/** Faults between plugins: names taken twice, ports provided twice, collections that nobody has. */
+/** Issues between plugins: duplicate names, ports with two providers, unknown collections. */
 export const checkTogether = (loaded: readonly LoadedPlugin[], issues: Issue[]): void => {
   for (const { kind, keys, fix: remedy } of UNIQUE) {
     const owners = new Map<string, string>()

@@ -26,7 +26,7 @@ const MEMBERS = [
 ]
 const LISTS = ['operations', 'tokenTypes', 'collections', 'permissions'] as const
 const FUNCTIONS = ['start', 'stop', 'health'] as const
-/** Names that the expression language takes for filters. */
+/** Valid names of filters. */
 export const FILTER_NAME = /^[a-z][a-z0-9_]{0,49}$/
 const PERMISSION = /^[a-z][a-z0-9_-]*(?::[a-z][a-z0-9_-]*)+$/
 const APPLICATION_TYPES = ['public', 'private', 'management']
@@ -40,7 +40,7 @@ const PORTS: Readonly<Record<string, readonly string[]>> = {
   reactors: ['programs'],
 }
 
-/** The outer form of what a setup returned; the lists below it can be walked when this is true. */
+/** Checks the outer form of a setup's result; its lists are valid when this is true. */
 export const checkContributionShape = (
   plugin: Plugin,
   value: unknown,
@@ -94,17 +94,17 @@ const operationPlace = (operation: Operation, index: number) =>
   `operation ${typeof operation.rpc === 'string' ? operation.rpc : index + 1}`
 
 export interface ContributionContext {
-  /** Every permission that any plugin declares. */
+  /** All permissions of all plugins. */
   readonly permissions: ReadonlySet<string>
   /** With the filters of all plugins. */
   readonly expressions: Expressions
   /** Filters of the language itself. */
   readonly builtIn: ReadonlySet<string>
-  /** Whether operations are looked at. */
+  /** Whether operations are checked. */
   readonly operations: boolean
 }
 
-/** All issues of one plugin's contribution alone. */
+/** All issues of one plugin's contribution by itself. */
 export const checkContribution = (
   plugin: Plugin,
   contribution: Contribution,

@@ -8,7 +8,7 @@ import { firstLine, type Issues } from './issues.ts'
 
 const FIX = 'Correct the example, or the schema.'
 
-/** The value as JSON has it; undefined when it is none. */
+/** The value as JSON; undefined when it cannot be expressed. */
 const asJson = (value: unknown): Json | undefined => {
   try {
     const text: string | undefined = JSON.stringify(value)
@@ -18,7 +18,7 @@ const asJson = (value: unknown): Json | undefined => {
   }
 }
 
-/** True when the value fits the schema and, if `closed`, has no member that the schema does not name. */
+/** True when the value fits the schema and, if `closed`, has no undeclared member. */
 const checkValue = (schema: unknown, value: unknown, closed: boolean, issues: Issues): boolean => {
   const json = asJson(value)
   if (json === undefined) {
@@ -33,7 +33,7 @@ const checkValue = (schema: unknown, value: unknown, closed: boolean, issues: Is
   try {
     errors = compileValidator(schema)(json)?.errors ?? {}
   } catch {
-    // An invalid schema is reported where it is declared.
+    // Issues of the schema are reported where it is declared.
     return false
   }
   for (const [path, sentences] of Object.entries(errors))
@@ -49,11 +49,11 @@ const checkFailure = (error: unknown, issues: Issues) => {
       `Use one of ${Object.keys(ERRORS).join(', ')}.`,
     )
   if (typeof detail !== 'string' || detail === '')
-    issues.add('it has no detail.', 'Say what the caller is told.')
+    issues.add('it has no detail.', 'Add the text of the error response.')
 }
 
 /**
- * Faults of an operation's examples: an input or output that its schema refuses, or that has members which a call would
+ * Issues of an operation's examples: an input or output that its schema rejects, or that has members which a call would
  * drop. The input of an example that fails may be anything.
  */
 export const checkExamples = ({ examples, input, output }: Operation, issues: Issues): void => {
@@ -73,8 +73,7 @@ export const checkExamples = ({ examples, input, output }: Operation, issues: Is
       at.add('another example of the operation has its summary.', 'Say what is different.')
     summaries.add(example.summary)
     const fails = 'error' in example
-    if (fails === 'output' in example)
-      at.add('it says not what is answered.', 'Give either an output or an error.')
+    if (fails === 'output' in example) at.add('it has no result.', 'Give either an output or an error.')
     else if (fails) checkFailure(example.error, at.at('error'))
     else {
       checkValue(input, example.input, true, at.at('input'))
@@ -83,7 +82,7 @@ export const checkExamples = ({ examples, input, output }: Operation, issues: Is
   }
 }
 
-/** Faults of the examples of a token type's data. */
+/** Issues of the examples of a token type's data. */
 export const checkDataExamples = ({ examples, data, normalize, check }: TokenType, issues: Issues): void => {
   if (examples === undefined) return
   if (!Array.isArray(examples)) {
@@ -102,6 +101,6 @@ export const checkDataExamples = ({ examples, data, normalize, check }: TokenTyp
       continue
     }
     if (Array.isArray(found) && found.length > 0)
-      at.add('its own check refuses it.', 'Correct the example, or the check.')
+      at.add('its own check rejects it.', 'Correct the example, or the check.')
   }
 }

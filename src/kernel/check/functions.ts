@@ -6,7 +6,7 @@ import { example, replacedAt, SAMPLES } from './mask-leak-check.ts'
 
 const VALUES = SAMPLES.flatMap(({ string, number }) => [string, number] as readonly Json[])
 
-/** What a function does with made-up data is only half of the truth: that it throws on some is no issue. */
+/** Made-up data proves little: an exception on some of it is no issue. */
 const attempt = (run: () => unknown): { readonly value: unknown } | undefined => {
   try {
     return { value: run() }
@@ -40,7 +40,7 @@ const checkNormalize = (
     })
     if (new Set(results).size > 1)
       at.add(
-        `it copies "${pointer}", which is never to be returned, to another member.`,
+        `it copies "${pointer}", which must never be returned, to another member.`,
         'Derive no member from it, or add that member to "never".',
       )
   }
@@ -60,17 +60,17 @@ const checkCheck = (check: NonNullable<TokenType['check']>, data: JsonSchema, is
       typeof Reflect.get(Object(item), 'at') === 'string' &&
       typeof Reflect.get(Object(item), 'message') === 'string'
     if (!Array.isArray(found) || !found.every(isIssue)) {
-      at.add('it does not return a list of faults.', 'Return [] or [{ at: "/number", message: "must …" }].')
+      at.add('it does not return a list of issues.', 'Return [] or [{ at: "/number", message: "must …" }].')
       return
     }
     if (found.some(({ message }) => message.includes(sample.string))) {
-      at.add('a message of its holds the value.', 'Say what is wrong without it: messages are logged.')
+      at.add('one of its messages holds the value.', 'Say what is wrong without it: messages are logged.')
       return
     }
   }
 }
 
-/** What the functions of a token type give away, found by calling them with made-up data. */
+/** Issues of the functions of a token type, found by calls with made-up data. */
 export const checkFunctions = (type: TokenType, data: JsonSchema, issues: Issues): void => {
   for (const name of ['normalize', 'check'] as const) {
     const value: unknown = type[name]

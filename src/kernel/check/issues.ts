@@ -1,7 +1,7 @@
 import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** One thing that is wrong with the plugins of this start: where, what, and what to do about it. */
+/** One issue of the plugins: location, message and fix. */
 export interface Issue {
   /** e.g. `plugin "loyalty" › token type "loyalty_card" › mask`. */
   readonly location: string
@@ -9,10 +9,10 @@ export interface Issue {
   readonly fix: string
 }
 
-/** Collects issues of one place and those below it. */
+/** Collects issues of one location and those below it. */
 export interface Issues {
   add(problem: string, fix: string): void
-  /** The same collection, one step further down. */
+  /** The same collection at a location below. */
   at(step: string): Issues
 }
 
@@ -23,13 +23,13 @@ export const issuesAt = (place: string, into: Issue[]): Issues => ({
   at: (step) => issuesAt(`${place} › ${step}`, into),
 })
 
-/** The first line of what was thrown, bounded: enough to find the place, no stack. */
+/** The first line of an error's message, truncated. */
 export const firstLine = (thrown: unknown): string =>
   (thrown instanceof Error ? thrown.message : String(thrown)).split('\n')[0]!.slice(0, 300)
 
 const OURS = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Of what a plugin's module or setup threw: the message, and the line of the plugin's own file that it came from. */
+/** The message of an error in a plugin's module or setup, with the line of the plugin's own file. */
 export const thrownAt = (thrown: unknown): string => {
   const stack = thrown instanceof Error ? (thrown.stack ?? '') : ''
   const places = stack.matchAll(/(?:^|file:\/\/)(\/[^\n:()]+):(\d+)(?::\d+)?\)?$/gm)
@@ -39,11 +39,11 @@ export const thrownAt = (thrown: unknown): string => {
   return firstLine(thrown)
 }
 
-/** Each issue as a line of its own, place first and remedy last. */
+/** Each issue on a line: location, message, fix. */
 export const issueLines = (issues: readonly Issue[]): readonly string[] =>
   issues.map(({ location: place, message: problem, fix: remedy }) => `  ${place}: ${problem} ${remedy}`)
 
-/** Thrown by `startKernel` when anything is wrong with any plugin: all issues at once, and nothing has started. */
+/** Thrown by `startKernel` with all issues of all plugins; nothing has started. */
 export class PluginIssues extends Error {
   readonly issues: readonly Issue[]
 

@@ -2,7 +2,7 @@ import { isObject, type Json, pointerParts } from '../../common/json.ts'
 import type { Expressions } from '../../expressions/types.ts'
 import { branches, type JsonSchema } from './json-schema.ts'
 
-/** Values that expressions and filters can work on, for strings and for numbers; two of each. */
+/** Two sample strings and two sample numbers for expressions and filters. */
 export const SAMPLES = [
   { string: '4242424242424242', number: 12 },
   { string: '5105105105105100', number: 97 },
@@ -10,7 +10,7 @@ export const SAMPLES = [
 
 type Sample = (typeof SAMPLES)[number]
 
-/** Data that fits the schema roughly: every member that it names is present. */
+/** Data that roughly fits the schema, with all its members. */
 export const example = (schema: JsonSchema, sample: Sample): Json => {
   const branch = branches(schema).find((candidate) => candidate.type !== 'null') ?? schema
   if (branch !== schema) return example(branch, sample)
@@ -27,7 +27,7 @@ export const example = (schema: JsonSchema, sample: Sample): Json => {
   return types.includes('object') ? {} : sample.string
 }
 
-/** A copy of the value with another one at the place of these parts of a pointer. */
+/** A copy of the value with another one at a pointer. */
 export const replacedAt = (value: Json, [head, ...rest]: readonly string[], by: Json): Json => {
   if (head === undefined) return by
   if (Array.isArray(value))
@@ -55,8 +55,8 @@ const names = (mask: Json, parts: readonly string[]) => {
 }
 
 /**
- * True when the mask gives something away of the member at `pointer`: it names it, or its result differs for data that
- * differ only there (which also catches `{{ data }}` as a whole and every filter over it).
+ * True when the mask discloses something of the member at `pointer`: it names it, or its result differs for data that
+ * differ only there (which also detects `{{ data }}` and filters over it).
  */
 export const shows = (mask: Json, pointer: string, data: JsonSchema, expressions: Expressions): boolean => {
   const parts = pointerParts(pointer)

@@ -4,10 +4,10 @@ import type { LoadedPlugin } from '../types.ts'
 import { type Issue, issuesAt } from './issues.ts'
 import { placeOf } from './plugin.ts'
 
-/** Others are faulty for that alone, which is said elsewhere. */
+/** Other operations have issues that are reported elsewhere. */
 const isNamed = ({ rpc, http }: Operation) => typeof rpc === 'string' && typeof http === 'string'
 
-/** Faults of the messages that operations have on gRPC: names wanted twice, names and numbers that are ours. */
+/** Issues of the gRPC messages of operations: duplicate names, reserved names and numbers. */
 export const checkMessages = (loaded: readonly LoadedPlugin[], issues: Issue[]): void => {
   const all = loaded.flatMap(({ plugin, contribution }) =>
     (contribution.operations ?? []).filter(isNamed).map((operation) => ({ plugin, operation })),

@@ -43,7 +43,7 @@ export const methodOf = (operation: Operation): string => operation.http.slice(0
 
 export const pathOf = (operation: Operation): string => operation.http.slice(operation.http.indexOf(' ') + 1)
 
-/** True when success has nothing to say: over HTTP an empty body. */
+/** True when success has an empty response. */
 export const returnsNothing = (operation: Operation): boolean =>
   operation.status === 204 || Object.keys(asSchema(operation.output).properties ?? {}).length === 0
 
@@ -68,7 +68,7 @@ const checkPath = (operation: Operation, input: JsonSchema, issues: Issues) => {
       'Write it like /things/{id}, without a trailing slash.',
     )
   if (OWN_PATHS.includes(segments[0]!))
-    issues.add(`"/${segments[0]}" is answered by the service itself.`, 'Choose another path.')
+    issues.add(`"/${segments[0]}" belongs to the service itself.`, 'Choose another path.')
   const params = pathParams(path)
   if (new Set(params).size !== params.length)
     issues.add(`the path "${path}" names a member twice.`, 'Name each once.')
@@ -126,7 +126,7 @@ const checkAudit = (operation: Operation, input: JsonSchema, output: JsonSchema,
   const { audit } = operation
   if (audit === 'none') return
   if (!isObject(audit) || typeof audit.entity !== 'string' || typeof audit.verb !== 'string') {
-    issues.add('it does not say what its audit record is.', "Give { entity, verb }, or 'none'.")
+    issues.add('it has no audit record.', "Give { entity, verb }, or 'none'.")
     return
   }
   if (typeof audit.message === 'string' && audit.message.length > MAX_MESSAGE)
@@ -162,7 +162,7 @@ const checkErrors = ({ errors = [] }: Operation, issues: Issues) => {
     issues.add('"errors" is not a list of error codes.', `Known are ${Object.keys(ERRORS).join(', ')}.`)
 }
 
-/** All issues of one operation alone; those between operations are `checkTogether`'s. */
+/** All issues of one operation by itself; conflicts.ts has those between operations. */
 export const checkOperation = (
   operation: Operation,
   permissions: ReadonlySet<string>,

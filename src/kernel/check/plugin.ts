@@ -42,7 +42,7 @@ const checkShape = (value: Record<string, unknown>, issues: Issues) => {
       )
 }
 
-/** Plugins whose outer form is right, each name once; the issues of the others. */
+/** Plugins with a valid outer form, each name once; the issues of the others are added. */
 export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]): readonly Plugin[] => {
   const plugins = new Map<string, Plugin>()
   const places = new Map<string, string>()
@@ -84,7 +84,7 @@ export const checkPlugins = (candidates: readonly Candidate[], issues: Issue[]):
   return known
 }
 
-/** A plugin's configuration with its defaults; issues instead of values that its schema refuses. */
+/** A plugin's configuration with its defaults; adds issues for values that its schema rejects. */
 export const checkConfig = (plugin: Plugin, given: unknown, issues: Issue[]): unknown => {
   const at = issuesAt(`${placeOf(plugin)} › config`, issues)
   if (plugin.config === undefined) {

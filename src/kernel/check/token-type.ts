@@ -38,7 +38,7 @@ const strings = (value: unknown): string[] =>
       ? Object.values(value).flatMap(strings)
       : []
 
-/** False only when the schema lists its members and the pointer names none of them. */
+/** False when the schema lists its members and the pointer names none of them. */
 const mayExist = (schema: JsonSchema, [head, ...rest]: readonly string[]): boolean => {
   if (head === undefined) return true
   return branches(schema).some((branch) => {
@@ -52,7 +52,7 @@ const checkPointer = (pointer: unknown, data: JsonSchema, issues: Issues) => {
   if (typeof pointer !== 'string' || !POINTER.test(pointer))
     issues.add(
       `${JSON.stringify(pointer)} is not a JSON pointer.`,
-      'Write it like "/number"; "" is the whole.',
+      'Write it like "/number"; "" is all of the data.',
     )
   else if (!mayExist(data, pointerParts(pointer)))
     issues.add(`"${pointer}" names no member of the data schema.`, 'Correct it, or add the member.')
@@ -79,7 +79,7 @@ const list = (value: unknown, name: string, issues: Issues): readonly unknown[] 
   return []
 }
 
-/** All issues of one token type alone: container, expressions, pointers, and what its mask gives away. */
+/** All issues of one token type by itself: container, expressions, pointers, and leaks of its mask. */
 export const checkTokenType = (type: TokenType, expressions: Expressions, issues: Issues): void => {
   if (!NAME.test(String(type.name)))
     issues.add('its name is not valid.', 'Use lower-case letters, digits and underscores, at most 50.')
@@ -136,13 +136,13 @@ export const checkTokenType = (type: TokenType, expressions: Expressions, issues
     if (reveals(type.mask))
       issues
         .at('mask')
-        .add(`it shows "${pointer}", which is never to be returned.`, 'Leave that member out of the mask.')
+        .add(`it shows "${pointer}", which must never be returned.`, 'Leave that member out of the mask.')
     for (const [number, text] of indexes.entries())
       if (reveals(text))
         issues
           .at(`searchIndexes[${number}]`)
           .add(
-            `whoever searches could guess "${pointer}", which is never to be returned.`,
+            `whoever searches could guess "${pointer}", which must never be returned.`,
             'Leave that member out of the index.',
           )
   }

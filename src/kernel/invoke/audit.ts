@@ -34,7 +34,7 @@ export const doneRecord = (
   return auditRecord({ entity, id: id ?? '', operation: verb, message }, call, call.now)
 }
 
-/** What a permission is about: `proxy:read` → reading a proxy. */
+/** Entity and verb of a permission: `proxy:read` → reading a proxy. */
 export const subjectOf = (operation: Operation): Subject | undefined => {
   if (operation.audit !== 'none') return operation.audit
   const { permission } = operation

@@ -75,7 +75,7 @@ export const createAuthenticator = (
     },
 
     identify: async ({ tenantId, id }) => {
-      const missing = `The application "${id.slice(0, 100)}", which this code works as, is deleted or expired. Give it another one.`
+      const missing = `The application "${id.slice(0, 100)}", which this code acts as, was deleted or has expired. Set another one.`
       const caller = callerOf(await ports().applications?.credential(tenantId, id), missing)
       if (caller.applicationType === 'management') throw unauthenticated(missing)
       return caller

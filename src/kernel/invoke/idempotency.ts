@@ -17,13 +17,13 @@ import { GUARDED, redactResponse } from './redact-response.ts'
 
 /** Characters of an idempotency key (completions §1). */
 export const MAX_KEY = 200
-/** How long a response is stored, ms. */
+/** Retention of a response, ms. */
 export const RETENTION = 24 * 60 * 60_000
-/** How long the members of it are stored that do not depend on a token, ms. */
+/** Retention of transient members of a response, ms. */
 const TRANSIENT_RETENTION = 10 * 60_000
-/** A call that has not answered within this time (ms) has died; a repetition may run, unless something was written. */
+/** Lease of a running call, ms. After it a repetition may run, unless something was written. */
 const LEASE = 60_000
-/** Tries of what the store has to know of a call that is over, each after a longer wait: ms until the second. */
+/** Attempts to store the outcome of a call, and ms before the second attempt; later ones wait longer. */
 const TRIES = 10
 const PAUSE = 100
 
@@ -35,14 +35,14 @@ export interface IdempotencyDeps {
   readonly clock: Clock
   readonly log: Log
   readonly tokenTypes: ReadonlyMap<string, TokenType>
-  /** Whose successor of the same name tells the store when it has died (`IdempotencyStore.abandonOf`). */
+  /** Name of this process: its successor of the same name abandons its leases (`IdempotencyStore.abandonOf`). */
   readonly processName?: string
 }
 
 export interface Idempotency {
   /**
-   * `work` takes effect once for each operation, what its path names, and key; its first successful outcome answers all
-   * repetitions for 24 h, and so does an effect whose outcome got lost, by a refusal.
+   * Runs `work` once for each operation, entity of its path, and key. Repetitions within 24 h get its first successful
+   * outcome, or `conflict` when the outcome of an effect is not known.
    */
   once(
     operation: Operation,
@@ -53,17 +53,17 @@ export interface Idempotency {
   ): Promise<unknown>
 }
 
-/** An association needs `token:read` only, and yet is made: its record says so. */
+/** True for reads. An association needs `token:read` only, but its audit verb is not `read`. */
 const onlyReads = ({ permission, audit }: Operation): boolean =>
   /:(?:read|search)$/.test(permission) && (audit === 'none' || audit.verb === 'read')
 
-/** Operations that only read are repeated as they are: each disclosure is decided, and recorded, when it happens. */
+/** Operations that only read are run again: each disclosure is decided and recorded when it happens. */
 export const isRepeatable = (operation: Operation): boolean =>
   ['POST', 'PUT', 'PATCH'].includes(methodOf(operation)) &&
   operation.permission !== 'none' &&
   !onlyReads(operation)
 
-/** What the path of a call names: one key sent with changes of two things must not lose the second. */
+/** The entity of a call's path: one key with changes of two entities must not lose the second. */
 const placeOf = ({ http }: Operation, input: unknown): readonly unknown[] =>
   pathParams(http).map((name) => (isObject(input) ? input[name] : undefined))
 
@@ -81,15 +81,15 @@ export const responseBinding = (
   part: 'sealed',
 })
 
-/** Tells grants apart. A token that is as it was, seen with the grants of then, is shown as it was then. */
+/** Digest of grants. An unchanged token and unchanged grants give an unchanged response. */
 const digestOf = (grants: Grants): string =>
   createHash('sha256').update(JSON.stringify(grants)).digest('base64')
 
-/** All that decides whether it is shown again lies under the seal: columns may have been edited, or put back. */
+/** All that decides about a repetition is under the seal: columns may have been edited, or rolled back. */
 interface StoredResponse {
   readonly output?: unknown
   readonly grants: string
-  /** ms since the epoch; not shown from then on. */
+  /** Expiry in ms since the epoch. */
   readonly until: number
   readonly tokens: readonly ShownToken[]
 }
@@ -110,10 +110,10 @@ const indeterminate = () =>
 const altered = () =>
   new AppError(
     'internal',
-    'A stored response was altered outside the service and is refused. Ask the operator to look up the trace id.',
+    'A stored response was altered outside the service. Give the trace id to the operator.',
   )
 
-/** Whatever failed on our side may have failed after a write; what runs code is begun as if it had written. */
+/** True when nothing was written. Errors from 500 may follow a write; operations with code are treated as if they had written. */
 const isCertain = ({ uncertain, status }: AppError, { runsCode = false }: Operation): boolean =>
   !uncertain && (status < 500 || runsCode)
 
@@ -122,7 +122,7 @@ interface Shown {
   readonly type: string
 }
 
-/** Tokens whose data a response shows. */
+/** Tokens whose data a response has. */
 const tokensIn = (response: unknown, types: ReadonlyMap<string, unknown>): readonly Shown[] => {
   if (Array.isArray(response)) return response.flatMap((item) => tokensIn(item, types))
   if (!isObject(response)) return []
@@ -139,11 +139,11 @@ const omit = (response: unknown, names: readonly string[]): unknown =>
     : response
 
 /**
- * Idempotency keys (completions §1), per tenant, actor, operation with what its path names, and key. The right to run lies in the store, so it holds across
- * processes, and what is written under it says so in its own transaction, so it holds when they are killed; answers lie
- * there sealed, since they may hold data and new API keys. What a response shows of tokens goes
- * when one of them is changed, deleted or expired: from then on it is repeated without. So it is to a caller whose grants are not
- * those of then, and without metadata and fingerprints, too. Keys are stored as keyed hashes.
+ * Idempotency keys (completions §1), by tenant, actor, operation, entity of its path, and key. The lease is in the store, so it holds across
+ * processes. Writes under a lease mark it in their own transaction, so it holds when a process is killed. Responses are
+ * sealed, since they may hold data and new API keys. A response loses its token data
+ * when one of the tokens is changed, deleted or expires. A caller whose grants have changed gets it without
+ * token data, metadata and fingerprints. Keys are stored as keyed hashes.
  */
 export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
   const { responses: records, vault, keys, journal, clock, log, tokenTypes } = deps
@@ -188,12 +188,12 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         return await what()
       } catch (err) {
         if (attempt === TRIES)
-          log.error({ err, trace_id: call.traceId }, 'the store could not be told how a request ended')
+          log.error({ err, trace_id: call.traceId }, 'cannot store the outcome of a request')
       }
     }
   }
 
-  /** Waits for the first try only: a store that could not be told may be away for longer, and the lease keeps repetitions off. */
+  /** Waits for the first attempt only: an outage may last longer, and the lease prevents repetitions. */
   const notify = (what: () => Promise<void>, call: Call): Promise<void> =>
     what().catch(() => void retryNotify(what, call))
 
@@ -221,7 +221,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
           now,
         )
         .catch((thrown: unknown) => {
-          // It may have begun all the same.
+          // The lease may have been stored nevertheless.
           void releaseLease(true)
           throw thrown
         })
@@ -234,7 +234,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
       } catch (thrown) {
         const error = AppError.from(thrown)
         const given = releaseLease(isCertain(error, operation))
-        // What it wrote may be on its way still, and is waited for there.
+        // An uncertain write may still arrive; the store waits for it.
         if (!error.uncertain) await given
         throw thrown
       }
@@ -250,7 +250,7 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
         const outline = await inOwnTurn(() => redactResponse(lasting, tokenTypes))
         const done = clock.now()
         const expiresAt = done + RETENTION
-        // What code made of tokens goes with them.
+        // Results of code are deleted with the tokens that they depend on.
         const states = passing ? call.used.states() : outline.tokens.map((id) => call.used.get(id))
         const used = states?.every((state) => state !== undefined) ? states : undefined
         const tokens = used?.map(({ id, created_at, version }) => ({ id, created_at, version }))
@@ -264,10 +264,10 @@ export const createIdempotency = (deps: IdempotencyDeps): Idempotency => {
             ? {}
             : { shown: { sealed: await sealed({ output, until, tokens }, 'complete'), tokens, until } }),
         }
-        // What was asked for is done: the caller is told so, whether the response can be kept yet or not.
+        // The call has succeeded: its response does not depend on whether it can be stored yet.
         await notify(() => records.finish(response, done), call)
       } catch (err) {
-        log.error({ err, trace_id: call.traceId }, 'an answer could not be kept for repetitions')
+        log.error({ err, trace_id: call.traceId }, 'cannot store a response for repetitions')
       }
       return output
     },

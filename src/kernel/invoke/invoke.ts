@@ -26,7 +26,7 @@ export interface InvokeDeps {
 export interface Invoke {
   readonly invoke: Kernel['invoke']
   readonly invokeAs: Kernel['invokeAs']
-  /** Resolves when the calls that run now have ended, those that nobody waits for included. */
+  /** Resolves when all running calls have ended, canceled ones included. */
   settled(): Promise<void>
 }
 
@@ -37,7 +37,7 @@ const ANONYMOUS: Caller = Object.freeze({
   grants: Object.freeze({ permissions: Object.freeze([]), rules: Object.freeze([]) }),
 })
 
-/** One operation made ready to be called many times. */
+/** Compiled functions of one operation. */
 interface Prepared {
   readonly validate: (input: unknown) => AppError | undefined
   readonly pruneInput: (input: unknown) => unknown
@@ -53,9 +53,9 @@ const prepare = (operation: Operation): Prepared => ({
 const aborted = (signal: AbortSignal): AppError =>
   signal.reason instanceof AppError
     ? signal.reason
-    : new AppError('gateway_timeout', 'The call was given up before it was answered. Try again.')
+    : new AppError('gateway_timeout', 'The call was canceled before it completed. Retry.')
 
-/** What an operation runs with. Most calls log nothing: the child is made for those that do. */
+/** The context of an operation's run. The child logger is made on first use. */
 class OperationCall implements Call {
   readonly caller: Caller
   readonly traceId: string
@@ -90,14 +90,14 @@ class OperationCall implements Call {
   }
 }
 
-/** A part is away, and every call fails alike. */
+/** A component is down, and all calls fail alike. */
 const isOutage = ({ code }: AppError): boolean => code === 'overloaded' || code === 'gateway_timeout'
 
 /**
- * The pipeline under both transports (docs/architecture.md, "The pipeline"). An operation that is audited by its declaration runs only while the
- * journal is healthy, and it responds only when its record is in the journal. Denied calls (403) leave a
- * record too, whether the permission is missing or the operation itself said no. A call whose caller has gone after it
- * began to run is finished all the same, its record included.
+ * The pipeline under both transports (docs/architecture.md, "The pipeline"). An audited operation runs only while the
+ * journal is healthy, and responds only when its record is in the journal. Denied calls (403) have a
+ * record too, whether the permission is missing or the operation denies them. A started call completes with its
+ * record, even if the client disconnects.
  */
 export const createInvoke = (
   operations: readonly Operation[],
@@ -165,7 +165,7 @@ export const createInvoke = (
       const issue = await inOwnTurn(() => ready.validate(input))
       lap('validate')
       const once = idempotencyKey !== undefined && isRepeatable(operation)
-      // A stored response is repeated whatever the body is (completions §1); for want of one, the issue is the outcome.
+      // A stored response is repeated whatever the body is (completions §1); without one, the issues are the outcome.
       if (issue && !(once && isAuthorized(caller, operation.permission))) throw issue
 
       const audited = operation.audit !== 'none'
@@ -190,7 +190,7 @@ export const createInvoke = (
         }
         return once ? await idempotency.once(operation, input, call, idempotencyKey, run) : await run()
       } catch (thrown) {
-        // Operations without an audit declaration, once they run, keep their own records of refusals.
+        // Operations without an audit declaration write their own records of denials.
         if (
           thrown instanceof AppError &&
           thrown.code === 'forbidden' &&
@@ -223,7 +223,7 @@ export const createInvoke = (
   }
 
   const running = new Set<Promise<unknown>>()
-  /** The call's outcome, or the signal's reason when that comes first; the call then goes on by itself. */
+  /** The call's outcome, or the signal's reason when that comes first; the call then continues in the background. */
   const begin: typeof handle = (operation, given, invocation, depth, who) =>
     new Promise((resolve, reject) => {
       const { signal } = invocation

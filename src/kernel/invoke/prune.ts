@@ -5,7 +5,7 @@ type Prune = (value: unknown) => unknown
 
 const same: Prune = (value) => value
 
-/** An object schema that names its members and does not ask for others. */
+/** An object schema with named members only. */
 const isClosed = (schema: JsonSchema) =>
   schema.properties !== undefined && schema.additionalProperties !== true
 
@@ -42,7 +42,7 @@ const pruneOf = (schema: JsonSchema): Prune => {
     const structured = branches(schema).filter(
       (branch) => allows(branch, 'object') || allows(branch, 'array'),
     )
-    // With several candidates it is validation that tells them apart, by members this could take away.
+    // With several candidates, validation distinguishes them, by members that this could remove.
     return structured.length === 1 ? pruneOf(structured[0]!) : same
   }
   if (schema.items !== undefined && !Array.isArray(schema.items)) {
@@ -55,8 +55,8 @@ const pruneOf = (schema: JsonSchema): Prune => {
 }
 
 /**
- * A function that copies a value with only the members its schema names, at any depth; values the schema leaves free
- * are passed on as they are. What does not fit the schema's shape is left for validation to refuse. Input: unknown
- * members are ignored (completions §1). Output: nothing undeclared is returned, and nothing undefined.
+ * Compiles a function that copies a value with only the declared members, at any depth; values that the schema leaves free
+ * stay as they are. A value of another shape is left for validation to reject. Input: unknown
+ * members are ignored (completions §1). Output: only declared and defined members.
  */
 export const compilePrune = (schema: unknown): Prune => pruneOf(asSchema(schema))

@@ -1,6 +1,6 @@
 import { isObject } from '../../common/json.ts'
 
-/** What tells of a token's data: an expression may be a literal card number, a fingerprint says what it equals. */
+/** Members that disclose something of a token's data: an expression may be a literal card number, a fingerprint discloses equality. */
 const REVEALING_MEMBERS: ReadonlySet<string> = new Set([
   'data',
   'mask',
@@ -9,16 +9,16 @@ const REVEALING_MEMBERS: ReadonlySet<string> = new Set([
   'fingerprint_expression',
 ])
 
-/** What is shown to those only who may read a token. */
+/** Members for callers that may read a token. */
 export const GUARDED: ReadonlySet<string> = new Set([...REVEALING_MEMBERS, 'metadata'])
 
 export interface WithoutData {
   readonly output: unknown
-  /** Ids of the tokens of which something was left out. */
+  /** Ids of the tokens whose members were removed. */
   readonly tokens: readonly string[]
 }
 
-/** An operation's response as it may outlive the tokens in it, and the right to them: these go without the members of `hidden`. */
+/** An operation's response with its tokens reduced: they lose the members of `hidden`. */
 export const redactResponse = (
   response: unknown,
   types: ReadonlyMap<string, unknown>,

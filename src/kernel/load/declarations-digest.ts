@@ -1,16 +1,16 @@
 import { createHash } from 'node:crypto'
 import type { LoadedPlugin } from '../types.ts'
 
-/** What was found without issue by an earlier start, so that a later one need not look again: most of a start's checks. */
+/** Digest of declarations that an earlier start found valid, so that a later one skips most checks. */
 export interface ValidationCache {
   has(digest: string): boolean
-  /** Forgets what it had before. */
+  /** Replaces the stored digest. */
   keep(digest: string): void
 }
 
 /**
- * Other whenever what plugins declare of operations and permissions is; of a function it only knows that it is there.
- * undefined for what JSON cannot hold.
+ * Changes with the declarations of operations and permissions; of functions it has the presence only.
+ * Undefined for declarations that JSON cannot hold.
  */
 export const digestOfDeclarations = (loaded: readonly LoadedPlugin[]): string | undefined => {
   const declared = loaded.map(({ plugin, contribution: { operations, permissions } }) => [

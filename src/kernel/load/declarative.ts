@@ -4,7 +4,7 @@ import type { Issues } from '../check/issues.ts'
 
 const PLUGIN_MEMBERS = ['api', 'name', 'version', 'requires', 'tokenTypes', '$schema']
 
-/** What a JSON file can say of a token type: everything but functions. */
+/** Members of a token type in a JSON file: all but functions. */
 const TYPE_MEMBERS = [
   'name',
   'title',
@@ -26,8 +26,8 @@ const unknownMembers = (value: Record<string, unknown>, known: readonly string[]
 }
 
 /**
- * A plugin from its JSON form. Only what is peculiar to that form is checked here: member names, and that token types
- * are there at all; the rest is checked like any other plugin's.
+ * A plugin from its JSON form. Only the specifics of that form are checked here: member names, and that token types
+ * are present; the rest is checked as for other plugins.
  */
 export const declarativePlugin = (json: unknown, issues: Issues): Plugin | undefined => {
   if (!isObject(json)) {

@@ -12,24 +12,24 @@ export type PluginSource = string | Plugin
 
 export interface DiscoverOptions {
   readonly sources: readonly PluginSource[]
-  /** The folder that `*` stands for. */
+  /** The folder of `*`. */
   readonly pluginsDir: string
   /** Folders where relative paths start and npm names are looked up, in order; the first that has it counts. */
   readonly bases: readonly string[]
-  /** Told the place of each thing before its code runs. */
+  /** Called with the location of each module before its code runs. */
   readonly onProgress?: (place: string) => void
-  /** ms that loading one module may take. */
+  /** Timeout of one module, ms. */
   readonly timeout?: number
 }
 
-/** A module declares; one that takes longer than this waits for something it should not. */
+/** Timeout of one module, ms: a module only declares. */
 const LOAD_TIMEOUT = 10_000
 
-/** A plugin's module, not yet checked, and where it came from. */
+/** A plugin's module, not yet checked, and its location. */
 export interface Candidate {
   readonly place: string
   readonly value: unknown
-  /** Where it lies, when the list names a folder. */
+  /** Its folder, when the list names one. */
   readonly folder?: string
 }
 
@@ -44,12 +44,12 @@ const isFolder = (path: string) => existsSync(path) && statSync(path).isDirector
 const looksLikePath = (source: string) =>
   source.startsWith('.') || isAbsolute(source) || (!source.startsWith('@') && source.includes('/'))
 
-/** The list names something that is nowhere. */
+/** The list names a plugin that does not exist. */
 class Absent extends Error {}
 
 /**
- * Loads what the plugin list names, each thing once, in the order of the list (`*` in alphabetical order). What cannot
- * be loaded is an issue, and the rest is loaded all the same, so that all issues are known at once.
+ * Loads the plugins of the list, each once, in the order of the list (`*` in alphabetical order). A plugin that cannot
+ * be loaded is an issue; the rest is loaded nevertheless, so that all issues are reported at once.
  */
 export const discover = async (options: DiscoverOptions, issues: Issue[]): Promise<readonly Candidate[]> => {
   provideSdk()

@@ -3,20 +3,20 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { isObject } from '../../common/json.ts'
 
-/** What plugins outside this project import by the name of this one, wherever they lie and whatever is installed there. */
+/** Modules that plugins outside this project import by its name, wherever they are. */
 const OWN: Readonly<Record<string, string>> = {
   'sidevault/sdk': new URL('../../sdk/index.ts', import.meta.url).href,
   'sidevault/testing': new URL('../../testing/index.ts', import.meta.url).href,
 }
 
-/** An npm name and the folder from which it is to be found travel through `import()` as one specifier. */
+/** An npm name and the folder to resolve it from, as one specifier for `import()`. */
 const NPM = 'sidevault-npm:'
 
 let hooked = false
 
 /**
- * Lets every module import `sidevault/sdk` (and its tests `sidevault/testing`). It is the very module of this process, so that an `AppError` of a plugin is
- * one of ours. Calling it again does nothing.
+ * Lets all modules import `sidevault/sdk` (and tests `sidevault/testing`). It is the same module instance, so that an `AppError` of a plugin is
+ * an instance of ours. Idempotent.
  */
 export const provideSdk = (): void => {
   if (hooked) return
@@ -49,12 +49,12 @@ const packageOf = (name: string) =>
     .slice(0, name.startsWith('@') ? 2 : 1)
     .join('/')
 
-/** True when there is no package of this name, as opposed to one that lacks something. */
+/** True when the package does not exist, as opposed to a missing part of it. */
 export const isAbsent = (thrown: unknown, name: string): boolean =>
   codeOf(thrown) === 'ERR_MODULE_NOT_FOUND' &&
   (thrown as Error).message.startsWith(`Cannot find package '${packageOf(name)}' imported from`)
 
-/** What to do about a module that could not be loaded. */
+/** The fix for a module that failed to load. */
 export const fixOf = (thrown: unknown): string => {
   const message = thrown instanceof Error ? thrown.message : ''
   switch (codeOf(thrown)) {

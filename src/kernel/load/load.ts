@@ -13,37 +13,37 @@ import { setUp } from './setup.ts'
 
 export interface LoadDeps {
   readonly createExpressions: (options: { filters: Readonly<Record<string, Filter>> }) => Expressions
-  /** The kernel as one plugin sees it; `loaded` fills while plugins are set up. */
+  /** The context of one plugin; `loaded` fills while plugins are set up. */
   readonly servicesFor: (plugin: Plugin, config: unknown, loaded: readonly LoadedPlugin[]) => PluginContext
 }
 
 export interface LoadOptions {
   /** `SIDEVAULT_PLUGINS`: `*`, folders, npm names, JSON files; or plugins themselves. */
   readonly plugins: readonly PluginSource[]
-  /** The folder that `*` stands for. */
+  /** The folder of `*`. */
   readonly pluginsDir: string
   /** Where relative paths of the list start and npm names are looked up, in order. Default: the working directory. */
   readonly bases?: readonly string[]
   /** Configuration of plugins by name. */
   readonly configs?: Readonly<Record<string, unknown>>
-  /** ms that one plugin's setup may take. */
+  /** Timeout of one plugin's setup, ms. */
   readonly setupTimeout?: number
-  /** This process serves operations, so they are checked. Default true; gateways have none to offer. */
+  /** This process serves operations, so they are checked. Default true; false in gateways. */
   readonly operations?: boolean
-  /** Operations are not looked at again while what they declare stays as it was. Default: they always are. */
+  /** Skips checks of operations while their declarations are unchanged. Default: always checked. */
   readonly validationCache?: ValidationCache
   /**
-   * Told the place whose code runs next, so that somebody outside knows who never returned; undefined when the code of
+   * Called with the location whose code runs next, so that the supervisor can name code that never returns; undefined when the code of
    * plugins has returned.
    */
   readonly onProgress?: (place: string | undefined) => void
 }
 
-/** What the plugin list came to. */
+/** Result of loading the plugin list. */
 export interface Loading {
   /** Those that could be set up, in the order of the list. */
   readonly loaded: readonly LoadedPlugin[]
-  /** Every plugin whose outer form is right, set up or not, and where it came from. */
+  /** All plugins with a valid outer form, set up or not, and their locations. */
   readonly plugins: readonly {
     readonly plugin: Plugin
     readonly place: string
@@ -51,11 +51,11 @@ export interface Loading {
   }[]
   /** With the filters of all plugins. */
   readonly expressions: Expressions
-  /** Of all plugins; none of them may run while there is one. */
+  /** Issues of all plugins; none of them starts while there is one. */
   readonly issues: Issue[]
 }
 
-/** An operation whose name is taken is invalid for that alone: its messages would be told as issues of the other. */
+/** A duplicate operation is reported once: its messages would be reported as issues of the other. */
 const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] => {
   const names = new Set<unknown>()
   const isFirst = ({ rpc }: Operation) => names.size < names.add(rpc).size
@@ -65,7 +65,7 @@ const withoutTwins = (loaded: readonly LoadedPlugin[]): readonly LoadedPlugin[] 
   }))
 }
 
-/** Loads, sets up and checks the plugins of the list; starts nothing and needs nothing that runs. */
+/** Loads, sets up and checks the plugins of the list, and starts nothing. */
 export const loadPlugins = async (deps: LoadDeps, options: LoadOptions): Promise<Loading> => {
   const { plugins: sources, pluginsDir, bases = [process.cwd()], configs = {}, onProgress } = options
   const issues: Issue[] = []

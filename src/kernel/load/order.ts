@@ -2,7 +2,7 @@ import type { Plugin } from '../../sdk/index.ts'
 
 /**
  * Plugins so that each comes after those it requires, else as given; and the cycles that prevent it, each as the names
- * along it. Requirements that are not present are passed over: they are issues of their own.
+ * along it. Missing requirements are ignored: they are issues of their own.
  */
 export const orderByRequirement = (
   plugins: readonly Plugin[],

@@ -4,10 +4,10 @@ import { checkContributionShape } from '../check/contribution.ts'
 import { type Issue, issuesAt, thrownAt } from '../check/issues.ts'
 import { placeOf } from '../check/plugin.ts'
 
-/** A setup returns declarations; one that takes longer than this waits for something it should not. */
+/** Timeout of a setup, ms: it only returns declarations. */
 const SETUP_TIMEOUT = 10_000
 
-/** What a plugin's setup returns, or undefined and the issue that prevented it. `timeout` in ms. */
+/** The result of a plugin's setup, or undefined with an issue. `timeout` in ms. */
 export const setUp = async (
   plugin: Plugin,
   kernel: PluginContext,

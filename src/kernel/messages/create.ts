@@ -14,7 +14,7 @@ import {
 } from './model.ts'
 import { shapeOf } from './shape.ts'
 
-/** Why operations cannot all be messages: two schemas want one name, or a member wants what is ours. */
+/** An issue of messages: two schemas with one name, or a member with a reserved name. */
 export interface MessageIssue {
   readonly rpc: string
   readonly problem: string
@@ -30,7 +30,7 @@ const pascal = (name: string) =>
     .map((part) => part.charAt(0).toUpperCase() + part.slice(1))
     .join('')
 
-/** As users of messages of our own, which makes them nobody's alone. */
+/** Users of our own messages, which makes them shared. */
 const OURS = ['', '*']
 
 /** A message while operations are walked. */
@@ -85,7 +85,7 @@ const names = (field: { readonly name: string; readonly number: number }, descri
 const ofOurs = (operation: Operation, fields: readonly Field[]): readonly Field[] => {
   const [method = ''] = operation.http.split(' ', 1)
   const nullable = method === 'PATCH' && holds(fields, (field) => field.nullable)
-  // What comes from a query is never there and empty.
+  // Members from a query are never present and empty.
   const empty =
     method !== 'GET' &&
     method !== 'DELETE' &&
@@ -105,7 +105,7 @@ const ofOurs = (operation: Operation, fields: readonly Field[]): readonly Field[
 
 /**
  * The messages and services of operations. Objects become messages, called by the `title` of their schema, else after
- * their operation and place. Faults name what stands in the way; the messages are then not to be used.
+ * their operation and place. With issues, the messages must not be used.
  */
 export const createMessages = (
   operations: readonly Operation[],

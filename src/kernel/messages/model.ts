@@ -22,7 +22,7 @@ export interface Field {
   readonly number: number
   readonly shape: Shape
   readonly required: boolean
-  /** Null may be sent. */
+  /** Null is allowed. */
   readonly nullable: boolean
   readonly description: string | undefined
 }
@@ -139,7 +139,7 @@ export const PROBLEM = own('Problem', [
     required: false,
     nullable: false,
     description:
-      'What the code of a reactor answers over HTTP in place of a problem; absent when it is too long.',
+      'The custom response of a reactor over HTTP in place of a problem; absent when it is too long.',
   },
   text('type', 9, 'Where the service documents the code: /docs/errors#code.'),
   text('code', 10, 'Stable name of the error, for programs. /docs/errors lists all.'),

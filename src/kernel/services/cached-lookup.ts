@@ -1,22 +1,22 @@
 import { LRUCache } from 'lru-cache'
 
-/** Cached results of a port by key (a hash, an id), valid while nothing changes. */
+/** Results of a port by key (a hash, an id), cached while nothing changes. */
 export interface CachedLookup<T> {
   find(key: string): Promise<T | undefined>
-  /** Keys that are kept, the last used first. */
+  /** Cached keys, the most recently used first. */
   retained(): readonly string[]
 }
 
 /**
- * ms after which an entry is read again although the counter stands still: whoever writes the database could put the
- * counter back, and a revoked key would live on in memory.
+ * ms after which an entry is read again although the counter is unchanged: a database writer could roll the
+ * counter back, and a revoked key would stay valid in memory.
  */
 const MAX_AGE = 60_000
 
 /**
- * Asks a port and keeps what it finds while `changes`, the counter of whatever its answers depend on, stands still, so
+ * Calls a port and caches its results while `changes`, the counter of their collections, is unchanged, so
  * that an acknowledged change holds for the next request. Unknown keys are never cached. `max`: cached results; the
- * least recently used one goes first.
+ * least recently used one is dropped first.
  */
 export const createCachedLookup = <S, T extends object>(
   port: () => S | undefined,
@@ -38,7 +38,7 @@ export const createCachedLookup = <S, T extends object>(
       const cached = cache.get(key)
       if (cached !== undefined) return cached
       const found = await ask(source, key)
-      // A change seen by another request in between may be one that this result misses.
+      // This result may be older than a change that another request has seen concurrently.
       if (found !== undefined && cachedAt === changes) cache.set(key, found)
       return found
     },

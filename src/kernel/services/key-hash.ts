@@ -2,12 +2,12 @@ import { hash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Keys } from '../../keys/types.ts'
 
-/** Keys whose hashes are kept; the least recently used one goes first. */
+/** Cached hashes; the least recently used one is dropped first. */
 const RETAINED = 10_000
 
 /**
- * The keyed hash of an API key, remembered under its plain SHA-256, which takes a quarter of the time: keys themselves
- * (192 random bits) are not kept.
+ * The keyed hash of an API key, cached under its plain SHA-256, which takes a quarter of the time: keys themselves
+ * (192 random bits) are not cached.
  */
 export const createKeyHash = (keys: Pick<Keys, 'mac'>): ((key: string) => string) => {
   const known = new LRUCache<string, string>({ max: RETAINED })

@@ -20,7 +20,7 @@ const isProvider = (value: unknown): value is KeyProvider =>
   typeof value.wrap === 'function' &&
   typeof value.unwrap === 'function'
 
-/** What the module of that name in a plugin's folder exports: undefined without one, `none` when it is no key provider. */
+/** The key provider of a plugin's folder: undefined without the module, `none` when it exports no key provider. */
 export const keyProviderIn = async (folder: string): Promise<KeyProvider | 'none' | undefined> => {
   const entry = entryOf(folder)
   if (entry === undefined) return undefined

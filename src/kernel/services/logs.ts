@@ -10,7 +10,7 @@ export const MAX_SIZE = 1_000
 export interface LogsDeps {
   readonly logs: LogStore
   readonly keys: Pick<Keys, 'tenant'>
-  /** Resolves when everything that was recorded before the call is in the store. */
+  /** Resolves when all records from before the call are in the store. */
   readonly ingested: () => Promise<unknown>
 }
 
@@ -19,9 +19,9 @@ export const createLogs = ({ logs, keys, ingested }: LogsDeps): Logs => {
   return {
     list: async (tenantId, filter, page) => {
       if (!Number.isInteger(page.size) || page.size < 1 || page.size > MAX_SIZE)
-        throw invalid({ size: [`must be a whole number from 1 to ${MAX_SIZE}`] })
+        throw invalid({ size: [`must be an integer from 1 to ${MAX_SIZE}`] })
       if (page.kind === 'offset' && (!Number.isInteger(page.page) || page.page < 1))
-        throw invalid({ page: ['must be a whole number from 1 on'] })
+        throw invalid({ page: ['must be an integer from 1'] })
       const place = { tenantId, list: 'logs' }
       const [created_at, seq] =
         page.kind === 'cursor' && page.start !== undefined ? await readCursor(keys, place, page.start) : []

@@ -5,14 +5,14 @@ import type { ProxyDirectory } from '../types.ts'
 import { createCachedLookup } from './cached-lookup.ts'
 import { createKeyHash } from './key-hash.ts'
 
-/** Characters of a proxy key beyond which it is nobody's, and is not hashed. */
+/** Characters of a proxy key. Longer ones are unknown and are not hashed. */
 const MAX_KEY_LENGTH = 200
 const RETAINED = 10_000
 
 export interface ProxyDirectoryDeps {
   readonly keys: Pick<Keys, 'mac'>
   readonly records: Pick<RecordStore, 'changes'>
-  /** Undefined when no plugin provides it: then every key is unknown. */
+  /** Undefined when no plugin provides it: all keys are unknown then. */
   readonly source: () => ProxySource | undefined
 }
 

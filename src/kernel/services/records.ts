@@ -17,7 +17,7 @@ export interface RecordsDeps {
   readonly onRejected: OnRejected
 }
 
-/** Access to the records of one collection; what is written is valid by its schema or is not written. */
+/** Access to the records of one collection; only records that are valid by its schema are written. */
 export const createRecords = <T extends { readonly id: string }>(
   { store, keys, clock, onRejected }: RecordsDeps,
   collection: Collection,

@@ -4,16 +4,16 @@ import { createLogThrottle } from '../../common/log-throttle.ts'
 import type { Metrics } from '../../common/metrics.ts'
 import type { OnRejected } from './seal-records.ts'
 
-/** ms after the last refusal until the part counts as well again. */
+/** ms after the last rejection until the component has recovered. */
 const LASTING = 10 * 60_000
 
 export interface RejectedRecords {
   readonly onRejected: OnRejected
-  /** `missing`: collections of records rejected lately. Calls that need such a record fail, all others are served. */
+  /** `missing`: collections of recently rejected records. Calls that need such a record fail, others succeed. */
   health(): { readonly missing: readonly string[] }
 }
 
-/** Reports rows that were altered outside the service: a log line, a metric, and a part of `/readyz`. */
+/** Reports rows that were altered outside the service: a log line, a metric, and a component of `/readyz`. */
 export const createRejectedRecords = ({
   log,
   metrics,
@@ -33,7 +33,7 @@ export const createRejectedRecords = ({
       if (suppressed !== undefined)
         log.error(
           { collection, tenant_id, id, suppressed },
-          'a stored record was altered outside the service and is refused',
+          'a stored record was altered outside the service; rejected',
         )
     },
     health: () => ({

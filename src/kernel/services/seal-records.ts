@@ -6,7 +6,7 @@ import type { Keys, SealContext, TenantKeys } from '../../keys/types.ts'
 import type { Collection, Mutation } from '../../sdk/index.ts'
 import type { RecordRow, StoredMutation } from '../../store/types.ts'
 
-/** Which record a row is said to be: what its seal and its MAC are bound to. */
+/** The identity of a record, which its seal and its MAC are bound to. */
 export interface RecordName {
   readonly collection: string
   readonly tenantId: string
@@ -22,7 +22,7 @@ const bound = ({ collection, tenantId, id }: RecordName): SealContext => ({
   part: 'sealed',
 })
 
-/** What a record's MAC is made over; `body` is the text that is stored. */
+/** The input of a record's MAC; `body` is the stored text. */
 const macParts = ({ collection, tenantId, id }: RecordName, version: number, body: string) => [
   'record',
   collection,
@@ -32,15 +32,15 @@ const macParts = ({ collection, tenantId, id }: RecordName, version: number, bod
   body,
 ]
 
-/** Told of each row that was rejected, by whoever logs and counts them. */
+/** Called for each rejected row, to log and count it. */
 export type OnRejected = (row: RecordName) => void
 
-/** Throws: a row that is not what this service wrote, or not the latest that it wrote. */
+/** Throws for a row that this service did not write, or not last. */
 export const rejectRecord = (name: RecordName, onRejected: OnRejected, cause?: unknown): never => {
   onRejected(name)
   throw new AppError(
     'internal',
-    'A stored record was altered outside the service and is refused. Ask the operator to look up the trace id.',
+    'A stored record was altered outside the service. Give the trace id to the operator.',
     { cause },
   )
 }
@@ -59,7 +59,7 @@ const shapeOf = ({
   ...(expires === undefined ? {} : { expires }),
 })
 
-/** The record as it is stored: members that the collection keeps sealed are one sealed member. */
+/** The record as it is stored: its sealed members are one sealed member. */
 const sealedRecord = (ring: TenantKeys, { sealed = [] }: Collection, name: RecordName, record: unknown) => {
   if (!isObject(record)) return record
   const [secret, open] = [true, false].map((retained) =>
@@ -70,7 +70,7 @@ const sealedRecord = (ring: TenantKeys, { sealed = [] }: Collection, name: Recor
   return { ...Object.fromEntries(open), [SEALED]: bytes.toString('base64') }
 }
 
-/** A change as it is stored, with the MAC of the record that it leaves. */
+/** A change as it is stored, with the MAC of the changed record. */
 export const sealMutation = async (
   keys: Pick<Keys, 'tenant'>,
   collection: Collection,
@@ -89,8 +89,8 @@ export const sealMutation = async (
 }
 
 /**
- * The record of a row, with its sealed members: what was last written under this name, whole. A row without a valid MAC, or
- * one whose columns do not say what its body says, is rejected with `internal` and reported.
+ * Opens the record of a row, with its sealed members. A row without a valid MAC, or
+ * with columns that differ from its body, is rejected with `internal` and reported.
  */
 export const openRecord = async (
   keys: Pick<Keys, 'tenant'>,

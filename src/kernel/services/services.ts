@@ -23,14 +23,14 @@ import { createRecords } from './records.ts'
 import { type OnRejected, sealMutation } from './seal-records.ts'
 import { createTenantRecords } from './tenants.ts'
 
-/** What the services stand on; the vault and the lists exist once all plugins are checked. */
+/** Dependencies of the services; the vault and the lists exist when all plugins are checked. */
 export interface ServiceDeps {
   readonly store: RecordStore
   readonly tenants: TenantStore
   readonly logs: LogStore
   readonly usage: UsageStore
   readonly audit: PluginContext['audit']
-  /** Resolves when everything that was recorded before the call is in the store. */
+  /** Resolves when all records from before the call are in the store. */
   readonly ingested: () => Promise<unknown>
   readonly checkDestination: (url: string) => void
   readonly keys: Pick<Keys, 'mac' | 'tenant'>
@@ -50,20 +50,52 @@ export interface ServiceDeps {
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
 
-/** An object whose methods are those of another that does not exist yet. */
-const lazily = <T extends object>(target: () => T): T =>
-  new Proxy(Object.freeze({}) as T, {
-    // An object with `then` would be a promise.
-    get: (_, name) =>
-      typeof name === 'symbol' || name === 'then'
-        ? undefined
-        : (...args: unknown[]) => {
-            const object = target()
-            return (object[name as keyof T] as (...args: unknown[]) => unknown).apply(object, args)
-          },
-  })
+const VAULT_METHODS = [
+  'create',
+  'get',
+  'list',
+  'update',
+  'delete',
+  'associate',
+  'dissociate',
+  'createChild',
+  'children',
+  'tokenize',
+  'detokenize',
+  'use',
+  'preview',
+  'areCurrent',
+] as const
 
-/** The kernel as one plugin sees it. Every service throws a clear error while the plugin is still in `setup`. */
+const RECORDS_METHODS = [
+  'get',
+  'read',
+  'find',
+  'lookup',
+  'newest',
+  'insert',
+  'update',
+  'delete',
+  'inserting',
+  'replacing',
+  'deleting',
+] as const
+
+/** A proxy object for one that does not exist yet. */
+const lazily = <T extends object>(methods: readonly (keyof T & string)[], target: () => T): T =>
+  Object.freeze(
+    Object.fromEntries(
+      methods.map((method) => [
+        method,
+        (...args: unknown[]) => {
+          const object = target()
+          return (object[method] as (...args: unknown[]) => unknown).apply(object, args)
+        },
+      ]),
+    ),
+  ) as T
+
+/** The context of one plugin. Its services throw while the plugin is in `setup`. */
 export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): PluginContext => {
   const { store, clock } = runtime
   const ready = <T>(name: string, value: () => T): T => {

@@ -8,7 +8,7 @@ import { deepFreeze } from '../freeze.ts'
 import { createCachedLookup } from './cached-lookup.ts'
 import { type OnRejected, rejectRecord } from './seal-records.ts'
 
-/** Tenants kept in memory; the least recently used one goes first. */
+/** Cached tenants; the least recently used one is dropped first. */
 const RETAINED = 1_000
 export interface TenantsDeps {
   readonly store: TenantStore
@@ -23,14 +23,14 @@ const macParts = ({ id, settings, ...row }: TenantRow): readonly string[] => [
   JSON.stringify([row.modified_by, row.modified_at]),
 ]
 
-/** The MAC of a tenant's row: its settings decide what others may do. */
+/** The MAC of a tenant's row, whose settings decide about permissions. */
 export const macOfTenant = (ring: TenantKeys, row: TenantRow): Buffer => ring.mac(...macParts(row))
 
-/** True when the row is what the service wrote last. */
+/** True when the service wrote this row last. */
 export const isTenantValid = (ring: TenantKeys, { mac, ...row }: StoredTenant): boolean =>
   mac !== null && ring.verifies(mac, ...macParts(row))
 
-/** A tenant as plugins and the vault see it: unset members are absent. */
+/** A tenant for plugins and the vault: unset members are absent. */
 const shown = ({ created_by, modified_by, modified_at, ...tenant }: TenantRow): Tenant => ({
   ...tenant,
   ...(created_by === null ? {} : { created_by }),
@@ -51,7 +51,7 @@ const opened = async (
   return { row, mac, ring }
 }
 
-/** Tenants, kept while none of them changes: every token that is made looks at its tenant's settings. */
+/** Tenants, cached while none of them changes: each create reads its tenant's settings. */
 export const createTenants = (deps: TenantsDeps): Tenants => {
   const read = async (_: TenantStore, id: string) => {
     const found = await opened(deps, id)
@@ -62,7 +62,7 @@ export const createTenants = (deps: TenantsDeps): Tenants => {
   return { get: lookup.find }
 }
 
-/** Tenants with what only their own plugin does to them. */
+/** Tenants with the methods of their own plugin. */
 export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock }): TenantRecords => ({
   ...createTenants(deps),
   update: ({ id, settings, ...change }) =>
@@ -75,7 +75,7 @@ export const createTenantRecords = (deps: TenantsDeps & { readonly clock: Clock 
       const row = { ...found.row, ...change, settings: Object.fromEntries(given) }
       if (await deps.store.update(row, { from: found.mac, to: macOfTenant(found.ring, row) }))
         return shown(row)
-      throw new AppError('conflict', 'The tenant is being changed by others at this moment. Try again.')
+      throw new AppError('conflict', 'The tenant was changed concurrently. Retry.')
     }),
   delete: (id) => deps.store.delete(id, deps.clock.now()),
 })

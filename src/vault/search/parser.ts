@@ -2,7 +2,7 @@ import { invalid } from '../../common/errors.ts'
 import type { SearchNode } from '../../store/types.ts'
 import { FIELDS, matchNode, type Range, rangeNode, SearchIssue, type Value } from './values.ts'
 
-/** Bounds of a query: characters, nesting of parentheses and negations, clauses. */
+/** Limits of a query: characters, nesting of parentheses and negations, clauses. */
 const LIMITS = { length: 4000, depth: 20, clauses: 100 } as const
 
 const BLANK = /\s*/y
@@ -11,16 +11,16 @@ const AND = /AND(?![\w.:-])/y
 const NOT = /NOT(?![\w.:-])|[!-]/y
 const FIELD = /([A-Za-z_][\w.-]*):/y
 const QUOTED = /"((?:[^"\\]|\\.)*)"/sy
-/** A bare word; what the language family gives a meaning that is not supported here must be quoted or escaped. */
+/** A bare word. Characters with a meaning in the language family that is not supported here must be quoted or escaped. */
 const WORD = /(?:[^\s()[\]{}"^~?*\\]|\\.)+/sy
 const TO = /\s+TO\s+/y
 
 const unescaped = (text: string): string => text.replace(/\\(.)/gs, '$1')
 
 /**
- * The query language of completions §5 as conditions for the store: OR binds weakest, then AND (also between terms that
- * merely follow each other), then NOT. Values of `data` become terms at once. Throws `invalid` for what it does not
- * support, without repeating the query.
+ * Parses the query language of completions §5 to conditions for the store: OR binds weakest, then AND (also between terms that
+ * follow each other), then NOT. Values of `data` become terms at once. Throws `invalid` for unsupported syntax,
+ * without repeating the query.
  */
 export const parseQuery = (query: string, term: (text: string) => Buffer): SearchNode => {
   let at = 0

@@ -8,13 +8,13 @@ export interface Value {
   readonly wild: boolean
 }
 
-/** A range as written; an absent bound was `*`. */
+/** A range as written; an absent bound is `*`. */
 export interface Range {
   readonly from?: { readonly text: string; readonly inclusive: boolean }
   readonly to?: { readonly text: string; readonly inclusive: boolean }
 }
 
-/** Why a field cannot be searched like that, for the caller. */
+/** An error message for the caller about a field's search. */
 export class SearchIssue extends Error {}
 
 const TEXT_FIELDS: ReadonlySet<string> = new Set([
@@ -66,7 +66,7 @@ export const matchNode = (field: string, value: Value, term: (text: string) => B
   throw new SearchIssue(`a field must be one of ${FIELDS}`)
 }
 
-/** Days end when the next one begins, so an inclusive end and an exclusive start lie behind the day. */
+/** A day ends when the next one starts, so an inclusive end and an exclusive start lie after the day. */
 const timeBounds = ({ from, to }: Range): { readonly from?: Bound; readonly to?: Bound } => ({
   ...(from
     ? {
@@ -86,7 +86,7 @@ const textBounds = ({ from, to }: Range): { readonly from?: Bound; readonly to?:
   ...(to ? { to: { value: to.text, inclusive: to.inclusive } } : {}),
 })
 
-/** Without bounds, a range asks for any value: a bound that every value passes leaves out those that have none. */
+/** A range without bounds matches any value: the lowest bound excludes absent values only. */
 const bounded = (
   bounds: { readonly from?: Bound; readonly to?: Bound },
   least: string | number,

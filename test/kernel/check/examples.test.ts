@@ -54,11 +54,8 @@ t.test('an example says what it shows, once, and one thing that comes of it', as
     [['x'], 'operation › examples[0]: it has no summary.'],
     [[{ input: {}, output: {} }], 'operation › examples[0]: it has no summary.'],
     [[good, good], 'operation › examples[1]: another example of the operation has its summary.'],
-    [[{ summary: 'x', input: {} }], 'operation › examples[0]: it says not what is answered.'],
-    [
-      [{ ...good, error: { code: 'invalid', detail: 'x' } }],
-      'operation › examples[0]: it says not what is answered.',
-    ],
+    [[{ summary: 'x', input: {} }], 'operation › examples[0]: it has no result.'],
+    [[{ ...good, error: { code: 'invalid', detail: 'x' } }], 'operation › examples[0]: it has no result.'],
     [
       [{ summary: 'x', input: {}, error: { code: 'no_such', detail: 'x' } }],
       'operation › examples[0] › error: "no_such" is not a code of a failure.',
@@ -81,7 +78,7 @@ t.test('data that a token type shows must pass its schema, and its check after n
   const check = ({ code }: { code: string }) =>
     code === 'A1' ? [] : [{ at: '/code', message: 'must be A1' }]
   t.same(ofType([{ code: 'a1' }], { normalize, check }), [])
-  t.same(ofType([{ code: 'a2' }], { normalize, check }), ['type › examples[0]: its own check refuses it.'])
+  t.same(ofType([{ code: 'a2' }], { normalize, check }), ['type › examples[0]: its own check rejects it.'])
   const throwing = () => {
     throw new Error('no such club')
   }

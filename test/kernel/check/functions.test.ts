@@ -21,7 +21,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   [
     'a normalize that copies a member that is never returned',
     { never: ['/pin'], normalize: (data: Locker) => ({ ...data, copy: data.pin }) },
-    /normalize: it copies "\/pin", which is never to be returned, to another member\./,
+    /normalize: it copies "\/pin", which must never be returned, to another member\./,
   ],
   [
     'a normalize that derives from one',
@@ -30,12 +30,12 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   ],
   ['a normalize that promises', { normalize: async (data: Json) => data }, /normalize: it is asynchronous/],
   ['a check that promises', { check: async () => [] }, /check: it is asynchronous/],
-  ['a check that answers yes', { check: () => true }, /check: it does not return a list of faults/],
-  ['a check that answers sentences', { check: () => ['bad'] }, /check: it does not return a list of faults/],
+  ['a check that answers yes', { check: () => true }, /check: it does not return a list of issues/],
+  ['a check that answers sentences', { check: () => ['bad'] }, /check: it does not return a list of issues/],
   [
     'a check whose message holds the value',
     { check: ({ code }: Locker) => [{ at: '/code', message: `${code} is wrong` }] },
-    /check: a message of its holds the value/,
+    /check: one of its messages holds the value/,
   ],
   [
     'a search index over a member that is never returned',

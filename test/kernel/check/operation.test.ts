@@ -34,7 +34,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
   ['an unknown method', { http: 'FETCH /things' }, /"FETCH \/things" is not a method and a path/],
   ['half a path member', { http: 'GET /things/x{id}' }, /neither plain text nor one \{member\}/],
   ['a trailing slash', { http: 'GET /things/{id}/' }, /neither plain text nor one \{member\}/],
-  ['a path of the service', { http: 'GET /proxy/{id}' }, /"\/proxy" is answered by the service itself/],
+  ['a path of the service', { http: 'GET /proxy/{id}' }, /"\/proxy" belongs to the service itself/],
   ['a path member twice', { http: 'GET /things/{id}/{id}' }, /names a member twice/],
   [
     'a path member outside the input',
@@ -135,7 +135,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof Operation, unknown
   ['a status of failure', { status: 404 }, /404 is not a status of success/],
   ['a 201 without location', { http: 'POST /things', status: 201 }, /a 201 has no Location/],
   ['content types that are none', { http: 'POST /things', consumes: ['json'] }, /"consumes" is not a list/],
-  ['no word on audit', { audit: undefined }, /it does not say what its audit record is/],
+  ['no word on audit', { audit: undefined }, /it has no audit record/],
   [
     'an audit record of nothing',
     {

@@ -75,7 +75,7 @@ for (const mask of [
   t.test(`the mask ${JSON.stringify(mask)} may not show a member that is never returned`, async (t) => {
     const issues = issuesOf({ mask, never: ['/pin'] })
     t.equal(issues.length, 1, issues.join('\n'))
-    t.match(issues[0], /type › mask: it shows "\/pin", which is never to be returned/)
+    t.match(issues[0], /type › mask: it shows "\/pin", which must never be returned/)
   })
 
 for (const mask of ['{{ data.code | last4 }}', { code: '{{ data.code }}', note: 'pin' }, '{{ data.pinned }}'])
