@@ -91,7 +91,10 @@ t.test(
     t.equal((await sidevault.call('GET', '/readyz')).status, 200)
 
     // Now shared pages cannot be written either, which kills who tries: no process can say more than that it is away.
-    clearly(await meanwhile(() => disk.freeze(), DYING), /disk|does not respond|Retry|may have received/)
+    clearly(
+      await meanwhile(() => disk.freeze(), DYING),
+      /disk|does not (answer|respond)|Retry|may have (received|processed)/,
+    )
     await until('it is not ready', async () => (await sidevault.call('GET', '/readyz')).status >= 500)
     disk.release()
     await until('it works again', works, TIMEOUT)
@@ -111,7 +114,10 @@ t.test(
     )
 
     // As a kernel does that finds errors: read-only with everything open, until it is mounted anew.
-    clearly(await meanwhile(disk.abort, DYING), /disk|does not respond|Retry|may have received/)
+    clearly(
+      await meanwhile(disk.abort, DYING),
+      /disk|does not (answer|respond)|Retry|may have (received|processed)/,
+    )
     await sidevault.kill()
     await until('all are gone', disk.mountAgain, TIMEOUT)
     const again = await startSidevault({ dataDir, env })

@@ -142,7 +142,7 @@ export const checkTokenType = (type: TokenType, expressions: Expressions, issues
         issues
           .at(`searchIndexes[${number}]`)
           .add(
-            `whoever searches could guess "${pointer}", which must never be returned.`,
+            `a caller that searches could guess "${pointer}", which must never be returned.`,
             'Leave that member out of the index.',
           )
   }

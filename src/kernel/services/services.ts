@@ -50,50 +50,18 @@ export interface ServiceDeps {
   readonly collectionsOf: (plugin: Plugin) => readonly Collection[]
 }
 
-const VAULT_METHODS = [
-  'create',
-  'get',
-  'list',
-  'update',
-  'delete',
-  'associate',
-  'dissociate',
-  'createChild',
-  'children',
-  'tokenize',
-  'detokenize',
-  'use',
-  'preview',
-  'areCurrent',
-] as const
-
-const RECORDS_METHODS = [
-  'get',
-  'read',
-  'find',
-  'lookup',
-  'newest',
-  'insert',
-  'update',
-  'delete',
-  'inserting',
-  'replacing',
-  'deleting',
-] as const
-
 /** A proxy object for one that does not exist yet. */
-const lazily = <T extends object>(methods: readonly (keyof T & string)[], target: () => T): T =>
-  Object.freeze(
-    Object.fromEntries(
-      methods.map((method) => [
-        method,
-        (...args: unknown[]) => {
-          const object = target()
-          return (object[method] as (...args: unknown[]) => unknown).apply(object, args)
-        },
-      ]),
-    ),
-  ) as T
+const lazily = <T extends object>(target: () => T): T =>
+  new Proxy(Object.freeze({}) as T, {
+    // An object with `then` would be a promise.
+    get: (_, name) =>
+      typeof name === 'symbol' || name === 'then'
+        ? undefined
+        : (...args: unknown[]) => {
+            const object = target()
+            return (object[name as keyof T] as (...args: unknown[]) => unknown).apply(object, args)
+          },
+  })
 
 /** The context of one plugin. Its services throw while the plugin is in `setup`. */
 export const createServices = (plugin: Plugin, config: unknown, runtime: ServiceDeps): PluginContext => {

@@ -401,7 +401,7 @@ t.test('answers', async (t) => {
   t.test('internal errors are 500 without their cause', async (t) => {
     const response = await call('GET', '/fail/internal')
     t.equal(response.status, 500)
-    t.match(response.json, { code: 'internal', status: 500, detail: /trace id/ })
+    t.match(response.json, { code: 'internal', status: 500, detail: String })
     t.notMatch(response.text, /4242/)
   })
 

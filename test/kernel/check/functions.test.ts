@@ -40,7 +40,7 @@ const TABLE: readonly (readonly [string, Partial<Record<keyof TokenType, unknown
   [
     'a search index over a member that is never returned',
     { never: ['/pin'], searchIndexes: ['{{ data.code }}', '{{ data.pin | last4 }}'] },
-    /searchIndexes\[1\]: whoever searches could guess "\/pin"/,
+    /searchIndexes\[1\]: a caller that searches could guess "\/pin"/,
   ],
 ]
 
