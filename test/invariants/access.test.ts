@@ -15,7 +15,7 @@ t.test('one function makes the caller of an application, for keys, sessions and 
 })
 
 t.test('one function decides whether the owner of a credential may call', async (t) => {
-  t.same(placesOf(/\.expiresAt\b.*now\(\)|expiresAt <= /), ['src/kernel/invoke/authenticate.ts'])
+  t.same(placesOf(/\.expiresAt\b.*now\(\)|expiresAt <= clock/), ['src/kernel/invoke/authenticate.ts'])
 })
 
 t.test('one function authorizes calls of the API and of the proxy', async (t) => {

@@ -19,6 +19,7 @@ const TEXTS = [
   'x',
   'ADMIN',
   '/',
+  '/pci/high/',
   'true',
   'a@example.com',
   '2030-01-31T12:00:00Z',
@@ -96,7 +97,7 @@ const boundIssues = (schema: Bounded): readonly Omit<Issue, 'path'>[] => {
   if (pattern !== undefined)
     add(
       'of another pattern',
-      first(['!', ''], (text) => !new RegExp(pattern).test(text), pattern),
+      first(['!', '', '\u0000'], (text) => !new RegExp(pattern).test(text), pattern),
     )
   if (format !== undefined) add('of another format', '!')
   if (schema.enum !== undefined) add('an unknown choice', 'unknown choice')
