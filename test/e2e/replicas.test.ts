@@ -180,8 +180,10 @@ t.test('three replicas over one PostgreSQL', { skip }, async (t) => {
   const redisIs = (status: string, replica: Sidevault): Promise<void> =>
     until(`Redis is ${status}`, async () => (await reach(replica)) === status)
 
-  t.test('start together, and say whether Redis is there', async (t) => {
-    t.same(await Promise.all(all.map(reach)), ['ok', 'ok', undefined])
+  t.test('replicas report Redis in /readyz, and only those that use it', async (t) => {
+    // A busy machine may answer Redis late; then it is degraded until the next probe.
+    await Promise.all([first, second].map((replica) => redisIs('ok', replica)))
+    t.equal(await reach(gateway), undefined)
   })
 
   t.test('a change that one replica acknowledged is in force everywhere', (t) => prove(t))
