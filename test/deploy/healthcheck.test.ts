@@ -26,7 +26,7 @@ const responses: RequestListener = (request, response) => {
 t.test('the command of containers says whether the service is well', async (t) => {
   const env = { SIDEVAULT_LISTEN: await listening(t, createServer(responses)) }
   t.strictSame(await check(env), { code: 0, said: '' })
-  t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: answered 503\n' })
+  t.strictSame(await check(env, '/readyz'), { code: 1, said: '/readyz: status 503\n' })
 })
 
 t.test('it asks by TLS where the edge speaks TLS', async (t) => {
