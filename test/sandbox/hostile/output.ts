@@ -112,6 +112,7 @@ export const CALLS: readonly Hostile[] = [
     'host_calls',
     'cpu',
     'memory',
+    'crash', // buffers lie outside V8's heap: the limit of the process may end it first
   ),
   row(
     'fetches at once',

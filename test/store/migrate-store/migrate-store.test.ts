@@ -85,7 +85,7 @@ t.test('a vault moves from SQLite to PostgreSQL', { skip: postgresMissing() }, a
     async (t) => {
       const { store, path } = await aVault(t)
       await copyToPostgres({ from: path, to: await newVaultDatabase(server) })
-      await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /moved/ })
+      await t.rejects(store.tokens.create([aToken()], NOW), { code: 'overloaded', message: /migrated/ })
       await t.rejects(store.tokens.delete('tenant-a', 'id-1', NOW), { code: 'overloaded' })
       t.equal((await store.tokens.read('tenant-a', ['id-1'], NOW)).length, 1, 'it reads on')
       await t.rejects(openStore({ location: path, mode: 'read-write', log: silent }), {
