@@ -9,7 +9,7 @@ import type { Caller, Held, UsedToken, Vault } from '../sdk/index.ts'
 import { type BodyLimits, planBody } from './body/rewrite.ts'
 import type { Timed } from './timings.ts'
 
-/** What expressions see of tokens in use. */
+/** Resolves tokens for expressions. */
 export const resolver =
   (tokens: ReadonlyMap<string, UsedToken>): Resolve =>
   (id) => {

@@ -1,4 +1,4 @@
-/** Request headers: brands, trace ids, and what is taken off before a request is forwarded (completions §1, §7). */
+/** Request headers: prefixes, trace ids, and headers that are removed before a request is forwarded (completions §1, §7). */
 
 import { AppError } from '../common/errors.ts'
 import { HOP_BY_HOP } from '../common/http-headers.ts'
@@ -35,12 +35,12 @@ export interface HeaderRules {
 
 type PrefixedNames = ReturnType<typeof prefixHeaders>
 
-/** Headers that tell which brand a caller speaks, in this order. */
+/** Headers that identify the prefix of a caller, in this order. */
 const TELLING = ['apiKey', 'proxyKey', 'proxyUrl', 'traceId'] as const
 
 const FORWARDED_NAME = /^[a-z0-9_-]+$/
 
-/** What no `connection` header may take off: the message would no longer be the caller's, or no longer be framed. */
+/** Headers that `connection` may not remove: the request would lose its caller or its framing. */
 const RETAINED = new Set(['host', 'content-length', 'content-type', 'content-encoding'])
 
 /** Throws an Error when there is no prefix. */

@@ -54,7 +54,7 @@ const anonymous = ({ tenantId, id }: StoredProxy): Caller => ({
 export const ownerOf = ({ tenantId, actorType }: Caller): string =>
   actorType === 'anonymous' ? `${tenantId} anonymous` : tenantId
 
-/** What of a request tells who calls. */
+/** The parts of a request that identify its caller. */
 export interface CallHead {
   readonly head: Head
   readonly proxyKey: string | undefined

@@ -16,7 +16,7 @@ export type ProcessingRequest =
       readonly kind: 'request_headers' | 'response_headers'
       readonly head: Head
       readonly endOfStream: boolean
-      /** The request's body comes, and goes on, in pieces. What Envoy does, whatever headers ask for. */
+      /** The request's body is streamed: Envoy's mode, whatever the headers request. */
       readonly streamed: boolean
     }
   | { readonly kind: 'request_body' | 'response_body'; readonly body: Buffer; readonly endOfStream: boolean }
@@ -25,7 +25,7 @@ export type ProcessingRequest =
 const OTHER: ProcessingRequest = { kind: 'other' }
 const TRAILERS: ProcessingRequest = { kind: 'request_trailers' }
 
-/** Header lines by lower-case name; bytes are kept one to one as latin1. */
+/** Header lines by lower-case name; bytes are latin1 characters. */
 const readHeaderMap = (map: Reader, head: Map<string, string[]>): void => {
   for (let field = map.next(); field !== 0; field = map.next()) {
     if (field !== 1) {
@@ -149,7 +149,7 @@ const metadataBytes = (metadata: ExchangeMetadata): Buffer => {
   return Buffer.concat(writer.pieces())
 }
 
-// One for each brand and outcome, and each destination's status from 200 to 299.
+// One for each prefix and outcome, and each destination status from 200 to 299.
 const known = new Map<string, Buffer>()
 
 const remembered = (key: string, metadata: ExchangeMetadata): Buffer => {

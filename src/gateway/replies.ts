@@ -48,7 +48,7 @@ export const proxyError = (
   }
 }
 
-/** What would have been done. */
+/** The report of a dry run. */
 export const dryRunReply = (dryRun: DryRun, prefix: string, traceId: string): Reply => ({
   status: 200,
   headers: new Map([

@@ -1,4 +1,4 @@
-/** What is told of one exchange: its log line, its metric, and its audit records (completions §10, §12). */
+/** Telemetry of one request: its log line, its metrics, and its audit records (completions §10, §12). */
 import { auditRecord } from '../access/audit-record.ts'
 import type { AuditRecord } from '../audit/types.ts'
 import type { Clock } from '../common/clock.ts'
@@ -72,7 +72,7 @@ export const createRequestRecord = ({ log, metrics, clock, audit }: RequestRecor
     async rejected(error) {
       account.finish(error.status, error)
       const { identity } = account
-      // What code decides is its response, and no denial of ours.
+      // A custom response of code is no denial.
       if (!identity || error.status !== 403 || error.response !== undefined) return
       try {
         await audit([record(identity, `Proxy call denied: ${error.toProblem().title}`)])

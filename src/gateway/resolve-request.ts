@@ -1,4 +1,4 @@
-/** What a request's headers must be for it to be proxied (interface "Ephemeral proxy", completions §7). */
+/** Validates the headers of a request to the proxy (interface "Ephemeral proxy", completions §7). */
 import { AppError } from '../common/errors.ts'
 import {
   type Destination,
@@ -29,7 +29,7 @@ export interface ResolvedRequest extends Identity {
   /** With the upstream `tls`. */
   readonly cluster: string | undefined
   readonly method: string
-  /** What came after `/proxy`, without proxy keys. */
+  /** The path after `/proxy`, without proxy keys. */
   readonly suffix: Suffix
   /** `:path` at the destination. */
   readonly path: string

@@ -13,7 +13,7 @@ import { UPLOAD_LIMITS, type UploadLimits } from './streaming/pipe-body.ts'
 
 export type GatewayDeps = Omit<ExchangeDeps, 'admission' | 'codeRoom' | 'uploads' | 'held' | 'hosts'>
 
-/** What may change while it runs. */
+/** Settings that may change while it runs. */
 interface GatewaySettings {
   readonly egress: {
     readonly allow: readonly string[]
@@ -22,7 +22,7 @@ interface GatewaySettings {
   }
   /** Bytes of a body, as sent, decoded and with its values in; Envoy's `bodyLimit`. */
   readonly bodyBytes: number
-  /** Milliseconds for a response that a transform needs whole. Default 25,000. */
+  /** ms for the complete response of a response transform. Default 25,000. */
   readonly responseMs?: number
 }
 
@@ -39,7 +39,7 @@ export interface GatewayOptions {
     readonly bodyBytes?: number
     /** Depth and sizes of a body's content, where they differ from BODY_LIMITS. */
     readonly body?: Partial<BodyLimits>
-    /** Bodies that go on in pieces, where they differ from UPLOAD_LIMITS. */
+    /** Limits of streamed bodies that differ from UPLOAD_LIMITS. */
     readonly upload?: Partial<UploadLimits>
     /** Requests worked on at once, those whose code runs apart. Default 512. */
     readonly running?: number
@@ -47,7 +47,7 @@ export interface GatewayOptions {
     readonly heldBytes?: number
     /** Hosts that Envoy's cache of names holds for this process. Default 16,384. */
     readonly hosts?: number
-    /** Milliseconds for one step; less than Envoy's patience with us. Default 10,000. */
+    /** ms for one step; less than Envoy's message timeout. Default 10,000. */
     readonly stepMs?: number
     /** The `responseMs` of its first settings. */
     readonly responseMs?: number

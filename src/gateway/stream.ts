@@ -27,7 +27,7 @@ export const serveStream = (call: Call, start: StartExchange, log: Log): CallHan
   let over = false
   let exchange: Exchange | undefined
   let input: FlowInput | undefined
-  /** The last piece of a body that goes on in pieces has come, or its trailers. */
+  /** The last piece of a streamed body, or its trailers, have arrived. */
   let ended = false
 
   const close = () => {

@@ -2,7 +2,7 @@ import type { Log } from '../common/log.ts'
 import type { ProxyDirectory } from '../kernel/types.ts'
 import type { Program, StoredProxy } from '../sdk/index.ts'
 
-/** Proxies made last, and as many used last, whose code is kept ready. */
+/** Most newest, and most recently used, proxies whose code is warmed. */
 const PROXIES = 100
 
 export interface WarmerDeps {

@@ -12,7 +12,7 @@ interface Subject {
   readonly seq?: number
 }
 
-/** What counts as activity of a token in usage reports. */
+/** Operations that count as activity of a token in usage reports. */
 const ACTIVE: readonly TokenOperation[] = ['create', 'read', 'use']
 
 const titleOf = (parts: Pick<VaultParts, 'types'>, type: string): string =>

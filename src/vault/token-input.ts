@@ -33,7 +33,7 @@ export interface InputRules {
 /** Compiled on first use. */
 let schemaErrors: ReturnType<typeof compileValidator> | undefined
 
-/** What is wrong with an expression, without its text. */
+/** The issue of an expression, without its text. */
 const expressionIssue = (expressions: Expressions, text: string): string | undefined => {
   try {
     expressions.parseStored(text)

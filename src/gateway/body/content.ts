@@ -75,7 +75,7 @@ const kindOf = (type: string): ContentKind => {
   return type.startsWith('text/') || type.endsWith('+yaml') ? 'text' : 'binary'
 }
 
-/** The value of a parameter of a Content-Type or Content-Disposition (RFC 9110 §5.6.6); quotes are taken off. */
+/** The value of a parameter of a Content-Type or Content-Disposition (RFC 9110 §5.6.6), without quotes. */
 export const parameterOf = (header: string, name: string): string | undefined => {
   const parameters = header.matchAll(/;\s*([^\s=;"]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s";,]*))/g)
   for (const [, found, quoted, token] of parameters)

@@ -8,9 +8,9 @@ import { type Found, type Parsed, tooLarge } from './plan.ts'
 import { createPlaces, inPlace, type ScanLimits, type Scanner, tooManyTogether } from './scanner.ts'
 import { checked, encodingOf } from './text.ts'
 
-/** What ends an unquoted field, or begins an expression in it. */
+/** Characters that end an unquoted field, or begin an expression in it. */
 const MARK = /[,"\r\n]|\{\{/g
-/** What is written in quotes: RFC 4180 asks for it for the first four; readers trim blanks and some take other separators. */
+/** Values that are quoted: RFC 4180 requires it for the first four characters; readers trim blanks and some accept other separators. */
 const QUOTED = /[,"\r\n;\t]/
 const BYTE_ORDER_MARK = '\xef\xbb\xbf'
 /** Bytes behind `{{` that may belong to its expression. */

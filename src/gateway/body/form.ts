@@ -61,7 +61,7 @@ interface Evaluating {
  * all of it. Of a field that is too long to be held only that it holds no expression is decided.
  */
 export const createForm = (charset: Charset, expressions: Expressions, { longest }: ScanLimits): Scanner => {
-  /** The field that has begun, and whose end has not come. */
+  /** The current field, whose end has not arrived. */
   let open: Undecided | Passing | Evaluating | undefined
   const isWhole = !Number.isFinite(longest)
 
@@ -123,7 +123,7 @@ export const createForm = (charset: Charset, expressions: Expressions, { longest
     return field
   }
 
-  /** The whole of a short field. */
+  /** A complete short field. */
   const find = (part: Buffer, start: number, end: number): readonly Found[] => {
     if (!holdsPair(part, start, end)) return []
     const valueAt = start + part.subarray(start, end).indexOf(EQUALS) + 1

@@ -63,7 +63,7 @@ const BACKSLASHES = BACKSLASH * ONES
 const OPEN_BRACES = OPEN_BRACE * ONES
 const HIGH_BITS = 0x80808080
 
-/** Whether one of four bytes is in STOPS: a byte less than n borrows its high bit when n is taken away, and has none itself. */
+/** Whether one of four bytes is in STOPS: a byte less than n borrows its high bit when n is subtracted, and has none itself. */
 const hasStop = (word: number): boolean => {
   const quote = word ^ QUOTES
   const backslash = word ^ BACKSLASHES
@@ -94,9 +94,9 @@ export const plainEnd = ({ bytes, words, firstWord }: Text, from: number): numbe
 
 /** How far a string was read. Reused, so that scanning allocates nothing. */
 export interface StringLiteral {
-  /** Behind its closing quote; -1: it goes on behind `stop`. */
+  /** After its closing quote; -1: it continues after `stop`. */
   end: number
-  /** Where something begins that is not whole yet. */
+  /** Start of an incomplete element. */
   stop: number
   escaped: boolean
   /** Holds `{{`, escaped or not. */

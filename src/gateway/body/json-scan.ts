@@ -28,7 +28,7 @@ const CLOSE_BRACKET = 0x5d
 const COMMA = 0x2c
 const COLON = 0x3a
 
-/** What may come next. */
+/** States: the token that may come next. */
 const VALUE = 0
 const VALUE_OR_END = 1
 const NAME = 2
@@ -51,7 +51,7 @@ export interface ScanLimits {
   readonly literal: number
 }
 
-/** Scans one body, as a whole or in parts. */
+/** Scans one body, complete or in parts. */
 export interface JsonScanner {
   /**
    * Goes on where the last call stopped: `end` is how much of `part` is done with, and the rest of it begins the next
@@ -73,7 +73,7 @@ export const createJsonScanner = ({ depth, literal: longest }: ScanLimits): Json
   /** The part begins within a string that is too long to be held. */
   let inString = false
 
-  /** Reads the string at `from`. Where it goes on: the end of what is done with. */
+  /** Reads the string at `from`. If it continues: the end of the processed part. */
   const readWhole = (text: Text, from: number): number | undefined => {
     if (!inString) {
       literal.escaped = false

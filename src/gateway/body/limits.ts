@@ -8,7 +8,7 @@ export interface BodyLimits {
   readonly expressions: number
   /** Containers within containers in JSON. */
   readonly jsonDepth: number
-  /** Bytes of what is waited for as a whole: in a body that comes in parts, and in XML, CSV and multipart forms always. */
+  /** Bytes of an element that must be complete: in a body in parts, and always in XML, CSV and multipart forms. */
   readonly heldBytes: number
   /** Expressions of one XML text, CSV field or part of a form: they are handled in one turn. */
   readonly together: number

@@ -93,7 +93,7 @@ export const createMultipart = (
     return { place, ...read, long: false }
   }
 
-  /** A value must not be taken for the end of its part, by whatever ends lines. */
+  /** A value must not be read as the end of its part, with any line ending. */
   const checkBoundary = (content: string): string => {
     if (content.startsWith(dashed) || content.includes(`\n${dashed}`) || content.includes(`\r${dashed}`))
       throw badExpression('With its values in, the part holds the boundary of the body. Choose another one.')
@@ -115,7 +115,7 @@ export const createMultipart = (
     return { ids: idsOf(replacements), texts: replacements.flatMap(({ texts }) => texts), print }
   }
 
-  /** A part is replaced as a whole: what several values and the text between them make is checked together. */
+  /** A part is replaced completely: several values and the text between them are checked together. */
   const findIn = (content: Buffer, start: number, { scanner, place }: Current): readonly Found[] => {
     if (scanner === undefined || !scanner.mayHold(content)) return []
     const found = inPlace(place, () => scanToEnd(scanner, content))

@@ -1,4 +1,4 @@
-/** Bodies that come in parts: what of them can be decided so far. Pure, as rewrite.ts is for whole bodies. */
+/** Bodies in parts: replacements in the arrived part. Pure, as rewrite.ts is for complete bodies. */
 
 import { codingsOf } from '../../common/decode-content.ts'
 import { AppError } from '../../common/errors.ts'
@@ -17,7 +17,7 @@ export interface Part {
 
 /** Takes one body in parts, in order; the parts it gives are, put together, what came. */
 export interface PartReader {
-  /** What the replacements print is text in this encoding. */
+  /** Encoding of the replacements. */
   readonly encoding: 'utf8' | 'latin1'
   /** Throws `invalid_expression`, `malformed` and `too_large`. */
   push(bytes: Buffer, isLast: boolean): Part
@@ -77,7 +77,7 @@ export const createPartReader = (
   return holding(lenient(scanner))
 }
 
-/** One part after another, with turns for others in between. */
+/** Parts one after the other, with pauses for other work. */
 export const readPart = async (reader: PartReader, bytes: Buffer, isLast: boolean): Promise<Part> => {
   const read: Buffer[] = []
   const found: Found[] = []

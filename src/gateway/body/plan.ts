@@ -26,7 +26,7 @@ export type Plan =
 
 export const PASS: Plan = { kind: 'pass' }
 
-/** What takes the place of a stretch of the body. */
+/** The replacement of a stretch of the body. */
 export interface Parsed {
   readonly ids: readonly string[]
   /** The strings with expressions that stood there, decoded. */
@@ -74,7 +74,7 @@ export const findInSlices = async (
     for (const one of found) all.push({ ...one, start: one.start + from, end: one.end + from })
     if (all.length > most) throw tooMany()
     if (isLast && from + end === body.length) return all
-    // What is longer than a slice is looked at again once there is twice as much.
+    // An element longer than a slice is read again when twice as much has arrived.
     size = end === 0 ? 2 * size : SLICE
     from += end
   }

@@ -1,4 +1,4 @@
-/** What reads a body of one content type: whole, or in parts. Both ways give the same bytes. */
+/** Scanners of bodies by content type: complete or in parts. Both give the same bytes. */
 import { AppError } from '../../common/errors.ts'
 import type { BodyLimits } from './limits.ts'
 import type { FindPlaces } from './places.ts'
@@ -31,7 +31,7 @@ export type ScanLimits = Omit<BodyLimits, 'decodedBytes' | 'expressions'> & {
   readonly longest: number
 }
 
-/** What was found in a stretch that begins at `by`. */
+/** Results of a stretch that begins at `by`. */
 export const shifted = (found: Found, by: number): Found =>
   by === 0 ? found : { ...found, start: found.start + by, end: found.end + by }
 
@@ -102,7 +102,7 @@ export const createPlaces = (): Places => {
 /** The longest escaped `{{` of any content type, less one: `\u007b\u007`. */
 const OVERLAP = 11
 
-/** A body that is not what its type says passes as long as nowhere in it there is a `{{`, as whole bodies do. */
+/** A body that does not fit its type passes while it holds no `{{`, as complete bodies do. */
 export const lenient = (scanner: Scanner): Scanner => {
   let mayHold = false
   let issue: unknown

@@ -74,7 +74,7 @@ export const replacePieces = (
 /** `| raw` as the last filter: the value is written as it is. */
 const RAW = /\|\s*raw\s*(-?\}\})$/
 
-/** What could end the line, the string or the markup that a value stands in. */
+/** Characters that could end the line, the string or the markup around a value. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
 const UNSAFE = /[\u0000-\u001f\u007f-\u009f\u2028\u2029"'`<>\\]/
 

@@ -49,6 +49,6 @@ const characterOf = (reference: string): string => {
 export const unescapeXml = (expression: string): string =>
   expression.replace(/&(?:([^;&]{1,10});)?/g, (_whole, reference?: string) => characterOf(reference ?? ''))
 
-/** Whether every `&` begins a whole reference: a value behind half of one would become part of it. */
+/** Whether each `&` begins a complete reference: a value after a partial one would become part of it. */
 export const hasWholeReferences = (text: string): boolean =>
   !text.includes('&') || !text.replace(/&(?:#\d+|#x[\da-fA-F]+|[^\s;&#<]+);/g, '').includes('&')

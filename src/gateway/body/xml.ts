@@ -7,7 +7,7 @@ import { createPlaces, inPlace, type ScanLimits, type Scanner, tooManyTogether }
 import { replacePieces, type Writing } from './text.ts'
 import { escapeXml, hasWholeReferences, unescapeXml, type XmlPlace } from './xml-values.ts'
 
-// The bytes are looked at as latin1: all of UTF-8 beyond ASCII is taken for letters of names.
+// The bytes are read as latin1: all UTF-8 beyond ASCII counts as letters of names.
 const NAME = '[A-Za-z_:\\x80-\\xff][-.\\w:\\x80-\\xff]*'
 const BLANK = '[ \\t\\r\\n]'
 const TAG = new RegExp(`<${NAME}`, 'y')
@@ -18,7 +18,7 @@ const DOCTYPE_MARK = /["'>[]/g
 const DECLARED = /^<\?xml[ \t\r\n][^>]*?\bencoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/
 const UTF8 = /^(utf-?8|us-ascii|ascii)$/i
 const BYTE_ORDER_MARK = '\xef\xbb\xbf'
-/** As long as the longest beginning that tells one kind of markup from another. */
+/** Length of the longest prefix that identifies a kind of markup. */
 const MARK = '<![CDATA['.length
 const UTF16_PAIR = Buffer.from('{{', 'utf16le').subarray(0, 3)
 
@@ -64,7 +64,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
         `The body holds "{{" but is not XML that values can be put into: ${what}, at ${places.at(part, at)}. Expressions may stand in text, attribute values and CDATA.`,
       )
 
-    /** Of markup that is not whole, or not what it should be. */
+    /** Of incomplete or invalid markup. */
     const incomplete = (from: number, at: number, what: string): typeof INCOMPLETE => {
       if (!isLast && length - from <= limits.heldBytes) return INCOMPLETE
       if (!isLast && text.slice(from).includes('{{')) throw tooLong(limits.heldBytes)
@@ -144,7 +144,7 @@ export const createXml = (expressions: Expressions, limits: ScanLimits): Scanner
       }
     }
 
-    /** To `end`; -1: it goes on behind the part, but for the last `overlap` bytes, which may belong to its end. */
+    /** To `end`; -1: it continues after the part, except the last `overlap` bytes, which may belong to its end. */
     const run = (place: 'text' | 'CDATA', from: number, end: number, overlap: number): number => {
       if (end === -1 && isLast && place === 'CDATA') throw issue(from, 'a CDATA section without an end')
       const isLong = long !== undefined || (end === -1 ? length : end) - from > limits.heldBytes

@@ -1,4 +1,4 @@
-/** What a transform did to a message, told by names and places and never by values. */
+/** A transform's changes to a message by names and places, without values. */
 import { isObject, type Json } from '../../common/json.ts'
 import type { Edits, Head } from '../headers.ts'
 
@@ -9,7 +9,7 @@ export interface Changes {
   readonly changed: readonly string[]
 }
 
-/** Of each kind; more are not told. */
+/** Most entries of each kind. */
 const MOST = 100
 
 /** Of `edits` to `head`, without the header that the gateway sets itself. */
@@ -33,7 +33,7 @@ const membersOf = (value: Json): ReadonlyMap<string, Json> | undefined => {
 
 const escaped = (name: string) => name.replaceAll('~', '~0').replaceAll('/', '~1')
 
-/** Where two bodies differ; the deepest places that do. '' is the whole body. */
+/** The deepest places at which two bodies differ; '' is the complete body. */
 export const bodyChanges = (before: Json, after: Json): Changes => {
   const found = { added: [] as string[], removed: [] as string[], changed: [] as string[] }
   const notify = (kind: keyof Changes, at: string) => {

@@ -1,4 +1,4 @@
-/** What a response transform would make of a response that the caller made up, as a dry run has none of its own. */
+/** Runs a response transform on a response that the caller supplies: a dry run has no response. */
 import { AppError, type Problem } from '../../common/errors.ts'
 import { isObject, type Json } from '../../common/json.ts'
 import { type Head, type HeaderRules, prefixed } from '../headers.ts'

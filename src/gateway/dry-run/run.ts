@@ -1,4 +1,4 @@
-/** What would be done with a request, found out without doing it (../README.md, "Dry runs"). */
+/** Dry run: reports the processing of a request without sending it (../README.md, "Dry runs"). */
 import { AppError, type Problem } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { scanText } from '../../expressions/scan.ts'
@@ -47,7 +47,7 @@ export interface DryRun {
   readonly dry_run: true
   /** Whether the request would have been sent. */
   readonly forwards: boolean
-  /** What the caller would have got instead. */
+  /** The response that the caller would have got instead. */
   readonly proxy_error?: Problem
   readonly destination: { readonly method: string; readonly url: string; readonly query: readonly string[] }
   /** Whose grants decided. */

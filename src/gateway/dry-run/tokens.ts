@@ -1,10 +1,10 @@
-/** Tokens of a body as a dry run tells of them. */
+/** Tokens of a body in the report of a dry run. */
 import { holds } from '../../access/authorize.ts'
 import { AppError } from '../../common/errors.ts'
 import type { AccessRule, Caller, UseContext, UsedToken, UsePreview, Vault } from '../../sdk/index.ts'
 import { mayNotUse } from '../detokenize.ts'
 
-/** `unknown`: there is no such token; `denied`: no grant covers it; `unresolved`: nobody with token:use asks. */
+/** `unknown`: the token does not exist; `denied`: no grant covers it; `unresolved`: the call has no token:use. */
 export type TokenPlan =
   | { readonly id: string; readonly use: 'unknown' | 'denied' | 'unresolved' }
   | {
@@ -13,7 +13,7 @@ export type TokenPlan =
       readonly type: string
       readonly container: string
       readonly disclosure: string
-      /** What decided: a rule, or the plain permission. */
+      /** The deciding rule, or the plain permission. */
       readonly decided_by:
         | { readonly permission: 'token:use' }
         | { readonly rule: Pick<AccessRule, 'description' | 'priority' | 'container' | 'conditions'> }

@@ -6,13 +6,13 @@ import { type Message, runTransform, type TransformName, type TransformRun } fro
 import { shownBody } from './bodies.ts'
 import { bodyChanges, type Changes, headerChanges } from './changes.ts'
 
-/** What code said, and how long it took, in milliseconds. */
+/** Console output of code, and its times in ms. */
 interface Heard {
   readonly console: readonly { readonly level: string; readonly text: string }[]
   readonly timing: { readonly waited: number; readonly cpu: number; readonly wall: number }
 }
 
-/** `Code.run` of code that can do nothing outside its sandbox; `heard` is told also when it rejects. */
+/** `Code.run` without host functions; `heard` is called also when it rejects. */
 export type RunIdle = (run: CodeRun, heard: (heard: Heard) => void) => ReturnType<Code['run']>
 
 export interface TransformPlan extends Partial<Heard> {
@@ -27,7 +27,7 @@ export interface DryRunTransform {
   readonly plan: TransformPlan
   /** The body that goes out, if it can be shown. */
   readonly after?: Json | undefined
-  /** What it failed with. */
+  /** Its error. */
   readonly error?: AppError
 }
 
@@ -42,7 +42,7 @@ const contentTypeOf = ({ head }: Message, { set, remove }: Edits): string | unde
   return [set.get('content-type') ?? head.get('content-type') ?? []].flat().join(', ')
 }
 
-/** Runs a transform on a message whose values are masked, or made up, and tells what it changed. */
+/** Runs a transform on a message with masked or made-up values, and reports its changes. */
 export const dryRunTransform = async (
   name: TransformName,
   message: Message,

@@ -14,7 +14,7 @@ export interface FlowInput {
   take(bytes: Buffer, isLast: boolean): void
   /** The body is over, and trailers came behind it. */
   takeTrailers(): void
-  /** What was sent has been read. */
+  /** The sent bytes have been read. */
   drained(): void
   /** The last reply has been sent. */
   isDone(): boolean

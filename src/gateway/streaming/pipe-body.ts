@@ -1,4 +1,4 @@
-/** A body that goes on as it comes: expressions are replaced in what has arrived, before any of it leaves. */
+/** Streams a body: expressions are replaced in the arrived part before it is sent on. */
 import { AppError } from '../../common/errors.ts'
 import { yieldIfDue } from '../../common/event-loop.ts'
 import type { Resolve } from '../../expressions/types.ts'
@@ -35,9 +35,9 @@ export interface UploadDeps {
   readonly flow: BodyStream
   readonly reader: PartReader
   readonly limits: UploadLimits
-  /** What its expressions may cost; it grows here. Absent: one of its own. */
+  /** Work budget of its expressions, which is extended here. Absent: an own one. */
   readonly work?: GrowingWork
-  /** Milliseconds until a request goes whose body does not come: less than Envoy waits for an answer to its headers. */
+  /** ms after which a request without a body is sent on: less than Envoy's timeout for the reply to its headers. */
   readonly timeoutMs: number
   /** Tokens in use, none or more, their records written. Rejects when one may not be used. */
   use(ids: readonly string[]): Promise<ReadonlyMap<string, UsedToken>>
@@ -66,7 +66,7 @@ const tooLong = (limit: number) =>
 const tooSlow = () =>
   new AppError('destination_timeout', 'The body takes longer than it may. Send it in several.')
 
-/** Throws `malformed` for a request whose body is needed whole. */
+/** Throws `malformed` for a request that needs its complete body. */
 export const checkStreamable = ({ dryRun, proxy, upstream }: ResolvedRequest): void => {
   if (upstream === 'tls')
     throw new AppError(

@@ -22,7 +22,7 @@ export const shapeOf = (contentType: string | undefined): Shape | undefined => {
 const charsetOf = (contentType: string | undefined): string | undefined =>
   /;\s*charset\s*=\s*"?([^\s";,]+)/i.exec(contentType ?? '')?.[1]?.toLowerCase()
 
-/** Charsets in which ASCII is ASCII, and which a decoder knows; all else is taken for UTF-8. */
+/** Supersets of ASCII that a decoder knows; all others are read as UTF-8. */
 const SINGLE_BYTE = /^(latin1|iso-8859-\d{1,2}|windows-125\d)$/
 
 /** The bytes of a response as UTF-8, which its content type may say they are not. */

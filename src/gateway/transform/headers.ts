@@ -78,7 +78,7 @@ export const readHeaders = (
   return headers
 }
 
-/** What makes the returned headers of the shown ones; those that are the same keep their lines and bytes. */
+/** The edits from the given headers to the returned ones; unchanged headers retain their lines and bytes. */
 export const changesOf = (shown: CodeHeaders, returned: ReadonlyMap<string, readonly string[]>): Edits => {
   const set = new Map<string, string | readonly string[]>()
   for (const [name, lines] of returned) {

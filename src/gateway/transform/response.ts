@@ -17,7 +17,7 @@ export interface CollectedResponse {
 
 const unusable = (detail: string) => new AppError('bad_gateway', detail)
 
-/** The destination's status; undefined for an answer that Envoy made itself (control-plane/destinations.ts sets it). */
+/** The destination's status; undefined for Envoy's local replies (control-plane/destinations.ts sets it). */
 export const responseStatus = (head: Head, prefix: string): string | undefined =>
   head.get(prefixHeaders(prefix).destinationStatus)?.[0]
 
@@ -57,7 +57,7 @@ export const collectible = (
 const tooLarge = (limit: number) =>
   unusable(`The destination's answer is larger than the ${limit} bytes that a transform may take.`)
 
-/** What is wrong with a request's body is here wrong with the destination's. */
+/** Errors of a request's body are here errors of the destination's response. */
 const REASONS: Readonly<Record<string, string>> = {
   malformed: "The destination's answer is not what its headers say, so its transform cannot run.",
   unsupported_media_type: "The destination's answer has a content-encoding that cannot be undone.",

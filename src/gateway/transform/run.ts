@@ -8,7 +8,7 @@ import { changesOf, isHidden, readHeaders, showHeaders } from './headers.ts'
 
 export type TransformName = 'request_transform' | 'response_transform'
 
-/** One message that a transform changes. */
+/** A message for a transform. */
 export interface Message {
   readonly head: Head
   /** Names of `head` that the message has no more. */

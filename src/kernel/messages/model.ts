@@ -3,7 +3,7 @@ import type { Operation } from '../../sdk/index.ts'
 /** Types of proto3 that JSON's scalars become (https://protobuf.dev/programming-guides/json/). */
 export type Scalar = 'string' | 'bool' | 'int32' | 'int64' | 'double'
 
-/** What one value of a list or a map may be. */
+/** The value of a list or a map. */
 export type Item =
   | { readonly kind: 'scalar'; readonly type: Scalar }
   | { readonly kind: 'message'; readonly message: Message }
@@ -64,7 +64,7 @@ export interface Messages {
 export const NULL_MEMBERS = { name: 'null_members', number: 1000 } as const
 export const EMPTY_MEMBERS = { name: 'empty_members', number: 1001 } as const
 
-/** proto3's `optional`: unset is told from the type's zero. */
+/** proto3's `optional`: unset differs from the type's zero. */
 export const hasPresence = (message: Message, field: Field): boolean =>
   field.shape.kind === 'scalar' && (message.inRequest || !field.required || field.nullable)
 
