@@ -190,6 +190,8 @@ const testing = (root, files) => async () => {
   const [last] = results.slice(-1)
   if (!ok && last && results.every(({ failed }) => failed === 0)) last.failed = 1
   for (const result of results) if (result.failed > 0) result.output += stderr
+  const [open] = /left open after the last test: .*/.exec(stderr) ?? []
+  if (open) process.stdout.write(`NOTE ${files.map(({ name }) => name).join(', ')}: ${open}\n`)
   return results
 }
 

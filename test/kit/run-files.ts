@@ -61,3 +61,12 @@ for (const { name, file, env = {}, timeout } of files)
     const query = Object.keys(env).length === 0 ? '' : `?${encodeURIComponent(name)}`
     await import(pathToFileURL(resolve(file)).href + query)
   })
+
+/** ms after the last test in which the process ends by itself. */
+const END_MS = 20_000
+
+// Something that a teardown left open would delay the run. It is named, and the results stand.
+setTimeout(() => {
+  process.stderr.write(`left open after the last test: ${process.getActiveResourcesInfo().join(', ')}\n`)
+  process.exit()
+}, END_MS).unref()
