@@ -8,7 +8,9 @@ t.test('each limit ends the invocation that meets it, by its name', async (t) =>
   // A child that gets no CPU is killed from outside, which knows no line.
   const messages: string[] = []
   while (messages.length < 10 && !messages.some((message) => message.includes('line'))) {
-    const outcome = await run('module.exports = () => {\n  for (;;);\n}', { limits: { cpuMs: 100 } })
+    const outcome = await run(`module.exports = () => {\n  for (;;);\n} // ${messages.length}`, {
+      limits: { cpuMs: 100 },
+    })
     t.match(outcome, { ...limit('cpu'), message: /^It used more than 100 ms of CPU\./ })
     if (outcome.kind === 'limit') messages.push(outcome.message)
   }
