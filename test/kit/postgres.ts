@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from 'pg'
+import { killQuietly } from '../../src/common/kill.ts'
+import { descendants } from '../supervisor/processes.ts'
 import { type Binaries, findPostgres } from './postgres-binaries.ts'
 
 export interface PostgresOptions {
@@ -181,7 +183,11 @@ const own = async (
     socketDirectory: directory,
     database: databasesOf(admin).make,
     kill: async () => {
-      process.kill(Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0]), 'SIGKILL')
+      const server = Number(readFileSync(join(data, 'postmaster.pid'), 'utf8').split('\n')[0])
+      // A backend in a long query does not notice that its server is gone.
+      const backends = descendants(server)
+      process.kill(server, 'SIGKILL')
+      for (const { pid } of backends) killQuietly(pid)
       child?.stdin?.end()
       await ended(child)
     },
