@@ -85,8 +85,7 @@ const compile = (schema: object, allErrors: boolean): ValidateFunction => {
 
 /**
  * Compiles a schema; repeated calls use a cache. The returned function sets defaults in its value and returns the
- * error of
- * an invalid value, otherwise undefined. Throws if the schema itself is not valid.
+ * error of an invalid value, otherwise undefined. Throws if the schema itself is not valid.
  */
 export const compileValidator = (schema: unknown): ((value: unknown) => AppError | undefined) => {
   const first = compile(schema as object, false)

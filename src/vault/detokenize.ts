@@ -33,18 +33,14 @@ const countTexts = async (body: Json): Promise<ReadonlyMap<string, number>> => {
 }
 
 /** The error with the JSON pointers of the strings that `isCause` selects. */
-const located = async (
-  thrown: unknown,
-  body: Json,
-  isCause: (text: string, error: AppError) => boolean,
-): Promise<unknown> => {
+const located = async (thrown: unknown, body: Json, isCause: (text: string) => boolean): Promise<unknown> => {
   if (!(thrown instanceof AppError) || !needsPlaces(thrown)) return thrown
   const path: (string | number)[] = []
   const places: string[] = []
   for (const text of stringsOf(body, path)) {
     const pause = yieldIfDue()
     if (pause) await pause
-    if (isCause(text, thrown)) places.push(pointerOf(path))
+    if (isCause(text)) places.push(pointerOf(path))
     if (places.length === MAX_PLACES) break
   }
   return withPlaces(thrown, places)
@@ -77,10 +73,10 @@ export const detokenizeBody = async (
   const ids = new Set(texts.flatMap(({ template }) => template.ids))
   const resolved = await resolveTokens(parts, [...ids], permission, { ...context, work }).catch(
     async (thrown: unknown): Promise<never> => {
-      const idsOf = new Map(texts.map(({ text, template }) => [text, template.ids]))
-      throw await located(thrown, body, (text, { tokens = [] }) =>
-        tokens.some((id) => idsOf.get(text)?.includes(id)),
-      )
+      const named = new Set(thrown instanceof AppError ? thrown.tokens : undefined)
+      const causes = texts.filter(({ template }) => template.ids.some((id) => named.has(id)))
+      const causeTexts = new Set(causes.map(({ text }) => text))
+      throw await located(thrown, body, (text) => causeTexts.has(text))
     },
   )
 
