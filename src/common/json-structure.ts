@@ -1,7 +1,7 @@
 import { inOwnTurn, yieldIfDue } from './event-loop.ts'
 import type { Json } from './json.ts'
 
-/** What JSON costs to build, as far as it shows before: many small values cost many times what their bytes do. */
+/** Structure of JSON text, by which its cost is known before it is parsed: many small values cost more than their bytes. */
 export interface JsonStructure {
   readonly depth: number
   /** Arrays and objects. */
@@ -9,15 +9,15 @@ export interface JsonStructure {
   readonly members: number
   /** Commas: one less than the values and members of a container. */
   readonly commas: number
-  /** Different names of members, which cost many times what repeated ones do; counted as far as asked for. */
+  /** Distinct names of members, which cost many times what repeated ones do; counted up to a limit. */
   readonly names: number
 }
 
 /**
- * JSON that code is given or returns, which may have some MiB: beyond them it takes the event loop for longer than others
- * should wait.
+ * Limits of JSON that code is given or returns, which may have some MiB. Beyond them, parsing blocks the event loop for too
+ * long.
  */
-export const MOST_OF_CODE = {
+export const CODE_JSON_LIMITS = {
   containers: 300_000,
   members: 150_000,
   values: 1_000_000,
@@ -29,7 +29,7 @@ const [QUOTE, BACKSLASH, COLON, COMMA] = [0x22, 0x5c, 0x3a, 0x2c]
 /** Bytes that are counted in one turn. */
 const SLICE = 65_536
 
-/** The structure of JSON text before it is built, as long work; counts at most `mostNames` + 1 names. */
+/** Counts the structure of JSON text before it is parsed, in turns; counts at most `mostNames` + 1 names. */
 export const structureOfText = async (body: Buffer, mostNames: number): Promise<JsonStructure> => {
   let depth = 0
   let deepest = 0
@@ -66,17 +66,17 @@ export const structureOfText = async (body: Buffer, mostNames: number): Promise<
   return { depth: deepest, containers, members, commas, names: names.size }
 }
 
-/** True for a structure with more of anything than `MOST_OF_CODE`. */
-export const exceedsCode = ({ containers, members, commas, names }: JsonStructure): boolean =>
-  containers > MOST_OF_CODE.containers ||
-  members > MOST_OF_CODE.members ||
-  names > MOST_OF_CODE.names ||
-  containers + commas > MOST_OF_CODE.values
+/** True for a structure that exceeds one of `CODE_JSON_LIMITS`. */
+export const exceedsCodeLimits = ({ containers, members, commas, names }: JsonStructure): boolean =>
+  containers > CODE_JSON_LIMITS.containers ||
+  members > CODE_JSON_LIMITS.members ||
+  names > CODE_JSON_LIMITS.names ||
+  containers + commas > CODE_JSON_LIMITS.values
 
-/** The value of JSON text that code gave or returned, as long work; undefined when it exceeds `MOST_OF_CODE`. */
-export const parseOfCode = async (json: string): Promise<Json | undefined> => {
+/** Parses JSON text of code, in turns; undefined when it exceeds `CODE_JSON_LIMITS`. */
+export const parseCodeJson = async (json: string): Promise<Json | undefined> => {
   if (json.length <= SLICE) return JSON.parse(json)
   const bytes = await inOwnTurn(() => Buffer.from(json))
-  if (exceedsCode(await structureOfText(bytes, MOST_OF_CODE.names))) return undefined
+  if (exceedsCodeLimits(await structureOfText(bytes, CODE_JSON_LIMITS.names))) return undefined
   return inOwnTurn(() => JSON.parse(json))
 }

@@ -1,7 +1,7 @@
 import { AppError } from '../common/errors.ts'
 import { inOwnTurn, yieldIfDue } from '../common/event-loop.ts'
 import type { Json } from '../common/json.ts'
-import { parseOfCode } from '../common/json-structure.ts'
+import { parseCodeJson } from '../common/json-structure.ts'
 import { PIECE } from '../common/weight.ts'
 import { writeJson } from '../common/write-json.ts'
 import type { Outcome, Sandbox, SandboxHost } from '../sandbox/types.ts'
@@ -40,7 +40,7 @@ export const runCode = async (
   if (outcome.json === undefined) return undefined
   // It has just been received.
   if (outcome.json.length > PIECE) await yieldIfDue(true)
-  const result = await parseOfCode(outcome.json)
+  const result = await parseCodeJson(outcome.json)
   if (result === undefined)
     throw new AppError(
       'code_failed',

@@ -2,7 +2,7 @@
 import { AppError } from '../../common/errors.ts'
 import { inOwnTurn, mapInTurns, yieldIfDue } from '../../common/event-loop.ts'
 import { isObject, type Json } from '../../common/json.ts'
-import { exceedsCode, MOST_OF_CODE, structureOfText } from '../../common/json-structure.ts'
+import { CODE_JSON_LIMITS, exceedsCodeLimits, structureOfText } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
 import { contentOf } from '../body/content.ts'
 import { decodeForm, divisibleAt, encodeForm } from '../body/form-encoding.ts'
@@ -43,10 +43,10 @@ const tooComplex = () =>
   new AppError('too_large', 'The body holds more values or names of members than code takes. Send fewer.')
 
 const parseJson = async (bytes: Buffer): Promise<Json> => {
-  const structure = await structureOfText(bytes, MOST_OF_CODE.names)
+  const structure = await structureOfText(bytes, CODE_JSON_LIMITS.names)
   if (structure.depth > BODY_LIMITS.jsonDepth)
     throw new AppError('malformed', `The body nests deeper than ${BODY_LIMITS.jsonDepth} levels.`)
-  if (exceedsCode(structure)) throw tooComplex()
+  if (exceedsCodeLimits(structure)) throw tooComplex()
   const text = await inOwnTurn(() => bytes.toString('utf8').replace(/^\uFEFF/, ''))
   try {
     return await inOwnTurn(() => JSON.parse(text))
@@ -78,8 +78,8 @@ const textOf = async (form: Buffer, from: number, to: number): Promise<string> =
 /** A field that occurs several times becomes a list. Long work (event-loop.ts). */
 const parseForm = async (bytes: Buffer): Promise<Json> => {
   const fields: Record<string, string | string[]> = Object.create(null)
-  let left: number = MOST_OF_CODE.members
-  let names: number = MOST_OF_CODE.names
+  let left: number = CODE_JSON_LIMITS.members
+  let names: number = CODE_JSON_LIMITS.names
   for (let at = 0, end = 0; at < bytes.length; at = end + 1) {
     const pause = yieldIfDue()
     if (pause) await pause

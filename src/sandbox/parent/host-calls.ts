@@ -1,5 +1,5 @@
 import { AppError } from '../../common/errors.ts'
-import { parseOfCode } from '../../common/json-structure.ts'
+import { parseCodeJson } from '../../common/json-structure.ts'
 import { writeJson } from '../../common/write-json.ts'
 import type { Envelope } from '../realm/abi.ts'
 import type { SandboxHost } from '../types.ts'
@@ -41,7 +41,7 @@ export const createHostCalls = (
   const result = async (method: string, json: string): Promise<string> => {
     try {
       controller ??= new AbortController()
-      const input = await parseOfCode(json)
+      const input = await parseCodeJson(json)
       if (input === undefined) return rejected('The input of this call contains too many values.')
       const ok = (await host.call(method, input, controller.signal)) ?? null
       const text = await writeJson({ ok } satisfies Envelope)

@@ -1,6 +1,6 @@
 import { MAX_READS } from '../../../src/admin/grpc/methods.ts'
 import { MAX_DEPTH, MOST as MOST_JSON } from '../../../src/admin/structure.ts'
-import { MOST_OF_CODE } from '../../../src/common/json-structure.ts'
+import { CODE_JSON_LIMITS } from '../../../src/common/json-structure.ts'
 import { type settingNames, variableOf } from '../../../src/config/schema.ts'
 import { loadConfig } from '../../../src/config.ts'
 import { CALL_BYTES, HOSTS, heldBytes } from '../../../src/control-plane/limits.ts'
@@ -120,10 +120,10 @@ export const limits: Page = {
         ['Memory', `${SANDBOX.memoryMb} MiB`],
         ['Body that a transform takes', bytes(CODE_BYTES)],
         ['Result', bytes(SANDBOX.resultBytes)],
-        ['Arrays and objects of what code is given or returns', count(MOST_OF_CODE.containers)],
-        ['Members of it, or fields of a form', count(MOST_OF_CODE.members)],
-        ['Values of it', count(MOST_OF_CODE.values)],
-        ['Different names of members of it', count(MOST_OF_CODE.names)],
+        ['Arrays and objects of what code is given or returns', count(CODE_JSON_LIMITS.containers)],
+        ['Members of it, or fields of a form', count(CODE_JSON_LIMITS.members)],
+        ['Values of it', count(CODE_JSON_LIMITS.values)],
+        ['Different names of members of it', count(CODE_JSON_LIMITS.names)],
         ['Console', `${SANDBOX.logLines} lines, ${bytes(SANDBOX.logBytes)}`],
         ['Requests by `fetch` of one invocation', count(MOST_REQUESTS)],
         ['Body of such a request or its response', bytes(BODY_BYTES)],
