@@ -22,6 +22,8 @@ export type { FileContent } from './config/read.ts'
 /** The checked configuration (docs/reference/configuration.md). Paths are absolute, times in the unit of their name. */
 export interface Config {
   readonly listen: { readonly host: string; readonly port: number }
+  /** Where the admin process serves the management API itself. Undefined: only behind the edge. */
+  readonly apiListen: { readonly host: string; readonly port: number } | undefined
   /** True when `listen` is a loopback address. */
   readonly loopback: boolean
   /** Base of relative paths and plugin folders. */
@@ -96,6 +98,13 @@ export interface Config {
   /** Likely mistakes that do not prevent a start. */
   readonly warnings: readonly string[]
 }
+
+/** Ports on which the service listens, as configured. */
+export const listenPorts = ({
+  listen,
+  apiListen,
+}: Pick<Config, 'listen' | 'apiListen'>): readonly number[] =>
+  apiListen === undefined ? [listen.port] : [listen.port, apiListen.port]
 
 export interface ConfigArguments {
   /** A JSON or YAML file; default: the variable SIDEVAULT_CONFIG. */
@@ -193,6 +202,17 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
       'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, listen on 127.0.0.1, or set SIDEVAULT_INSECURE_LISTEN=true behind a proxy that terminates TLS.',
     )
 
+  const apiAt = settings.api_listen
+  const apiListen = apiAt === undefined ? undefined : parsed('api_listen', () => parseListen(apiAt))
+  if (apiListen !== undefined && !isLoopback(apiListen.host) && plain)
+    issue(
+      'api_listen',
+      `"${apiAt}" is reachable from other machines, but no certificate is set: keys and card numbers would be sent in clear text.`,
+      'Set SIDEVAULT_TLS_CERT and SIDEVAULT_TLS_KEY, or listen on 127.0.0.1.',
+    )
+  if (apiListen !== undefined && apiListen.port !== 0 && apiListen.port === listen?.port)
+    issue('api_listen', `port ${apiListen.port} is that of SIDEVAULT_LISTEN.`, 'Use another port.')
+
   const address = settings.store?.match(/^postgres(ql)?:/) ? settings.store : undefined
   const postgres = address === undefined ? undefined : parsed('store', () => parsePostgres(address, pem))
   if (address === undefined && settings.store !== undefined && settings.store !== 'sqlite')
@@ -222,6 +242,7 @@ export const loadConfig = (env: NodeJS.ProcessEnv, args: ConfigArguments = {}): 
   const dataDir = resolve(cwd, settings.data_dir ?? '.sidevault')
   return {
     listen,
+    apiListen,
     loopback,
     baseDir: cwd,
     dataDir,

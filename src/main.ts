@@ -26,8 +26,6 @@ const start = async (options: { role: Role; config?: string }): Promise<void> =>
   const { startSupervisor } = await import('./supervisor/supervisor.ts')
   const file = options.config ?? process.env.SIDEVAULT_CONFIG
   const envoyBinary = process.env.ENVOY_BIN
-  if (!envoyBinary)
-    throw new StartError('ENVOY_BIN is not set. Start with "npm start", which finds or installs Envoy.')
   const supervisor = startSupervisor(config, {
     role: options.role,
     configFile: file ? resolve(config.baseDir, file) : undefined,

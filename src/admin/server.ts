@@ -6,10 +6,13 @@ import type { Metrics } from '../common/metrics.ts'
 import type { RateLimiter } from '../common/rate-limiter.ts'
 import type { Kernel } from '../kernel/types.ts'
 import { createApp } from './http/app.ts'
+import { type DirectListener, type Identity, startDirectListener } from './http/direct-listener.ts'
 import type { SlowBodyLimits } from './http/slow-body-limiter.ts'
 import { documentationRoutes } from './openapi/routes.ts'
 import { type Check, healthRoutes } from './ops/health.ts'
 import { type MetricSource, metricsRoute } from './ops/metrics.ts'
+
+export type { Identity } from './http/direct-listener.ts'
 
 export interface AdminDeps {
   readonly kernel: Kernel
@@ -26,6 +29,16 @@ export interface AdminDeps {
 export interface AdminOptions {
   /** Where to listen: a unix socket (mode 0600, a stale one is replaced), a port of loopback, or nowhere (`inject`). */
   readonly listen: { readonly socketPath: string } | { readonly port: number } | 'nowhere'
+  /** A TCP port of its own, besides `listen`. `drainMs`: for requests in flight when it closes. */
+  readonly direct?:
+    | {
+        readonly host: string
+        readonly port: number
+        readonly identity?: Identity | undefined
+        readonly connections?: number
+        readonly drainMs?: number
+      }
+    | undefined
   /** Header prefixes, the canonical one first. Default: SVC. */
   readonly prefixes?: readonly string[]
   /** Where clients see the service, for `Location`; default: host and scheme of each request. */
@@ -66,6 +79,7 @@ export interface Admin {
   readonly app: FastifyInstance
   /** Socket path or `http://127.0.0.1:<port>`; `''` when listening nowhere. */
   readonly address: string
+  readonly direct: DirectListener | undefined
   /** Takes no new requests, lets those in flight finish within the drain timeout, then closes every connection. */
   close(): Promise<void>
 }
@@ -95,7 +109,13 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
   const kernel = management ? deps.kernel : withoutOperations(deps.kernel)
   const prefixes = options.prefixes ?? ['SVC']
   const partTimeout = options.partTimeout ?? 2_000
-  const app = createApp(
+  const limits = {
+    headerLimit: options.headerLimit ?? 64 * 1024,
+    requestTimeout: options.requestTimeout ?? 30_000,
+    headersTimeout: options.headersTimeout ?? 10_000,
+    checkInterval: options.checkInterval ?? 1_000,
+  }
+  const transport = createApp(
     {
       kernel,
       log,
@@ -124,24 +144,24 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
     {
       prefixes,
       bodyLimit: options.bodyLimit ?? 1024 * 1024,
-      headerLimit: options.headerLimit ?? 64 * 1024,
-      requestTimeout: options.requestTimeout ?? 30_000,
-      headersTimeout: options.headersTimeout ?? 10_000,
+      ...limits,
       callTimeout: options.callTimeout ?? 45_000,
       slowBodies: options.slowBodies,
-      checkInterval: options.checkInterval ?? 1_000,
       baseUrl: options.baseUrl,
       absent: management ? NOTHING_HERE : NO_MANAGEMENT_HERE,
       admit: options.admit,
     },
   )
+  const { app } = transport
   const address = await listen(app, options.listen)
+  const direct =
+    options.direct && (await startDirectListener(transport, { log, ...limits, ...options.direct }))
   let closed: Promise<void> | undefined
 
   const close = async () => {
     const timer = setTimeout(() => app.server.closeAllConnections(), options.drainTimeout ?? 10_000)
     try {
-      await app.close()
+      await Promise.all([app.close(), direct?.close(options.direct?.drainMs ?? 10_000)])
     } finally {
       clearTimeout(timer)
     }
@@ -149,6 +169,7 @@ export const startAdmin = async (deps: AdminDeps, options: AdminOptions): Promis
   return {
     app,
     address,
+    direct,
     close: () => {
       closed ??= close()
       return closed

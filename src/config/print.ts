@@ -9,9 +9,10 @@ const place = (host: string, port: number): string =>
 
 /** All effective settings with defaults, as members of a configuration file. */
 const settingsOf = (config: Config): { readonly [N in SettingName]-?: unknown } => {
-  const { listen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } = config
+  const { listen, apiListen, loopback, egress, storeLimits, rateLimits, tls, auditRetention } = config
   return {
     listen: place(listen.host, listen.port),
+    api_listen: apiListen && place(apiListen.host, apiListen.port),
     data_dir: config.dataDir,
     bootstrap_key: hidden(config.bootstrapKey),
     header_prefixes: config.headerPrefixes,

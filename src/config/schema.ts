@@ -14,6 +14,10 @@ export const HIDDEN = '[secret]'
 export const settingsSchema = Type.Partial(
   Type.Object({
     listen: Type.String({ description: 'Address and port of the edge, e.g. 127.0.0.1:8080 or [::1]:8080.' }),
+    api_listen: Type.String({
+      description:
+        'Address and port on which the admin process serves the management API itself, without Envoy, e.g. 127.0.0.1:8081. Beyond loopback only with tls_cert and tls_key. With the role admin there is then no edge and no gRPC.',
+    }),
     data_dir: Type.String({
       minLength: 1,
       description: 'Directory of database, key file, audit journal and sockets (mode 0700).',

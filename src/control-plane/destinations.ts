@@ -156,7 +156,7 @@ const toDestination = (settings: Settings, scheme: 'https' | 'http', identity?: 
       http_filters: [
         dialedAddressFilter(deniedRanges(settings.egress.allow), {
           addresses: settings.ownAddresses,
-          port: settings.listen.port,
+          ports: settings.ownPorts ?? [settings.listen.port],
         }),
         headerMutation(settings.prefixes),
         codec,

@@ -15,6 +15,8 @@ export interface DestinationIdentity {
 export interface BootstrapOptions {
   /** `host` is an IP address or `localhost`. */
   readonly listen: { readonly host: string; readonly port: number }
+  /** Ports of this service, rejected as destinations at this machine's addresses. Default: that of `listen`. */
+  readonly ownPorts?: readonly number[]
   /** The listener's certificate chain and key, PEM; absent: plain HTTP/1.1 and HTTP/2 with prior knowledge. */
   readonly tls?: { readonly certificate: string; readonly key: string }
   /** One unix socket per gateway process. */
@@ -37,7 +39,7 @@ export interface BootstrapOptions {
     readonly trustBundle: string
     /** Timeout of the start of a destination's response (408). Default 25,000. */
     readonly timeoutMs?: number
-    /** Addresses of this machine, rejected together with the listener's port. Default: those of its interfaces. */
+    /** Addresses of this machine, rejected together with `ownPorts`. Default: those of its interfaces. */
     readonly ownAddresses?: readonly string[]
     /** Name servers instead of the system's. */
     readonly resolvers?: readonly { readonly address: string; readonly port: number }[]

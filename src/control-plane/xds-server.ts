@@ -60,13 +60,22 @@ export interface ControlDeps {
 /** Serves `options` on a unix socket. Resolves when it listens. Throws an Error for an invalid option. */
 export const startControl = async (
   { log, clock, reload }: ControlDeps,
-  { socketPath, options }: { readonly socketPath: string; readonly options: BootstrapOptions },
+  {
+    socketPath,
+    options,
+    edge = true,
+  }: {
+    readonly socketPath: string
+    readonly options: BootstrapOptions
+    /** False: there is no Envoy, and every change counts as acknowledged. */
+    readonly edge?: boolean
+  },
 ): Promise<Control> => {
   const discovery = createDiscovery({ clock })
   let current = options
   let snapshot = createSnapshot(options)
   // Envoy is not running yet; the supervisor checks its start.
-  discovery.serve(snapshot, ACK_TIMEOUT_MS).catch(() => {})
+  if (edge) discovery.serve(snapshot, ACK_TIMEOUT_MS).catch(() => {})
 
   /** Clusters that requests in flight from before a change may still use, by name. */
   const draining = new Map<string, Resource>()
@@ -97,7 +106,7 @@ export const startControl = async (
     const wanted = next(current)
     if (wanted === current) return
     const made = createSnapshot(wanted)
-    if (!isSame(snapshot, made))
+    if (edge && !isSame(snapshot, made))
       try {
         await move(snapshot, made, settle(current).uploadTimeoutMs)
       } catch (error) {

@@ -8,7 +8,7 @@ import type { Resolve } from './resolve.ts'
 export interface AddressRules {
   /** CIDR blocks outside the public internet that may be dialed. */
   readonly allow: readonly string[]
-  /** This gateway's own listener. Never dialed. */
+  /** This gateway's own listeners. Never dialed. */
   readonly own: OwnListener | undefined
 }
 
@@ -29,7 +29,7 @@ export const createAddresses = (resolve: Resolve, { allow, own }: AddressRules):
   const denied = deniedRanges(allow)
   const ownAddresses = own?.addresses.map(parseCidr) ?? []
   const mayDial = (address: string, port: number): boolean =>
-    !holds(denied, address) && !(port === own?.port && holds(ownAddresses, address))
+    !holds(denied, address) && !(own?.ports.includes(port) && holds(ownAddresses, address))
 
   return async (hostname, port) => {
     const [first, ...others] = (await resolve(bare(hostname))).filter(({ address }) => mayDial(address, port))

@@ -106,9 +106,10 @@ const dialed = (block: Cidr, port?: number) => ({
   },
 })
 
+/** Ports that this gateway listens on, at any of the machine's addresses. */
 export interface OwnListener {
   readonly addresses: readonly string[]
-  readonly port: number
+  readonly ports: readonly number[]
 }
 
 /** Second check: Envoy rejects the dialed address if it is denied or this gateway's own listener. */
@@ -128,7 +129,9 @@ export const dialedAddressFilter = (denied: readonly Cidr[], own: OwnListener) =
           : {
               this_gateway: {
                 principals: [{ any: true }],
-                permissions: own.addresses.map((address) => dialed(parseCidr(address), own.port)),
+                permissions: own.addresses.flatMap((address) =>
+                  own.ports.map((port) => dialed(parseCidr(address), port)),
+                ),
               },
             }),
       },

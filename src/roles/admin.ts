@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import { startGrpc } from '../admin/grpc/server.ts'
-import { startAdmin } from '../admin/server.ts'
+import { type Identity, startAdmin } from '../admin/server.ts'
 import { systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { programVersion } from '../common/version.ts'
@@ -19,6 +20,11 @@ const PURGE_MS = 5_000
 /** Reactors compiled in advance. */
 const WARM_REACTORS = 50
 
+const readIdentity = async ({ certificate, key }: NonNullable<Config['tls']>): Promise<Identity> => ({
+  certificate: await readFile(certificate, 'utf8'),
+  key: await readFile(key, 'utf8'),
+})
+
 const warmReactors = async ({ kernel, codeHost }: Runtime): Promise<void> =>
   codeHost.sandbox.warm((await kernel.registry.ports.reactors?.programs(WARM_REACTORS)) ?? [])
 
@@ -32,7 +38,7 @@ export const startAdminRole = async (
   const runtime = await openRuntime(config, {
     name: 'admin',
     owner: true,
-    listenPort: start.listen.port,
+    ports: start.ports,
     trustBundle: start.settings.trustBundle,
     log,
     notify: events,
@@ -66,6 +72,11 @@ export const startAdminRole = async (
       version: programVersion(),
       bodyLimit: config.bodyLimit,
       admit: runtime.admit,
+      direct: start.api && {
+        ...start.api,
+        identity: config.tls && (await readIdentity(config.tls)),
+        drainMs: config.drainMs,
+      },
     },
   )
   const grpc = await startGrpc(
@@ -96,12 +107,22 @@ export const startAdminRole = async (
       )
     })
   }, WARM_AFTER_MS).unref()
+  const renewIdentity = async ({ tls }: Config): Promise<void> => {
+    if (tls === undefined) return
+    try {
+      admin.direct?.renew(await readIdentity(tls))
+    } catch (err) {
+      // The files were valid a moment ago: they are being replaced, and the next change is applied.
+      log.warn({ err }, 'the certificate was not reloaded; the listener uses the previous one')
+    }
+  }
   if (demo) log.debug({ host: DEMO_HOST }, 'demo destination started')
   return {
     ...(installed === undefined ? {} : { installed }),
     reload: async (next, trustBundle) => {
       await runtime.reload(next, trustBundle)
       node.reload(next)
+      await renewIdentity(next)
     },
     close: async () => {
       clearTimeout(warming)

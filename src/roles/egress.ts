@@ -27,9 +27,9 @@ export interface Egress {
  */
 export const openEgress = async (
   config: Config,
-  { listenPort, trustBundle }: { readonly listenPort: number; readonly trustBundle: string | undefined },
+  { ports, trustBundle }: { readonly ports: readonly number[]; readonly trustBundle: string | undefined },
 ): Promise<Egress> => {
-  const own = { addresses: machineAddresses(), port: listenPort }
+  const own = { addresses: machineAddresses(), ports }
   const read = async ({ egress, destinationTimeoutMs: timeoutMs }: Config, bundle: string | undefined) => ({
     options: {
       egress,

@@ -44,7 +44,7 @@ export const startGatewayRole = async (
   const runtime = await openRuntime(config, {
     name,
     owner: false,
-    listenPort: start.listen.port,
+    ports: start.ports,
     trustBundle: start.settings.trustBundle,
     log,
     notify: events,

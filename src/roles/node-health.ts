@@ -42,16 +42,22 @@ export const nodeHealth = (runtime: Runtime, config: Config, start: ProcessStart
   const certificate = watchEdgeCertificate(config.tls?.certificate, { registry, log, clock: systemClock })
   const checks: Record<string, Check> = {
     ...ownParts(runtime, config),
-    envoy: async () => {
-      if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
-    },
-    configuration: (signal) => checkEnvoyConfig(sockets.control, signal),
+    ...(start.edge
+      ? {
+          envoy: async () => {
+            if (!(await envoyIsLive(sockets.envoyAdmin))) throw new Error('Envoy is not live')
+          },
+          configuration: (signal: AbortSignal) => checkEnvoyConfig(sockets.control, signal),
+        }
+      : {}),
     ...(config.tls === undefined ? {} : { certificate: () => certificate.health() }),
   }
-  const sources: MetricSource[] = [
-    { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
-    { name: 'supervisor', metrics: (signal) => envoyConfigMetrics(sockets.control, signal) },
-  ]
+  const sources: MetricSource[] = start.edge
+    ? [
+        { name: 'envoy', metrics: (signal) => envoyMetrics(sockets.envoyAdmin, signal) },
+        { name: 'supervisor', metrics: (signal) => envoyConfigMetrics(sockets.control, signal) },
+      ]
+    : []
   for (const [worker, socket] of sockets.status.entries()) {
     const itself = start.kind === 'gateway' && worker === start.worker
     if (itself || start.role === 'admin') continue

@@ -8,7 +8,7 @@ import { steadyClock, systemClock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
 import { createMetrics, type Metrics } from '../common/metrics.ts'
 import type { GuessLimiter, RateLimiter } from '../common/rate-limiter.ts'
-import type { Config } from '../config.ts'
+import { type Config, listenPorts } from '../config.ts'
 import { createExpressions } from '../expressions/expressions.ts'
 import { type CodeHost, createCodeHost } from '../host-api/host-api.ts'
 import { startKernel } from '../kernel/kernel.ts'
@@ -87,8 +87,8 @@ export const openRuntime = async (
   options: {
     readonly name: string
     readonly owner: boolean
-    /** Port of the edge. Code must not connect to it. */
-    readonly listenPort?: number
+    /** The service's own ports. Code must not connect to them. Default: those of the configuration. */
+    readonly ports?: readonly number[]
     /** PEM file of the authorities that Envoy trusts. Default: built from the configuration. */
     readonly trustBundle?: string
     readonly log: Log
@@ -138,7 +138,7 @@ export const openRuntime = async (
       onBroken,
     )
     const egress = await openEgress(config, {
-      listenPort: options.listenPort ?? config.listen.port,
+      ports: options.ports ?? listenPorts(config),
       trustBundle: options.trustBundle,
     })
     closers.push(() => egress.close())

@@ -59,13 +59,14 @@ export const envoyOptions = async (
   deps: {
     readonly role: Role
     readonly listen: Config['listen']
+    readonly ownPorts: readonly number[]
     readonly runDir: string
     /** PEM file of the demo destination's authority. Undefined: there is no demo destination. */
     readonly demoAuthority: string | undefined
     readonly now: number
   },
 ): Promise<BootstrapOptions> => {
-  const { role, listen, runDir, demoAuthority, now } = deps
+  const { role, listen, ownPorts, runDir, demoAuthority, now } = deps
   const issues: ConfigIssue[] = []
   const tls = await tlsOf(config, now, issues)
   const authorities = await authoritiesOf(config.egress.ca, now, issues)
@@ -74,6 +75,7 @@ export const envoyOptions = async (
   const trustBundle = await writeTrustBundle(runDir, authorities)
   return {
     listen,
+    ownPorts,
     ...tls,
     gatewaySockets: sockets.gateways,
     apiSocket: sockets.api,

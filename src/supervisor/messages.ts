@@ -23,8 +23,12 @@ export interface ProcessStart {
   readonly settings: AcceptedSettings
   /** Directory of the sockets, relative to the data directory. */
   readonly runDir: string
-  /** Where Envoy listens, with the chosen port. */
-  readonly listen: { readonly host: string; readonly port: number }
+  /** All ports of this service, with the chosen ones. */
+  readonly ports: readonly number[]
+  /** Where the admin process itself listens, with the chosen port. Undefined: only on its sockets. */
+  readonly api: { readonly host: string; readonly port: number } | undefined
+  /** False: there is no Envoy. */
+  readonly edge: boolean
   readonly demo: boolean
 }
 

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { setTimeout } from 'node:timers/promises'
 import { codeOf } from '../common/errors.ts'
+import { type SettingName, variableOf } from '../config/schema.ts'
 import { StartError } from './start-error.ts'
 
 const ATTEMPTS = 6
@@ -14,10 +15,13 @@ const fixes: Readonly<Record<string, string>> = {
 }
 
 /**
- * Checks that Envoy can listen there (Envoy itself would share a port in use) and chooses a port for 0. Retries a port
+ * Checks that Envoy, or the admin process, can listen there (Envoy itself would share a port in use) and chooses a port for 0. Retries a port
  * in use for a second: a supervisor that was just killed may not have ended yet. Throws StartError.
  */
-export const claimPort = async (listen: { readonly host: string; readonly port: number }) => {
+export const claimPort = async (
+  listen: { readonly host: string; readonly port: number },
+  setting: SettingName = 'listen',
+) => {
   for (let attempt = 1; ; attempt++) {
     const server = createServer()
     try {
@@ -35,7 +39,9 @@ export const claimPort = async (listen: { readonly host: string; readonly port: 
         continue
       }
       const fix = fixes[code] ?? `cannot be used (${code}). Set SIDEVAULT_LISTEN to another address.`
-      throw new StartError(`The address ${listen.host}:${listen.port} ${fix}`)
+      throw new StartError(
+        `The address ${listen.host}:${listen.port} ${fix.replace('SIDEVAULT_LISTEN', variableOf(setting))}`,
+      )
     }
   }
 }

@@ -6,6 +6,8 @@ import type { Role } from './messages.ts'
 export interface Announced {
   readonly config: Pick<Config, 'headerPrefixes' | 'dataDir' | 'tls' | 'loopback'>
   readonly listen: { readonly host: string; readonly port: number }
+  /** The management API without Envoy, besides `listen`. */
+  readonly api: { readonly host: string; readonly port: number } | undefined
   readonly role: Role
   /** False if only one role runs, or there is no demo destination. */
   readonly firstSteps: boolean
@@ -59,6 +61,9 @@ export const announcement = (announced: Announced): string => {
     'Sidevault is ready.',
     '',
     `  listens on      ${url}   ${announced.role === 'gateway' ? '(the role gateway: /proxy, /healthz, /readyz, /metrics)' : `(documentation: ${url}/docs)`}`,
+    ...(announced.api === undefined
+      ? []
+      : [`  management API  ${baseUrl(announced.api, config.tls !== undefined)}   (without Envoy)`]),
     `  data directory  ${config.dataDir}`,
     ...(announced.role === 'gateway' ? [] : [`  management key  ${keyLine(announced)}`]),
     '',

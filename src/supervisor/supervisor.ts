@@ -32,7 +32,8 @@ const CLOSE_MS = 10_000
 export interface SupervisorOptions {
   readonly role: Role
   readonly configFile: string | undefined
-  readonly envoyBinary: string
+  /** Undefined: none was found. Only a start without Envoy succeeds then. */
+  readonly envoyBinary: string | undefined
   readonly env: NodeJS.ProcessEnv
   /** Shows text to the person who started the service. */
   readonly print: (text: string) => void
@@ -82,12 +83,15 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   let services: readonly Managed[] = []
   const first: { installed: boolean; key: GeneratedKey | undefined } = { installed: false, key: undefined }
 
+  /** The admin process drains its own listener before it closes. */
+  const closeMs = () =>
+    CLOSE_MS + (config.apiListen === undefined ? 0 : (settings?.current ?? config).drainMs)
   const end = async (one: Managed | undefined, ask: Parameters<Managed['stop']>[0]) => {
     const child = one?.child
     const kill = () => child?.kill('SIGKILL')
     if (impatient.signal.aborted) kill()
     else impatient.signal.addEventListener('abort', kill, { once: true })
-    await one?.stop(ask, CLOSE_MS)
+    await one?.stop(ask, closeMs())
   }
   const shutDown = async () => {
     log.info('stopping')
@@ -147,17 +151,28 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
 
   const begin = async () => {
     for (const warning of config.warnings) log.warn(warning)
-    const listen = await claimPort(config.listen)
+    const api =
+      role === 'gateway' || config.apiListen === undefined
+        ? undefined
+        : await claimPort(config.apiListen, 'api_listen')
+    // The role admin with a listener of its own needs no Envoy.
+    const edge = role !== 'admin' || api === undefined
+    const { envoyBinary } = options
+    if (edge && !envoyBinary)
+      throw new StartError('ENVOY_BIN is not set. Start with "npm start", which finds or installs Envoy.')
+    const listen = edge ? await claimPort(config.listen) : api
+    const apiPort = api?.port ?? config.apiListen?.port
+    const ports = [...(edge ? [listen.port] : []), ...(apiPort === undefined ? [] : [apiPort])]
     const demo = role === 'all' && config.loopback
     const demoAuthority = demo ? (await ensureDemoCertificate(runDir, Date.now())).authority : undefined
     const optionsOf = (next: Config) =>
-      envoyOptions(next, { role, listen, runDir, demoAuthority, now: systemClock.now() })
+      envoyOptions(next, { role, listen, ownPorts: ports, runDir, demoAuthority, now: systemClock.now() })
     const files = await fingerprintOf(config)
     const given = await optionsOf(config)
     await removeTrustBundles(runDir, (path) => path === given.egress.trustBundle)
     control = await startControl(
       { log, clock: steadyClock, reload: async () => reload() },
-      { socketPath: sockets.control, options: given },
+      { socketPath: sockets.control, options: given, edge },
     )
     const live = createLiveSettings(
       { config, trustBundle: given.egress.trustBundle, files },
@@ -190,7 +205,7 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const over = AbortSignal.any([AbortSignal.timeout(READY_TIMEOUT_MS), halt.signal])
     const tooLate = whenAborted(over)
     const { baseDir, dataDir, workers } = config
-    const common = { role, baseDir, dataDir, configFile: options.configFile, runDir, listen, demo }
+    const common = { role, baseDir, dataDir, configFile: options.configFile, runDir, ports, api, edge, demo }
     const admins = role === 'gateway' ? 0 : 1
     const gateways = role === 'admin' ? 0 : workers
     services = Array.from({ length: admins }, () =>
@@ -207,28 +222,34 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
         startService(`gateway-${worker}`, { ...common, kind: 'gateway', worker }, live),
       ),
     ]
-    envoy = manage(
-      envoyKind({
-        binary: options.envoyBinary,
-        configFile: bootstrap,
-        adminSocket: sockets.envoyAdmin,
-        log: createLog('envoy', config.logLevel),
-        isEnding: () => stopping !== undefined,
-      }),
-      {
-        log,
-        clock: steadyClock,
-        onSpawn: () => {
-          control?.restarted()
-          queueMicrotask(() => services.forEach(notifyEnvoy))
+    if (edge && envoyBinary)
+      envoy = manage(
+        envoyKind({
+          binary: envoyBinary,
+          configFile: bootstrap,
+          adminSocket: sockets.envoyAdmin,
+          log: createLog('envoy', config.logLevel),
+          isEnding: () => stopping !== undefined,
+        }),
+        {
+          log,
+          clock: steadyClock,
+          onSpawn: () => {
+            control?.restarted()
+            queueMicrotask(() => services.forEach(notifyEnvoy))
+          },
         },
-      },
-    )
-    await Promise.race([Promise.all([...services, envoy].map((one) => one.started)), tooLate])
+      )
+    await Promise.race([
+      Promise.all([...services, ...(envoy ? [envoy] : [])].map((one) => one.started)),
+      tooLate,
+    ])
     while ((await probe(url)) !== 200) await Promise.race([setTimeout(PROBE_MS), tooLate])
     over.throwIfAborted()
-    log.info({ listen, role }, 'ready')
-    options.print(announcement({ config, listen, role, firstSteps: demo, ...first }))
+    log.info({ listen, ...(api === undefined ? {} : { api }), role }, 'ready')
+    options.print(
+      announcement({ config, listen, api: edge ? api : undefined, role, firstSteps: demo, ...first }),
+    )
     announced = true
     standby.prepare()
   }

@@ -120,6 +120,7 @@ const TABLE: readonly [variable: string, value: string, message: RegExp][] = [
   ['LISTEN', '127.0.0.1:65536', /address and a port/],
   ['LISTEN', '0.0.0.0:8080', /other machines/],
   ['LISTEN', '[::]:8080', /other machines/],
+  ['API_LISTEN', '0.0.0.0:8081', /clear text/],
   ['BOOTSTRAP_KEY', 'guess-me-1234567890-123', /not valid/],
   ['SANDBOX_REQUIRE', 'uid,netns', /not valid/],
   ['BOOTSTRAP_KEY', 'with a blank inside it', /not valid/],
@@ -170,6 +171,17 @@ t.test('a certificate and its key come together, in files that can be read', asy
 t.test('listening beyond loopback without TLS takes an explicit word', async (t) => {
   const config = loadConfig({ SIDEVAULT_LISTEN: '0.0.0.0:80', SIDEVAULT_INSECURE_LISTEN: 'true' })
   t.match(config, { listen: { host: '0.0.0.0', port: 80 }, loopback: false })
+})
+
+t.test('the listener of the management API is on loopback, or has a certificate', async (t) => {
+  const dir = t.testdir({ 'cert.pem': 'c', 'key.pem': 'k' })
+  t.equal(loadConfig({}).apiListen, undefined)
+  t.match(loadConfig({ SIDEVAULT_API_LISTEN: '[::1]:8081' }).apiListen, { host: '::1', port: 8081 })
+  const open = { SIDEVAULT_API_LISTEN: '0.0.0.0:8081' }
+  t.match(issuesOf({ ...open, SIDEVAULT_INSECURE_LISTEN: 'true' }), [{ name: 'SIDEVAULT_API_LISTEN' }])
+  const tls = { SIDEVAULT_TLS_CERT: 'cert.pem', SIDEVAULT_TLS_KEY: 'key.pem' }
+  t.match(loadConfig({ ...open, ...tls }, { cwd: dir }).apiListen, { port: 8081 })
+  t.match(issuesOf({ SIDEVAULT_API_LISTEN: '127.0.0.1:8080' }), [{ message: /SIDEVAULT_LISTEN/ }])
 })
 
 t.test('all faults are listed at once, in one message', async (t) => {

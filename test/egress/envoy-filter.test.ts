@@ -112,7 +112,7 @@ t.test('nor are metadata addresses reached through IPv6 networks that stand for 
 t.test('both guards hold the same blocks', (t) => {
   const denied = deniedRanges(['10.1.0.0/16'])
   const first = resolvedAddressFilter(denied).ranges
-  const second = dialedAddressFilter(denied, { addresses: [], port: 1 })
+  const second = dialedAddressFilter(denied, { addresses: [], ports: [1] })
   const permissions = second.typed_config.rules.policies.not_public.permissions
   t.same(
     permissions.map(({ matcher }) => matcher.typed_config.upstream_ip),

@@ -129,9 +129,9 @@ t.test('metadata addresses are never dialed, whatever is allowed', async (t) => 
 })
 
 t.test('this gateway itself is not dialed', async (t) => {
-  const own = { addresses: ['127.0.0.0/8'], port: tls.port }
+  const own = { addresses: ['127.0.0.0/8'], ports: [1, tls.port] }
   t.equal(await codeOf(outboundOf(t, {}, { own })(at('good.test'))), 'destination_not_allowed')
-  t.equal((await outboundOf(t, {}, { own: { ...own, port: 1 } })(at('good.test'))).status, 200)
+  t.equal((await outboundOf(t, {}, { own: { ...own, ports: [1] } })(at('good.test'))).status, 200)
   const everywhere = { allow: ['0.0.0.0/0', '::/0'] }
   const fetch = outboundOf(t, everywhere, { own: { ...own, addresses: machineAddresses() } })
   for (const host of ['127.0.0.1', '0.0.0.0', '[::]', '[::1]', '[::ffff:127.0.0.1]', '[::ffff:0:0]'])

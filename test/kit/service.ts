@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
+import { Agent, request } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -94,6 +95,38 @@ export interface CallOptions {
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
+
+const agent = new Agent({ keepAlive: true })
+
+/** A call on a connection, as `inject` makes it without one. */
+const overHttp = (
+  address: string,
+  sent: {
+    readonly method: string
+    readonly path: string
+    readonly headers: Readonly<Record<string, string>>
+    readonly payload: string | undefined
+  },
+): Promise<Omit<Response, 'json'>> =>
+  new Promise((resolve, reject) => {
+    const { method, path, payload } = sent
+    const length = payload === undefined ? {} : { 'content-length': String(Buffer.byteLength(payload)) }
+    const headers = { host: 'localhost:80', ...length, ...sent.headers }
+    const made = request(address, { method, path, headers, agent }, (response) => {
+      const chunks: Buffer[] = []
+      response.on('data', (chunk) => chunks.push(chunk))
+      response.on('end', () =>
+        resolve({
+          status: response.statusCode ?? 0,
+          headers: response.headers as Record<string, string | undefined>,
+          text: Buffer.concat(chunks).toString(),
+        }),
+      )
+      response.on('error', reject)
+    })
+    made.on('error', reject)
+    made.end(payload)
+  })
 
 const parsed = (text: string): unknown => {
   try {
@@ -203,17 +236,21 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
   const call = async (method: string, path: string, sent: CallOptions = {}): Promise<Response> => {
     const key = sent.key === undefined ? tenant.key : sent.key
     const json = sent.body !== undefined && typeof sent.body !== 'string'
+    const payload = json ? JSON.stringify(sent.body) : (sent.body as string | undefined)
+    const headers = {
+      ...(key === null ? {} : { 'svc-api-key': key }),
+      ...(json ? { 'content-type': 'application/json' } : {}),
+      ...sent.headers,
+    }
+    if (admin.direct !== undefined) {
+      const response = await overHttp(admin.direct.address, { method, path, headers, payload })
+      return { ...response, json: parsed(response.text) }
+    }
     const response = await admin.app.inject({
       method: method as 'GET',
       url: path,
-      headers: {
-        ...(key === null ? {} : { 'svc-api-key': key }),
-        ...(json ? { 'content-type': 'application/json' } : {}),
-        ...sent.headers,
-      },
-      ...(sent.body === undefined
-        ? {}
-        : { payload: json ? JSON.stringify(sent.body) : (sent.body as string) }),
+      headers,
+      ...(payload === undefined ? {} : { payload }),
     })
     return {
       status: response.statusCode,

@@ -30,16 +30,19 @@ const asSent = (body: unknown): unknown => (body === undefined ? undefined : JSO
 
 /**
  * The management API as the specification's callers see it; a test service behind it, gone when the test ends. Every
- * response matches /openapi.json, over HTTP and, with `SPEC_TRANSPORT=grpc`, over gRPC (`npm test` runs both).
+ * response matches /openapi.json, over HTTP on the direct listener and, with `SPEC_TRANSPORT=grpc`, over gRPC and
+ * without a connection, as behind the edge (`npm test` runs both).
  */
 export const startApi = async (t: Test) => {
   const clock = testClock()
-  const service = await startTestService(t, { clock })
+  const grpc = process.env.SPEC_TRANSPORT === 'grpc'
+  const direct = { host: '127.0.0.1', port: 0 }
+  const service = await startTestService(t, { clock, ...(grpc ? {} : { admin: { direct } }) })
   const management = service.managementKey
   const { operations, tokenTypes } = service.kernel.registry
   const check = createResponseCheck(openApi({ operations, tokenTypes }, { prefix: 'SVC', version: '0.0.0' }))
 
-  const overGrpc = process.env.SPEC_TRANSPORT === 'grpc' ? await startGrpcCalls(service) : undefined
+  const overGrpc = grpc ? await startGrpcCalls(service) : undefined
   if (overGrpc)
     t.teardown(async () => {
       await overGrpc.close()

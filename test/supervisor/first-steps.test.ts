@@ -64,7 +64,13 @@ t.test('a terminal is shown the key itself, and no file holds it', async (t) => 
   const dataDir = t.testdir({})
   const announced = {
     config: { headerPrefixes: ['SVC'], dataDir, tls: undefined, loopback: true },
-    ...{ listen: { host: '127.0.0.1', port: 8080 }, role: 'all' as const, firstSteps: true, installed: true },
+    ...{
+      listen: { host: '127.0.0.1', port: 8080 },
+      api: undefined,
+      role: 'all' as const,
+      firstSteps: true,
+      installed: true,
+    },
   } as const
   const key = handOver('key_marker', dataDir, true)
   t.equal(

@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
 import { directoryFor } from '../kit/directory.ts'
-import { type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
+import { freePort, type Sidevault, type SidevaultOptions, startSidevault } from '../kit/sidevault.ts'
 
 const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => {
   const service = await startSidevault(options)
@@ -8,8 +8,8 @@ const start = async (t: Test, options: SidevaultOptions): Promise<Sidevault> => 
   return service
 }
 
-// The second waits for an admin that does not come.
-t.jobs = 2
+// One of them waits for an admin that does not come.
+t.jobs = 3
 
 t.test('the roles admin and gateway side by side do what one service does', { buffered: true }, async (t) => {
   const dataDir = directoryFor(t)
@@ -55,4 +55,25 @@ t.test('a gateway whose store no admin has prepared says so and ends', { buffere
   )
   t.match(failed, /ended with 1/)
   t.match(failed, /Start the admin role/)
+})
+
+t.test('the role admin with a listener of its own needs no Envoy', { buffered: true }, async (t) => {
+  const [port, edge] = [await freePort(), await freePort()]
+  const env = {
+    SIDEVAULT_LISTEN: `127.0.0.1:${edge}`,
+    SIDEVAULT_API_LISTEN: `127.0.0.1:${port}`,
+    ENVOY_BIN: '/nowhere/envoy',
+  }
+  const admin = await start(t, { port, role: 'admin', env })
+  const ready = await admin.call('GET', '/readyz')
+  t.equal(ready.status, 200)
+  const parts = ready.json.parts.map(({ name }: { name: string }) => name)
+  t.ok(parts.includes('store'))
+  t.notOk(parts.includes('envoy') || parts.includes('configuration'))
+  t.match((await admin.call('GET', '/metrics')).text, /sidevault_process_up\{name="admin"\} 1/)
+  const key = await admin.application({ permissions: ['token:create'] })
+  const created = await admin.call('POST', '/tokens', { key, body: { type: 'token', data: 'a' } })
+  t.equal(created.status, 201)
+  await t.rejects(fetch(`http://127.0.0.1:${edge}/healthz`), 'there is no edge')
+  t.match(admin.stdout(), new RegExp(`listens on +http://127\\.0\\.0\\.1:${port} `))
 })

@@ -12,11 +12,19 @@ const KEEP_ALIVE_TIMEOUT = 65 * 60_000
 
 const UNMATCHED = 'unmatched'
 
+/** The app, and what a further server in front of it needs. */
+export interface HttpTransport {
+  readonly app: FastifyInstance
+  readonly prefixes: ReturnType<typeof createHeaderPrefixes>
+  /** Responds to a request that the parser rejected. */
+  readonly onClientError: ReturnType<typeof clientErrorHandler>
+}
+
 /**
  * The HTTP transport: routes of the registry, own pages, and what all responses share: the trace id header, the error
  * shape, 404 or 405, metrics and access log. Not listening yet.
  */
-export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance => {
+export const createApp = (deps: AppDeps, options: AppOptions): HttpTransport => {
   const { kernel, log, metrics } = deps
   const { admit } = options
   const prefixes = createHeaderPrefixes(options.prefixes)
@@ -35,6 +43,8 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
           { allow },
         )
   }
+
+  const onClientError = clientErrorHandler(prefixes, unmatched)
 
   const receive = (request: FastifyRequest, reply: FastifyReply) => {
     const { headers } = request.raw
@@ -96,7 +106,7 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       maxParamLength: options.headerLimit,
       querystringParser: () => ({}),
     },
-    clientErrorHandler: clientErrorHandler(prefixes, unmatched),
+    clientErrorHandler: onClientError,
     frameworkErrors: (error, request, reply) => {
       receive(request as FastifyRequest, reply as FastifyReply)
       const problem = fromFramework(error)
@@ -149,5 +159,5 @@ export const createApp = (deps: AppDeps, options: AppOptions): FastifyInstance =
       handler,
     })
   addOperations(app, kernel, options)
-  return app
+  return { app, prefixes, onClientError }
 }

@@ -39,7 +39,32 @@ const parserProblem = (code: string | undefined): Problem => {
     return problemOf('request_timeout', 'The request took too long to arrive. Send it again, faster.')
   if (code === 'HPE_HEADER_OVERFLOW')
     return problemOf('headers_too_large', 'Path and headers are too large. Send less.')
+  if (code === 'HPE_PAUSED_H2_UPGRADE')
+    return problemOf('malformed', 'HTTP/2 and gRPC are not served here. Use HTTP/1.1, or the edge.', 426)
   return problemOf('malformed', 'The request is not valid HTTP. Check the client.')
+}
+
+/** Writes a problem to a connection without a response object, then closes it. */
+export const endWithProblem = (
+  socket: Socket,
+  problem: Problem,
+  { traceIdName, traceId }: Pick<PrefixedHeaders, 'traceIdName' | 'traceId'>,
+  allow?: readonly string[],
+): void => {
+  const body = JSON.stringify(problem)
+  socket.end(
+    [
+      `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
+      `content-type: ${JSON_TYPE}`,
+      `content-length: ${Buffer.byteLength(body)}`,
+      `${traceIdName}: ${traceId}`,
+      ...(allow ? [`allow: ${allow.join(', ')}`] : []),
+      'connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  )
+  setTimeout(() => socket.destroy(), LINGER).unref()
 }
 
 /**
@@ -56,19 +81,5 @@ export const clientErrorHandler =
     }
     const rejection = rejectionOf(error, unmatched)
     const problem = rejection?.toProblem() ?? parserProblem(error.code)
-    const { traceIdName, traceId } = prefixes(headersOf(error))
-    const body = JSON.stringify(problem)
-    socket.end(
-      [
-        `HTTP/1.1 ${problem.status} ${STATUS_CODES[problem.status]}`,
-        `content-type: ${JSON_TYPE}`,
-        `content-length: ${Buffer.byteLength(body)}`,
-        `${traceIdName}: ${traceId}`,
-        ...(rejection?.allow ? [`allow: ${rejection.allow.join(', ')}`] : []),
-        'connection: close',
-        '',
-        body,
-      ].join('\r\n'),
-    )
-    setTimeout(() => socket.destroy(), LINGER).unref()
+    endWithProblem(socket, problem, prefixes(headersOf(error)), rejection?.allow)
   }

@@ -3,7 +3,7 @@ import { AppError } from '../../common/errors.ts'
 import type { Json } from '../../common/json.ts'
 import { createLog } from '../../common/log.ts'
 import { createMetrics } from '../../common/metrics.ts'
-import type { Config } from '../../config.ts'
+import { type Config, listenPorts } from '../../config.ts'
 import { machineAddresses } from '../../control-plane/options.ts'
 import { createOutbound } from '../../egress/fetch.ts'
 import { trustBundle } from '../../egress/trust-bundle.ts'
@@ -34,15 +34,15 @@ const PROPERTY = { request: 'requestTransform', response: 'responseTransform' } 
 export const runFile = async (
   file: string,
   options: FixtureOptions,
-  config: Pick<Config, 'headerPrefixes' | 'egress' | 'listen' | 'destinationTimeoutMs'>,
+  config: Pick<Config, 'headerPrefixes' | 'egress' | 'listen' | 'apiListen' | 'destinationTimeoutMs'>,
   print: Printed,
 ): Promise<boolean> => {
   const prefixes = headerRules(config.headerPrefixes)
   const { message, configuration } = await fixtureOf(options, prefixes)
   const direction = options.response ? 'response' : 'request'
   const code = readText(file)
-  const { egress, listen, destinationTimeoutMs: timeoutMs } = config
-  const own = { addresses: machineAddresses(), port: listen.port }
+  const { egress, destinationTimeoutMs: timeoutMs } = config
+  const own = { addresses: machineAddresses(), ports: listenPorts(config) }
   const outbound = createOutbound({ egress, trust: await trustBundle(egress.ca), own, timeoutMs })
   const sandbox = await createSandbox(
     { log: createLog('transform', 'fatal'), metrics: createMetrics() },

@@ -1,0 +1,64 @@
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+
+/** Requests that one connection may send ahead of their responses. */
+const PIPELINED = 64
+
+/** The request of a connection that is being served, and what comes after it. */
+interface Line {
+  request: IncomingMessage
+  response: ServerResponse
+  readonly waiting: (() => void)[]
+}
+
+/** Errors of Node's parser, with the connection. */
+type OnClientError = (error: Error, socket: Socket) => void
+
+/**
+ * Requests of a connection run one after the other (RFC 9112 §9.3.2), and a request that the parser rejects gets its
+ * response after those of the requests before it. A connection is closed when too many requests wait, and when the body
+ * of an answered request turns out to be malformed: a second response would be read as that of another request.
+ */
+export const inOrder = (
+  serve: RequestListener,
+  respond: OnClientError,
+): { readonly serve: RequestListener; readonly onClientError: OnClientError } => {
+  const lines = new WeakMap<Socket, Line>()
+  const answered = new WeakSet<Socket>()
+
+  const start = (line: Line, request: IncomingMessage, response: ServerResponse): void => {
+    const { socket } = request
+    answered.delete(socket)
+    line.request = request
+    line.response = response
+    response.once('close', () => {
+      if (!request.complete) answered.add(socket)
+      const next = socket.destroyed ? undefined : line.waiting.shift()
+      if (next === undefined) lines.delete(socket)
+      else next()
+    })
+    serve(request, response)
+  }
+
+  return {
+    serve: (request, response) => {
+      const { socket } = request
+      const line = lines.get(socket)
+      if (line === undefined) {
+        const own: Line = { request, response, waiting: [] }
+        lines.set(socket, own)
+        start(own, request, response)
+      } else if (line.waiting.length < PIPELINED) line.waiting.push(() => start(line, request, response))
+      else socket.destroy()
+    },
+    onClientError: (error, socket) => {
+      const line = lines.get(socket)
+      if (line === undefined)
+        if (answered.has(socket)) socket.destroy()
+        else respond(error, socket)
+      else if (line.request.complete) line.waiting.push(() => respond(error, socket))
+      else if (line.response.headersSent) socket.destroy()
+      else respond(error, socket)
+    },
+  }
+}
