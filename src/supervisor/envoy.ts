@@ -1,4 +1,5 @@
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
+import { availableParallelism } from 'node:os'
 import { createInterface } from 'node:readline'
 import { setTimeout } from 'node:timers/promises'
 import type { Log } from '../common/log.ts'
@@ -79,14 +80,22 @@ export interface EnvoyOptions {
   readonly isEnding: () => boolean
 }
 
+/**
+ * Worker threads of Envoy: half of the cores, at least one. The gateway and admin processes need the other half. With
+ * more workers each has its own connection to a gateway, so a message wakes it for fewer calls (docs/performance.md).
+ */
+export const envoyWorkers = (cores: number): number => Math.max(1, Math.floor(cores / 2))
+
+/** Command line of Envoy, without the program. */
+export const envoyArguments = (configFile: string, cores: number): readonly string[] => [
+  ...['--config-path', configFile, '--concurrency', String(envoyWorkers(cores))],
+  ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l %n %v'],
+]
+
 /** Envoy as a managed process. It has its own session, so that Ctrl-C reaches only the supervisor. */
 export const envoyKind = (options: EnvoyOptions): ProcessKind => {
   const [file = options.binary, ...before] = [...deathSignal(), options.binary]
-  const args = [
-    ...before,
-    ...['--config-path', options.configFile],
-    ...['--disable-hot-restart', '--log-level', 'warning', '--log-format', '%l %n %v'],
-  ]
+  const args = [...before, ...envoyArguments(options.configFile, availableParallelism())]
   return {
     name: 'envoy',
     spawn: () => {
