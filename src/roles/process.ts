@@ -1,11 +1,10 @@
-/** Entry point of the supervisor's child processes: `node process.ts [standby]`. A `start` message sets the role. */
+/** Entry point of the supervisor's child processes: `node process.ts`. A `start` message sets the role. */
 import { AppError } from '../common/errors.ts'
 import { killQuietly } from '../common/kill.ts'
 import { createLog } from '../common/log.ts'
 import { type Config, loadConfig } from '../config.ts'
 import type { AcceptedSettings, ChildMessage, ProcessStart } from '../supervisor/messages.ts'
 import { watchSupervisor } from '../supervisor/watch-supervisor.ts'
-import { preload } from './preload.ts'
 import type { RoleEvents, RunningRole } from './role-events.ts'
 
 let role: Promise<RunningRole> | undefined
@@ -78,7 +77,3 @@ watchSupervisor({
   },
   stop: async () => (await role)?.close(),
 })
-if (process.argv[2] === 'standby') {
-  await preload()
-  if (role === undefined) process.title = 'sidevault: standby'
-}

@@ -16,15 +16,12 @@ const YOUNG = '--min-semi-space-size=16'
  */
 const MALLOC = { MALLOC_ARENA_MAX: '2' }
 
-/**
- * Forks a process that waits for its `start` message. Without `kind`: a standby, which loads the modules of both
- * kinds.
- */
+/** Forks a process that waits for its `start` message. */
 export const forkProcess = (
   { SIDEVAULT_BOOTSTRAP_KEY: key, ...env }: NodeJS.ProcessEnv,
-  kind?: ProcessStart['kind'],
+  kind: ProcessStart['kind'],
 ): ChildProcess =>
-  fork(ENTRY, kind === undefined ? ['standby'] : [], {
+  fork(ENTRY, [], {
     env: {
       ...MALLOC,
       ...(kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env),

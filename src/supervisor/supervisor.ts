@@ -18,7 +18,6 @@ import { type ProcessStart, type Role, socketsIn } from './messages.ts'
 import { forkProcess, giveSettings, nodeKind, order } from './node-process.ts'
 import { claimPort } from './port.ts'
 import { probe } from './probe.ts'
-import { createStandby } from './standby-process.ts'
 import { StartError } from './start-error.ts'
 import { announcement, baseUrl } from './startup-banner.ts'
 
@@ -96,7 +95,6 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
   const shutDown = async () => {
     log.info('stopping')
     await started.catch(() => {}) // Processes that it was starting must be ended too.
-    standby.close()
     settings?.close()
     const enough = AbortSignal.any([
       impatient.signal,
@@ -132,17 +130,15 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
     const pid = envoy?.child?.pid
     if (pid !== undefined) order(one.child, { kind: 'envoy', pid })
   }
-  const standby = createStandby(() => forkProcess(options.env))
   let announced = false
   const startService = (name: string, start: Omit<ProcessStart, 'settings'>, live: LiveSettings): Managed => {
     const kind = nodeKind(name, {
       start: () => ({ ...start, settings: live.accepted }),
-      spawn: () => standby.take() ?? forkProcess(options.env, start.kind),
+      spawn: () => forkProcess(options.env, start.kind),
       onReady: (report) => {
         first.installed ||= report.installed ?? false
         if (report.key !== undefined) first.key ??= handOver(report.key, config.dataDir, options.terminal)
         notifyEnvoy(one)
-        if (announced) standby.prepare()
       },
     })
     const one = manage(kind, { log, clock: steadyClock })
@@ -251,7 +247,6 @@ export const startSupervisor = (config: Config, options: SupervisorOptions): Sup
       announcement({ config, listen, api: edge ? api : undefined, role, firstSteps: demo, ...first }),
     )
     announced = true
-    standby.prepare()
   }
   const reload = async (): Promise<Reloaded> => {
     if (!announced || settings === undefined || stopping !== undefined)

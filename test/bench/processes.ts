@@ -21,6 +21,9 @@ const kindOf = (command: string): string | undefined => {
   return /sandbox/.test(command.slice(0, 40)) ? 'sandbox' : undefined
 }
 
+/** Title or command line of a process; empty when it has ended. */
+export const titleOf = (pid: number): string => (reported(pid, 'cmdline') ?? '').replaceAll('\0', ' ').trim()
+
 /** All processes below `pid`, and `pid` itself. */
 const descendants = (pid: number): readonly number[] => {
   const children = new Map<number, number[]>()

@@ -65,7 +65,7 @@ t.test('whoever is still starting takes settings when it has started', async (t)
 })
 
 const mallocOf = async (env: NodeJS.ProcessEnv): Promise<readonly string[]> => {
-  const child = forkProcess(env)
+  const child = forkProcess(env, 'gateway')
   const ended = once(child, 'exit')
   const environment = readFileSync(`/proc/${child.pid}/environ`, 'utf8').split('\0')
   child.kill('SIGKILL')
