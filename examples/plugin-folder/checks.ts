@@ -9,6 +9,7 @@ import {
   offsetQuery,
   type PluginContext,
   pageOf,
+  type Static,
   Type,
 } from 'sidevault/sdk'
 import { isPassport } from './passport.ts'
@@ -25,7 +26,7 @@ export const Checks = {
   indexes: ['token_id'],
 }
 
-type Check = Type.Static<typeof Checks.schema>
+type Check = Static<typeof Checks.schema>
 
 const CheckOutput = Type.Object({
   id: Type.String({ field: 1 }),

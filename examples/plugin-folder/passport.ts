@@ -1,4 +1,4 @@
-import { isObject, type Json, type TokenType, Type } from 'sidevault/sdk'
+import { isObject, type Json, type Static, type TokenType, Type } from 'sidevault/sdk'
 
 const Passport = Type.Object({
   /** Issuing country (ISO 3166-1 alpha-3). */
@@ -9,7 +9,7 @@ const Passport = Type.Object({
   can: Type.Optional(Type.String({ pattern: '^[0-9]{6}$' })),
 })
 
-export type Passport = Type.Static<typeof Passport>
+export type Passport = Static<typeof Passport>
 
 export const isPassport = (data: Json): data is Passport => isObject(data) && typeof data.expires === 'string'
 

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { EntityId, exceeds, handingOut, texts } from '#kit'
 import {
   AppError,
@@ -13,6 +12,7 @@ import {
   offsetQuery,
   type PluginContext,
   pageOf,
+  Type,
 } from '#sdk'
 import type { ApplicationRecord } from './collections.ts'
 import type { Change, Directory } from './directory.ts'

@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { changeMembers } from '#kit'
+import { type Static, Type } from '#sdk'
 import { ApplicationTypes, StoredRule } from './schemas.ts'
 
 /** An application as it is stored; times in ms since the epoch. */

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { defineOperation, Nothing, type PluginContext } from '#sdk'
+import { defineOperation, Nothing, type PluginContext, Type } from '#sdk'
 import { changeOf, mayHaveKeyOf } from './application-operations.ts'
 import type { Directory } from './directory.ts'
 import * as examples from './examples.ts'

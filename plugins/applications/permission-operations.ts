@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { defineOperation, field, type PluginContext } from '#sdk'
+import { defineOperation, field, type PluginContext, Type } from '#sdk'
 import * as examples from './examples.ts'
 import { ApplicationTypes } from './schemas.ts'
 

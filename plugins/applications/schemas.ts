@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { field, orNull } from '#sdk'
+import { field, orNull, Type } from '#sdk'
 
 export const ApplicationTypes = Type.Enum(['public', 'private', 'management'])
 

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin } from '#sdk'
+import { definePlugin, Type } from '#sdk'
 
 /** Accounts at banks of the United States (completions §5, "Types"). */
 export const plugin = definePlugin({

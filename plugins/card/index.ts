@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin } from '#sdk'
+import { definePlugin, type Static, Type } from '#sdk'
 import { card } from './card.ts'
 
 const Config = Type.Object({
@@ -14,7 +13,7 @@ export const plugin = definePlugin({
   version: '1.0.0',
   config: Config,
   setup: (kernel) => {
-    const config = kernel.config as Type.Static<typeof Config>
+    const config = kernel.config as Static<typeof Config>
     return { tokenTypes: [card(config.cvc_seconds ?? 3600)] }
   },
 })

@@ -1,6 +1,13 @@
-import { type Static, Type } from 'typebox'
 import { parseIsoTime } from '#kit'
-import { defineOperation, invalid, type LogFilter, type PageRequest, type PluginContext } from '#sdk'
+import {
+  defineOperation,
+  invalid,
+  type LogFilter,
+  type PageRequest,
+  type PluginContext,
+  type Static,
+  Type,
+} from '#sdk'
 import * as examples from './examples.ts'
 import { EntityTypes, LogList, LogQuery, logOutput, PAGE_SIZE } from './schemas.ts'
 

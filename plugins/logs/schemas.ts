@@ -1,5 +1,4 @@
-import { type Static, Type } from 'typebox'
-import { isoTime, type LogEntry, listOf, offsetQuery } from '#sdk'
+import { isoTime, type LogEntry, listOf, offsetQuery, type Static, Type } from '#sdk'
 
 /** Rows of a page of logs (completions §3). */
 export const PAGE_SIZE = { default: 20, maximum: 1_000 } as const

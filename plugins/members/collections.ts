@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { changeMembers } from '#kit'
+import { type Static, Type } from '#sdk'
 
 /** A member besides the tenant's owner; times in ms since the epoch. */
 export const Members = {

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { EntityId, notFound } from '#kit'
 import {
   defineOperation,
@@ -9,6 +8,7 @@ import {
   offsetQuery,
   type PluginContext,
   pageOf,
+  Type,
 } from '#sdk'
 import { type InvitationRecord, Invitations } from './collections.ts'
 import * as examples from './examples.ts'

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { EntityId, notFound } from '#kit'
 import {
   AppError,
@@ -10,6 +9,7 @@ import {
   type PluginContext,
   pageOf,
   type Tenant,
+  Type,
 } from '#sdk'
 import { Members } from './collections.ts'
 import * as examples from './examples.ts'

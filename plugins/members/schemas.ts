@@ -1,5 +1,4 @@
-import { type Static, Type } from 'typebox'
-import { isoTime, orNull, type Tenant } from '#sdk'
+import { isoTime, orNull, type Static, type Tenant, Type } from '#sdk'
 import type { InvitationRecord, MemberRecord } from './collections.ts'
 
 /** The role that cannot be assigned: a tenant has one owner. */

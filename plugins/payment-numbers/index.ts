@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin, type NamedCheck, type TokenType } from '#sdk'
+import { definePlugin, type NamedCheck, type TokenType, Type } from '#sdk'
 
 /** A string of digits with a check, fingerprinted as it is, its last four shown. */
 const digits = (

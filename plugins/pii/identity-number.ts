@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import type { TokenType } from '#sdk'
+import { Type } from '#sdk'
 
 /** Nine digits, stored as written. Both spellings, with and without dashes, have one fingerprint and are found. */
 export const identityNumber = (name: string, title: string, pattern: string, example: string): TokenType => ({

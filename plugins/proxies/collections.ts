@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { changeMembers } from '#kit'
+import { type Static, Type } from '#sdk'
 import { StoredTls } from './destination-tls.ts'
 
 const Transform = Type.Object({ code: Type.String() })

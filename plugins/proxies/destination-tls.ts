@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import {
   authorityError,
   type CertificateInfo,
@@ -7,7 +6,7 @@ import {
   plainCertificates,
   plainKey,
 } from '#kit'
-import { type DestinationTls, field, invalid, isoTime, newId, orNull, Secret } from '#sdk'
+import { type DestinationTls, field, invalid, isoTime, newId, orNull, Secret, type Static, Type } from '#sdk'
 
 const pem = (description: string, maxLength: number) => Type.String({ minLength: 1, maxLength, description })
 

@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import {
   createKeyedMutex,
   EntityId,
@@ -19,6 +18,8 @@ import {
   offsetPage,
   type PluginContext,
   Secret,
+  type Static,
+  Type,
 } from '#sdk'
 import { Proxies, type ProxyRecord } from './collections.ts'
 import * as examples from './examples.ts'

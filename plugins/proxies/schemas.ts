@@ -1,6 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
-import { type CodeWarning, field, isoTime, orNull } from '#sdk'
+import { type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
 import type { ProxyRecord } from './collections.ts'
 import { DestinationTlsInput, DestinationTlsOutput, showDestinationTls } from './destination-tls.ts'
 

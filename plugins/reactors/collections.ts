@@ -1,5 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { changeMembers } from '#kit'
+import { type Static, Type } from '#sdk'
 import { Elements, Parameters } from './parameters.ts'
 
 /** A formula as it is stored; times in ms since the epoch. */

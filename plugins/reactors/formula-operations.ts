@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import { checkActing, codeWarnings, EntityId, namedPage, retryOnConflict, throwIfInvalid } from '#kit'
 import {
   AppError,
@@ -10,6 +9,8 @@ import {
   offsetPage,
   offsetQuery,
   type PluginContext,
+  type Static,
+  Type,
 } from '#sdk'
 import { type FormulaRecord, Formulas, Reactors } from './collections.ts'
 import * as examples from './examples.ts'

@@ -1,6 +1,5 @@
-import { type Static, Type } from 'typebox'
 import type { FieldIssue } from '#kit'
-import { orNull } from '#sdk'
+import { orNull, type Static, Type } from '#sdk'
 
 /** Elements of a list (completions §11). */
 const MAX_ELEMENTS = 25

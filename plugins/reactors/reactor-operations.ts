@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import {
   createKeyedMutex,
   EntityId,
@@ -18,6 +17,8 @@ import {
   newId,
   offsetPage,
   type PluginContext,
+  type Static,
+  Type,
 } from '#sdk'
 import { Formulas, type ReactorRecord, Reactors } from './collections.ts'
 import * as examples from './examples.ts'

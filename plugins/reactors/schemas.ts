@@ -1,6 +1,5 @@
-import { type Static, Type } from 'typebox'
 import { CODE_LENGTH, CONFIGURATION_MEMBERS, Reference, warningsOf } from '#kit'
-import { type ApplicationInfo, type CodeWarning, field, isoTime, orNull } from '#sdk'
+import { type ApplicationInfo, type CodeWarning, field, isoTime, orNull, type Static, Type } from '#sdk'
 import type { FormulaRecord, ReactorRecord } from './collections.ts'
 import { Elements, elementsInput, Parameters, parametersInput } from './parameters.ts'
 

@@ -1,4 +1,4 @@
-import { type Static, Type } from 'typebox'
+import { type Static, Type } from '#sdk'
 import { StoredRule } from './schemas.ts'
 
 /** A session as it is stored; times in ms since the epoch. Key and nonce are stored as keyed hashes. */

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin } from '#sdk'
+import { definePlugin, Type } from '#sdk'
 import { Sessions } from './collections.ts'
 import { createLifeOf, sessionCredentials } from './credentials.ts'
 import { sessionManagement } from './management.ts'

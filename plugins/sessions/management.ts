@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import { EntityId, notFound } from '#kit'
 import {
   cursorPage,
@@ -9,6 +8,8 @@ import {
   Nothing,
   type PluginContext,
   pageOf,
+  type Static,
+  Type,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 import type { LifeOf } from './credentials.ts'

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { exceeds, newKey, parseIsoTime, randomBase58 } from '#kit'
 import {
   AppError,
@@ -11,6 +10,7 @@ import {
   newId,
   type PluginContext,
   Secret,
+  Type,
 } from '#sdk'
 import { type SessionRecord, Sessions } from './collections.ts'
 import type { SessionOptions } from './credentials.ts'

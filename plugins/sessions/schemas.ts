@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { orNull } from '#sdk'
+import { orNull, Type } from '#sdk'
 
 /** Permissions of one grant (completions §9). */
 const MAX_PERMISSIONS = 50

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin } from '#sdk'
+import { definePlugin, Type } from '#sdk'
 import { tenantOperations } from './operations.ts'
 import { permissions } from './permissions.ts'
 import { usageReport } from './usage.ts'

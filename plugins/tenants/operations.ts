@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { holds, isAdministrator } from '#kit'
-import { AppError, type Call, type Caller, defineOperation, Nothing, type PluginContext } from '#sdk'
+import { AppError, type Call, type Caller, defineOperation, Nothing, type PluginContext, Type } from '#sdk'
 import * as examples from './examples.ts'
 import { TenantOutput, TenantUpdate, tenantOutput } from './schemas.ts'
 

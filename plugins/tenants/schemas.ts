@@ -1,5 +1,4 @@
-import { type Static, Type } from 'typebox'
-import { field, isoTime, orNull, type Tenant } from '#sdk'
+import { field, isoTime, orNull, type Static, type Tenant, Type } from '#sdk'
 
 /** A string that holds a boolean (interface, "Tenant Settings"). */
 const flag = (number: number, description: string) =>

@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { defineOperation, isoTime, type PluginContext } from '#sdk'
+import { defineOperation, isoTime, type PluginContext, Type } from '#sdk'
 import * as examples from './examples.ts'
 
 const TypeMetrics = Type.Object(

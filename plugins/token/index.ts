@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { definePlugin } from '#sdk'
+import { definePlugin, Type } from '#sdk'
 
 /** Plain data: any JSON value (completions §5, "Types"). The default type of a token. */
 export const plugin = definePlugin({

@@ -1,4 +1,3 @@
-import { Type } from 'typebox'
 import { texts } from '#kit'
 import {
   defineOperation,
@@ -9,6 +8,7 @@ import {
   type PluginContext,
   pageOf,
   TokenInput,
+  Type,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'

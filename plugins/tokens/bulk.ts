@@ -1,5 +1,4 @@
-import { Type } from 'typebox'
-import { defineOperation, type Json, type PluginContext } from '#sdk'
+import { defineOperation, type Json, type PluginContext, Type } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 

@@ -1,4 +1,3 @@
-import { type Static, Type } from 'typebox'
 import { texts } from '#kit'
 import {
   type Call,
@@ -12,8 +11,10 @@ import {
   PAGE_SIZE,
   type PluginContext,
   pageOf,
+  type Static,
   type TokenFilter,
   type TokenPermission,
+  Type,
 } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'

@@ -1,6 +1,5 @@
-import { Type } from 'typebox'
 import { EntityId } from '#kit'
-import { defineOperation, Nothing, type PluginContext, TokenInput, TokenPatch } from '#sdk'
+import { defineOperation, Nothing, type PluginContext, TokenInput, TokenPatch, Type } from '#sdk'
 import { contextOf } from './context.ts'
 import * as examples from './examples.ts'
 import { TokenOutput } from './schemas.ts'

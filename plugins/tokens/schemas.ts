@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import type { Token } from '#sdk'
+import { Type } from '#sdk'
 
 /** A token as one caller sees it: `data` follows the disclosure, `mask` is the stored expression. */
 export const TokenOutput = Type.Unsafe<Token>(

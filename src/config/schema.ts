@@ -1,4 +1,5 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../common/json-schema.ts'
 
 const list = (description: string) => Type.Array(Type.String({ minLength: 1 }), { description })
 

@@ -1,5 +1,5 @@
-import { Type } from 'typebox'
 import { throwIfInvalid } from '../common/errors.ts'
+import { Type } from '../common/json-schema.ts'
 import type { Code, CodeWarning } from '../sdk/index.ts'
 
 /** Characters of code that a proxy, formula or reactor may hold (completions §11). */

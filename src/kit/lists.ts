@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../common/json-schema.ts'
 import { offsetQuery, pageOf } from '../sdk/index.ts'
 
 /** A query member that may be repeated, with one string each. */

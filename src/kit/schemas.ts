@@ -1,4 +1,4 @@
-import { Type } from 'typebox'
+import { Type } from '../common/json-schema.ts'
 
 /** An object of which only the id is read, e.g. a complete application. */
 export const Reference = Type.Object(

@@ -1,4 +1,5 @@
-import { type TSchema, Type } from 'typebox'
+import type { TSchema } from 'typebox'
+import { Type } from '../common/json-schema.ts'
 import { field } from './schemas.ts'
 
 /** Bounds of `size` on every list but logs (completions §3). */

@@ -1,4 +1,5 @@
-import { type Static, type TSchema, Type } from 'typebox'
+import type { Static, TSchema } from 'typebox'
+import { Type } from '../common/json-schema.ts'
 
 /** A shared schema as the property with proto field number `number`. */
 export const field = <T extends TSchema>(number: number, schema: T): T =>

@@ -1,6 +1,7 @@
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
 import { CONTAINER_LENGTH, CONTAINER_PATTERN } from '../access/containers.ts'
 import type { Json } from '../common/json.ts'
+import { Type } from '../common/json-schema.ts'
 import { orNull } from './schemas.ts'
 
 /** Bounds of a token's members (completions §5). Characters are Unicode code points. */

@@ -1,6 +1,7 @@
 /** Schema of messages from a child. A child runs untrusted code, so every message is validated. */
 import { Ajv, type ValidateFunction } from 'ajv'
-import { type Static, Type } from 'typebox'
+import type { Static } from 'typebox'
+import { Type } from '../../common/json-schema.ts'
 
 const Id = Type.Integer({ minimum: 0 })
 const Ms = Type.Number({ minimum: 0 })

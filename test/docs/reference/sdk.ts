@@ -23,6 +23,7 @@ const declarations = (): readonly (readonly [file: string, text: string])[] => {
       file.replace('.d.ts', '.ts'),
       readFileSync(join(folder, 'sdk', file), 'utf8')
         .replaceAll(/^import .*;\n/gm, '')
+        .replaceAll('import("typebox").', '')
         .trim(),
     ])
   } finally {
