@@ -7,7 +7,7 @@ import { lossRecord } from './acknowledged-loss.ts'
 import type { ChainError, ChainPosition } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
 import { lockJournal } from './journal-lock.ts'
-import { type Mac, writeLine } from './line.ts'
+import { LineDrafts, type Mac, writeLine } from './line.ts'
 import { readRetainedChain } from './retained-chain.ts'
 import { type Segment, segmentOf } from './segments.ts'
 import { walk } from './verify-chain.ts'
@@ -93,7 +93,9 @@ export const acknowledgeLoss = async (
     if (held) await link(path, path + suffix)
     const message = `Records from ${place.seq + 1} on are lost: ${issue.reason} (${issue.file}, line ${issue.line})`
     const record = lossRecord(name, message, newId(), now)
-    const { text } = writeLine(deps.mac, place.hash, last + 1, record)
+    const drafts = new LineDrafts()
+    drafts.add([record])
+    const { text } = writeLine(deps.mac, place.hash, last, drafts.lines[0]!)
     const fresh = join(directory, `${name}.acknowledging`)
     const retained = held ? await firstBytes(path, place.offset) : Buffer.alloc(0)
     await writeSynced(fresh, Buffer.concat([retained, Buffer.from(text)]))

@@ -1,5 +1,5 @@
 import { operatorRecord } from '../access/audit-record.ts'
-import type { ChainLine } from './line.ts'
+import { type ChainLine, firstSeqOf } from './line.ts'
 import type { AuditRecord } from './types.ts'
 
 /** First word of its message: the number of the first lost record. */
@@ -12,7 +12,7 @@ export const lossRecord = (journal: string, message: string, traceId: string, at
 const isLoss = (record: AuditRecord): boolean =>
   record.tenant_id === '' && record.entity_type === 'journal' && record.operation === 'acknowledge_loss'
 
-export const isLossRecord = ({ record }: ChainLine): boolean => isLoss(record)
+export const isLossLine = ({ records }: ChainLine): boolean => records.some(isLoss)
 
 /** For a record that acknowledges a loss: the number of the record that the chain continues after; 0: it starts anew. */
 export const lossContinuesAfter = (record: AuditRecord): number | undefined => {
@@ -22,4 +22,4 @@ export const lossContinuesAfter = (record: AuditRecord): number | undefined => {
 
 /** Sequence numbers have no gap; after an acknowledged loss they continue where the lost ones ended. */
 export const follows = (line: ChainLine, seq: number): boolean =>
-  line.seq === seq + 1 || (line.seq > seq && isLossRecord(line))
+  firstSeqOf(line) === seq + 1 || (line.seq > seq && isLossLine(line))

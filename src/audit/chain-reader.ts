@@ -59,13 +59,15 @@ const follow = (
 ): { readonly read: readonly ChainLine[]; readonly place: ChainPosition; readonly issue?: ChainError } => {
   const read: ChainLine[] = []
   let place = from
+  let records = 0
   for (const bytes of lines) {
-    if (read.length >= limit) break
+    if (records >= limit) break
     const line = own?.read(place.hash, bytes) ?? readLine(mac, place.hash, bytes)
     if (line === undefined) return { read, place, issue: errorAt(place, file, 'the line was altered') }
     if (!follows(line, place.seq))
       return { read, place, issue: errorAt(place, file, 'the sequence number does not follow') }
     read.push(line)
+    records += line.records.length
     place = {
       segment: place.segment,
       offset: place.offset + bytes.length + 1,
@@ -78,7 +80,8 @@ const follow = (
 }
 
 /**
- * The next verified lines after `place`, at most `limit` and at most a chunk of one file; none at the end of the chain.
+ * The next verified lines after `place`, up to the one with record number `limit` and at most a chunk of one file; none at
+ * the end of the chain.
  * `settle` is called with the open file before its lines are returned (to sync it). Lines of `own` need no verification.
  */
 export const nextPiece = async (

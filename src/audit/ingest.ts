@@ -6,7 +6,7 @@ import { createLogThrottle } from '../common/log-throttle.ts'
 import type { Forked, LogRow, LogStore } from '../store/types.ts'
 import { sealSegment } from './chain-file.ts'
 import { type ChainError, type ChainPiece, type ChainPosition, nextPiece } from './chain-reader.ts'
-import type { ChainLine, Mac } from './line.ts'
+import { type ChainLine, firstSeqOf, type Mac } from './line.ts'
 import { allMissing, resume } from './locate-position.ts'
 import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { listSegments, type Segment } from './segments.ts'
@@ -46,17 +46,19 @@ export interface Ingest {
   behind(): number
 }
 
-const rowOf = (journal: string, { seq, record, hash }: ChainLine): LogRow => ({
-  ...record,
-  journal,
-  journal_seq: seq,
-  hash,
-})
+/** Rows of a line: one for each record, each with the hash of the line. */
+const rowsOf = (journal: string, line: ChainLine): readonly LogRow[] =>
+  line.records.map((record, index) => ({
+    ...record,
+    journal,
+    journal_seq: firstSeqOf(line) + index,
+    hash: line.hash,
+  }))
 
 /** Position of a record whose number the store has another record under. */
 const forkAt = (segments: readonly Segment[], { lines, place }: ChainPiece, fork: Forked): ChainError => ({
   file: segments.find(({ number }) => number === place.segment)!.file,
-  line: place.line - lines.filter(({ seq }) => seq > fork.journal_seq).length,
+  line: place.line - lines.filter((line) => firstSeqOf(line) > fork.journal_seq).length,
   seq: fork.journal_seq,
   reason:
     'the store has another record under this number; a copy of this data directory may be in use elsewhere',
@@ -114,14 +116,14 @@ export const createIngest = (deps: IngestDeps, options: IngestOptions): Ingest =
     let count = 0
     for (;;) {
       const piece = await nextPiece(mac, segments, place, BATCH, (file) => file.datasync(), own)
-      const rows = piece.lines.map((line) => rowOf(name, line))
+      const rows = piece.lines.flatMap((line) => rowsOf(name, line))
       const fork = rows.length === 0 ? undefined : await logs.ingest(rows)
       if (fork !== undefined) {
         stopWriter(name, segments.at(-1)!)
         reject(name, forkAt(segments, piece, fork))
         return count
       }
-      count += piece.lines.length
+      count += rows.length
       place = piece.place
       places.set(name, place)
       if (piece.issue !== undefined) reject(name, piece.issue)

@@ -4,7 +4,7 @@ import { promisify } from 'node:util'
 import { AppError } from '../common/errors.ts'
 import type { Log } from '../common/log.ts'
 import { lockJournal } from './journal-lock.ts'
-import { LONGEST_LINE, type Mac, writeLine } from './line.ts'
+import { LineDrafts, type Mac, writeLine } from './line.ts'
 import type { RecentLinesCache } from './recent-lines-cache.ts'
 import { type Recovered, recover } from './recover.ts'
 import { JOURNAL_NAME } from './segments.ts'
@@ -169,31 +169,27 @@ class ChainedJournal implements OwnJournal {
       for (const call of calls) call.reject(this.#broken)
       return
     }
-    const texts: string[] = []
-    const ends: { readonly end: number; readonly seq: number; readonly hash: string }[] = []
-    const encoded: { readonly call: Call; readonly end: number }[] = []
-    let at = { end: 0, seq: this.#seq, hash: this.#hash }
+    const drafts = new LineDrafts()
+    /** `lines`: number of lines up to the last one of the call. */
+    const encoded: { readonly call: Call; readonly lines: number }[] = []
     for (const call of calls) {
-      const start = { at, lines: texts.length }
       try {
-        for (const record of call.records) {
-          const { text, ...line } = writeLine(this.#deps.mac, at.hash, at.seq + 1, record)
-          const bytes = Buffer.byteLength(text)
-          if (bytes > LONGEST_LINE)
-            throw new AppError('internal', 'An audit record exceeds the maximum line length.')
-          this.#deps.own?.wrote(at.hash, text, line)
-          at = { end: at.end + bytes, seq: line.seq, hash: line.hash }
-          texts.push(text)
-          ends.push(at)
-        }
-        encoded.push({ call, end: at.end })
+        drafts.add(call.records)
+        encoded.push({ call, lines: drafts.lines.length })
       } catch (thrown) {
         // A record that cannot be encoded fails its own call only; the chain continues without it.
-        at = start.at
-        texts.length = start.lines
-        ends.length = start.lines
         call.reject(AppError.from(thrown))
       }
+    }
+    const texts: string[] = []
+    const ends: { readonly end: number; readonly seq: number; readonly hash: string }[] = []
+    let at = { end: 0, seq: this.#seq, hash: this.#hash }
+    for (const draft of drafts.lines) {
+      const { text, ...line } = writeLine(this.#deps.mac, at.hash, at.seq, draft)
+      this.#deps.own?.wrote(at.hash, text, line)
+      at = { end: at.end + Buffer.byteLength(text), seq: line.seq, hash: line.hash }
+      texts.push(text)
+      ends.push(at)
     }
     const { bytes, error } = at.end === 0 ? { bytes: 0 } : this.#file.write(Buffer.from(texts.join('')))
     const last = error === undefined ? at : ends.findLast(({ end }) => end <= bytes)
@@ -204,8 +200,8 @@ class ChainedJournal implements OwnJournal {
     const failure = error === undefined ? undefined : this.#fail(error)
     if (failure === undefined && at.end > 0 && this.#options.sync !== true) this.#failure = undefined
     const written: Call[] = []
-    for (const { call, end } of encoded) {
-      if (failure === undefined || end <= bytes) written.push(call)
+    for (const { call, lines } of encoded) {
+      if (failure === undefined || (ends[lines - 1]?.end ?? 0) <= bytes) written.push(call)
       else call.reject(failure)
     }
     this.#settle(written)

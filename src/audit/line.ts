@@ -1,3 +1,4 @@
+import { AppError } from '../common/errors.ts'
 import type { AuditRecord } from './types.ts'
 
 /** A keyed digest in hex; the service's `audit` key (see Keys.mac). */
@@ -10,6 +11,10 @@ const LONGEST_MESSAGE = 250
 const HASH = 64
 /** `,"hash":"…"}` */
 const TAIL = 9 + HASH + 2
+/** Bytes of a line besides its call and its events, at most. */
+const FRAME = 128
+/** Maximum records of a line. */
+export const MOST_RECORDS = 100
 
 /** Hash before the first record. It names the journal, so that files of two journals cannot be exchanged. */
 export const genesis = (mac: Mac, name: string): string => mac(`sidevault journal ${name}`)
@@ -25,31 +30,40 @@ const storable = (text: string): string => text.replaceAll('\0', '\ufffd').toWel
 
 const orNull = (text: string | null): string | null => (text === null ? null : storable(text))
 
-/**
- * Values of a record in a line, in this fixed order; new ones are appended. Member names would take a quarter of each
- * line. Listed one by one: no other member of an object may reach the journal.
- */
-const valuesOf = (record: AuditRecord) =>
-  [
-    storable(record.tenant_id),
-    storable(record.entity_type),
-    storable(record.entity_id),
-    storable(record.operation),
-    orNull(record.actor_id),
-    orNull(record.actor_type),
-    shorten(storable(record.message)),
-    storable(record.trace_id),
-    record.created_at,
-    record.token_seq ?? null,
-  ] as const
+/** What the records of a line have in common, in the order of the line; new values are appended. */
+export const CALL = ['tenant_id', 'actor_id', 'actor_type', 'trace_id'] as const
 
-type Values = ReturnType<typeof valuesOf>
+/** Values of each record, in the order of the line. Member names would take a quarter of it. */
+export const EVENT = ['entity_type', 'entity_id', 'operation', 'message', 'created_at', 'token_seq'] as const
 
-/** Record of a line. */
-export const recordOf = (values: Values): AuditRecord => {
-  const [tenant_id, entity_type, entity_id, operation, actor_id, ...others] = values
-  const [actor_type, message, trace_id, created_at, token_seq] = others
-  return {
+type Values<N extends readonly (keyof AuditRecord)[]> = { readonly [I in keyof N]: AuditRecord[N[I]] }
+type CallValues = Values<typeof CALL>
+type EventValues = Values<typeof EVENT>
+
+/** The record as it is stored. Listed one by one: no other member of an object may reach the journal. */
+const storedForm = (record: AuditRecord): AuditRecord => ({
+  tenant_id: storable(record.tenant_id),
+  entity_type: storable(record.entity_type),
+  entity_id: storable(record.entity_id),
+  operation: storable(record.operation),
+  actor_id: orNull(record.actor_id),
+  actor_type: orNull(record.actor_type),
+  message: shorten(storable(record.message)),
+  trace_id: storable(record.trace_id),
+  created_at: record.created_at,
+  ...(record.token_seq === undefined ? {} : { token_seq: record.token_seq }),
+})
+
+const callOf = (record: AuditRecord): string => JSON.stringify(CALL.map((name) => record[name]))
+
+const eventOf = (record: AuditRecord): string => JSON.stringify(EVENT.map((name) => record[name] ?? null))
+
+/** Records of a line. */
+export const recordsOf = (
+  [tenant_id, actor_id, actor_type, trace_id]: CallValues,
+  events: readonly EventValues[],
+): readonly AuditRecord[] =>
+  events.map(([entity_type, entity_id, operation, message, created_at, token_seq]) => ({
     tenant_id,
     entity_type,
     entity_id,
@@ -59,40 +73,101 @@ export const recordOf = (values: Values): AuditRecord => {
     message,
     trace_id,
     created_at,
-    ...(token_seq === null ? {} : { token_seq }),
-  }
-}
+    ...(token_seq === null || token_seq === undefined ? {} : { token_seq }),
+  }))
 
+/** Records of one call. They are numbered one by one; `seq` and `hash` are those of the last one. */
 export interface ChainLine {
   readonly seq: number
-  readonly record: AuditRecord
+  readonly records: readonly AuditRecord[]
   readonly hash: string
 }
 
-const bodyOf = (seq: number, values: Values): string => `{"seq":${seq},"record":${JSON.stringify(values)}`
+/** Number of the first record of a line. */
+export const firstSeqOf = ({ seq, records }: ChainLine): number => seq - records.length + 1
 
-/** Hash of a record with number `seq` after a record with the hash `previous`. */
-export const hashOf = (mac: Mac, previous: string, seq: number, record: AuditRecord): string =>
-  mac(previous + bodyOf(seq, valuesOf(record)))
+/** Records of a line, encoded. */
+export interface LineDraft {
+  readonly records: readonly AuditRecord[]
+  readonly call: string
+  readonly events: readonly string[]
+}
 
-/** The next line of a chain: its text with a newline, its hash being `mac(previous hash + the text up to its own hash)`. */
-export const writeLine = (
+/** Lines of one write: consecutive records of a call share a line. */
+export class LineDrafts {
+  readonly lines: (LineDraft & { readonly records: AuditRecord[]; readonly events: string[] })[] = []
+  /** Of the last line, at most. */
+  #bytes = 0
+
+  /** All or none: throws `internal` when one of the records is too long for a line. */
+  add(given: readonly AuditRecord[]): void {
+    const encoded = given.map((one) => {
+      const record = storedForm(one)
+      const call = callOf(record)
+      const event = eventOf(record)
+      const [callBytes, bytes] = [Buffer.byteLength(call), Buffer.byteLength(event) + 1]
+      if (callBytes + bytes + FRAME > LONGEST_LINE)
+        throw new AppError('internal', 'An audit record exceeds the maximum line length.')
+      return { record, call, event, callBytes, bytes }
+    })
+    for (const { record, call, event, callBytes, bytes } of encoded) {
+      const last = this.lines.at(-1)
+      if (
+        last !== undefined &&
+        last.call === call &&
+        last.records.length < MOST_RECORDS &&
+        this.#bytes + bytes <= LONGEST_LINE
+      ) {
+        last.records.push(record)
+        last.events.push(event)
+        this.#bytes += bytes
+      } else {
+        this.lines.push({ records: [record], call, events: [event] })
+        this.#bytes = FRAME + callBytes + bytes
+      }
+    }
+  }
+}
+
+const bodyOf = (seq: number, call: string, events: readonly string[]): string =>
+  `{"seq":${seq},"call":${call},"records":[${events.join(',')}]`
+
+/**
+ * Hash of the line of these records, the last one with number `seq`, after the hash `previous`. Undefined when they are
+ * not of one call.
+ */
+export const hashOf = (
   mac: Mac,
   previous: string,
   seq: number,
-  given: AuditRecord,
+  records: readonly AuditRecord[],
+): string | undefined => {
+  const [call, ...others] = new Set(records.map(callOf))
+  if (call === undefined || others.length > 0) return undefined
+  return mac(previous + bodyOf(seq, call, records.map(eventOf)))
+}
+
+/**
+ * The line after record `after` of a chain: its text with a newline, its hash being `mac(previous hash + the text up to
+ * its own hash)`.
+ */
+export const writeLine = (
+  mac: Mac,
+  previous: string,
+  after: number,
+  { records, call, events }: LineDraft,
 ): ChainLine & { readonly text: string } => {
-  const values = valuesOf(given)
-  const body = bodyOf(seq, values)
+  const seq = after + records.length
+  const body = bodyOf(seq, call, events)
   const hash = mac(previous + body)
-  return { seq, record: recordOf(values), hash, text: `${body},"hash":"${hash}"}\n` }
+  return { seq, records, hash, text: `${body},"hash":"${hash}"}\n` }
 }
 
 /** The hash that a line states, or undefined when its form is invalid. */
 export const claimedHash = (line: Buffer): string | undefined =>
   /^,"hash":"([0-9a-f]{64})"\}$/.exec(line.subarray(Math.max(0, line.length - TAIL)).toString('latin1'))?.[1]
 
-/** The sequence number that a line states, or undefined when its form is invalid. */
+/** The number of its last record that a line states, or undefined when its form is invalid. */
 export const claimedSeq = (line: Buffer): number | undefined => {
   const match = /^\{"seq":([1-9]\d{0,15}),/.exec(line.subarray(0, 40).toString('latin1'))
   return match === null ? undefined : Number(match[1])
@@ -105,6 +180,6 @@ export const readLine = (mac: Mac, previous: string, line: Buffer): ChainLine | 
   const body = line.subarray(0, line.length - TAIL)
   if (mac(Buffer.concat([Buffer.from(previous), body])) !== hash) return undefined
   // Only a journal can have written these bytes, so their form is valid.
-  const { seq, record } = JSON.parse(`${body.toString('utf8')}}`)
-  return { seq, record: recordOf(record), hash }
+  const { seq, call, records } = JSON.parse(`${body.toString('utf8')}}`)
+  return { seq, records: recordsOf(call, records), hash }
 }

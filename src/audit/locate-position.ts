@@ -1,6 +1,6 @@
 import { open } from 'node:fs/promises'
 import type { LogStore } from '../store/types.ts'
-import { isLossRecord } from './acknowledged-loss.ts'
+import { isLossLine } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
 import { claimedHash, claimedSeq, type Mac } from './line.ts'
@@ -41,7 +41,7 @@ const beforeLossRecord = async (
   let place = start
   for (;;) {
     const piece = await nextPiece(mac, segments, place, BATCH)
-    if (piece.lines.some((line) => line.seq > seq && isLossRecord(line))) return place
+    if (piece.lines.some((line) => line.seq > seq && isLossLine(line))) return place
     if (piece.lines.length === 0) return undefined
     place = piece.place
   }

@@ -2,7 +2,7 @@ import { stat, unlink } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../common/clock.ts'
 import type { Log } from '../common/log.ts'
-import { isLossRecord } from './acknowledged-loss.ts'
+import { isLossLine } from './acknowledged-loss.ts'
 import { type ChainError, nextPiece } from './chain-reader.ts'
 import { type Checkpoint, writeCheckpoint } from './checkpoint.ts'
 import type { Ingest } from './ingest.ts'
@@ -106,7 +106,7 @@ const checkpointAt = async (
         seq: place.seq,
         reason: 'the journal ends here',
       }
-    losses += piece.lines.filter(isLossRecord).length
+    losses += piece.lines.filter(isLossLine).length
     place = piece.place
   }
 }

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { isLossRecord } from './acknowledged-loss.ts'
+import { isLossLine } from './acknowledged-loss.ts'
 import { type ChainError, type ChainPosition, nextPiece } from './chain-reader.ts'
 import { CHECKPOINT } from './checkpoint.ts'
-import type { ChainLine, Mac } from './line.ts'
+import { type ChainLine, firstSeqOf, type Mac } from './line.ts'
 import { missingInStore } from './locate-position.ts'
 import type { RetainedChain } from './retained-chain.ts'
 
@@ -58,16 +58,19 @@ export const walk = async (
   for (;;) {
     const from = place
     const piece = await nextPiece(mac, segments, from, BATCH)
-    const index = piece.lines.findIndex(({ seq }) => seq === position?.seq)
-    if (index >= 0 && piece.lines[index]!.hash !== position?.hash) {
-      if (index > 0) place = (await nextPiece(mac, segments, from, index)).place
+    const at = position?.seq ?? 0
+    const index = piece.lines.findIndex((line) => firstSeqOf(line) <= at && at <= line.seq)
+    const found = piece.lines[index]
+    if (found !== undefined && (found.seq !== at || found.hash !== position?.hash)) {
+      const before = piece.lines.slice(0, index).reduce((sum, { records }) => sum + records.length, 0)
+      if (before > 0) place = (await nextPiece(mac, segments, from, before)).place
       const file = segments.find(({ number }) => number === piece.place.segment)!.file
       const line = piece.place.line - (piece.lines.length - 1 - index)
-      const { seq } = piece.lines[index]!
+      const seq = firstSeqOf(found)
       return stop({ file, line, seq, reason: 'the record is not the one that was ingested' })
     }
     place = piece.place
-    acknowledged.push(...piece.lines.filter(isLossRecord))
+    acknowledged.push(...piece.lines.filter(isLossLine))
     if (piece.issue !== undefined)
       return stop(
         segments.some(({ number }) => number === place.segment) ? piece.issue : (gap ?? piece.issue),

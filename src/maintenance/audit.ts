@@ -52,10 +52,9 @@ const printReport = ({ name, records, acknowledged, removed, issue }: JournalRep
     const lost = losses === 0 ? '' : `; ${losses} of them acknowledge a loss`
     print(`removed ${name}: records 1 to ${seq}, by retention, ${times}; the store has them${lost}`)
   }
-  for (const { seq, record } of acknowledged ?? [])
-    print(
-      `loss    ${name}: acknowledged by record ${seq} at ${isoTime(record.created_at)}. ${record.message}`,
-    )
+  for (const { seq, records } of acknowledged ?? [])
+    for (const { created_at, message } of records)
+      print(`loss    ${name}: acknowledged by record ${seq} at ${isoTime(created_at)}. ${message}`)
 }
 
 /** Verifies the hash chain of every journal of the data directory and prints a line for each; true when all verify. */

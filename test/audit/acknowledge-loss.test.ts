@@ -118,7 +118,7 @@ for (const { name, damage, retained: kept, reported, aside } of damages)
         )
         t.same(readFileSync(join(directory, files![index]!)), before.get(number), 'the evidence is as it was')
       }
-      const acknowledged = [{ seq: reported, record: { entity_id: NAME, created_at: NOW } }]
+      const acknowledged = [{ seq: reported, records: [{ entity_id: NAME, created_at: NOW }] }]
       t.match(await verify(), { ok: true, journals: [{ name: NAME, records: reported, acknowledged }] })
       t.equal(await of.find(), undefined)
 

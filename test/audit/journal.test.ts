@@ -15,7 +15,7 @@ import { join } from 'node:path'
 import { setImmediate as turn } from 'node:timers/promises'
 import t from 'tap'
 import { openJournal } from '../../src/audit/journal.ts'
-import { recordOf } from '../../src/audit/line.ts'
+import { LONGEST_LINE, recordsOf } from '../../src/audit/line.ts'
 import { verifyJournals } from '../../src/audit/verify.ts'
 import { problemOf } from '../kit/problem.ts'
 import {
@@ -53,7 +53,8 @@ t.test('each line carries the hash of the one before, in files for the owner onl
     t.equal(hash, `${previous}"}`)
     t.equal(JSON.parse(line).seq, index + 1)
   }
-  t.same(recordOf(JSON.parse(lines[1]!).record), record('two'))
+  const { call, records } = JSON.parse(lines[1]!)
+  t.same(recordsOf(call, records), [record('two')])
 })
 
 t.test('appends at once keep their order and share one write a turn', async (t) => {
@@ -102,11 +103,7 @@ t.test('the records of a large call are written over several turns, in order', a
   await done
   t.equal(most, 500)
   await journal.close()
-  const written = readFileSync(join(directory, FILE), 'utf8').split('\n').slice(0, -1)
-  t.same(
-    written.map((line) => recordOf(JSON.parse(line).record).entity_id),
-    names.map((name) => record(name).entity_id),
-  )
+  t.same(idsOf(directory), names)
 })
 
 t.test('a journal goes on where it ended, over files too', async (t) => {
@@ -140,11 +137,50 @@ t.test('only the members of a record are written, messages cut to 250 characters
   await journal.append([extra])
   await journal.append([record('two', { message: 'x'.repeat(1000) })])
   await journal.close()
-  const [one, two] = linesOf(directory)
-  t.same(Object.keys(one!.record).sort(), Object.keys(record('one')).sort())
-  t.equal(one!.record.message, 'm'.repeat(249), 'no half of a character')
-  t.equal(two!.record.message.length, 250)
+  const [one, two] = linesOf(directory).map(({ records }) => records[0]!)
+  t.same(Object.keys(one!).sort(), Object.keys(record('one')).sort())
+  t.equal(one!.message, 'm'.repeat(249), 'no half of a character')
+  t.equal(two!.message.length, 250)
 })
+
+t.test(
+  'records of one call share a line, at most a hundred, also those of two appends in a turn',
+  async (t) => {
+    const directory = t.testdir()
+    const journal = await open(directory)
+    const ofCall = (call: string, count: number, more = {}) =>
+      Array.from({ length: count }, (_, index) => record(`${call}-${index}`, { trace_id: call, ...more }))
+    const appends = [
+      ofCall('a', 1, { entity_type: 'proxy', created_at: 999 }),
+      ofCall('a', 2, { token_seq: 7 }),
+      ofCall('b', 1),
+      ofCall('b', 1, { actor_id: 'other' }),
+      ofCall('b', 1, { actor_id: null }),
+      ofCall('b', 1, { tenant_id: 'tenant-2' }),
+      ofCall('c', 250),
+      ofCall('d', 40, { entity_id: 'ü'.repeat(400) }),
+    ]
+    await Promise.all(appends.map((records) => journal.append(records)))
+    await journal.append(ofCall('d', 1))
+    await journal.close()
+    const lines = linesOf(directory)
+    t.same(
+      lines.slice(0, 8).map(({ records }) => records.length),
+      [3, 1, 1, 1, 1, 100, 100, 50],
+    )
+    t.same(
+      lines.slice(0, 8).map(({ seq }) => seq),
+      [3, 4, 5, 6, 7, 107, 207, 257],
+    )
+    t.same(
+      lines.flatMap(({ records }) => records),
+      [...appends.flat(), ...ofCall('d', 1)],
+    )
+    for (const line of readFileSync(join(directory, FILE), 'utf8').split('\n'))
+      t.ok(Buffer.byteLength(line) < LONGEST_LINE)
+    t.match(await verifyJournals({ mac }, directory), { ok: true, journals: [{ records: 298 }] })
+  },
+)
 
 t.test('a record that is too long fails alone', async (t) => {
   const directory = t.testdir()

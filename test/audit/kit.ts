@@ -4,9 +4,10 @@ import { once } from 'node:events'
 import { mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { openJournal } from '../../src/audit/journal.ts'
-import { type ChainLine, recordOf } from '../../src/audit/line.ts'
+import { type ChainLine, recordsOf } from '../../src/audit/line.ts'
 import type { AuditRecord } from '../../src/audit/types.ts'
 import type { Log } from '../../src/common/log.ts'
+import type { LogRow } from '../../src/store/types.ts'
 import { storeInThread } from '../kit/store-in-thread.ts'
 
 export const mac = (data: string | Buffer): string =>
@@ -20,6 +21,7 @@ export const recordingLog = () => {
   return { log, lines }
 }
 
+/** The record of a call of its own. */
 export const record = (id: string, more: Partial<AuditRecord> = {}): AuditRecord => ({
   tenant_id: 'tenant-1',
   entity_type: 'card',
@@ -28,7 +30,7 @@ export const record = (id: string, more: Partial<AuditRecord> = {}): AuditRecord
   actor_id: 'app-1',
   actor_type: 'application',
   message: 'Card read',
-  trace_id: 'trace-1',
+  trace_id: `trace-${id.slice(0, 36)}`,
   created_at: 1000,
   ...more,
 })
@@ -40,12 +42,23 @@ export const linesOf = (directory: string, name = 'gateway-1') =>
     .sort()
     .flatMap((file) => readFileSync(join(directory, file), 'utf8').split('\n').slice(0, -1))
     .map((line): ChainLine => {
-      const { seq, record, hash } = JSON.parse(line)
-      return { seq, record: recordOf(record), hash }
+      const { seq, call, records, hash } = JSON.parse(line)
+      return { seq, records: recordsOf(call, records), hash }
     })
 
 export const idsOf = (directory: string, name?: string): readonly string[] =>
-  linesOf(directory, name).map((line) => line.record.entity_id)
+  linesOf(directory, name).flatMap(({ records }) => records.map(({ entity_id }) => entity_id))
+
+/** Rows of all lines of a journal. */
+export const rowsIn = (directory: string, journal = 'gateway-1'): readonly LogRow[] =>
+  linesOf(directory, journal).flatMap(({ seq, records, hash }) =>
+    records.map((one, index) => ({
+      ...one,
+      journal,
+      journal_seq: seq - records.length + 1 + index,
+      hash,
+    })),
+  )
 
 /** A closed journal with records `1` … `count`. */
 export const writeJournal = async (
@@ -60,7 +73,7 @@ export const writeJournal = async (
   await journal.close()
 }
 
-const journalSize = (directory: string, name: string) => linesOf(directory, name).length
+const journalSize = (directory: string, name: string) => idsOf(directory, name).length
 
 /** A process that opens a journal and acknowledges appends on its standard output, one id a line. */
 export const writer = (

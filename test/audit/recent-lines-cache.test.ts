@@ -5,7 +5,7 @@ import { createIngest } from '../../src/audit/ingest.ts'
 import { openJournal } from '../../src/audit/journal.ts'
 import { createRecentLinesCache } from '../../src/audit/recent-lines-cache.ts'
 import type { LogRow, LogStore } from '../../src/store/types.ts'
-import { mac as digest, linesOf, openLogs, record, recordingLog, type Test } from './kit.ts'
+import { mac as digest, openLogs, record, recordingLog, rowsIn, type Test } from './kit.ts'
 
 const NAME = 'admin'
 
@@ -35,13 +35,7 @@ const setUp = async (t: Test) => {
     await work()
     return digests - before
   }
-  const written = () =>
-    linesOf(directory, NAME).map(({ seq, record, hash }) => ({
-      ...record,
-      journal: NAME,
-      journal_seq: seq,
-      hash,
-    }))
+  const written = () => rowsIn(directory, NAME)
   await ingest.catchUp()
   const ids = async () => (await logs.find('tenant-1')).map(({ entity_id }) => entity_id)
   return { path: join(directory, `${NAME}.000001.jsonl`), journal, ingest, errors, made, ids, given, written }

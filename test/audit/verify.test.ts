@@ -103,6 +103,28 @@ t.test('lines deleted, inserted, repeated or moved are found at the first place'
   }
 })
 
+t.test('a position inside of a line is not that of this journal', async (t) => {
+  const { directory, logs } = await openLogs(t)
+  const { log } = recordingLog()
+  const journal = await openJournal({ mac, log }, { directory, name: 'gateway-1' })
+  await journal.append([record('one')])
+  await journal.append([1, 2, 3].map((index) => record(`two-${index}`, { trace_id: 'two' })))
+  await journal.close()
+  t.match(await verifyJournals({ mac, logs }, directory), { ok: true, journals: [{ records: 4 }] })
+  await createIngest({ logs, mac, log }, { directory }).catchUp()
+  const { hash } = (await logs.position('gateway-1'))!
+  for (const seq of [2, 3]) {
+    const other = { ...logs, position: async () => ({ seq, hash }) }
+    t.match(await verifyJournals({ mac, logs: other }, directory), {
+      ok: false,
+      journals: [{ records: 1, issue: { line: 2, seq: 2, reason: /not the one that was ingested/ } }],
+    })
+    const ingest = createIngest({ logs: other, mac, log }, { directory })
+    await ingest.catchUp()
+    t.equal(ingest.issues, 1)
+  }
+})
+
 t.test('a line made by someone without the key is found', async (t) => {
   const { directory, files, verify } = await setUp(t)
   const forger = (data: string | Buffer) => mac(Buffer.concat([Buffer.from('forged'), Buffer.from(data)]))

@@ -1,4 +1,4 @@
-import { recordOf } from '../../../src/audit/line.ts'
+import { CALL, EVENT } from '../../../src/audit/line.ts'
 import type { AuditRecord } from '../../../src/audit/types.ts'
 import { code, type Page, page, table } from './markdown.ts'
 import { builtIn } from './permissions.ts'
@@ -23,7 +23,11 @@ export const auditFormat: Page = {
   name: 'audit-format',
   text: async () => {
     const { entityTypes, tokenTypes, operations } = await builtIn()
-    const members = Object.keys(recordOf(['', '', '', '', '', '', '', '', 0, 0])) as (keyof AuditRecord)[]
+    const values = (names: readonly (keyof AuditRecord)[]) =>
+      table(
+        ['#', 'Value', 'Meaning'],
+        names.map((name, at) => [String(at + 1), code(name), MEANING[name]]),
+      )
     const verbsOf = (entity: string) =>
       operations.flatMap(({ audit }) => (audit !== 'none' && audit.entity === entity ? [audit.verb] : []))
     const rows = entityTypes.map(({ value, display_name }) => [
@@ -36,15 +40,15 @@ export const auditFormat: Page = {
       'Audit format',
       `Each process writes a journal, \`<data directory>/audit/<process>.<number>.jsonl\`. The admin process copies the records into the
 store a moment later, where \`GET /logs\` reads them. \`sidevault audit verify\` checks the files, \`sidevault audit verify --rows\` the store.`,
-      'A journal has one JSON object a line:',
-      '```json\n{"seq":7,"record":["<tenant>","card","<token>","use","<application>","application","Card used","<trace id>",1800000000000,42],"hash":"<64 hex digits>"}\n```',
-      `\`seq\` counts from 1 without a gap. \`hash\` is HMAC-SHA256, under the audit key of the vault, over the previous hash and the
-line up to its own hash. The hash before the first line is that of the journal's name. \`record\` holds these values, in this order; new ones
-are added at the end:`,
-      table(
-        ['#', 'Value', 'Meaning'],
-        members.map((name, at) => [String(at + 1), code(name), MEANING[name]]),
-      ),
+      'A journal has one JSON object a line, for the records of one call:',
+      '```json\n{"seq":7,"call":["<tenant>","<application>","application","<trace id>"],"records":[["proxy","<proxy>","use","Proxy used",1800000000000,null],["card","<token>","use","Card used",1800000000000,42]],"hash":"<64 hex digits>"}\n```',
+      `Records count from 1 without a gap. \`seq\` is the number of the last record of the line. \`hash\` is HMAC-SHA256, under the audit
+key of the vault, over the previous hash and the line up to its own hash. The hash before the first line is that of the journal's name. A line
+has at most 100 records and 16 KiB. The store has a row for each record, with its number and the hash of its line.`,
+      '`call` holds what the records of the line share, in this order; new values are added at the end:',
+      values(CALL),
+      'Each of `records` holds:',
+      values(EVENT),
       'Entity types, and the operations that their records name. `GET /logs/entity-types` lists those of plugins too.',
       table(['Entity type', 'Name', 'Operations'], rows),
       `A denied call has the operation that was denied, and a message that begins with \`Denied\`. A proxied call has a record of its proxy
