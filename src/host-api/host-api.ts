@@ -2,11 +2,11 @@ import type { Sandbox } from '../sandbox/types.ts'
 import type { Code, PluginContext } from '../sdk/index.ts'
 import { createCode } from './code.ts'
 import { type CreateSandboxHost, createSandboxHosts, type HostDeps } from './host.ts'
-import { onDemand } from './lazy-sandbox.ts'
+import { onDemand, type SandboxStart } from './lazy-sandbox.ts'
 
 /** Runs tenants' code in one process. */
 export interface CodeHost {
-  /** Its processes start at first use. */
+  /** Its processes start with the first code. */
   readonly sandbox: Sandbox
   /** Called once by the kernel, with its operations. */
   createCode(parts: Omit<HostDeps, 'fetch'>): Code
@@ -16,13 +16,13 @@ export interface CodeHost {
 }
 
 export const createCodeHost = ({
-  startSandbox,
+  sandbox: howToStart,
   fetch,
 }: {
-  readonly startSandbox: () => Promise<Sandbox>
+  readonly sandbox: SandboxStart
   readonly fetch: PluginContext['fetch']
 }): CodeHost => {
-  const sandbox = onDemand(startSandbox)
+  const sandbox = onDemand(howToStart)
   let hosts: CreateSandboxHost | undefined
   const createHost: CreateSandboxHost = (of) => {
     if (hosts === undefined) throw new Error('createHost was called before createCode')

@@ -1,4 +1,5 @@
 import { AppError } from '../common/errors.ts'
+import type { Confinement } from '../sandbox/parent/confinement.ts'
 import type { Outcome, Sandbox } from '../sandbox/types.ts'
 
 const notStarted: Outcome = {
@@ -9,19 +10,42 @@ const notStarted: Outcome = {
   timing: { waited: 0, cpu: 0, wall: 0 },
 }
 
+/** How a sandbox is started. */
+export interface SandboxStart {
+  /** Detects the confinement that this machine provides. Rejects when a required one is missing. */
+  readonly confine: () => Promise<Confinement>
+  readonly start: (confinement: Confinement) => Promise<Sandbox>
+}
+
 /**
- * A sandbox whose processes start at first use or `warm`. Until then it reports healthy, so that readiness does not
- * depend on it. The next use or health check retries a failed start.
+ * A sandbox whose processes start with the first code: at `run`, `check`, or `warm` with a program. Until then it reports
+ * healthy, so that readiness does not depend on it. `warm` without programs detects the confinement only. The next use or
+ * health check retries what failed.
  */
-export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
+export const onDemand = ({ confine, start }: SandboxStart): Sandbox => {
+  let confining: Promise<Confinement> | undefined
   let started: Promise<Sandbox> | undefined
+  let confinement: Confinement | undefined
   let ready: Sandbox | undefined
   let failed = false
   let closed = false
 
+  const detect = async (): Promise<Confinement> => {
+    try {
+      confinement = await confine()
+      return confinement
+    } catch (thrown) {
+      confining = undefined
+      throw thrown
+    }
+  }
+  const confined = (): Promise<Confinement> => {
+    confining ??= detect()
+    return confining
+  }
   const begin = async (): Promise<Sandbox> => {
     try {
-      ready = await start()
+      ready = await start(await confined())
       failed = false
       return ready
     } catch (thrown) {
@@ -42,11 +66,14 @@ export const onDemand = (start: () => Promise<Sandbox>): Sandbox => {
       return runs === undefined ? notStarted : runs.run(invocation)
     },
     check: async (program) => (await sandbox()).check(program),
-    warm: async (programs) => (await sandbox()).warm(programs),
+    warm: async (programs) => {
+      if (programs.length > 0) await (await sandbox()).warm(programs)
+      else if (!closed) await confined()
+    },
     health: async () => {
       if (ready !== undefined) return ready.health()
       if (failed) await sandbox()
-      return { missing: [] }
+      return { missing: confinement?.missing ?? [] }
     },
     close: async () => {
       closed = true

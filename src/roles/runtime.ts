@@ -38,7 +38,7 @@ export interface Runtime {
   readonly journal: Journal
   readonly kernel: Kernel
   readonly metrics: Metrics
-  /** Runs tenants' code. Its processes start with the first use. */
+  /** Runs tenants' code. Its processes start with the first code. */
   readonly codeHost: CodeHost
   /** Maintains the journals of all processes of this data directory. */
   readonly maintenance: AuditMaintenance
@@ -143,13 +143,20 @@ export const openRuntime = async (
     })
     closers.push(() => egress.close())
     const codeHost = createCodeHost({
-      startSandbox: async () => {
-        const { createSandbox } = await import('../sandbox/sandbox.ts')
-        const { reuseContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
-        return createSandbox(
-          { log, metrics },
-          { reuseContexts, memoryMb, require, ...(onSandbox === undefined ? {} : { onChild: onSandbox }) },
-        )
+      sandbox: {
+        confine: async () => {
+          const { detectConfinement } = await import('../sandbox/parent/confinement.ts')
+          return detectConfinement(config.sandboxRequire, log)
+        },
+        start: async (confinement) => {
+          const { createSandbox } = await import('../sandbox/sandbox.ts')
+          const { reuseContexts, sandboxMemoryMb: memoryMb, sandboxRequire: require } = config
+          const onChild = onSandbox === undefined ? {} : { onChild: onSandbox }
+          return createSandbox(
+            { log, metrics },
+            { reuseContexts, memoryMb, require, confinement, ...onChild },
+          )
+        },
       },
       fetch: egress.fetch,
     })

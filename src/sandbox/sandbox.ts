@@ -5,7 +5,7 @@ import type { Log } from '../common/log.ts'
 import type { Metrics } from '../common/metrics.ts'
 import { CHECK_MS, childrenWithin, DEFAULT_LIMITS, MESSAGE_MARGIN, memoryFor } from './limits.ts'
 import { type Checked, createCheckJob } from './parent/check.ts'
-import { checkConfinement, probeConfinement } from './parent/confinement.ts'
+import { type Confinement, detectConfinement } from './parent/confinement.ts'
 import { createInvocationJob } from './parent/invocation.ts'
 import type { Source } from './parent/job.ts'
 import { limitSentence } from './parent/limit-messages.ts'
@@ -27,6 +27,8 @@ export interface SandboxOptions {
   readonly reuseContexts?: boolean
   /** Required confinement; `tenant`: each child runs code of one tenant. */
   readonly require?: readonly string[]
+  /** Result of `detectConfinement` with the same requirements. Default: it is called. */
+  readonly confinement?: Confinement
   /** Reports each child, so that the supervisor can kill orphans of this process. */
   readonly onChild?: (pid: number, what: 'started' | 'ended') => void
 }
@@ -52,8 +54,7 @@ export const createSandbox = async (
 ): Promise<Sandbox> => {
   const defaults: SandboxLimits = { ...DEFAULT_LIMITS, ...defined(options.limits) }
   const metrics = deps.metrics.sandbox
-  const confinement = await probeConfinement()
-  checkConfinement(confinement, options.require ?? [], deps.log)
+  const confinement = options.confinement ?? (await detectConfinement(options.require ?? [], deps.log))
   const start = startText({
     packages: options.packages ?? [],
     reuse: options.reuseContexts ?? false,

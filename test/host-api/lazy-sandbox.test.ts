@@ -1,14 +1,22 @@
 import t from 'tap'
 import { onDemand } from '../../src/host-api/lazy-sandbox.ts'
-import type { Invocation, Sandbox } from '../../src/sandbox/types.ts'
+import type { Invocation, Program, Sandbox } from '../../src/sandbox/types.ts'
 
 const invocation = {} as Invocation
+const program = {} as Program
+/** Lets everything run that does not wait for the test. */
+const turn = () => new Promise((resolve) => setImmediate(resolve))
 
-const setup = () => {
+const setup = (
+  confine: () => Promise<{ wrapper: []; missing: ['uid'] }> = async () => ({ wrapper: [], missing: ['uid'] }),
+) => {
   const starts: PromiseWithResolvers<Sandbox>[] = []
   const done: string[] = []
   const sandbox = {
     run: async () => ({ kind: 'returned', json: '1' }),
+    warm: async () => {
+      done.push('warm')
+    },
     health: async () => {
       done.push('health')
     },
@@ -16,11 +24,12 @@ const setup = () => {
       done.push('close')
     },
   } as unknown as Sandbox
-  const lazy = onDemand(() => {
-    const start = Promise.withResolvers<Sandbox>()
-    starts.push(start)
-    return start.promise
-  })
+  const start = () => {
+    const started = Promise.withResolvers<Sandbox>()
+    starts.push(started)
+    return started.promise
+  }
+  const lazy = onDemand({ confine, start })
   return { lazy, starts, done, sandbox }
 }
 
@@ -28,6 +37,7 @@ t.test('it starts once, with the first use, and all uses wait for that', async (
   const { lazy, starts, sandbox } = setup()
   t.equal(starts.length, 0)
   const runs = [lazy.run(invocation), lazy.run(invocation)]
+  await turn()
   t.equal(starts.length, 1)
   starts[0]?.resolve(sandbox)
   for (const run of runs) t.match(await run, { kind: 'returned' })
@@ -40,6 +50,7 @@ t.test('its health is good until it has started, which it does not begin', async
   t.same([starts.length, done.length], [0, 0])
   const run = lazy.run(invocation)
   await lazy.health()
+  await turn()
   starts[0]?.resolve(sandbox)
   await run
   await lazy.health()
@@ -49,12 +60,15 @@ t.test('its health is good until it has started, which it does not begin', async
 t.test('a start that failed is told, and tried again', async (t) => {
   const { lazy, starts, sandbox } = setup()
   const run = lazy.run(invocation)
+  await turn()
   starts[0]?.reject(new Error('no memory'))
   t.match(await run, { kind: 'limit', limit: 'overload' })
   const health = lazy.health()
+  await turn()
   starts[1]?.reject(new Error('no memory'))
   await t.rejects(health, /no memory/)
   const again = lazy.health()
+  await turn()
   starts[2]?.resolve(sandbox)
   await t.resolves(again)
 })
@@ -63,6 +77,7 @@ t.test('it ends what has started, and starts nothing afterwards', async (t) => {
   const { lazy, starts, done, sandbox } = setup()
   const run = lazy.run(invocation)
   const close = lazy.close()
+  await turn()
   starts[0]?.resolve(sandbox)
   await Promise.all([run, close])
   t.same(done, ['close'])
@@ -71,4 +86,25 @@ t.test('it ends what has started, and starts nothing afterwards', async (t) => {
   const unused = setup()
   await unused.lazy.close()
   t.equal(unused.starts.length, 0)
+})
+
+t.test('without programs only the confinement is detected, and health reports what is missing', async (t) => {
+  const { lazy, starts, done, sandbox } = setup()
+  t.same(await lazy.health(), { missing: [] })
+  await lazy.warm([])
+  t.same(await lazy.health(), { missing: ['uid'] })
+  t.same([starts.length, done], [0, []])
+  const warm = lazy.warm([program])
+  await turn()
+  starts[0]?.resolve(sandbox)
+  await warm
+  t.same(done, ['warm'])
+})
+
+t.test('a required confinement that is missing rejects, and starts nothing', async (t) => {
+  const { lazy, starts } = setup(() => Promise.reject(new Error('no landlock')))
+  await t.rejects(lazy.warm([]), /no landlock/)
+  t.match(await lazy.run(invocation), { kind: 'limit', limit: 'overload' })
+  await t.rejects(lazy.health(), /no landlock/)
+  t.equal(starts.length, 0)
 })

@@ -23,6 +23,7 @@ import { startKernel } from '../../src/kernel/kernel.ts'
 import type { PluginSource } from '../../src/kernel/load/discover.ts'
 import { openKeys } from '../../src/keys/open.ts'
 import { createTenant } from '../../src/roles/create-tenant.ts'
+import { detectConfinement } from '../../src/sandbox/parent/confinement.ts'
 import { createSandbox } from '../../src/sandbox/sandbox.ts'
 import { createInProcessState } from '../../src/shared-state/in-process.ts'
 import { createGuessLimit } from '../../src/shared-state/rate-limits.ts'
@@ -165,7 +166,10 @@ export const startTestService = async (t: Test, options: ServiceOptions = {}) =>
     timeoutMs: 5_000,
   })
   const codeHost = createCodeHost({
-    startSandbox: () => createSandbox({ log, metrics }),
+    sandbox: {
+      confine: () => detectConfinement([], log),
+      start: (confinement) => createSandbox({ log, metrics }, { confinement }),
+    },
     fetch: outbound.fetch,
   })
   const close = async () => {

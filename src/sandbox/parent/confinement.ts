@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { AppError } from '../../common/errors.ts'
 import type { Log } from '../../common/log.ts'
 import { CONFINEMENTS, type ConfinementName } from '../types.ts'
-import { modulesFolder } from './sources.ts'
+import { modulesFolder } from './modules-folder.ts'
 import { abiAndCalls } from './syscalls.ts'
 
 const CONFINE = readFileSync(new URL('./confine.pl', import.meta.url), 'utf8')
@@ -146,4 +146,11 @@ export const checkConfinement = ({ missing }: Confinement, required: readonly st
         .map((name) => `${name} (needs: ${FIXES[name]})`)
         .join('; ')}. Provide it, or remove it from the list.`,
     )
+}
+
+/** The confinement that this machine provides. Rejects with `invalid` and the fix when a `required` one is missing. */
+export const detectConfinement = async (required: readonly string[], log: Log): Promise<Confinement> => {
+  const confinement = await probeConfinement()
+  checkConfinement(confinement, required, log)
+  return confinement
 }

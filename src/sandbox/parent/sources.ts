@@ -1,15 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs'
-import { sep } from 'node:path'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import type { ChildStart } from '../child/main.ts'
 import { realmScripts } from '../realm/realm.ts'
 import { strip } from '../realm/strip.ts'
-
-/** The node_modules folder of isolated-vm: the only folder that a child may read. */
-export const modulesFolder = (): string => {
-  const path = fileURLToPath(import.meta.resolve('isolated-vm'))
-  return path.slice(0, path.lastIndexOf(`${sep}node_modules${sep}`) + `${sep}node_modules`.length)
-}
+import { modulesFolder } from './modules-folder.ts'
 
 const ROOT = new URL('../', import.meta.url)
 /** Folders whose modules are not sent to children. */

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import type { Duplex } from 'node:stream'
 import { CHILD_DATA_KB } from '../limits.ts'
 import type { Confinement } from './confinement.ts'
-import { modulesFolder } from './sources.ts'
+import { modulesFolder } from './modules-folder.ts'
 
 const BOOT = readFileSync(new URL('../child/boot.js', import.meta.url), 'utf8')
 const FD = 3
