@@ -185,7 +185,7 @@ export const createDirectory = (kernel: PluginContext) => {
         if (held.length > 1)
           throw new AppError(
             'unprocessable',
-            `Application "${id}" has ${held.length} keys, so there is no telling which one to replace. Create and delete keys at /applications/${id}/keys.`,
+            `Application "${id}" has ${held.length} keys, so the one to replace is unclear. Create and delete keys at /applications/${id}/keys.`,
           )
         const { record: keyRecord, key } = issue(application, change)
         const record = {

@@ -105,7 +105,7 @@ export const regenerate: readonly Example[] = [
     input: { id: ID },
     error: {
       code: 'unprocessable',
-      detail: `Application "${ID}" has 2 keys, so there is no telling which one to replace. Create and delete keys at /applications/${ID}/keys.`,
+      detail: `Application "${ID}" has 2 keys, so the one to replace is unclear. Create and delete keys at /applications/${ID}/keys.`,
     },
   },
 ]

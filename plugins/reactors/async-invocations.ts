@@ -156,7 +156,7 @@ export const createRequests = (
       const work = outcomeOf(prepared, call, wallMs)
         .then((result) => finish(one, result, call))
         .catch((err: unknown) => {
-          kernel.log.error({ err, trace_id: call.traceId }, 'the result of a reactor could not be kept')
+          kernel.log.error({ err, trace_id: call.traceId }, 'the result of a reactor could not be stored')
         })
         .finally(() => running.delete(work))
       running.set(work, one)

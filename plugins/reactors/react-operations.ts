@@ -33,7 +33,7 @@ export const reactOperations = (kernel: PluginContext, react: React, requests: B
       summary: 'Invoke a reactor',
       description:
         'Expressions of `args` are detokenized. With `callback_url` the result is posted there, signed with the ' +
-        "reactor's `callback_key`, and the answer is 202.",
+        "reactor's `callback_key`, and the response is 202.",
       permission: 'token:use',
       audit,
       input: ReactInput,
@@ -68,7 +68,7 @@ export const reactOperations = (kernel: PluginContext, react: React, requests: B
       http: 'GET /reactors/{id}/results/{request_id}',
       summary: 'Get the result of an invocation in the background',
       description:
-        '404 until there is one. Kept 15 minutes for the application that asked, and handed out once.',
+        '404 until there is one. Retained for 15 minutes for the calling application, and returned once.',
       permission: 'token:use',
       audit: 'none',
       once: true,
