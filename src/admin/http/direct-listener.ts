@@ -59,7 +59,7 @@ const tlsOptions = ({ certificate, key }: Identity) =>
 
 /**
  * Serves the app of the transport on a port of its own, with the limits and rejections that Envoy has in front of it:
- * see README.md, "Direct listener". Rejects when the port is in use or the certificate is invalid.
+ * see src/admin/README.md, "Direct listener". Rejects when the port is in use or the certificate is invalid.
  */
 export const startDirectListener = async (
   transport: HttpTransport,
