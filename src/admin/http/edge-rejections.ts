@@ -14,6 +14,7 @@ const NO_CODING = malformed(
   'The transfer coding is not supported. Send the body with a content-length, or chunked only.',
 )
 const NO_HOST = malformed('The request has no host header, or more than one. Send one.')
+const NO_FRAGMENT = malformed('The path holds a "#". Send the request without a fragment.')
 const NO_VERSION = malformed('This version of HTTP is not supported. Use HTTP/1.1.', 426)
 export const NO_CONNECT = problemOf(
   'method_not_allowed',
@@ -38,6 +39,7 @@ export const edgeRejection = (request: IncomingMessage): Problem | undefined => 
   if (httpVersion !== '1.1') return NO_VERSION
   if (rawHeaders.length > 2 * HEADER_LINES) return TOO_MANY_HEADERS
   if (hostLines(rawHeaders) !== 1) return NO_HOST
+  if (request.url?.includes('#')) return NO_FRAGMENT
   const coding = headers['transfer-encoding']
   if (coding !== undefined && coding.toLowerCase() !== 'chunked') return NO_CODING
   if (headers.upgrade !== undefined && /(^|,)\s*upgrade\s*(,|$)/i.test(headers.connection ?? ''))

@@ -57,6 +57,7 @@ t.test('requests that Envoy would reject get its problem, and the connection end
     ['an upgrade', get('/healthz', 'connection: keep-alive, Upgrade\r\nupgrade: websocket\r\n'), 400],
     ['an upgrade to h2c', get('/healthz', 'connection: upgrade\r\nupgrade: h2c\r\n'), 400],
     ['a tunnel', `CONNECT a:443 HTTP/1.1\r\n${HOST}\r\n`, 405],
+    ['a fragment', get('/healthz#x'), 400],
     ['251 header lines', get('/healthz', 'x: y\r\n'.repeat(250)), 431],
     ['3,000 header lines', get('/healthz', 'x: y\r\n'.repeat(3_000)), 431],
     ['headers above 64 KiB', get('/healthz', `x: ${'y'.repeat(66_000)}\r\n`), 431],
