@@ -7,9 +7,6 @@ import { StartError } from './start-error.ts'
 
 const ENTRY = fileURLToPath(new URL('../roles/process.ts', import.meta.url))
 
-/** Large young generation (MiB) from the beginning: the start allocates many objects that survive. */
-const YOUNG = '--min-semi-space-size=16'
-
 /**
  * glibc's default is eight arenas per core, each of which retains freed memory: a process then uses 30 to 100 MiB more
  * after the same requests.
@@ -27,7 +24,6 @@ export const forkProcess = (
       ...(kind === 'admin' && key !== undefined ? { ...env, SIDEVAULT_BOOTSTRAP_KEY: key } : env),
     },
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
-    execArgv: [YOUNG],
     detached: true, // Ctrl-C must reach only the supervisor, which ends its children in order.
   })
 

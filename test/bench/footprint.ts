@@ -10,19 +10,21 @@ import { allBelow, titleOf } from './processes.ts'
 import { table } from './report.ts'
 
 /**
- * `node test/bench/footprint.ts [--role gateway] [--settle 30] [--idle 30] [--project <checkout>]` (with `ENVOY_BIN`) prints
+ * `node test/bench/footprint.ts [--role gateway] [--settle 30] [--idle 30] [--rounds 3] [--project <checkout>]` (with `ENVOY_BIN`) prints
  * memory of each process of an idle service, its CPU, the time of a second start, and of the restart of a killed process.
  */
-const { role, settle, idle, project } = parseArgs({
+const { role, settle, idle, project, ...given } = parseArgs({
   options: {
     role: { type: 'string', default: 'all' },
     settle: { type: 'string', default: '30' },
     idle: { type: 'string', default: '30' },
+    rounds: { type: 'string', default: '3' },
     project: { type: 'string' },
   },
 }).values
 
-const ROUNDS = 3
+/** Of starts and restarts; 0: memory and CPU only. */
+const rounds = Number(given.rounds)
 
 const seconds = (ms: number) => (ms / 1000).toFixed(2)
 const whole = (mib: number) => String(Math.round(mib))
@@ -37,7 +39,7 @@ const options = { dataDir, role: role as Role, ...(project === undefined ? {} : 
 
 const startTimes = async (): Promise<readonly number[]> => {
   const times: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     const began = performance.now()
     const again = await startSidevault(options)
     times.push(performance.now() - began)
@@ -82,10 +84,11 @@ process.stdout.write(
     [...rows, ['sum', ...sums, '', percent.toFixed(2)]],
   ),
 )
-const kinds = [/gateway/, ...(role === 'all' ? [/sidevault: admin/] : [])]
+process.stdout.write('\n')
+const kinds = rounds === 0 ? [] : [/gateway/, ...(role === 'all' ? [/sidevault: admin/] : [])]
 for (const kind of kinds) {
   const times: number[] = []
-  for (let round = 0; round < ROUNDS; round++) {
+  for (let round = 0; round < rounds; round++) {
     times.push(await restart(first, kind))
     await setTimeout(10_500) // outside the window of the backoff
   }
@@ -93,5 +96,6 @@ for (const kind of kinds) {
 }
 await first.stop()
 const starts = await startTimes()
-process.stdout.write(`second start: ${seconds(median(starts))} s (${starts.map(seconds).join(', ')})\n`)
+if (rounds > 0)
+  process.stdout.write(`second start: ${seconds(median(starts))} s (${starts.map(seconds).join(', ')})\n`)
 rmSync(dataDir, { recursive: true, force: true })
