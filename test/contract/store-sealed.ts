@@ -16,6 +16,9 @@ const key = (tenant_id: string, purpose: string, version: number, root: number):
   created_at: NOW,
 })
 
+/** Random bytes that are not in the format of seals, which would name a data key. */
+const unsealed = (length: number): Buffer => Buffer.concat([Buffer.of(0), randomBytes(length - 1)])
+
 const FIRST = { tenant_id: '', purpose: '', version: 0 }
 
 export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
@@ -116,7 +119,7 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
 
   await t.test('what is sealed is read tenant by tenant, and replaced only as it was read', async (t) => {
     const { tokens, records, idempotency, sealed } = await open(t)
-    const ephemeral = { ephemeral: randomBytes(50), ephemeral_until: NOW + 1_000 }
+    const ephemeral = { ephemeral: unsealed(50), ephemeral_until: NOW + 1_000 }
     const [one, two] = [aToken(ephemeral), aToken({ expires_at: NOW + 1 })]
     await tokens.create([one, two, aToken({ tenant_id: 'tenant-b' })], NOW)
     t.equal(await sealed.size('tenant-a'), 2)
@@ -141,14 +144,14 @@ export const storeSealed = async (t: Test, open: OpenStore): Promise<void> => {
     const response = { tenantId: 'tenant-a', key: randomBytes(16), holder: 'me', expiresAt: NOW + 1_000 }
     await idempotency.begin({ ...response, operation: 'x', runningUntil: NOW + 10 }, NOW)
     const states = [{ id: one.id, created_at: NOW, version: 1 }]
-    const shown = { sealed: randomBytes(40), tokens: states, until: NOW + 900 }
-    await idempotency.finish({ ...response, sealed: randomBytes(40), shown }, NOW)
+    const shown = { sealed: unsealed(40), tokens: states, until: NOW + 900 }
+    await idempotency.finish({ ...response, sealed: unsealed(40), shown }, NOW)
     const [retained] = await sealed.responses('tenant-a', Buffer.alloc(0), 10)
     t.strictSame(retained?.shown, shown.sealed)
     t.strictSame(await sealed.responses('tenant-a', retained!.key, 10), [])
 
-    const to = randomBytes(60)
-    const wrong = randomBytes(120)
+    const to = unsealed(60)
+    const wrong = unsealed(120)
     const change = {
       tokens: [
         { seq: rows[0]!.seq, sealed: { from: one.sealed, to }, ephemeral: { from: wrong, to } },
