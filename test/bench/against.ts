@@ -56,7 +56,7 @@ export const median = (values: readonly number[]): number => {
 }
 
 /** A checkout of `commit` in the cache folder, removed by `remove`; its first start installs its packages. */
-const checkout = (commit: string) => {
+export const checkout = (commit: string) => {
   const git = (...args: readonly string[]) =>
     execFileSync('git', args, { cwd: root, encoding: 'utf8' }).trim()
   const sha = git('rev-parse', '--short', `${commit}^{commit}`)

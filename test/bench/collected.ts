@@ -30,8 +30,16 @@ const portOf = (pid: number): number | undefined => {
   return undefined
 }
 
-/** Asks a process that was started with INSPECTABLE and listens on no other TCP port. */
-export const inspect = async (pid: number): Promise<() => Promise<Held>> => {
+export interface Inspector {
+  /** The command's result. */
+  send<Result>(method: string, params?: object): Promise<Result>
+  /** The value of an expression, as JSON. */
+  evaluate<Value>(expression: string): Promise<Value>
+  close(): void
+}
+
+/** Opens the inspector of a process that was started with INSPECTABLE and listens on no other TCP port. */
+export const openInspector = async (pid: number): Promise<Inspector> => {
   process.kill(pid, 'SIGUSR1')
   let port = portOf(pid)
   for (; port === undefined; port = portOf(pid)) await delay(50)
@@ -41,8 +49,8 @@ export const inspect = async (pid: number): Promise<() => Promise<Held>> => {
   const socket = new WebSocket(target!.webSocketDebuggerUrl)
   await new Promise((resolve) => socket.addEventListener('open', resolve, { once: true }))
   let last = 0
-  const ask = (method: string, params: object = {}) =>
-    new Promise<{ readonly result?: { readonly value?: string } }>((resolve) => {
+  const send = <Result>(method: string, params: object = {}) =>
+    new Promise<Result>((resolve) => {
       const id = ++last
       const hear = ({ data }: MessageEvent) => {
         const message = JSON.parse(String(data))
@@ -53,11 +61,26 @@ export const inspect = async (pid: number): Promise<() => Promise<Held>> => {
       socket.addEventListener('message', hear)
       socket.send(JSON.stringify({ id, method, params }))
     })
+  return {
+    send,
+    evaluate: async (expression) => {
+      const evaluated = `JSON.stringify(${expression})`
+      const { result } = await send<{ readonly result: { readonly value?: string } }>('Runtime.evaluate', {
+        expression: evaluated,
+      })
+      if (result.value === undefined) throw new Error(`the process cannot evaluate ${expression}`)
+      return JSON.parse(result.value)
+    },
+    close: () => socket.close(),
+  }
+}
+
+/** Asks a process that was started with INSPECTABLE. */
+export const inspect = async (pid: number): Promise<() => Promise<Held>> => {
+  const { send, evaluate } = await openInspector(pid)
   return async () => {
-    await ask('HeapProfiler.collectGarbage')
-    const expression = 'JSON.stringify(process.memoryUsage())'
-    const { result } = await ask('Runtime.evaluate', { expression })
-    const { heapUsed, external } = JSON.parse(result?.value ?? '{}')
+    await send('HeapProfiler.collectGarbage')
+    const { heapUsed, external } = await evaluate<NodeJS.MemoryUsage>('process.memoryUsage()')
     return { used: heapUsed / 2 ** 20, external: external / 2 ** 20 }
   }
 }

@@ -1,17 +1,29 @@
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 
 /** Clock ticks a second of /proc/<pid>/stat on Linux. */
 const TICKS = 100
 
-/** CPU seconds (user and system) that a process has used; 0 when it is gone. */
-export const cpuSeconds = (pid: number): number => {
+const cpuOf = (stat: string): number => {
   try {
-    const text = readFileSync(`/proc/${pid}/stat`, 'utf8')
+    const text = readFileSync(stat, 'utf8')
     const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
     return (Number(fields[11]) + Number(fields[12])) / TICKS
   } catch {
     return 0
   }
+}
+
+/** CPU seconds (user and system) that a process has used; 0 when it is gone. */
+export const cpuSeconds = (pid: number): number => cpuOf(`/proc/${pid}/stat`)
+
+/** The same of its main thread, and of all others: in Node the helpers of V8, mostly for garbage collection. */
+export const threadSeconds = (pid: number): { readonly main: number; readonly helpers: number } => {
+  const main = cpuOf(`/proc/${pid}/task/${pid}/stat`)
+  const all = readdirSync(`/proc/${pid}/task`).reduce(
+    (sum, id) => sum + cpuOf(`/proc/${pid}/task/${id}/stat`),
+    0,
+  )
+  return { main, helpers: all - main }
 }
 
 /** Resident memory in MiB. */

@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { reportAgainst } from './against.ts'
 import { type ApiFigures, benchApi } from './api.ts'
 import { benchBystanders } from './bystanders.ts'
+import { benchGateway, gatewayTable } from './gateway.ts'
 import { benchProxy } from './proxy.ts'
 import { table } from './report.ts'
 import { benchSandbox } from './sandbox.ts'
@@ -10,16 +11,28 @@ import { benchSandbox } from './sandbox.ts'
 /**
  * `npm run bench [-- --quick]` prints Markdown tables; method and last results: test/bench/README.md.
  * `npm run bench -- --against <commit> [--fail-above <ratio>] [--quick]` compares with a commit.
+ * `npm run bench -- gateway [--against <commit>] [--quick]` measures the gateway process alone.
  */
-const { quick, against, ...options } = parseArgs({
+const {
+  values: { quick, against, ...options },
+  positionals: [part],
+} = parseArgs({
   args: process.argv.slice(process.argv.indexOf('bench') + 1),
+  allowPositionals: true,
   options: {
     quick: { type: 'boolean', default: false },
     against: { type: 'string' },
     'fail-above': { type: 'string', default: 'Infinity' },
   },
-}).values
+})
 const log = (text: string) => process.stderr.write(`${text}\n`)
+
+if (part === 'gateway') {
+  const rounds = quick ? { rounds: 3, seconds: 2 } : { rounds: 7, seconds: 3 }
+  const figures = await benchGateway({ against, ...rounds, concurrencies: [1, 8, 32] })
+  process.stdout.write(`${gatewayTable(figures)}\n`)
+  process.exit(0)
+}
 
 if (against !== undefined) {
   const rounds = quick
